@@ -12,12 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skfairtest._typing import Floats
@@ -121,6 +122,32 @@ def check_takes_weights(estimator: Any) -> None:
             "Leave sample_weight out, take an estimator whose fit has it, or give a model that is "
             "fitted already."
         )
+
+
+def check_target_values(estimator: Any, y: Any) -> Any:
+    """Return the targets, of a regressor as floats, or raise an error if a value is none.
+
+    Values may be missing, or labels where the estimator is a regressor.
+    """
+    y = np.asarray(y)
+    missing = np.asarray(pd.isna(y)).reshape(len(y), -1).any(axis=1)
+    if missing.any():
+        raise ValueError(
+            f"Input y contains NaN: {int(missing.sum())} of {len(y)} values are missing, the first "
+            f"in row {int(missing.argmax())}. Leave out those rows."
+        )
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    if is_classifier(estimator):
+        check_classification_targets(y)
+        return y
+    try:
+        return y if y.dtype.kind == "f" else y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y must hold numbers, as {type(estimator).__name__} is a regressor; got "
+            f"{np.ravel(y)[:3].tolist()!r}. Take a classifier for labels."
+        ) from error
 
 
 def warn_of_retraining(estimator: Any, y: Any) -> None:

@@ -38,10 +38,8 @@ table = compare_mitigations(
     sensitive_features="sex",
     methods=["drop", "marginalize", "correlation remover", "exponentiated parity"],
     cv=3,
-    n_inputs=2000,
-    max_queries=2000,
-    certify_time=0,
     random_state=0,
+    progress=False,
 )
 pd.set_option("display.width", 120, "display.max_columns", 20)
 columns = ["accuracy", "accuracy_change", "share_rows", "share_near", "share_uniform"]

@@ -42,7 +42,7 @@ class Replay:
         known: dict[str, Values] | None = None,
         classes: Values | None = None,
     ) -> None:
-        self._model = model
+        self.model = model
         self._X = X
         self._known = dict(known or {})
         if classes is not None:
@@ -50,11 +50,11 @@ class Replay:
 
     def __getattr__(self, name: str) -> Any:
         if name not in METHODS:
-            return getattr(self._model, name)
+            return getattr(self.model, name)
         if name not in self._known:
             if self._X is None:
                 raise AttributeError(f"no {name} was recorded")
-            self._known[name] = np.asarray(getattr(self._model, name)(self._X))
+            self._known[name] = np.asarray(getattr(self.model, name)(self._X))
         predictions = self._known[name]
 
         def look_up(rows: Any) -> Values:
@@ -65,12 +65,12 @@ class Replay:
 
     def __sklearn_tags__(self) -> Any:
         """Tags of the model."""
-        return self._model.__sklearn_tags__()
+        return self.model.__sklearn_tags__()
 
     def score(self, rows: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy or R2, the scores that estimators have unless they say otherwise."""
         predicted = self.predict(rows)
-        if is_classifier(self._model):
+        if is_classifier(self.model):
             return float(np.average(predicted == y, weights=sample_weight))
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 

@@ -52,7 +52,7 @@ from skfairtest import (
 from skfairtest.finding._pair import Cell, Pair
 from skfairtest.inspection import _style
 from skfairtest.inspection._curve_display import disparity_curve
-from skfairtest.mitigation._comparison import one_fold, paired
+from skfairtest.mitigation._comparison import jackknife, one_fold
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
@@ -110,10 +110,10 @@ def fitted(people):
         retrainer.fit(X, y)
         with pytest.MonkeyPatch.context() as patch:  # what takes most of the time
             patch.setattr(one_fold, "DEGREE_QUERIES", 20)
-            patch.setattr(paired, "N_PARTS", 5)
+            patch.setattr(jackknife, "N_PARTS", 5)
             table = compare_mitigations(
                 tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2,
-                n_inputs=200, certify_time=0, random_state=0,
+                random_state=0, progress=False,
             )  # fmt: skip
     return SimpleNamespace(
         X=X, y=y, model=model, auditor=auditor, certified=certified, groups=groups, search=search,

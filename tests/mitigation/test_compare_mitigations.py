@@ -10,11 +10,12 @@ import sklearn
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, get_scorer, roc_auc_score
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
@@ -26,6 +27,7 @@ from skfairtest.mitigation._comparison.jackknife import deal, leave_out, paired_
 from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifier
 from skfairtest.mitigation._held_columns import HeldColumns
 from skfairtest.mitigation._replay import Replay, score_of_rows
+from skfairtest.mitigation._retraining import metrics
 
 running = import_module("skfairtest.mitigation._comparison.compare_mitigations")
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
@@ -262,7 +264,7 @@ def test_without_fairlearn_its_ways_say_so(monkeypatch):
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original(monkeypatch, whole):
     if not whole:
-        monkeypatch.setattr(methods, "RETRAINER", methods.RETRAINER | {"n_estimates": 200})
+        monkeypatch.setattr(metrics, "N_ESTIMATES", 200)
     tree = DecisionTreeClassifier(random_state=0)
     table = compare(tree, *coded(150), methods=["retrain twins"])
     row = table.loc["retrain twins"]
@@ -537,3 +539,152 @@ def test_some_columns_are_given_to_the_models_and_some_are_not():
     assert len(table.attrs["groups"]["original"]) == 4
     with pytest.raises(ValueError, match="one row for each row of X"):
         compare(coder(LogisticRegression()), X, y, sensitive_features=["sex", ward[:3]])
+
+
+# Time, interrupts and progress --------------------------------------------------------------------
+
+
+def test_what_was_not_reached_says_so_and_the_cheap_methods_are_done(clock):
+    class Slow(DecisionTreeClassifier):
+        def fit(self, X, y, sample_weight=None):
+            clock.sleep(10)
+            return super().fit(X, y, sample_weight)
+
+    slow = Slow(max_depth=3, random_state=0)
+    table = compare(slow, methods=["marginalize", "drop"], max_time=45)
+    assert table.index.tolist() == ["original", "marginalize", "drop"]
+    # Four trainings in 40 s, and one that had begun before the time was up.
+    assert table["accuracy"].notna().tolist() == [True, False, True]
+    note = "no time was left of max_time=45 s after 1 of 2 folds"
+    assert table["note"].tolist() == ["", note, ""]
+    with pytest.raises(ValueError, match="over before the original was measured"):
+        compare(slow, max_time=5)
+
+
+def test_an_interrupt_keeps_what_is_done():
+    class Interrupts(DecisionTreeClassifier):
+        def fit(self, X, y, sample_weight=None):
+            if self.max_depth == 2:
+                raise KeyboardInterrupt
+            return super().fit(X, y, sample_weight)
+
+    methods = {"done": Interrupts(max_depth=1), "stopped": Interrupts(max_depth=2), "never": TREE}
+    table = compare(methods=methods)
+    assert table["accuracy"].notna().tolist() == [True, True, False, False]
+    assert table["note"].tolist() == ["", "", *["interrupted by the user"] * 2]
+    with pytest.raises(KeyboardInterrupt):
+        compare(Interrupts(max_depth=2))
+
+
+def test_progress_is_a_line_a_method_on_standard_error(capsys):
+    compare(progress=True, methods={"broken": Broken(), "stump": TREE})
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("]")[0].split(",")[0] for line in lines] == [
+        f"[compare_mitigations {n}/3" for n in (1, 2, 3)
+    ]
+    assert lines[1].endswith("broken: fold 1: RuntimeError: no luck")
+    compare(progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_predictions_that_cannot_be_scored_cost_one_row():
+    def varied(model, X, y):
+        said = model.predict(X)
+        if len(set(said)) == 1:
+            raise RuntimeError("all the same")
+        return np.mean(said == y)
+
+    methods = {"constant": DummyClassifier(), "stump": DecisionTreeClassifier(max_depth=1)}
+    table = compare(methods=methods, scoring=varied)
+    assert table.loc["constant", "note"] == "could not be scored: RuntimeError: all the same"
+    assert np.isnan(table.loc["constant", "score"]) and "constant" not in table.attrs["groups"]
+    assert table.loc["stump", "note"] == "" and table.loc["stump", "score"] > 0
+
+
+# Tables that are unusual --------------------------------------------------------------------------
+
+
+def missing(y, place=3):
+    y = np.asarray(y, dtype=object)
+    y[place] = None
+    return y
+
+
+@pytest.mark.parametrize(
+    "change, error, words",
+    [
+        (
+            lambda X, y: {"y": missing(y)},
+            ValueError,
+            "1 of 60 values .* row 3",
+        ),
+        (lambda X, y: {"y": np.where(y == "yes", 1.0, np.nan)}, ValueError, "values are missing"),
+        (lambda X, y: {"estimator": LinearRegression()}, ValueError, "y must hold numbers"),
+        (lambda X, y: {"X": X[:1], "y": y[:1]}, ValueError, "one class only"),
+        (lambda X, y: {"X": X[:0], "y": y[:0]}, ValueError, "0 sample"),
+        (lambda X, y: {"X": X.set_axis(["a", "a", "c", "sex"], axis=1)}, ValueError, "must differ"),
+        (lambda X, y: {"X": X.set_axis(["a", 1, "c", "sex"], axis=1)}, TypeError, "string names"),
+        (lambda X, y: {"X": X.assign(sex=1)}, ValueError, "one value only"),
+        (lambda X, y: {"sample_weight": (y == "yes") * 1.0}, ValueError, "y, in the rows with"),
+        (lambda X, y: {"sample_weight": ["a"] * 60}, ValueError, "sample_weight must hold numbers"),
+        (
+            lambda X, y: {"X": X[["a", "b"]], "sensitive_features": X["sex"].set_axis(X.index + 5)},
+            ValueError,
+            "another index than X",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_one_clear_error(change, error, words):
+    X, y = coded(60)
+    with pytest.raises(error, match=words):
+        compare(**{"estimator": TREE, "X": X, "y": y, **change(X, y)})
+
+
+@pytest.mark.parametrize(
+    "names, sensitive",
+    [
+        ([0, 1, 2, 3], 3),
+        (pd.MultiIndex.from_product([["p"], ["a", "b", "c", "sex"]]), ("p", "sex")),
+    ],
+)
+def test_other_column_names(names, sensitive):
+    X, y = coded(60)
+    table = compare(
+        TREE, X.set_axis(names, axis=1), y, sensitive_features=[sensitive],
+        methods=["drop", "marginalize"],
+    )  # fmt: skip
+    assert (table["note"] == "").all() and (table["share_rows"].iloc[1:] == 0).all()
+
+
+def test_a_model_that_says_the_same_to_everybody():
+    table = compare(DummyClassifier())
+    assert (table[["share_rows", "degree", "demographic_parity_difference"]] == 0).all(axis=None)
+
+
+def test_groups_without_rows_or_without_weight_have_no_figures():
+    X, y = people(60)
+    X["sex"] = pd.Categorical(X["sex"], categories=["f", "m", "nobody"])
+    sexes = make_pipeline(
+        make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["sex"])),
+        DecisionTreeClassifier(random_state=0),
+    )
+    table = compare(sexes, X, y)
+    assert list(table.attrs["groups"]["original"]) == ["sex = f", "sex = m"]
+    X, y = coded(120)
+    table = compare(TREE, X, y, sample_weight=(X["sex"] == 1) * 1.0)
+    accuracies = frame_of(table, "original")["accuracy"]
+    assert accuracies.isna().tolist() == [True, False]
+
+
+@slow_sample
+def test_ten_thousand_categories():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"a": rng.normal(size=12_000), "sex": [f"v{i % 10_000}" for i in range(12_000)]}
+    )
+    y = np.where(X["a"] > 0, "yes", "no")
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    model = make_pipeline(make_column_transformer((codes, ["sex"]), remainder="passthrough"), TREE)
+    table = compare(model, X, y, methods=["drop", "marginalize"])
+    assert (table["note"] == "").all() and len(table.attrs["groups"]["drop"]) == 10_000
+    assert np.isnan(table.loc["drop", "worst_group_accuracy"])

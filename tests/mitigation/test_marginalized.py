@@ -621,8 +621,8 @@ def test_input_that_cannot_be(grid):
     with pytest.raises(ValueError, match="one value only"):
         model.fit(X * [0, 1, 1, 1], y)
     for weights, message in (
-        (np.zeros(300), "zeros only"), (np.full(300, -1.0), "negative"), (np.ones(299), "299"),
-        (np.full(300, np.nan), "NaN"),
+        (np.zeros(300), "not zero everywhere"), (np.full(300, -1.0), "at least 0"),
+        (np.ones(299), "299"), (np.full(300, np.nan), "finite"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             model.fit(X, y, sample_weight=weights)
@@ -981,3 +981,65 @@ def test_a_model_of_one_class_is_sure_of_it():
     ).fit(X, np.ones(60))
     assert model.predict_proba(X).tolist() == [[1.0]] * 60
     assert (model.predict(X) == 1).all()
+
+
+# Unusual targets, weights and tables --------------------------------------------------------------
+
+
+def some_rows(n=60):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 9, (n, 3)), columns=["a", "b", "sex"]) % [9, 9, 2]
+    return X, np.where(X["a"] + 4 * X["sex"] > 6, "yes", "no")
+
+
+@pytest.mark.parametrize(
+    "change, error, words",
+    [
+        (lambda X, y: (X, np.where(y == "yes", y, None)), ValueError, "values are missing"),
+        (lambda X, y: (X, np.where(y == "yes", 1.0, np.nan)), ValueError, "Input y contains NaN"),
+        (lambda X, y: (X[:1], y[:1]), ValueError, "one value only"),
+        (lambda X, y: (X[:0], y[:0]), ValueError, "0 sample"),
+        (lambda X, y: (X.set_axis(["a", "a", "sex"], axis=1), y), ValueError, "must differ"),
+        (lambda X, y: (X.set_axis(["a", 1, "sex"], axis=1), y), TypeError, "string names"),
+    ],
+)
+def test_what_cannot_be_averaged_is_one_clear_error(change, error, words):
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    with pytest.raises(error, match=words):
+        MarginalizedClassifier(tree, sensitive_features="sex").fit(*change(*some_rows()))
+
+
+def test_labels_for_a_regressor_are_an_error_that_shows_them():
+    X, y = some_rows()
+    with pytest.raises(ValueError, match="y must hold numbers, as LinearRegression is a regressor"):
+        MarginalizedRegressor(LinearRegression(), sensitive_features="sex").fit(X, y)
+
+
+@pytest.mark.parametrize("weights", [-np.ones(60), np.zeros(60), np.full(60, np.nan), ["a"] * 60])
+def test_weights_that_are_none_are_an_error(weights):
+    X, y = some_rows()
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    with pytest.raises(ValueError, match="sample_weight must (be finite|hold numbers)"):
+        MarginalizedClassifier(tree, sensitive_features="sex").fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "names, sensitive",
+    [([0, 1, 2], 2), (pd.MultiIndex.from_product([["p"], ["a", "b", "sex"]]), ("p", "sex"))],
+)
+def test_names_that_are_no_strings(names, sensitive):
+    X, y = some_rows()
+    X = X.set_axis(names, axis=1)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model = MarginalizedClassifier(tree, sensitive_features=[sensitive]).fit(X, y)
+    twins = X.copy()
+    twins.iloc[:, 2] = 1 - X.iloc[:, 2]
+    assert (model.predict_proba(X) == model.predict_proba(twins)).all()
+
+
+def test_a_series_of_another_index_is_no_name_of_a_column():
+    X, y = some_rows()
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model = MarginalizedClassifier(tree, sensitive_features=X["sex"].set_axis(X.index + 5))
+    with pytest.raises(ValueError, match="must name columns of X here"):
+        model.fit(X, y)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from tiers import slow_sample, some
 
@@ -128,9 +129,37 @@ def test_the_retrainer_and_the_comparison_are_about_rows_too():
     assert 0 < p < 1 and wide > 2 * np.sqrt(p * (1 - p) / 120)
     compared = compare_mitigations(
         LogisticRegression(), X, y, sensitive_features="sex", methods=["drop"], cv=2,
-        n_inputs=4000, max_queries=200, random_state=0, certify_time=0,
+        random_state=0, progress=False,
     )  # fmt: skip
     row = compared.loc["original"]
     wide = row["share_near_high"] - row["share_near_low"]
     p = row["share_near"]
     assert wide > 2 * np.sqrt(p * (1 - p) / 120)
+
+
+@pytest.mark.parametrize(
+    "change, error, words",
+    [
+        (lambda X: {"X": X[:1]}, ValueError, "one value only"),
+        (lambda X: {"X": X[:0]}, ValueError, "0 sample"),
+        (lambda X: {"X": X.assign(sex="m")}, ValueError, "one value only"),
+        (lambda X: {"X": X.set_axis([*X.columns[:-2], "a", "a"], axis=1)}, ValueError, "differ"),
+        (
+            lambda X: {"X": X, "sensitive_features": X["sex"].set_axis(X.index + 5)},
+            ValueError,
+            "must name columns of X here",
+        ),
+    ],
+)
+def test_tables_of_which_nothing_can_be_estimated(change, error, words):
+    X = table(30, 0)
+    settings = {"sensitive_features": "sex", "n_samples": 50} | change(X)
+    with pytest.raises(error, match=words):
+        estimate_discrimination(Splits().fit(X), **settings)
+
+
+def test_a_constant_model_has_an_estimate_of_nothing_with_an_interval():
+    X = table(30, 0)
+    model = DummyClassifier().fit(X, np.arange(30) % 2)
+    found = estimate_discrimination(model, X, sensitive_features="sex", n_samples=50)
+    assert found.rate == found.low == found.degree == 0 < found.high

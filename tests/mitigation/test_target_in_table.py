@@ -60,7 +60,7 @@ WAYS = {
     ).fit(X, y),
     "comparison": lambda X, y: compare_mitigations(
         LogisticRegression(), X, y, sensitive_features=["sex"], methods=["drop"], favourable=1,
-        n_inputs=50, max_queries=50, random_state=0,
+        random_state=0, progress=False,
     ),
 }  # fmt: skip
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skfairtest._typing import Floats
+from skfairtest._validation import check_target_values
 from skfairtest.mitigation._averaging.averages import AveragingEstimator, last_step
 
 
@@ -153,10 +153,7 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
                 f"{type(self).__name__} takes one target a row; got y of shape {shape}. Make one "
                 "model an output, with MultiOutputClassifier around this class."
             )
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        return y
+        return check_target_values(self.estimator, column_or_1d(y, warn=True))
 
     def _note(self, model: Any, y: Any) -> None:
         classes = getattr(model, "classes_", None)
@@ -392,8 +389,7 @@ class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
         y = np.asarray(y)
         if y.ndim < 2 or not get_tags(self.estimator).target_tags.multi_output:
             y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        return y
+        return check_target_values(self.estimator, y)
 
     def predict(self, X: Any) -> Floats:
         """Averaged predictions.

@@ -10,8 +10,7 @@ import pandas as pd
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
-from sklearn.utils import assert_all_finite, check_consistent_length
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
@@ -21,6 +20,7 @@ from skfairtest._typing import Ints, is_real
 from skfairtest._validation import (
     check_table,
     check_takes_weights,
+    check_target_values,
     check_weights,
     make_generator,
     warn_of_target,
@@ -232,6 +232,8 @@ def compare_mitigations(
     weights = None
     if sample_weight is not None:
         weights = check_weights(sample_weight, len(X))
+        if classes is not None:
+            _check_classes(y[weights > 0], "y, in the rows with a positive sample_weight,")
         for one in (estimator, *(own for own in named.values() if own is not None)):
             check_takes_weights(one)
     domain = template._make_space_of(sensitive)
@@ -311,17 +313,22 @@ def _targets(estimator: Any, y: Any, n_rows: int) -> tuple[Any, Any]:
             "of the rows."
         )
     y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
     check_consistent_length(np.empty(n_rows), y)
+    y = check_target_values(estimator, y)
     if not is_classifier(estimator):
-        return y.astype(np.float64), None
-    check_classification_targets(y)
+        return y, None
+    return y, _check_classes(y, "y")
+
+
+def _check_classes(y: Any, what: str) -> Any:
+    """The classes of targets; an error where there is one only."""
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only, {classes[0]!r}; a classifier needs two. Give other rows."
+            f"{what} has one class only, {classes.tolist()[0]!r}; a classifier needs two. Give "
+            "rows of another class."
         )
-    return y, classes
+    return classes
 
 
 def _score_name(scoring: Any, classes: Any) -> str:

@@ -194,16 +194,18 @@ def _by_group(measured: Measured, method: str, groups: Any, score: Any) -> pd.Da
         shares = as_shares(predicted, labels)
         truth = as_shares(measured.case.y, labels).astype(bool)
     table = rates_by_group(groups, truth, shares, measured.case.weights)
-    table[measured.scores.name] = [
-        _or_nan(score, np.flatnonzero(groups == name)) for name in table.index
-    ]
+    # The score of fewer rows is mostly chance, and of thousands of groups it takes minutes.
+    large = table.index[table["rows"] >= FEWEST_ROWS]
+    table[measured.scores.name] = pd.Series(
+        {name: _or_nan(score, np.flatnonzero(groups == name)) for name in large}, dtype=float
+    )
     return table
 
 
 def _or_nan(score: Any, rows: Any) -> float:
     try:
-        return float(score(rows)) if len(rows) > 1 else np.nan
-    except ValueError:  # a group of one class has no AUC, say
+        return float(score(rows))
+    except (ValueError, ZeroDivisionError):  # of a group of one class, say, or without weight
         return np.nan
 
 
