@@ -17,8 +17,7 @@ from skfairtest.group._inference.group_rates import (
 )
 from skfairtest.group._outcomes.counted_rows import CountedRows
 from skfairtest.group._outcomes.outcomes import Outcomes, check_weights, make_outcomes
-from skfairtest.group._rules.sensitive_columns import Attribute, sensitive_attributes
-from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
+from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS, Grouping, sensitive_attributes
 from skfairtest.space._chunks import WANTED, as_chunks
 
 #: What the rows with a missing sensitive value are called.
@@ -220,14 +219,14 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, (str, int, np.integer, tuple))
 
 
-def _n_unknown(attribute: Attribute, n_rows: Any) -> int:
+def _n_unknown(attribute: Grouping, n_rows: Any) -> int:
     """Count the rows whose sensitive value is missing."""
     unknown = attribute.codes < 0
     return int(unknown.sum() if n_rows is None else n_rows[unknown].sum())
 
 
 def _part(
-    attribute: Attribute,
+    attribute: Grouping,
     outcomes: Outcomes,
     weights: Floats | None,
     confidence: float,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Ints
 from skfairtest.group._outcomes.answers import Answers
+from skfairtest.group._outcomes.given_rows import GivenRows
 from skfairtest.group._outcomes.metrics import (
     OF_LABELS,
     OF_OUTPUTS,
@@ -17,7 +18,6 @@ from skfairtest.group._outcomes.metrics import (
     metric_rows,
 )
 from skfairtest.group._outcomes.outcomes import column
-from skfairtest.group._rules.sensitive_table import GivenRows
 from skfairtest.oracle._favourable import known_classes
 
 
