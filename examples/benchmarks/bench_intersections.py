@@ -33,7 +33,6 @@ import warnings
 import numpy as np
 import pandas as pd
 from _machine import describe_machine
-from skfairtest.group._group_rates import GroupSums
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -42,6 +41,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from skfairtest.datasets import fetch_adult
+from skfairtest.group._inference.counting import GroupRows
 from skfairtest.group._inference.structured_regression import (
     Numbers,
     Shares,
@@ -102,7 +102,7 @@ def is_share(outcome):
 def by_group(codes, values, rows):
     """The groups that occur among the rows, each once, and what `Means` has of each."""
     groups, which = np.unique(codes, axis=0, return_inverse=True)
-    return groups, GroupSums(which.reshape(-1), len(groups)).mean(values, rows)
+    return groups, GroupRows(which.reshape(-1), len(groups)).mean(values, rows)
 
 
 def estimates(groups, means, share):

@@ -15,8 +15,7 @@ from skfairtest.group._inference.ratios import Ratios, ratios_to_highest
 from skfairtest.group._inference.structured_regression import structured_estimates
 from skfairtest.group._outcomes.counted_rows import CountedRows
 from skfairtest.group._outcomes.outcomes import MetricRows, rates_of
-from skfairtest.group._rules.sensitive_columns import Attribute, sensitive_attributes
-from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
+from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS, Grouping, sensitive_attributes
 from skfairtest.space._chunks import WANTED, as_chunks
 from skfairtest.space._sensitive_features import check_index
 
@@ -309,14 +308,14 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, (str, int, np.integer, tuple))
 
 
-def _n_unknown(attribute: Attribute, n_rows: Any) -> int:
+def _n_unknown(attribute: Grouping, n_rows: Any) -> int:
     """Count the rows whose sensitive value is missing."""
     unknown = attribute.codes < 0
     return int(unknown.sum() if n_rows is None else n_rows[unknown].sum())
 
 
 def _part(
-    attribute: Attribute,
+    attribute: Grouping,
     rates: dict[str, MetricRows],
     weights: Floats | None,
     confidence: float,
@@ -368,7 +367,7 @@ def _part(
 
 
 def _estimates(
-    attribute: Attribute, name: str, means: Means, is_share: bool, confidence: float
+    attribute: Grouping, name: str, means: Means, is_share: bool, confidence: float
 ) -> tuple[dict[str, Floats], float]:
     """Return the columns with estimates of a rate, and the p-value of no interactions."""
     n_groups = len(attribute.groups)

@@ -33,26 +33,28 @@ from skfairtest.group._outcomes.outcomes import (
     metric_rows,
     truth_of,
 )
+from skfairtest.group._rules.attribute import Division
+from skfairtest.group._rules.cuts import BINNINGS
 from skfairtest.group._rules.pattern_search import (
-    TooManyRules,
     compare_patterns,
     complexity_of,
     frequent_patterns,
     listed_patterns,
 )
 from skfairtest.group._rules.patterns import Patterns
-from skfairtest.group._rules.value_table import ValueTables
+from skfairtest.group._rules.tables import AttributeTables, tables_of_columns
 from skfairtest.group._subgroup_results import SubgroupResults
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._sensitive_features import n_rows, split_sensitive
 
-BINNINGS = ("quantile", "uniform")
+#: Bins of a numeric column for which `bins` names none.
+BINS = 5
 
 
 class KeepsTables:
     """Declares what a saved `SubgroupAuditor` holds. This base has no parameters."""
 
-    _tables: ValueTables
+    _tables: AttributeTables
 
 
 class SubgroupAuditor(KeepsTables, SubgroupResults):
@@ -315,9 +317,15 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         X = check_table(owner, X)
         if given is None:
             warn_of_target(X, target)
-        tables = ValueTables(X, sensitive, self.attributes, beside)
-        columns = tables.divide(X, beside, self.bins, self.binning)
-        patterns = self._frequent(tables, columns)
+        tables, protected = tables_of_columns(X, sensitive, self.attributes, beside)
+        # Of all columns nobody has asked for those that have one value.
+        is_all = isinstance(self.attributes, str) and self.attributes == "all"
+        how = Division(BINS, self.binning)
+        columns = tables.divide(X, beside, self.bins, how, quiet=is_all)
+        patterns = frequent_patterns(
+            tables.attributes, columns, min_support=self.min_support, most=self.max_conditions,
+            label="max_conditions",
+        )  # fmt: skip
         if given is not None:  # all that can be wrong with it is told before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable, weights)
         seconds = _clock.now() - start
@@ -336,7 +344,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             "estimator_": estimator,
             "_tables": tables,
             "attributes_": tables.names,
-            "sensitive_features_": tables.sensitive,
+            "sensitive_features_": protected,
         }
         self._commit(owner, fitted, found, start)
         self._warn_of_no_disparity(rows.values[rows.counts])
@@ -351,34 +359,6 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         if self.correction == "resampling":  # as many as the confidence needs
             least = math.ceil(1 / (1 - self.confidence) - 1e-9) - 1
             check_whole("n_resamples", self.n_resamples, least)
-
-    def _frequent(self, tables: ValueTables, columns: list[Any]) -> Patterns:
-        """Find all frequent rules of up to `max_conditions`, or of as many as are feasible."""
-        most = self.max_conditions
-        try:
-            return frequent_patterns(
-                tables.attributes, columns, min_support=self.min_support, max_conditions=most
-            )
-        except TooManyRules as error:
-            if most is not None or not error.fits:
-                raise
-            most, told = error.fits, str(error)
-        while True:
-            try:
-                patterns = frequent_patterns(
-                    tables.attributes, columns, min_support=self.min_support, max_conditions=most
-                )
-                break
-            except TooManyRules:  # of many rows, what fits was an estimate
-                if most == 1:
-                    raise
-                most -= 1
-        warnings.warn(
-            f"Rules of up to max_conditions={most} are looked at. {told}",
-            UserWarning,
-            stacklevel=users_level(),
-        )
-        return patterns
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
         try:
@@ -415,7 +395,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     def _compare(
         self,
         patterns: Patterns,
-        tables: ValueTables,
+        tables: AttributeTables,
         rows: MetricRows,
         weights: Floats | None,
         n_queries: int,

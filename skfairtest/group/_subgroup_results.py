@@ -124,14 +124,9 @@ class SubgroupResults(GroupAuditor):
             If there is no such rule.
         """
         number = self._rule_number(rule)
-        return self._holds(self._tables.numbers(X, sensitive_features), number)
-
-    def _holds(self, columns: list[NDArray[np.int16]], rule: int) -> NDArray[np.bool_]:
-        holds = np.ones(len(columns[0]), dtype=bool)
-        for column_, value in zip(columns, self._state["rules"][rule], strict=True):
-            if value >= 0:
-                holds &= column_ == value
-        return holds
+        return self._tables.holds(
+            self._tables.numbers(X, sensitive_features), self._state["rules"][number]
+        )
 
     def confirm(
         self,
@@ -203,7 +198,9 @@ class SubgroupResults(GroupAuditor):
         if short_list is False or (short_list is None and not listed):
             listed = list(range(len(self._state["rules"])))
         numbers = listed[:n_rules]
-        held = np.array([self._holds(columns, k) for k in numbers], dtype=bool).reshape(-1, n)
+        rules = self._state["rules"][numbers]
+        held = np.array([self._tables.holds(columns, rule) for rule in rules], dtype=bool)
+        held = held.reshape(-1, n)
         given_rules = GivenRowSets(held)
         sides = pattern_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
         whole = self.against == "whole"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from skfairtest import _clock
 from skfairtest._parameters import check_whole, one_of
 from skfairtest._progress import Progress, with_callbacks
-from skfairtest._statistics import n_needed
-from skfairtest._typing import Floats
+from skfairtest._statistics import Sides, n_needed
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest._validation import (
     as_it_stands,
     check_table,
@@ -24,21 +24,36 @@ from skfairtest._validation import (
 )
 from skfairtest.group._base import MIN_OUTSIDE, PoolAuditor, stop_of
 from skfairtest.group._inference.counting import GivenRowSets, pattern_sides
+from skfairtest.group._inference.pivot import chosen_sides
 from skfairtest.group._outcomes.answers import Answers
+from skfairtest.group._outcomes.given_rows import GivenRows
+from skfairtest.group._pools.chunked_rows import ChunkedRows
 from skfairtest.group._pools.perturb import draw_near
 from skfairtest.group._results import Description, describe
-from skfairtest.group._rules.chunked_rows import ChunkedRows
-from skfairtest.group._rules.ranking import Counted, compare_rule_sets, count_rule_sets
-from skfairtest.group._rules.sensitive_table import GivenRows, SensitiveTables, make_tables
+from skfairtest.group._rules.attribute import MAX_LEVELS, Attribute, Division
+from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.cuts import BINNINGS
+from skfairtest.group._rules.pattern_search import (
+    by_score,
+    complexity_of,
+    frequent_patterns,
+    places_of,
+    simplest_of_equal,
+)
+from skfairtest.group._rules.patterns import ROUNDING, Patterns
+from skfairtest.group._rules.tables import AttributeTables, tables_of_space
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
+
+#: Bins of a numeric column for which `n_bins` names none.
+BINS = 10
 
 
 class KeepsTables:
     """Declares what a saved `TestSGDAuditor` holds. This base has no parameters."""
 
-    tables_: SensitiveTables
+    tables_: AttributeTables
 
 
 class TestSGDAuditor(KeepsTables, PoolAuditor):
@@ -200,7 +215,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
 
     sensitive_features: Any = "auto"
     n_bins: Any = 10
-    binning: str = one_of(default="uniform", options=("uniform", "quantile"))
+    binning: str = one_of(default="uniform", options=BINNINGS)
     space: InputSpace | None = None
 
     # Fit -------------------------------------------------------------------------------------
@@ -254,44 +269,74 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         chunked = None
         if isinstance(X, Chunks):
             chunked = ChunkedRows(X, sensitive_features, self.max_queries, rng)
-            tables = make_tables(X, self.sensitive_features, None, self.space)
-            X = check_table(owner, tables.space.decode(tables.space.data))
+            tables = tables_of_space(X, self.sensitive_features, None, self.space)
+            data = tables.inputs.space
+            X = check_table(owner, data.decode(data.data))
         else:
             estimator = as_it_stands(self.estimator, y)
             X, tables = owner._tables_of(X, sensitive_features, estimator)
-        counted = count_rule_sets(
-            tables,
-            chunked=chunked,
-            n_bins=self.n_bins,
-            binning=self.binning,
-            min_support=self.min_support,
-            min_outside=MIN_OUTSIDE,
-            max_attributes=self.max_attributes,
-        )
-        space = tables.space
+        space = tables.inputs.space
+        how = Division(BINS, self.binning, few=2, sets=True, most=MAX_LEVELS, label="n_bins")
+        columns = tables.divide(None, None, self.n_bins, how)
+        if chunked is None:
+            cells = Cells(columns, [attribute.n_values for attribute in tables.attributes])
+        else:
+            cells = chunked.cells(tables, space)
+        patterns = frequent_patterns(
+            tables.attributes, list(cells.codes.T), min_support=self.min_support,
+            most=self.max_attributes, label="max_attributes", weights=cells.count,
+        )  # fmt: skip
         if space.constraint_ is not None and not space.valid(space.data).any():
             raise ValueError(
                 f"The constraint of space= holds for none of the {len(space.data)} rows of X, so "
                 "the model cannot be asked about inputs near them. Correct "
                 "InputSpace(constraint=...), or pass rows for which it holds."
             )
+        smaller = _smaller_sides(patterns)
         seconds = _clock.now() - start
         if y is not None:  # else nothing is fitted that could want them
             fit_params = self._routed(fit_params, sensitive_features)
         warn_of_retraining(self.estimator, y)
         warn_of_target(X, y)
         estimator = fitted_estimator(self, X, y, fit_params)
-        answers = Answers(
-            estimator, tables.space, self.favourable, self.response_method, self.n_jobs
-        )
+        answers = Answers(estimator, space, self.favourable, self.response_method, self.n_jobs)
         start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
-        found, values, ended = self._search(counted, answers, rng, chunked, progress)
+        n_groups = len(np.unique(patterns.marks))  # equal groups are counted once
+        needed = n_needed(
+            smaller, n_side=self.sampling_threshold, error=self.error_threshold,
+            alpha=self._alpha(n_groups),
+        )  # fmt: skip
+        if needed > self.max_queries:
+            self._warn_budget(needed)
+        pool = space if chunked is None else chunked.pool
+        seeds, Z = draw_near(
+            pool, min(needed, self.max_queries), rng, are_drawn=chunked is not None
+        )
+        values, ended = self._ask(answers, Z, 0.9, progress)
+        if not len(values):
+            raise ended
+        drawn = _Drawn(patterns, cells, seeds[: len(values)])
+        everyone = np.ones(len(values), dtype=bool)
+        sides = pattern_sides(drawn, values, everyone, binary=bool(answers.binary))
+        ranked = _leave_enough(patterns) & np.isfinite(sides.difference)
+        kept = _worst_first(patterns, tables.attributes, sides, ranked)[: self.max_rules]
+        found = self._found(
+            rules=patterns.conditions(kept),
+            support=patterns.support[kept],
+            ranked=ranked[kept],
+            sides=chosen_sides(sides, kept),
+            n_rule_sets=patterns.n_patterns,
+            n_groups=n_groups,
+            favourable=answers.favourable,
+            n_queries=answers.n_queries,
+            stop=stop_of(ended, needed, self.max_queries),
+        )
         tables.forget_data()
         fitted = {
             "estimator_": estimator,
-            "space_": tables.space,
+            "space_": space,
             "sensitive_features_": tables.names,
-            "one_hot_": tables.space.layout.one_hot,
+            "one_hot_": space.layout.one_hot,
             "tables_": tables,
         }
         self._commit(owner, fitted, found, start)
@@ -301,76 +346,17 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
 
     def _tables_of(
         self, X: Any, sensitive_features: Any, estimator: Any
-    ) -> tuple[Any, SensitiveTables]:
+    ) -> tuple[Any, AttributeTables]:
         """Return the columns of X that the model takes, and where the sensitive attributes are."""
         X, sensitive, beside = split_sensitive(
             X, self.sensitive_features, values=sensitive_features, estimator=estimator
         )
-        return check_table(self, X), make_tables(X, sensitive, beside, self.space)
-
-    def _search(
-        self,
-        counted: Counted,
-        answers: Answers,
-        rng: np.random.Generator,
-        chunked: ChunkedRows | None,
-        progress: Progress,
-    ) -> tuple[dict[str, Any], Floats, Any]:
-        """Ask about one pool, and rank the rule sets by it.
-
-        Returns the results, the predictions, and what ended the asking early.
-        """
-        census = counted.census
-        needed = n_needed(
-            census.smallest,
-            n_side=self.sampling_threshold,
-            error=self.error_threshold,
-            alpha=self._alpha(census.n_groups),
-        )
-        if needed > self.max_queries:
-            self._warn_budget(needed)
-        n_pool = min(needed, self.max_queries)
-        if chunked is None:
-            seeds, Z = draw_near(counted.tables.space, n_pool, rng)
-        else:
-            seeds, Z = draw_near(chunked.pool, n_pool, rng, are_drawn=True)
-        values, ended = self._ask(answers, Z, 0.9, progress)
-        if not len(values):
-            raise ended
-        kept, sides = compare_rule_sets(
-            counted,
-            seeds[: len(values)],
-            values,
-            binary=bool(answers.binary),
-            max_rules=self.max_rules,
-        )
-        found = self._found(
-            rules=kept.rules,
-            support=kept.support / counted.cells.n_rows,
-            ranked=kept.ranked,
-            sides=sides,
-            n_rule_sets=census.n_rule_sets,
-            n_groups=census.n_groups,
-            favourable=answers.favourable,
-            n_queries=answers.n_queries,
-            stop=stop_of(ended, needed, self.max_queries),
-        )
-        return found, values, ended
+        return check_table(self, X), tables_of_space(X, sensitive, beside, self.space)
 
     # Results ---------------------------------------------------------------------------------
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         return describe(self.tables_.attributes, rule)
-
-    def _holds(self, cells: NDArray[np.intp], rule: int) -> NDArray[np.bool_]:
-        holds = np.ones(len(cells), dtype=bool)
-        for j, number in enumerate(self._state["rules"][rule]):
-            if number >= 0:
-                attribute = self.tables_.attributes[j]
-                # The cell of missing numbers is in no rule.
-                members = np.append(attribute.members[number], False)
-                holds &= members[cells[:, j]]
-        return holds
 
     def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
         """Tell which rows a rule set holds for.
@@ -397,7 +383,9 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             If there is no such rule set, or a sensitive value was not seen in fit.
         """
         number = self._rule_number(rule)
-        return self._holds(self.tables_.cells(X, sensitive_features), number)
+        return self.tables_.holds(
+            self.tables_.numbers(X, sensitive_features), self._state["rules"][number]
+        )
 
     def confirm(
         self, X_new: Any, n_rules: int = 10, *, sensitive_features: Any = None
@@ -430,16 +418,60 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         """
         self._result("confirm")
         check_whole("n_rules", n_rules, 1)
-        cells = self.tables_.cells(X_new, sensitive_features)
-        if not len(cells):
+        columns = self.tables_.numbers(X_new, sensitive_features)
+        if not len(columns[0]):
             raise ValueError("X_new has no rows. Pass rows on which to confirm the rule sets.")
         rows = GivenRows(self.space_.layout.container.check_names(X_new))
         answers = Answers(
             self.estimator_, rows, self.favourable_, self.response_method, self.n_jobs
         )
-        values = answers.ask(np.arange(len(cells)))
-        numbers = list(range(min(n_rules, len(self._state["rules"]))))
-        inside = GivenRowSets(np.array([self._holds(cells, number) for number in numbers]))
+        values = answers.ask(np.arange(len(columns[0])))
+        rules = self._state["rules"][:n_rules]
+        inside = GivenRowSets(np.array([self.tables_.holds(columns, rule) for rule in rules]))
         everyone = np.ones(len(values), dtype=bool)
         sides = pattern_sides(inside, values, everyone, binary=bool(answers.binary))
-        return self._confirmation(numbers, sides, inside.support)
+        return self._confirmation(list(range(len(rules))), sides, inside.support)
+
+
+def _leave_enough(patterns: Patterns) -> Bools:
+    """Whether each pattern leaves so many rows outside that it can be compared with others."""
+    enough: Bools = patterns.total - patterns.counts >= MIN_OUTSIDE * patterns.total * ROUNDING
+    return enough
+
+
+def _smaller_sides(patterns: Patterns) -> float:
+    """Share of rows on the smaller side, the smallest of those of patterns that can be ranked."""
+    outside = patterns.total - patterns.counts
+    ranked = _leave_enough(patterns)
+    if not ranked.any():
+        raise ValueError(
+            f"Each of the {patterns.n_patterns} frequent rules holds for nearly all rows: at most "
+            f"{outside.max() / patterns.total:.4g} of the rows are outside of one, but at least "
+            f"{MIN_OUTSIDE:g} are needed. Lower min_support."
+        )
+    return float(np.minimum(patterns.counts, outside)[ranked].min() / patterns.total)
+
+
+def _worst_first(
+    patterns: Patterns, attributes: list[Attribute], sides: Sides, ranked: Bools
+) -> Ints:
+    """Order the groups by their scores, each by its simplest pattern."""
+    complexity, places = complexity_of(patterns, attributes), places_of(patterns, attributes)
+    distinct = simplest_of_equal(patterns.marks, complexity, places)
+    order = by_score(
+        np.abs(sides.difference)[distinct], ranked[distinct], complexity[distinct],
+        patterns.counts[distinct], places[distinct],
+    )  # fmt: skip
+    return distinct[order]
+
+
+class _Drawn(NamedTuple):
+    """Patterns of rows that were drawn from others, and that have the cells of these."""
+
+    patterns: Patterns
+    cells: Cells
+    rows: Ints
+
+    def sums(self, values: NDArray[Any]) -> Floats:
+        """Sum of each column over the drawn rows inside of each pattern."""
+        return self.patterns.sums(self.cells.sums(self.rows, values))

@@ -344,7 +344,7 @@ def _as_space(auditor: Any, space: Any) -> Any:
     template = clone(auditor)
     if isinstance(template, BaseAuditor):
         return template._make_space(check_table(template, space))
-    return template._tables_of(space, None, None)[1].space
+    return template._tables_of(space, None, None)[1].inputs.space
 
 
 def metric_of(auditor: Any, metric: Any) -> str:

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from tiers import slow_sample
 
 from skfairtest import InputSpace, TestSGDAuditor
-from skfairtest.group._rules import ranking as _ranking
-from skfairtest.group._rules import rule_sets as _rules
+from skfairtest.group._results import describe
+from skfairtest.group._rules.attribute import MAX_LEVELS, Division
 from skfairtest.group._rules.cells import Cells
-from skfairtest.group._rules.ranking import compare_rule_sets, count_rule_sets
-from skfairtest.group._rules.rule_sets import check_size, frequent_rule_sets
-from skfairtest.group._rules.run_attribute import make_attribute
-from skfairtest.group._rules.sensitive_table import make_tables
+from skfairtest.group._rules.cuts import cut_points, quantiles
+from skfairtest.group._rules.pattern_search import frequent_patterns
+from skfairtest.group._rules.patterns import Patterns
+from skfairtest.group._rules.tables import tables_of_space
+from skfairtest.group._testsgd import _sides, _worst_first
 
 # A loop over all rules, with pandas and nothing of ours -----------------------------------------
 
@@ -101,7 +102,7 @@ def frames(draw):
     makers = {
         "race": lambda: rng.choice(np.array(["a", "b", "c", None], dtype=object), n),
         "sex": lambda: rng.permutation(np.resize([0.0, 1.0], n)),
-        "age": lambda: rng.integers(20, draw(st.integers(24, 80)), n),
+        "age": lambda: rng.permutation(np.resize(np.arange(20, draw(st.integers(24, 80))), n)),
         "income": lambda: np.where(rng.random(n) < 0.1, np.nan, rng.permutation(n) * 0.37),
         "faith": lambda: rng.choice(np.array(["x", "y"], dtype=object), n),
     }
@@ -110,25 +111,32 @@ def frames(draw):
     return frame[[name for name in names if frame[name].nunique() > 1]]
 
 
-def describe(counted, rules):
-    """Columns and words of rule sets."""
-    attributes = counted.tables.attributes
-    for rule in rules:
-        used = [(a, number) for a, number in zip(attributes, rule, strict=True) if number >= 0]
-        words = " and ".join(attribute.words(int(number)) for attribute, number in used)
-        yield tuple(attribute.name for attribute, _ in used), words
+class Counted:
+    """The frequent rule sets of a table, as TestSGDAuditor counts them."""
 
+    def __init__(self, frame, n_bins, min_support, sensitive=None, space=None, **wish):
+        tables = tables_of_space(frame, sensitive or list(frame.columns), None, space)
+        how = Division(10, "uniform", few=2, sets=True, most=MAX_LEVELS, label="n_bins")
+        columns = tables.divide(None, None, n_bins, how)
+        self.tables, self.attributes = tables, tables.attributes
+        self.cells = Cells(columns, [attribute.n_values for attribute in self.attributes])
+        settings = {"most": None, "label": "max_attributes", **wish}
+        self.patterns = frequent_patterns(
+            self.attributes, list(self.cells.codes.T), min_support=min_support,
+            weights=self.cells.count, **settings,
+        )  # fmt: skip
 
-def count(frame, n_bins, min_support, min_outside=1e-6):
-    tables = make_tables(frame, list(frame.columns), None, None)
-    return count_rule_sets(
-        tables,
-        n_bins=n_bins,
-        binning="uniform",
-        min_support=min_support,
-        min_outside=min_outside,
-        max_attributes=None,
-    )
+    def described(self, patterns):
+        """Columns and words of rule sets."""
+        for rule in self.patterns.conditions(patterns):
+            words, attributes, _ = describe(self.attributes, rule)
+            yield tuple(attributes), words
+
+    def compare(self, seeds, values, binary):
+        """The groups, worst first, and what was observed."""
+        sides = _sides(values, binary, lambda t: self.patterns.sums(self.cells.sums(seeds, t)))
+        ranked = np.isfinite(sides.difference)
+        return _worst_first(self.patterns, self.attributes, sides, ranked), sides
 
 
 @slow_sample
@@ -139,22 +147,19 @@ def test_every_rule_set_is_found_once_with_its_support_and_share(frame, n_bins, 
     expected, simplest = loop_over_rule_sets(frame, n_bins, min_support)
     if not expected:
         with pytest.raises(ValueError, match="largest support"):
-            count(frame, n_bins, min_support)
+            Counted(frame, n_bins, min_support)
         return
-    counted = count(frame, n_bins, min_support)
-    cells, attributes = counted.cells, counted.tables.attributes
+    counted = Counted(frame, n_bins, min_support)
     found = Counter()
-    for block in frequent_rule_sets(
-        cells, attributes, [cells.count], min_count=counted.min_count, max_attributes=3
+    everything = np.arange(counted.patterns.n_patterns)
+    for (names, words), rows in zip(
+        counted.described(everything), counted.patterns.counts, strict=True
     ):
-        described = list(describe(counted, block.rules(len(attributes))))
-        for (names, words), rows in zip(described, block.counts, strict=True):
-            mask = mask_of_words(words, frame)
-            assert mask.sum() == rows, words
-            found[names, mask.tobytes()] += 1
+        mask = mask_of_words(words, frame)
+        assert mask.sum() == rows, words
+        found[names, mask.tobytes()] += 1
     assert found == expected
-    assert counted.census.n_rule_sets == sum(expected.values())
-    assert counted.census.n_groups == len(simplest)
+    assert len(set(counted.patterns.marks.tolist())) == len(simplest)
     check_comparison(frame, counted, simplest)
 
 
@@ -164,15 +169,15 @@ def check_comparison(frame, counted, simplest):
     seeds = rng.integers(len(frame), size=300)
     for binary in (True, False):
         values = rng.normal(5, 2, 300) if not binary else (rng.random(300) < 0.3).astype(float)
-        kept, sides = compare_rule_sets(counted, seeds, values, binary=binary, max_rules=10**6)
+        kept, sides = counted.compare(seeds, values, binary)
         seen = set()
-        for place, (names, words) in enumerate(describe(counted, kept.rules)):
+        rules = counted.patterns.conditions(kept)
+        for place, rule, (names, words) in zip(kept, rules, counted.described(kept), strict=True):
             mask = mask_of_words(words, frame)
-            reading = (len(names), reading_of(counted, kept.rules[place]))
-            assert reading == simplest[mask.tobytes()], words
+            assert (len(names), reading_of(counted, rule)) == simplest[mask.tobytes()], words
             inside = values[mask[seeds]]
             outside = values[~mask[seeds]]
-            assert sides.n[place] == len(inside) and kept.support[place] == mask.sum()
+            assert sides.n[place] == len(inside) and counted.patterns.counts[place] == mask.sum()
             for side, mean, variance in (
                 (inside, sides.mean[place], sides.variance[place]),
                 (outside, sides.mean_out[place], sides.variance_out[place]),
@@ -183,75 +188,177 @@ def check_comparison(frame, counted, simplest):
                     assert variance == pytest.approx(exact, abs=1e-9)
             seen.add(mask.tobytes())
         assert seen == set(simplest)
-        ordered = np.abs(sides.difference)[kept.ranked]
-        assert (np.diff(ordered) <= 1e-9).all()
+        ordered = np.abs(sides.difference)[kept]
+        assert (np.diff(ordered[np.isfinite(ordered)]) <= 1e-9).all()
 
 
 def reading_of(counted, rule):
-    attributes = counted.tables.attributes
-    return sum(int(a.complexity[j]) for a, j in zip(attributes, rule, strict=True) if j >= 0)
+    return sum(
+        int(a.complexity[j]) for a, j in zip(counted.attributes, rule, strict=True) if j >= 0
+    )
 
 
-@given(frames(), st.integers(1, 12))
-def test_keeping_the_worst_agrees_with_keeping_all(frame, most):
+@given(frames(), st.integers(2, 5))
+def test_rows_taken_together_and_numba_change_nothing(frame, n_bins):
     if not len(frame.columns):
         return
     try:
-        counted = count(frame, 4, 0.05)
+        counted = Counted(frame, n_bins, 0.05)
     except ValueError:
         return
-    rng = np.random.default_rng(1)
-    seeds, values = rng.integers(len(frame), size=200), rng.random(200)
-    every, _ = compare_rule_sets(counted, seeds, values, binary=False, max_rules=10**6)
-    with pytest.MonkeyPatch.context() as patch:
-        # Small pieces, and a look at what is kept after each: as in a run over a billion.
-        patch.setattr(_rules, "BLOCK", 8)
-        patch.setattr(_rules, "MAX_TABLE", 16)
-        patch.setattr(_ranking, "WAITING", 0)
-        worst, _ = compare_rule_sets(counted, seeds, values, binary=False, max_rules=most)
-    assert np.allclose(worst.rank, every.rank[:most], atol=1e-9)
-    assert len(set(worst.marks.tolist())) == len(worst.marks)
+    cells, attributes = counted.cells, counted.attributes
+    rows = [cells.codes[cells.of_row, j] for j in range(len(attributes))]
+    V = np.random.default_rng(0).normal(size=(len(frame), 2))
+    together = np.column_stack([np.bincount(cells.of_row, v, len(cells.codes)) for v in V.T])
+    settings = {
+        "sizes": [a.n_values for a in attributes], "members": [a.members for a in attributes],
+        "min_support": 0.05, "max_conditions": 3,
+    }  # fmt: skip
+    ways = [
+        (Patterns(columns, weights=weights, compiled=compiled, **settings), table)
+        for columns, weights, table in (
+            (rows, None, V), (list(cells.codes.T), cells.count, together)
+        )
+        for compiled in (False, True)
+    ]  # fmt: skip
+    first, table = ways[0]
+    for other, own in ways[1:]:
+        for name in ("parents", "items", "counts"):
+            np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
+        same = [np.unique(p.marks, return_inverse=True)[1].size for p in (first, other)]
+        assert same[0] == same[1]
+        np.testing.assert_allclose(first.sums(table), other.sums(own), atol=1e-9)
 
 
 # Cells, bins and words ---------------------------------------------------------------------------
 
 
-def attribute_of(values, bins=10, binning="uniform", name="age"):
+def attribute_of(values, bins=10, binning="uniform", name="age", sets=True, few=2):
     frame = pd.DataFrame({name: values, "other": np.arange(len(values))})
-    tables = make_tables(frame, [name], None, None)
-    column, codes = tables.space.domain.columns[0].for_rules(tables.space.data[:, 0])
-    return make_attribute(column, codes, bins, binning)
+    tables = tables_of_space(frame, [name], None, None)
+    how = Division(10, binning, few=few, sets=sets, most=MAX_LEVELS, label="n_bins")
+    tables.divide(None, None, bins, how)
+    return tables.attributes[0]
 
 
 def test_bins_of_equal_width_quantiles_and_edges():
     values = np.r_[np.arange(0, 100), [1000.0]]
     assert attribute_of(values, 4).cuts.tolist() == [250, 500, 750]
     counts = np.bincount(
-        (quantiles := attribute_of(values, 4, "quantile")).cells(values), minlength=4
+        (quantiles := attribute_of(values, 4, "quantile")).numbers(values), minlength=4
     )
     assert counts.max() - counts.min() <= 1 and len(quantiles.cuts) == 3
     edges = attribute_of(values, [-5, 20, 60.5, 1000, 2000])
     # Nothing lies beyond 2000 or below -5, so these edges divide nobody.
     assert edges.cuts.tolist() == [20, 60.5, 1000]
-    assert edges.cells(np.array([19, 20, 60, 61, 999, 1000, np.nan])).tolist() == [
+    assert edges.numbers(np.array([19, 20, 60, 61, 999, 1000, np.nan])).tolist() == [
         0, 1, 1, 2, 2, 3, 4,
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("common", [0.0, 50.0, 99.0], ids=["lowest", "middle", "highest"])
+@pytest.mark.parametrize("binning", ["uniform", "quantile", "quartiles"])
+@pytest.mark.parametrize("share", [0.55, 0.92, 0.99])
+def test_a_value_that_most_rows_have_is_a_bin_of_its_own(common, binning, share):
+    n = 2000
+    values = np.full(n, common)
+    others = np.random.default_rng(0).permutation(np.delete(np.arange(100.0), int(common)))
+    values[: round(n * (1 - share))] = np.resize(others, round(n * (1 - share)))
+    different, counts = np.unique(values, return_counts=True)
+    cuts = cut_points(different, counts, 5, binning)
+    place = np.searchsorted(cuts, values, side="right")
+    own = np.searchsorted(cuts, common, side="right")
+    assert (values[place == own] == common).all()
+    sizes = np.bincount(np.delete(place, place == own))
+    rest = [size for size in sizes if size]
+    # The rest are one bin, or one on either side, if they are few; each of all bins if many.
+    few = 1 if common in (0.0, 99.0) else 2
+    assert len(rest) == few if share > 0.9 else len(rest) >= 2
+    if binning == "quantile" and share < 0.9:
+        assert max(rest) <= 2 * min(rest)
+
+
+def test_bins_are_as_wide_as_rows_are_where_the_domain_is_wider():
+    values = np.r_[np.full(3, 40.0), np.arange(41, 50)]
+    frame = pd.DataFrame({"age": values, "x": np.arange(len(values))})
+    counted = Counted(frame, 4, 0.05, ["age"], InputSpace(bounds={"age": (0, 1000)}))
+    assert counted.attributes[0].cuts.tolist() == [43, 45, 47]
+
+
+def test_quantiles_of_counted_values_are_those_of_rows():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 50):
+        values = rng.integers(0, 9, n) * 0.37
+        different, counts = np.unique(values, return_counts=True)
+        shares = np.arange(1, 10) / 10
+        np.testing.assert_array_equal(
+            quantiles(different, counts, shares), np.quantile(values, shares)
+        )
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=60, unique=True), st.integers(2, 9))
+def test_what_is_printed_divides_the_rows(values, bins):
+    values = np.array(values)
+    different, counts = np.unique(values, return_counts=True)
+    for binning in ("quantile", "quartiles", "uniform"):
+        cuts = cut_points(different, counts, bins, binning)
+        assert len(cuts) and (np.diff(cuts) > 0).all()
+        assert different[0] < cuts[0] and cuts[-1] <= different[-1]
+        attribute = attribute_of(values, bins, "uniform", sets=False)
+        for item in range(len(attribute.cuts) + 1):
+            held = attribute.numbers(values) == item
+            said = mask_of_words(attribute.words(item), pd.DataFrame({"age": values}))
+            assert (said == held).all()
+
+
+def test_cut_points_have_few_digits_where_that_divides_the_rows():
+    rng = np.random.default_rng(0)
+    for values in (rng.normal(0, 1, 1000), rng.normal(0, 1e-7, 200), rng.normal(0, 1e5, 200)):
+        different, counts = np.unique(values, return_counts=True)
+        cuts = cut_points(different, counts, 5, "quantile")
+        exact = np.quantile(values, [0.2, 0.4, 0.6, 0.8])
+        assert np.array_equal(np.searchsorted(different, cuts), np.searchsorted(different, exact))
+        assert all(float(f"{cut:.5g}") == cut for cut in cuts)
+        assert any(float(f"{cut:.4g}") == cut for cut in cuts)
+    # No number of few digits lies between these two.
+    near = np.array([1.23456781, 1.23456789])
+    assert 1.23456781 < cut_points(near, np.array([5, 5]), 2, "quantile")[0] <= 1.23456789
+
+
+def test_edges_stay_as_they_are_given():
+    values = np.random.default_rng(0).random(100)
+    edges = [0.123456789012345, 0.5]
+    assert attribute_of(values, edges).cuts.tolist() == edges
+    assert attribute_of(values, edges).words(0) == "age < 0.123456789012345"
+
+
 def test_number_of_rules():
     # The paper: 30 subsets of five values; 10 bins have 55 runs, one of which is everybody.
-    assert attribute_of(np.arange(101)).n_rules == 54
-    assert attribute_of(list("abcde") * 4, name="race").n_rules == 30
+    assert attribute_of(np.arange(101)).n_items == 54
+    assert attribute_of(list("abcde") * 4, name="race").n_items == 30
+
+
+def all_words(attribute):
+    return [attribute.words(item) for item in range(attribute.n_items)]
 
 
 def test_words():
-    age = attribute_of(np.arange(101))
-    words = {age.words(j) for j in range(age.n_rules)}
-    assert {"age < 10", "age >= 90", "40 <= age < 60"} <= words
-    two = attribute_of([0, 1] * 5, name="member")
-    assert [two.words(j) for j in range(two.n_rules)] == ["member = 0", "member = 1"]
+    words = all_words(attribute_of(np.arange(101)))
+    assert {"age < 10", "age >= 90", "40 <= age < 60"} <= set(words)
+    assert len(set(words)) == len(words)
+    assert all_words(attribute_of([0, 1] * 5, name="member")) == ["member = 0", "member = 1"]
     race = attribute_of(["a", "b", None] * 4, name="race")
-    assert "race in {b, missing}" in {race.words(j) for j in range(race.n_rules)}
+    assert "race in {b, missing}" in all_words(race)
+    # A bin of one whole number reads as that number, as a category does.
+    children = attribute_of(np.arange(5).repeat(4), name="children")
+    assert {"children < 1", "children = 1", "children = 3", "children >= 4"} <= set(
+        all_words(children)
+    )
+    single = attribute_of(np.r_[np.arange(40.0), np.nan], 4, sets=False)
+    assert all_words(single) == [
+        "age < 10", "10 <= age < 20", "20 <= age < 30", "age >= 30", "age = missing",
+    ]  # fmt: skip
+    assert single.values(4) == (None,) and single.complexity.tolist() == [1, 2, 2, 1, 1]
 
 
 AMBIGUOUS = {
@@ -301,7 +408,7 @@ def test_names_of_columns_are_quoted_where_they_read_as_rules():
 
 def test_conditions_of_ranges():
     age = attribute_of(np.arange(101))
-    intervals = {age.words(j): age.values(j) for j in range(age.n_rules)}
+    intervals = {age.words(j): age.values(j) for j in range(age.n_items)}
     assert intervals["40 <= age < 60"] == pd.Interval(40, 60, closed="left")
     assert intervals["age < 10"] == pd.Interval(-np.inf, 10, closed="left")
     assert intervals["age >= 90"] == pd.Interval(90, np.inf, closed="left")
@@ -311,9 +418,8 @@ def test_decimal_edges_mean_what_the_words_say():
     # 3 * 0.1 is above 0.3 by rounding; a row of 0.3 must not be called "below 0.3".
     values = np.round(np.linspace(0, 1, 101), 2)
     share = attribute_of(values)
-    words = [share.words(j) for j in range(share.n_rules)]
-    rule = words.index("0.3 <= age < 0.4")
-    inside = share.members[rule][share.cells(values)]
+    rule = all_words(share).index("0.3 <= age < 0.4")
+    inside = share.members[rule][share.numbers(values)]
     assert (inside == ((values >= 0.3) & (values < 0.4))).all()
 
 
@@ -337,56 +443,40 @@ def test_the_simplest_of_equal_groups_has_fewest_conditions():
         "sex": ["x", "x", "x", "x", "y", "y", "x"] * 20,
         "faith": ["p", "p", "p", "q", "p", "q", "q"] * 20,
     })  # fmt: skip
-    counted = count(X, 10, 0.05)
-    seeds = np.arange(len(X))
+    counted = Counted(X, 10, 0.05)
     inside = X["race"].isin(["a", "b", "c"]).to_numpy()
-    kept, _ = compare_rule_sets(counted, seeds, inside.astype(float), binary=True, max_rules=10**6)
-    assert next(describe(counted, kept.rules))[1] == "race in {a, b, c}"
-    words = [words for _, words in describe(counted, kept.rules)]
-    assert "sex = x and faith = p" not in words
+    kept, _ = counted.compare(np.arange(len(X)), inside.astype(float), True)
+    words = [words for _, words in counted.described(kept)]
+    assert words[0] == "race in {a, b, c}" and "sex = x and faith = p" not in words
 
 
 def test_rules_that_hold_for_everybody_are_none():
     # Nobody is "d", so "a, b or c" are all there are.
     X = pd.DataFrame({"race": ["a", "b", "c"] * 20, "x": range(60)})
-    tables = make_tables(X, ["race"], None, InputSpace(categories={"race": list("abcd")}))
-    counted = _ranking.count_rule_sets(
-        tables, n_bins=10, binning="uniform", min_support=0.05, min_outside=0.05,
-        max_attributes=None,
-    )  # fmt: skip
-    kept, _ = compare_rule_sets(
-        counted, np.arange(60), np.arange(60) / 60, binary=False, max_rules=100
-    )
-    words = {words for _, words in describe(counted, kept.rules)}
+    counted = Counted(X, 10, 0.05, ["race"], InputSpace(categories={"race": list("abcd")}))
+    kept, _ = counted.compare(np.arange(60), np.arange(60) / 60, False)
+    words = {words for _, words in counted.described(kept)}
     # With or without "d" it is the same group, which is told of once, without.
     assert words == {
         "race = a", "race = b", "race = c", "race in {a, b}", "race in {a, c}", "race in {b, c}",
     }  # fmt: skip
 
 
-def test_too_many_rule_sets_are_refused_with_a_way_out():
+def test_too_many_rule_sets_have_fewer_conditions_or_a_way_out():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({f"share_{j}": rng.random(200) for j in range(10)})
-    with pytest.raises(ValueError, match=r"set max_attributes=\d, bin column 'share_"):
-        count(frame, 10, 0.05)
+    with pytest.warns(UserWarning, match="Rules of up to max_attributes=2 are"):
+        fewer = Counted(frame, 10, 0.05)
+    assert fewer.patterns.depths.max() == 2
+    with pytest.raises(ValueError, match="More than|more than 1,000,000 rules.*max_attributes=2"):
+        Counted(frame, 10, 0.05, most=3)
+    asked = Counted(frame, 10, 0.05, most=2)
+    assert asked.patterns.n_patterns == fewer.patterns.n_patterns
     many = pd.DataFrame({"land": [f"c{j % 20}" for j in range(200)], "x": rng.random(200)})
     with pytest.raises(ValueError, match="'land' has 20 categories.*Merge"):
-        count(many, 10, 0.05)
-
-
-def test_advice_is_right():
-    rng = np.random.default_rng(0)
-    attributes = [attribute_of(rng.random(200), name=f"s{j}") for j in range(10)]
-    with pytest.raises(ValueError) as caught:
-        check_size(attributes, 10)
-    check_size(attributes, int(re.search(r"max_attributes=(\d+)", str(caught.value))[1]))
+        Counted(many, 10, 0.05)
 
 
 def test_support_at_the_threshold_is_enough():
     frame = pd.DataFrame({"group": ["a"] + ["b"] * 19, "x": range(20)})
-    tables = make_tables(frame, ["group"], None, None)
-    census = _ranking.count_rule_sets(
-        tables, n_bins=10, binning="uniform", min_support=0.05, min_outside=0.05,
-        max_attributes=None,
-    ).census  # fmt: skip
-    assert census.n_rule_sets == 2
+    assert Counted(frame, 10, 0.05, ["group"]).patterns.n_patterns == 2

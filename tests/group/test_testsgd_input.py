@@ -22,7 +22,7 @@ from skfairtest import EstimatorFailedError, NoDisparityWarning, TestSGDAuditor
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"min_support": 0.999}, "largest support of one is 0.9"),
+        ({"min_support": 0.999}, "largest support of such a rule is 0.9"),
         ({"min_support": 0}, "min_support must be a number in .0, 1."),
         ({"confidence": 95}, "confidence must be"),
         ({"favourable": "maybe"}, "'maybe' is a label that never occurs.*'no'.*'yes'"),
@@ -31,7 +31,6 @@ from skfairtest import EstimatorFailedError, NoDisparityWarning, TestSGDAuditor
         ({"n_bins": 1}, "n_bins must be a whole number from 2"),
         ({"n_bins": {"age": [60, 40]}}, "increasing edges"),
         ({"n_bins": {"wealth": 3}}, "n_bins= names 'wealth'"),
-        ({"n_bins": {"age": [5, 15]}}, "leave only one bin"),
         ({"binning": "log"}, "binning must be one of"),
         ({"correction": "fdr"}, "correction must be one of"),
         ({"sampling_threshold": 0}, "sampling_threshold must be a whole number"),
@@ -52,7 +51,7 @@ def test_advice_on_support_is_right(monkeypatch):
     monkeypatch.setattr("skfairtest.group._testsgd.MIN_OUTSIDE", 1e-4)
     with pytest.raises(ValueError, match="largest support") as caught:
         fit(min_support=0.999)
-    support = float(str(caught.value).split("largest support of one is ")[1].split(":")[0])
+    support = float(str(caught.value).split("largest support of such a rule is ")[1].split(":")[0])
     assert len(fit(min_support=support * 0.9999).rules_) >= 1
 
 
@@ -66,7 +65,7 @@ def test_bad_input_keeps_earlier_results():
 
 def test_one_value_and_no_sensitive_column():
     X = people(100).assign(sex="f")
-    with pytest.raises(ValueError, match="'sex' has only one value"):
+    with pytest.raises(ValueError, match="None of the columns .'sex'. has more than one value"):
         fit(X=X, sensitive_features=["sex"])
     with pytest.raises(ValueError, match="found no column with the name"):
         fit(X=X[["income", "hours"]], sensitive_features="auto")

@@ -14,18 +14,22 @@ from skfairtest._typing import Bools, Floats, Ints
 # Groups that may overlap -------------------------------------------------------------------------
 
 
-class RowSets(Protocol):
+class Summed(Protocol):
     """Sets of rows that can be summed over."""
-
-    @property
-    def n_patterns(self) -> int:
-        """How many there are."""
 
     def sums(self, values: Any, /) -> Floats:
         """Sums of columns, (n_rows, k), over the rows inside each; shape (n_patterns, k).
 
         Truth values are counted.
         """
+
+
+class RowSets(Summed, Protocol):
+    """Sets of rows that are known one by one."""
+
+    @property
+    def n_patterns(self) -> int:
+        """How many there are."""
 
     def inside(self, pattern: int, /) -> Bools:
         """Which rows are inside of one; shape (n_rows,)."""
@@ -71,7 +75,7 @@ class GivenRowSets:
 
 
 def pattern_sides(
-    patterns: RowSets,
+    patterns: Summed,
     values: Floats,
     counts: Bools,
     weights: Floats | None = None,
@@ -85,7 +89,7 @@ def pattern_sides(
 
     Parameters
     ----------
-    patterns : RowSets
+    patterns : Summed
         Of n_rows rows.
     values, counts : ndarray of shape (n_rows,)
         One value a row, and whether it counts.

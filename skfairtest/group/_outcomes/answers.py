@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from skfairtest._typing import Floats, Ints, is_real
 from skfairtest._validation import column
 from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.group._outcomes.given_rows import GivenRows
 from skfairtest.group._outcomes.outcomes import OUTCOMES, MetricRows, is_of, metric_rows
-from skfairtest.group._rules.sensitive_table import GivenRows
 from skfairtest.oracle._favourable import (
     as_shares,
     favourable_labels,

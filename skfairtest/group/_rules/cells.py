@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
@@ -48,20 +47,10 @@ class Cells:
         """Number of rows."""
         return int(self.count.sum())
 
-    @property
-    def marks(self) -> NDArray[np.uint64]:
-        """A 64-bit number for each combination.
-
-        Their sums, modulo 2**64, tell two groups apart (up to one chance in 10**19), so equal
-        groups are found without a look at the rows.
-        """
-        return pd.util.hash_array(np.arange(1, len(self.codes) + 1), categorize=False)
-
-    def sums(self, rows: Ints, values: Any = None) -> Floats:
-        """Sum of the values over the given rows of the data, shape (n_different,)."""
-        return np.bincount(self.of_row[rows], weights=values, minlength=len(self.codes)).astype(
-            np.float64
-        )
+    def sums(self, rows: Ints, table: Floats) -> Floats:
+        """Sum of each column of values of the given rows of the data, shape (n_different, k)."""
+        cells = self.of_row[rows]
+        return np.column_stack([np.bincount(cells, c, len(self.codes)) for c in table.T])
 
 
 class CellCounts:
@@ -70,13 +59,13 @@ class CellCounts:
     def __init__(self) -> None:
         self._counts: dict[tuple[int, ...], int] = {}
 
-    def add(self, cells: Ints) -> None:
+    def add(self, cells: NDArray[Any]) -> None:
         """Count the rows of a chunk by their cells, shape (n, n_attributes)."""
         different, counts = np.unique(cells, axis=0, return_counts=True)
         for key, count in zip(map(tuple, different.tolist()), counts.tolist(), strict=True):
             self._counts[key] = self._counts.get(key, 0) + count
 
-    def of(self, rows: Ints, sizes: list[int]) -> Cells:
+    def of(self, rows: NDArray[Any], sizes: list[int]) -> Cells:
         """The cells of all rows; `of_row` is about those given by their cells."""
         known = np.array(list(self._counts), dtype=np.int16)
         own = np.concatenate([known, rows.astype(np.int16)])

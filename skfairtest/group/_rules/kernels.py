@@ -36,6 +36,20 @@ def n_common(first: Any, second: Any) -> Any:
 
 
 @njit
+def weigh(first: Any, second: Any, planes: Any) -> Any:
+    """Rows of the cells that two sets have in common; plane after plane, a bit of their numbers."""
+    if not len(planes):
+        return n_common(first, second)  # a row each
+    total = np.int64(0)
+    for b in range(len(planes)):
+        here = np.uint64(0)
+        for w in range(len(first)):
+            here += bits_of(first[w] & second[w] & planes[b, w])
+        total += np.int64(here) << b
+    return total
+
+
+@njit
 def meet(first: Any, second: Any, out: Any) -> Any:
     """The common bits of two sets, and a number that tells sets apart."""
     mark = MIX
@@ -50,6 +64,7 @@ def meet(first: Any, second: Any, out: Any) -> Any:
 @njit
 def search(
     bits: Any,
+    planes: Any,
     attribute_of: Any,
     least: Any,
     max_conditions: Any,
@@ -74,7 +89,7 @@ def search(
     parent = np.full(depth_limit, -1, dtype=np.int64)
     for j in range(n_items):
         ahead[0, j] = j
-        n_rows[0, j] = n_common(bits[j], bits[j])
+        n_rows[0, j] = weigh(bits[j], bits[j], planes)
     n_ahead[0] = n_items
     found = 0
     depth = 0
@@ -102,7 +117,7 @@ def search(
             other = ahead[depth, q]
             if attribute_of[other] == attribute_of[item]:
                 continue
-            common = n_common(held[below], bits[other])
+            common = weigh(held[below], bits[other], planes)
             if common >= least:
                 ahead[below, n] = other
                 n_rows[below, n] = common
@@ -131,11 +146,14 @@ def count_common(bits: Any, parents: Any, items: Any, depths: Any, columns: Any,
 
 
 @njit
-def add_up(codes: Any, attributes: Any, values_of: Any, depths: Any, cells: Any, sums: Any) -> Any:
+def add_up(
+    codes: Any, attribute_of: Any, members: Any, items: Any, depths: Any, cells: Any, sums: Any
+) -> Any:
     """For each pattern, the sums of each column over the cells inside.
 
-    `codes` has the value of each attribute (first axis) in each cell; a pattern adds the value
-    `values_of` of the attribute `attributes` to the pattern before it that is one shorter.
+    `codes` has the value of each attribute (first axis) in each cell; a pattern adds an item, which
+    names the `members` among the values of its attribute, to the pattern before it that is one
+    shorter.
     """
     n_cells, n_columns = cells.shape
     deepest = depths.max()
@@ -148,15 +166,15 @@ def add_up(codes: Any, attributes: Any, values_of: Any, depths: Any, cells: Any,
     total = np.zeros(n_columns)
     for pattern in range(len(depths)):
         depth = depths[pattern]
-        of_attribute = codes[attributes[pattern]]
-        value = values_of[pattern]
+        of_attribute = codes[attribute_of[items[pattern]]]
+        member = members[items[pattern]]
         outer, here = inside[depth - 1], inside[depth]
         n = 0
         for p in range(size[depth - 1]):
             cell = outer[p]
             # Without a branch, which a processor would guess wrong half of the time.
             here[n] = cell
-            n += of_attribute[cell] == value
+            n += member[of_attribute[cell]]
         size[depth] = n
         total[:] = 0.0
         for p in range(n):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +12,13 @@ from scipy import stats
 
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.exceptions import users_level
 from skfairtest.group._inference.counting import RowSets, rows_that_count
 from skfairtest.group._inference.pivot import chosen_sides, half_a_case, signed_root
 from skfairtest.group._outcomes.outcomes import MetricRows
+from skfairtest.group._rules.attribute import Attribute, Numbers
 from skfairtest.group._rules.patterns import MOST_PATTERNS, Patterns, TooManyPatterns
 from skfairtest.group._rules.short_list import ShortList, short_list
-from skfairtest.group._rules.value_table import ValueAttribute, Values
 
 #: Patterns that a short list is chosen from, the worst ones.
 MOST_CANDIDATES = 1_000
@@ -39,13 +41,31 @@ class TooManyRules(ValueError):
 
 
 def frequent_patterns(
-    attributes: list[ValueAttribute],
-    columns: list[Values],
+    attributes: list[Attribute],
+    columns: list[Numbers],
     *,
     min_support: float,
-    max_conditions: int | None,
+    most: int | None,
+    label: str,
+    weights: Floats | None = None,
 ) -> Patterns:
-    """Find all frequent patterns over the attributes.
+    """Find all frequent patterns of up to `most` conditions, or of as many as are feasible.
+
+    Parameters
+    ----------
+    attributes : list of Attribute
+        What patterns are made of.
+    columns : list of ndarray of int of shape (n_rows,)
+        For each attribute the number of each row's value.
+    min_support : float
+        Share of the rows that a pattern holds for, at least.
+    most : int or None
+        Most conditions of a pattern. With None there may be fewer of them than attributes, with a
+        warning, where there are more than a million patterns.
+    label : str
+        Name of the parameter that holds `most`.
+    weights : ndarray of shape (n_rows,), default=None
+        How many rows of the data each row stands for, where equal ones are taken together.
 
     Raises
     ------
@@ -54,70 +74,129 @@ def frequent_patterns(
     TooManyRules
         If there are more than a million.
     """
-    sizes = [attribute.n_values for attribute in attributes]
-    most = min(max_conditions or len(sizes), len(sizes))
+    search = _Search(attributes, columns, min_support, label, weights)
     try:
-        patterns = Patterns(columns, sizes, min_support=min_support, max_conditions=most)
-    except TooManyPatterns:
-        raise _too_many(columns, sizes, min_support, most) from None
-    if patterns.n_patterns:
-        return patterns
-    names = [attribute.name for attribute in attributes]
-    n_rows = len(columns[0])
-    counts = np.concatenate(
-        [np.bincount(column, minlength=1) for column in columns]
-    )  # no pattern has more support than a single condition
-    largest = counts[counts < n_rows].max(initial=0)
-    raise ValueError(
-        f"No rule over {names!r} holds for at least min_support={min_support:g} of the {n_rows} "
-        "rows, but not for all of them. The largest support of such a rule is "
-        f"{largest / n_rows:.4g}: set min_support to that or less, or name other attributes."
-    )
+        patterns, told = search.patterns(most), ""
+    except TooManyRules as error:
+        if most is not None or not error.fits:
+            raise
+        told = str(error)
+        for most in range(error.fits, 0, -1):
+            try:
+                patterns = search.patterns(most)
+                break
+            except TooManyRules:  # of many rows, what fits was an estimate
+                if most == 1:
+                    raise
+    if not patterns.n_patterns:
+        raise search.none_frequent()
+    if told:
+        warnings.warn(
+            f"Rules of up to {label}={most} are looked at. {told}",
+            UserWarning,
+            stacklevel=users_level(),
+        )
+    return patterns
 
 
-def _too_many(
-    columns: list[Values], sizes: list[int], min_support: float, most: int
-) -> TooManyRules:
-    """Make an error that says how many rules fewer conditions or a higher support would leave."""
-    n_rows = len(columns[0])
-    about = ""
-    if n_rows > ROWS_TO_ESTIMATE:
-        rows = np.linspace(0, n_rows - 1, ROWS_TO_ESTIMATE).astype(np.intp)
-        columns, about = [column[rows] for column in columns], "about "
-    leaves = []
-    fits = 0
-    for conditions in range(1, most):
-        n = _n_patterns(columns, sizes, min_support, conditions)
-        if n is None:
-            break
-        leaves, fits = [f"max_conditions={conditions} leaves {about}{n:,}"], conditions
-    support = min_support
-    while support < 0.9:
-        support = float(f"{min(0.9, 1.5 * support):.2g}")
-        n = _n_patterns(columns, sizes, support, most)
-        if n is not None:
-            leaves.append(f"min_support={support:g} leaves {about}{n:,}")
-            break
-    told = " and ".join(leaves) or f"even max_conditions={fits + 1} leaves more"
-    return TooManyRules(
-        f"There are more than {MOST_PATTERNS:,} rules that hold for min_support={min_support:g} of "
-        f"the rows, with up to {most} conditions over {len(sizes)} attributes. Raise min_support "
-        f"or lower max_conditions: {told}. Or name fewer attributes.",
-        fits,
-    )
+class _Search(NamedTuple):
+    """What is searched for patterns."""
+
+    attributes: list[Attribute]
+    columns: list[Numbers]
+    min_support: float
+    label: str
+    weights: Floats | None
+
+    def _found(self, min_support: float, most: int) -> Patterns:
+        return Patterns(
+            self.columns,
+            [attribute.n_values for attribute in self.attributes],
+            min_support=min_support,
+            max_conditions=most,
+            members=_members(self.attributes),
+            weights=self.weights,
+        )
+
+    def patterns(self, most: int | None) -> Patterns:
+        """All frequent patterns."""
+        most = min(most or len(self.attributes), len(self.attributes))
+        try:
+            return self._found(self.min_support, most)
+        except TooManyPatterns:
+            raise self._too_many(most) from None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the data."""
+        return len(self.columns[0]) if self.weights is None else int(self.weights.sum())
+
+    def none_frequent(self) -> ValueError:
+        """Make an error that says which support a rule has."""
+        names = [attribute.name for attribute in self.attributes]
+        # No pattern has more support than a single condition.
+        largest = self._found(0.5 / self.n_rows, 1).counts.max(initial=0)
+        return ValueError(
+            f"No rule over {names!r} holds for at least min_support={self.min_support:g} of the "
+            f"{self.n_rows} rows, but not for all of them. The largest support of such a rule is "
+            f"{largest / self.n_rows:.4g}: set min_support to that or less, or name other "
+            "attributes."
+        )
+
+    def _some(self) -> tuple[_Search, str]:
+        """A few of many rows, on which it is estimated what other parameters would leave."""
+        if len(self.columns[0]) <= ROWS_TO_ESTIMATE:
+            return self, ""
+        upto: Any = np.arange(1, len(self.columns[0]) + 1)
+        upto = upto if self.weights is None else np.cumsum(self.weights)
+        drawn = np.linspace(0, upto[-1] - 1, ROWS_TO_ESTIMATE).astype(np.intp)
+        rows = np.searchsorted(upto, drawn, side="right")
+        few = self._replace(columns=[column[rows] for column in self.columns], weights=None)
+        return few, "about "
+
+    def _too_many(self, most: int) -> TooManyRules:
+        """Make an error that says how many rules fewer conditions or a higher support leave."""
+        some, about = self._some()
+        leaves = []
+        fits = 0
+        for conditions in range(1, most):
+            n = some.n_patterns(self.min_support, conditions)
+            if n is None:
+                break
+            leaves, fits = [f"{self.label}={conditions} leaves {about}{n:,}"], conditions
+        support = self.min_support
+        while support < 0.9:
+            support = float(f"{min(0.9, 1.5 * support):.2g}")
+            n = some.n_patterns(support, most)
+            if n is not None:
+                leaves.append(f"min_support={support:g} leaves {about}{n:,}")
+                break
+        told = " and ".join(leaves) or f"even {self.label}={fits + 1} leaves more"
+        return TooManyRules(
+            f"There are more than {MOST_PATTERNS:,} rules that hold for "
+            f"min_support={self.min_support:g} of the rows, with up to {most} conditions over "
+            f"{len(self.attributes)} attributes. Raise min_support or lower {self.label}: {told}. "
+            "Or name fewer attributes.",
+            fits,
+        )
+
+    def n_patterns(self, min_support: float, most: int) -> int | None:
+        """How many patterns there are; None for too many."""
+        try:
+            return self._found(min_support, most).n_patterns
+        except TooManyPatterns:
+            return None
 
 
-def _n_patterns(
-    columns: list[Values], sizes: list[int], min_support: float, most: int
-) -> int | None:
-    try:
-        found = Patterns(columns, sizes, min_support=min_support, max_conditions=most)
-    except TooManyPatterns:
-        return None
-    return found.n_patterns
+def _members(attributes: list[Attribute]) -> list[Bools] | None:
+    """What each condition names; None where it is a single value."""
+    if all(a.n_items == a.n_values for a in attributes):
+        if all(np.array_equal(a.members, np.eye(a.n_items)) for a in attributes):
+            return None
+    return [attribute.members for attribute in attributes]
 
 
-def complexity_of(patterns: Patterns, attributes: list[ValueAttribute]) -> Ints:
+def complexity_of(patterns: Patterns, attributes: list[Attribute]) -> Ints:
     """Rate how complex patterns are: by their conditions, then by the bounds to read."""
     read = [attribute.complexity for attribute in attributes]
     of_item = np.array(
@@ -135,9 +214,32 @@ def complexity_of(patterns: Patterns, attributes: list[ValueAttribute]) -> Ints:
     return total
 
 
-def simplest_of_equal(marks: NDArray[np.uint64], complexity: Ints) -> Ints:
-    """Find the simplest pattern of each group of rows, in the order of the patterns."""
-    order = np.argsort(complexity, kind="stable")
+def places_of(patterns: Patterns, attributes: list[Attribute]) -> Ints:
+    """Number patterns so that equally simple ones have an order, whatever way they were found.
+
+    Attributes of few conditions come first, and early conditions of an attribute.
+    """
+    order = np.argsort([attribute.n_items for attribute in attributes], kind="stable")
+    table = patterns.conditions(np.arange(patterns.n_patterns))[:, order]
+    # Earlier keys decide where later ones are equal: which attributes, then which conditions.
+    rank = np.lexsort([*table.T, *(table < 0).T[::-1]])
+    places = np.empty(len(rank), dtype=np.intp)
+    places[rank] = np.arange(len(rank))
+    return places
+
+
+def simplest_of_equal(
+    marks: NDArray[np.uint64], complexity: Ints, places: Ints | None = None
+) -> Ints:
+    """Find the simplest pattern of each group of rows, in the order of the patterns.
+
+    Of equally simple ones that with the least place is taken, or the first one.
+    """
+    order = (
+        np.argsort(complexity, kind="stable")
+        if places is None
+        else np.lexsort((places, complexity))
+    )
     first = ~pd.Series(marks[order]).duplicated().to_numpy()
     kept: Any = np.sort(order[first])
     return kept
@@ -175,6 +277,17 @@ def worst_first(
     scale = float(score.max(initial=0.0)) or 1.0
     keys[1:] = [-np.round(key / scale, 12) for key in keys[1:]]
     return np.lexsort([*keys, ~compared])
+
+
+def by_score(score: Floats, ranked: Bools, complexity: Ints, counts: Ints, places: Ints) -> Ints:
+    """Order patterns by their scores: those that are not ranked last, undefined scores behind them.
+
+    Of a group and everyone else, which have one score, the smaller one comes first.
+    """
+    known = np.nan_to_num(score, nan=-1.0)
+    # Equal values may differ in their last bits; rounded, the simpler pattern comes first.
+    scale = float(known.max(initial=0.0)) or 1.0
+    return np.lexsort((places, counts, complexity, -np.round(known / scale, 12), ~ranked))
 
 
 class Compared(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +21,11 @@ COLUMNS = 8
 #: Entries of the matrix of who is inside of which pattern that are held at a time: 16 MB.
 MAX_ENTRIES = 2**21
 
+#: Candidates up to which numba is not worth the second that it takes to be imported.
+FEW_CANDIDATES = 20_000
+#: An odd number whose bits are in no order, which mixes those of others.
+MIX = np.uint64(0x9E3779B97F4A7C15)
+
 #: Parents, last items, counts and marks of patterns.
 Found = tuple[Ints, Ints, Ints, NDArray[np.uint64]]
 
@@ -33,7 +37,8 @@ class TooManyPatterns(Exception):
 class Patterns:
     """All patterns that hold for a share of the rows, fewer conditions before more of the same.
 
-    A pattern names one value each of one or more attributes. Values that every row has are left
+    A pattern names one item each of one or more attributes, and an item is a set of values of its
+    attribute: a single value, a run of bins, several categories. Items that every row has are left
     out, for nobody is outside.
 
     Parameters
@@ -46,13 +51,20 @@ class Patterns:
         Share of the rows that a pattern holds for, at least.
     max_conditions : int
         Most attributes of a pattern.
+    members : sequence of ndarray of bool of shape (n_items, n_values), default=None
+        For each attribute the values that each item names; None makes each value an item.
+    weights : ndarray of int of shape (n_rows,), default=None
+        How many rows of the data each row stands for, where equal ones are taken together.
     compiled : bool, default=None
-        Whether to use numba; None where it is installed. The same patterns and sums either way.
+        Whether to use numba; None where it is installed and there are many candidates. The same
+        patterns and sums either way.
 
     Attributes
     ----------
     counts : ndarray of int of shape (n_patterns,)
-        Rows of each pattern.
+        Rows of the data of each pattern.
+    total : int
+        Rows of the data.
     depths : ndarray of int of shape (n_patterns,)
         Conditions of each pattern.
     marks : ndarray of uint64 of shape (n_patterns,)
@@ -71,32 +83,74 @@ class Patterns:
         *,
         min_support: float,
         max_conditions: int,
+        members: Sequence[Bools] | None = None,
+        weights: NDArray[Any] | None = None,
         compiled: bool | None = None,
     ) -> None:
-        if compiled is None:
-            from skfairtest.workers._compiled import (
-                AVAILABLE as compiled,  # numba takes time to import
-            )
-        self.columns, self.sizes = columns, sizes
+        self.columns, self.sizes, self.members = columns, sizes, members
         self.n_rows = len(columns[0])
+        self.total = self.n_rows if weights is None else int(weights.sum())
+        least = max(1.0, np.ceil(min_support * self.total * ROUNDING))
+        #: Attribute of each item, and its number there, rare ones first: so fewer candidates are
+        #: tried.
+        self.attribute, self.value = self._frequent_items(weights, least)
+        if compiled is None:
+            compiled = self._n_candidates(max_conditions) > FEW_CANDIDATES
+            if compiled:
+                from skfairtest.workers._compiled import AVAILABLE as compiled
         self.compiled = compiled
-        least = max(1.0, np.ceil(min_support * self.n_rows * ROUNDING))
-        #: Attribute and value of each item, rare ones first: so fewer candidates are tried.
-        self.attribute, self.value = _frequent_items(columns, sizes, least)
         self._bits: NDArray[np.uint64] = np.empty((0, 0), dtype=np.uint64)
+        # Rows that are counted by their number are not told apart any further.
         self._cells: Cells | None = None
         nothing = (np.empty(0, dtype=np.int64),) * 3
         found: Found = (*nothing, np.empty(0, dtype=np.uint64))
         if len(self.attribute):
-            self._bits = np.stack(
-                [
-                    bits_of_rows(columns[j] == v)
-                    for j, v in zip(self.attribute, self.value, strict=True)
-                ]
-            )
-            found = self._search(int(least), int(min(max_conditions, len(columns))))
+            self._bits = self._item_bits()
+            found = self._search(weights, int(least), int(min(max_conditions, len(columns))))
         self.parents, self.items, self.counts, self.marks = found
         self.depths = depths_of(self.parents)
+
+    def _frequent_items(self, weights: NDArray[Any] | None, least: float) -> tuple[Ints, Ints]:
+        attribute, value, count = [], [], []
+        for j, (column, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
+            counts = np.bincount(column, weights, minlength=size).astype(np.int64)
+            if self.members is not None:
+                counts = self.members[j].astype(np.int64) @ counts
+            frequent = np.flatnonzero((counts >= least) & (counts < self.total))
+            attribute.append(np.full(len(frequent), j))
+            value.append(frequent)
+            count.append(counts[frequent])
+        order = np.argsort(np.concatenate(count), kind="stable")
+        return np.concatenate(attribute)[order], np.concatenate(value)[order]
+
+    def _n_candidates(self, max_conditions: int) -> float:
+        """How many patterns there are of frequent items, frequent or not."""
+        counts = np.zeros(min(max_conditions, len(self.columns)) + 1)
+        counts[0] = 1
+        for n_items in np.bincount(self.attribute, minlength=len(self.columns)):
+            counts[1:] += counts[:-1] * n_items
+        return float(counts[1:].sum())
+
+    def _item_bits(self) -> NDArray[np.uint64]:
+        """The rows of each item as bits."""
+        return np.stack([bits_of_rows(self._held(item)) for item in range(len(self.attribute))])
+
+    def _held(self, item: int) -> Bools:
+        """Which rows an item holds for."""
+        column, value = self.columns[self.attribute[item]], self.value[item]
+        if self.members is None:
+            return np.asarray(column == value)
+        return np.asarray(self.members[self.attribute[item]][value][column])
+
+    def _member_table(self) -> NDArray[np.uint8]:
+        """Which values each item names, shape (n_items, most values)."""
+        table = np.zeros((len(self.attribute), max(self.sizes) + 1), dtype=np.uint8)
+        if self.members is None:
+            table[np.arange(len(table)), self.value] = 1
+            return table
+        for item, (j, value) in enumerate(zip(self.attribute, self.value, strict=True)):
+            table[item, : self.sizes[j]] = self.members[j][value]
+        return table
 
     @property
     def n_patterns(self) -> int:
@@ -106,17 +160,18 @@ class Patterns:
     @property
     def support(self) -> Floats:
         """Share of the rows that each pattern holds for."""
-        return self.counts / self.n_rows
+        return self.counts / self.total
 
-    def _search(self, least: int, max_conditions: int) -> Found:
+    def _search(self, weights: Any, least: int, max_conditions: int) -> Found:
+        planes = _planes(weights, self._bits.shape[1])
         if not self.compiled:
-            return _search_with_numpy(self._bits, self.attribute, least, max_conditions)
+            return _search_with_numpy(self._bits, planes, self.attribute, least, max_conditions)
         from skfairtest.group._rules.kernels import search
 
         # Memory is taken as it is written to, so room for all costs nothing.
         room = [np.empty(MOST_PATTERNS, dtype=np.int64) for _ in range(3)]
         marks = np.empty(MOST_PATTERNS, dtype=np.uint64)
-        n = search(self._bits, self.attribute, least, max_conditions, *room, marks)
+        n = search(self._bits, planes, self.attribute, least, max_conditions, *room, marks)
         if n < 0:
             raise TooManyPatterns
         parents, items, counts = (array[:n].copy() for array in room)
@@ -151,13 +206,14 @@ class Patterns:
         if V.shape[1] > COLUMNS:
             return self._products(cells, V, sums)
         codes = np.ascontiguousarray(cells.codes.T)
-        attributes, values = self.attribute[self.items], self.value[self.items]
-        table = _of_cells(cells, V)
+        table, member = _of_cells(cells, V), self._member_table()
         if not self.compiled:
-            return _add_up_with_numpy(codes, attributes, values, self.depths, table)
+            return _add_up_with_numpy(
+                codes, self.attribute, member, self.parents, self.items, self.depths, table
+            )
         from skfairtest.group._rules.kernels import add_up
 
-        add_up(codes, attributes, values, self.depths, table, sums)
+        add_up(codes, self.attribute, member, self.items, self.depths, table, sums)
         return sums
 
     def _products(self, cells: Cells, V: NDArray[Any], sums: Floats) -> Floats:
@@ -166,8 +222,9 @@ class Patterns:
         if 2 * len(cells.codes) < self.n_rows:
             table, named = _of_cells(cells, V), list(cells.codes.T)
         table = np.ascontiguousarray(table, dtype=np.float64)
+        member = self._member_table()
         held = np.array(
-            [named[j] == v for j, v in zip(self.attribute, self.value, strict=True)], dtype=bool
+            [row[named[j]] for j, row in zip(self.attribute, member, strict=True)], dtype=bool
         )
         size = max(1, MAX_ENTRIES // len(table))
         inside = np.empty((int(self.depths.max()) + 1, len(table)), dtype=bool)
@@ -188,14 +245,10 @@ class Patterns:
             # Values that no pattern names are all the same to it.
             named: list[NDArray[Any]] = []
             sizes = []
+            table = self._member_table()
             for j, (column, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
-                here = self.value[self.attribute == j]
-                if len(here):
-                    other = np.full(size, size, dtype=np.int16)
-                    other[here] = here
-                    named.append(other[column])
-                else:
-                    named.append(np.full(len(column), size, dtype=np.int16))
+                known = table[self.attribute == j].any(axis=0)
+                named.append(np.where(known, np.arange(len(known)), size).astype(np.int16)[column])
                 sizes.append(size)
             self._cells = Cells(named, sizes)
         return self._cells
@@ -208,18 +261,13 @@ class Patterns:
         """The same patterns of some of the rows; `counts` and `marks` stay those of all rows."""
         few = copy.copy(self)
         few.columns, few.n_rows, few._cells = [c[rows] for c in self.columns], len(rows), None
-        few._bits = np.stack(
-            [
-                bits_of_rows(few.columns[j] == v)
-                for j, v in zip(self.attribute, self.value, strict=True)
-            ]
-        )
+        few._bits = few._item_bits()
         return few
 
     # Single patterns -------------------------------------------------------------------------
 
     def conditions(self, patterns: Ints) -> NDArray[np.int16]:
-        """Number of the value of each attribute, -1 for none; shape (n, n_attributes)."""
+        """Number of the item of each attribute, -1 for none; shape (n, n_attributes)."""
         table = np.full((len(patterns), len(self.columns)), -1, dtype=np.int16)
         rows = np.arange(len(patterns))
         at = np.asarray(patterns)
@@ -233,9 +281,9 @@ class Patterns:
     def inside(self, pattern: int) -> Bools:
         """Which rows a pattern holds for, shape (n_rows,)."""
         held = np.ones(self.n_rows, dtype=bool)
-        for j, value in enumerate(self.conditions(np.array([pattern]))[0]):
-            if value >= 0:
-                held &= self.columns[j] == value
+        while pattern >= 0:
+            held &= self._held(int(self.items[pattern]))
+            pattern = int(self.parents[pattern])
         return held
 
 
@@ -285,26 +333,22 @@ class PatternSubset:
         return self.whole.inside(int(self.places[pattern]))
 
 
-def _frequent_items(
-    columns: Sequence[NDArray[Any]], sizes: list[int], least: float
-) -> tuple[Ints, Ints]:
-    attribute, value, count = [], [], []
-    for j, (column, size) in enumerate(zip(columns, sizes, strict=True)):
-        counts = np.bincount(column, minlength=size)
-        for v in np.flatnonzero((counts >= least) & (counts < len(column))).tolist():
-            attribute.append(j)
-            value.append(v)
-            count.append(int(counts[v]))
-    order = np.argsort(np.asarray(count, dtype=np.int64), kind="stable")
-    return np.asarray(attribute, np.int64)[order], np.asarray(value, np.int64)[order]
-
-
 def bits_of_rows(held: Bools) -> NDArray[np.uint64]:
     """A set of rows as bits, 64 a word."""
     packed = np.packbits(held)
     words = np.zeros(-(-len(packed) // 8) * 8, dtype=np.uint8)
     words[: len(packed)] = packed
     return words.view(np.uint64)
+
+
+def _planes(weights: NDArray[Any] | None, n_words: int) -> NDArray[np.uint64]:
+    """The numbers of rows as sets of bits, the lowest first; none where each is 1."""
+    if weights is None or bool((weights == 1).all()):
+        return np.empty((0, n_words), dtype=np.uint64)
+    numbers = weights.astype(np.int64)
+    return np.stack(
+        [bits_of_rows((numbers >> b) & 1 == 1) for b in range(int(numbers.max()).bit_length())]
+    )
 
 
 def depths_of(parents: Ints) -> Ints:
@@ -329,34 +373,67 @@ def _counts_of(bits: NDArray[np.uint64]) -> Ints:
     return few[bits.view(np.uint8)].sum(axis=-1, dtype=np.int64)
 
 
+def _weigh(bits: NDArray[np.uint64], planes: NDArray[np.uint64]) -> Ints:
+    """Rows of each set of cells."""
+    if not len(planes):
+        return _counts_of(bits)
+    each = _counts_of(bits[:, None, :] & planes)
+    return np.asarray(each @ (1 << np.arange(len(planes))))
+
+
+def _marks_of(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A number that tells sets apart, of each row of words."""
+    # The numbers name places and decide nothing: the seed is of no account.
+    names = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
+    mixed = (bits ^ names) * MIX
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= MIX
+    mixed ^= mixed >> np.uint64(29)
+    return np.asarray(mixed.sum(axis=1, dtype=np.uint64))
+
+
 def _search_with_numpy(
-    bits: NDArray[np.uint64], attribute: Ints, least: int, max_conditions: int
+    bits: NDArray[np.uint64],
+    planes: NDArray[np.uint64],
+    attribute: Ints,
+    least: int,
+    max_conditions: int,
 ) -> Found:
     """The same patterns in the same order as the compiled search."""
-    found: list[tuple[int, int, int]] = []
+    parents: list[int] = []
+    items: list[int] = []
+    counts: list[int] = []
     marks: list[int] = []
 
-    def grow(held: NDArray[np.uint64], ahead: Ints, counts: Ints, parent: int, depth: int) -> None:
-        for p, (item, count) in enumerate(zip(ahead.tolist(), counts.tolist(), strict=True)):
-            if len(found) == MOST_PATTERNS:
-                raise TooManyPatterns
-            here = held & bits[item]
-            found.append((parent, item, count))
-            digest = hashlib.blake2b(here.tobytes(), digest_size=8, usedforsecurity=False)
-            marks.append(int.from_bytes(digest.digest(), "little"))
-            number = len(found) - 1
+    def grow(held: NDArray[np.uint64], ahead: Ints, n_rows: Ints, parent: int, depth: int) -> None:
+        """Add what goes on from a parent by the items ahead, and what goes on from that."""
+        own = (ahead.tolist(), n_rows.tolist(), _marks_of(held).tolist())
+        if len(parents) + len(ahead) > MOST_PATTERNS:
+            raise TooManyPatterns
+        for p, (item, count, mark) in enumerate(zip(*own, strict=True)):
+            parents.append(parent)
+            items.append(item)
+            counts.append(count)
+            marks.append(mark)
+            if depth == max_conditions:
+                continue
             others = ahead[p + 1 :]
             others = others[attribute[others] != attribute[item]]
-            if depth < max_conditions and len(others):
-                common = _counts_of(bits[others] & here)
+            if len(others):
+                inner = bits[others] & held[p]
+                common = _weigh(inner, planes)
                 enough = common >= least
                 if enough.any():
-                    grow(here, others[enough], common[enough], number, depth + 1)
+                    number = len(parents) - 1
+                    grow(inner[enough], others[enough], common[enough], number, depth + 1)
 
-    everyone = np.full(bits.shape[1], np.iinfo(np.uint64).max, dtype=np.uint64)
-    grow(everyone, np.arange(len(bits)), _counts_of(bits), -1, 1)
-    parents, items, counts = np.array(found, dtype=np.int64).T.copy()
-    return parents, items, counts, np.array(marks, dtype=np.uint64)
+    grow(bits, np.arange(len(bits)), _weigh(bits, planes), -1, 1)
+    return (
+        np.array(parents, dtype=np.int64),
+        np.array(items, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
+        np.array(marks, dtype=np.uint64),
+    )
 
 
 def _of_cells(cells: Cells, V: NDArray[Any]) -> Floats:
@@ -366,13 +443,35 @@ def _of_cells(cells: Cells, V: NDArray[Any]) -> Floats:
 
 
 def _add_up_with_numpy(
-    codes: NDArray[Any], attributes: Ints, values: Ints, depths: Ints, cells: Floats
+    codes: NDArray[Any],
+    attribute: Ints,
+    members: NDArray[np.uint8],
+    parents: Ints,
+    items: Ints,
+    depths: Ints,
+    cells: Floats,
 ) -> Floats:
+    """The sums of all patterns that go on from the same one at a time."""
     sums = np.empty((len(depths), cells.shape[1]))
+    order = np.argsort(parents, kind="stable")
+    starts = np.flatnonzero(np.diff(parents[order], prepend=-2))
     inside: list[Any] = [np.arange(len(cells))] * (int(depths.max()) + 1)
-    for pattern, depth in enumerate(depths.tolist()):
-        outer = inside[depth - 1]
-        here = outer[codes[attributes[pattern]][outer] == values[pattern]]
-        inside[depth] = here
-        sums[pattern] = cells[here].sum(axis=0)
+    for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
+        patterns = order[start:stop]
+        parent = int(parents[patterns[0]])
+        depth = 0 if parent < 0 else int(depths[parent])
+        if depth:
+            outer, item = inside[depth - 1], items[parent]
+            inside[depth] = outer[members[item][codes[attribute[item]][outer]] > 0]
+        inner = inside[depth]
+        table = cells[inner]
+        here = items[patterns]
+        for j in np.unique(attribute[here]):
+            # Cells of the same value are added up once, whatever the number of items.
+            own = attribute[here] == j
+            code = codes[j][inner]
+            values = np.column_stack(
+                [np.bincount(code, column, members.shape[1]) for column in table.T]
+            )
+            sums[patterns[own]] = members[here[own]] @ values
     return sums

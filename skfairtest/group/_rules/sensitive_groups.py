@@ -1,44 +1,155 @@
-"""The groups that sensitive values make, and the names of the groups."""
+"""Groups of rows by sensitive values: those of an attribute, and of several at once."""
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Ints
 from skfairtest.finding._words import value_in_words
+from skfairtest.group._rules.attribute import Attribute, Division, divide_column
+from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.tables import SpaceColumns, TableColumns
+from skfairtest.space._containers import make_container
+from skfairtest.space._sensitive_features import as_columns
 from skfairtest.space._space import InputSpace
 
-#: Numbers with more different values than this are cut at their quartiles.
-MOST_VALUES = 6
+#: Groups of an attribute beyond which it is taken for a mistake: a name or a number of a person.
+MOST_GROUPS = 5_000
 #: A rate of fewer rows is mostly chance, so it is marked, or left out where groups are compared.
 FEWEST_ROWS = 30
+#: Numbers of more than six different values are cut at their quartiles.
+QUARTERS = Division(4, "quartiles", few=6, most=MOST_GROUPS, every=True)
+#: Between the attributes of an intersection, and between the values.
+TIMES, COMMA = " × ", ", "
 
 
-def cut_points(known: Floats, counts: Any = None) -> Floats:
-    """Where numbers are cut into groups: at their quartiles; nowhere where they have few values.
+class Grouping(NamedTuple):
+    """The groups that a sensitive attribute makes, or several at once.
 
-    A group holds the numbers up to and with its cut point. `counts` says how often each number
-    occurs, where it is not once.
+    Attributes
+    ----------
+    name : str
+        Its name; several are joined by a times sign.
+    groups : list of str
+        What its groups are called.
+    codes : ndarray of int of shape (n_rows,)
+        The number of each row's group, -1 where a sensitive value is missing.
+    values : ndarray of int of shape (n_groups, n_attributes)
+        The number of each group's value of each attribute.
     """
-    if len(np.unique(known)) <= MOST_VALUES:
-        return np.empty(0)
-    if counts is None:
-        cuts = np.unique(np.quantile(known, [0.25, 0.5, 0.75], method="lower"))
-    else:  # the same of all rows
-        order = np.argsort(known, kind="stable")
-        upto = np.cumsum(counts[order])
-        places = np.floor(np.array([0.25, 0.5, 0.75]) * (upto[-1] - 1))
-        cuts = np.unique(known[order][np.searchsorted(upto, places, side="right")])
-    return cuts[cuts < known.max()]
+
+    name: str
+    groups: list[str]
+    codes: Ints
+    values: Ints
 
 
-def words_of_cuts(name: Any, ends: Any) -> list[str]:
-    """What the groups between cut points are called, one more than there are points."""
-    told = [value_in_words(end) for end in ends]
-    between = [f"{low} < {name} <= {high}" for low, high in zip(told[:-1], told[1:], strict=True)]
-    return [f"{name} <= {told[0]}", *between, f"{name} > {told[-1]}"]
+def sensitive_attributes(
+    given: Any, n_rows: int, intersections: Any, counts: Any = None
+) -> list[Grouping]:
+    """Each sensitive column as groups, and then the intersections.
+
+    Parameters
+    ----------
+    given : Series, DataFrame, dict, array, list or list of arrays
+        The sensitive columns.
+    n_rows : int
+        Rows that each must have.
+    intersections : bool or list of tuples of names
+        Which columns are crossed: of three or more each pair and all, none, or those named.
+    counts : ndarray of int of shape (n_rows,), default=None
+        How many rows of the data each stands for, where it is not one.
+    """
+    table = as_columns(given, n_rows)
+    columns = TableColumns(make_container(table))
+    single = []
+    for j, name in enumerate(columns.names):
+        column = columns.read(table, j)._replace(order=columns.container.level_order(j))
+        attribute, numbers = divide_column(column, QUARTERS, counts)
+        assert attribute is not None
+        codes = np.where(numbers == attribute.missing, -1, numbers)
+        groups = _words(attribute)
+        values = np.arange(len(groups))[:, None]
+        single.append(Grouping(value_in_words(name), groups, codes.astype(np.int64), values))
+    return single + [
+        _cross([single[j] for j in chosen]) for chosen in _chosen(columns.names, intersections)
+    ]
+
+
+def _words(attribute: Attribute) -> list[str]:
+    """Groups in words, told apart where two values would read alike."""
+    n_known = attribute.n_values - (attribute.missing >= 0)
+    if attribute.levels is None:
+        return [attribute.words(item) for item in range(n_known)]
+    values = list(attribute.levels[:n_known])
+    if attribute.dates is not None:
+        values = list(attribute.dates.objects(attribute.levels[:n_known]))
+    words = [value_in_words(value) for value in values]
+    if len(set(words)) < len(words):
+        words = [
+            repr(value) if words.count(word) > 1 else word
+            for value, word in zip(values, words, strict=True)
+        ]
+    return words
+
+
+def _chosen(names: list[Any], intersections: Any) -> list[tuple[int, ...]]:
+    """Places of the columns that are crossed."""
+    everything = range(len(names))
+    if isinstance(intersections, (bool, np.bool_)):
+        if not intersections or len(names) < 2:
+            return []
+        whole = [tuple(everything)] if len(names) > 2 else []
+        return list(combinations(everything, 2)) + whole
+    is_list = isinstance(intersections, (list, tuple))
+    if not (is_list and all(_are_names(crossed, names) for crossed in intersections)):
+        raise ValueError(
+            "intersections must be True, False, or a list of tuples of two or more names of "
+            f"sensitive columns, {names!r}; got {intersections!r}."
+        )
+    return [tuple(names.index(name) for name in crossed) for crossed in intersections]
+
+
+def _are_names(crossed: Any, names: list[Any]) -> bool:
+    return (
+        isinstance(crossed, (list, tuple))
+        and len(crossed) > 1
+        and all(name in names and list(crossed).count(name) == 1 for name in crossed)
+    )
+
+
+def _cross(attributes: list[Grouping]) -> Grouping:
+    """The groups of several attributes at once, those that occur."""
+    name = TIMES.join(attribute.name for attribute in attributes)
+    known = np.all([attribute.codes >= 0 for attribute in attributes], axis=0)
+    codes = np.full(len(known), -1, dtype=np.int64)
+    if not known.any():
+        return Grouping(name, [], codes, np.empty((0, len(attributes)), dtype=np.int64))
+    sizes = [len(attribute.groups) for attribute in attributes]
+    cells = Cells([attribute.codes[known] for attribute in attributes], sizes)
+    _check_number(name, len(cells.codes))
+    # As in a table: the first attribute changes last.
+    place = np.empty(len(cells.codes), dtype=np.int64)
+    sorted_first = np.lexsort(cells.codes.T[::-1])
+    place[sorted_first] = np.arange(len(place))
+    codes[known] = place[cells.of_row]
+    groups = [
+        COMMA.join(attribute.groups[code] for attribute, code in zip(attributes, row, strict=True))
+        for row in cells.codes[sorted_first].tolist()
+    ]
+    return Grouping(name, groups, codes, cells.codes[sorted_first])
+
+
+def _check_number(name: str, n_groups: int) -> None:
+    if n_groups > MOST_GROUPS:
+        raise ValueError(
+            f"{name!r} has {n_groups} different values; expected at most {MOST_GROUPS}, because "
+            "groups of few rows show nothing. Leave the column out, merge values, or choose "
+            "other intersections."
+        )
 
 
 class Groups:
@@ -52,33 +163,20 @@ class Groups:
 
     def __init__(self, space: InputSpace) -> None:
         self.space = space
-        self.cuts: dict[int, Floats] = {}
+        self._columns = SpaceColumns(space)
+        self.attributes: list[Attribute] = []
         for j in space.sensitive.tolist():
-            known = space.data[~np.isnan(space.data[:, j]), j]
-            if not space.domain.columns[j].is_category:
-                cuts = cut_points(known)
-                if len(cuts):
-                    self.cuts[j] = cuts
+            attribute, _ = divide_column(self._columns.read(None, j), QUARTERS)
+            assert attribute is not None
+            self.attributes.append(attribute)
 
     def names(self, X: Any) -> Any:
         """Name of each row's group, an array of shape (n_rows,)."""
-        Z = self.space.encode(X)
-        parts = [self._names_by(j, Z[:, j]) for j in self.space.sensitive.tolist()]
-        return np.array([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
-
-    def _names_by(self, j: int, codes: Floats) -> list[str]:
-        column = self.space.domain.columns[j]
-        names = {}
-        for code in np.unique(codes):
-            names[code] = f"{column.name} missing"
-            if j not in self.cuts and not np.isnan(code):
-                value = column.shown(np.array([code]))[0]
-                names[code] = f"{column.name} = {value_in_words(value)}"
-        if j in self.cuts:
-            words = words_of_cuts(column.name, column.shown(self.cuts[j]))
-            names |= {
-                code: words[np.searchsorted(self.cuts[j], code)] for code in names if code == code
-            }
-        # NaN is not equal to itself, but it is the one key that is left.
-        missing = f"{column.name} missing"
-        return [names[code] if code == code else missing for code in codes.tolist()]
+        X = self.space.layout.container.check_names(X)
+        parts = []
+        for attribute, j in zip(self.attributes, self.space.sensitive.tolist(), strict=True):
+            numbers = attribute.numbers(self._columns.read(X, j).values)
+            words = [attribute.words(item) for item in range(attribute.n_values)]
+            other = f"{attribute.name} = another value"
+            parts.append(np.array([*words, other], dtype=object)[numbers])
+        return np.array([COMMA.join(row) for row in zip(*parts, strict=True)], dtype=object)

@@ -72,7 +72,7 @@ class Groups:
         self._added: Addition | None = None
         self.seeds = [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
         # Before any training: bad columns are told at once.
-        self.space: InputSpace = clone(auditor)._tables_of(task.X, None, None)[1].space
+        self.space: InputSpace = clone(auditor)._tables_of(task.X, None, None)[1].inputs.space
 
     @property
     def measures_mean(self) -> bool:

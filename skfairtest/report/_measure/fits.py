@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import is_regressor
 
 from skfairtest._validation import column
-from skfairtest.group._rules.value_table import MOST_CATEGORIES
+from skfairtest.group._rules.attribute import MOST_CATEGORIES
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.space._space import InputSpace
 

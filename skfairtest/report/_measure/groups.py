@@ -11,8 +11,8 @@ import pandas as pd
 from skfairtest._typing import is_real
 from skfairtest.finding._words import number
 from skfairtest.group import SubgroupAuditor
+from skfairtest.group._rules.attribute import MOST_CATEGORIES
 from skfairtest.group._rules.pattern_search import TooManyRules
-from skfairtest.group._rules.value_table import MOST_CATEGORIES
 from skfairtest.oracle._favourable import in_words
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.group._rules.run_attribute import MAX_LEVELS
+from skfairtest.group._rules.attribute import MAX_LEVELS
 from skfairtest.oracle._favourable import in_words
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import COLUMNS, told

@@ -9,7 +9,7 @@ import numpy as np
 from skfairtest._typing import Ints
 from skfairtest.exceptions import ChunkFailedError
 from skfairtest.group._rules.cells import CellCounts, Cells
-from skfairtest.group._rules.sensitive_table import SensitiveTables
+from skfairtest.group._rules.tables import AttributeTables
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
@@ -50,7 +50,7 @@ class ChunkedRows:
         self._n_pool = n_pool
         self._rng = rng
 
-    def cells(self, tables: SensitiveTables, sizes: list[int]) -> Cells:
+    def cells(self, tables: AttributeTables, space: InputSpace) -> Cells:
         """Count all rows by their cells, and draw the pool; `of_row` is about its rows."""
         n_rows = self._chunks.n_rows
         assert n_rows is not None  # the table was described before
@@ -59,7 +59,7 @@ class ChunkedRows:
         counts, taken, own = CellCounts(), [], []
         for chunk in self._chunks:
             try:
-                cells = tables.cells(chunk.table, None)
+                cells = np.column_stack(tables.numbers(chunk.table, None))
             except (TypeError, ValueError) as error:
                 raise ChunkFailedError(
                     f"{chunk.name[:1].upper()}{chunk.name[1:]} (rows from {chunk.start} on): "
@@ -73,5 +73,5 @@ class ChunkedRows:
                 taken.append(take_rows(chunk.table, places))
                 own.append(cells[places])
         back = np.argsort(order)
-        self.pool = tables.space.with_data(take_rows(stack(taken), back))
-        return counts.of(np.concatenate(own)[back], sizes)
+        self.pool = space.with_data(take_rows(stack(taken), back))
+        return counts.of(np.concatenate(own)[back], [a.n_values for a in tables.attributes])
