@@ -66,7 +66,7 @@ def made_up(n=3000, seed=0):
     shares = np.clip(chance + rng.normal(0, 0.1, n), 0.01, 0.99)
     outputs = rng.lognormal(0, 1, n) * (1 + 0.5 * (X["race"] == "B"))
     weights = rng.exponential(1, n) * (rng.random(n) > 0.02)
-    return X, truth, labels, shares, outputs, weights
+    return X, truth, labels, np.asarray(shares), np.asarray(outputs), np.asarray(weights)
 
 
 def rows_of(table):
@@ -116,7 +116,7 @@ def perturbed():
     number = [name for name in X.columns if name != "sex"][:2]
     what = {"sensitive_features": ["sex", *number], "random_state": 0, "favourable": 1}
     what["favourable"] = model.classes_[-1]
-    for correction in ("bonferroni", "holm", "none"):
+    for correction in ("bonferroni", "none"):
         for binning in ("uniform", "quantile"):
             auditor = TestSGDAuditor(model, correction=correction, binning=binning, **what).fit(X)
             yield f"testsgd {correction} {binning}", auditor.rules_
