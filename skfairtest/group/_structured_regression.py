@@ -155,7 +155,7 @@ class Shares:
         self.spread = float(np.sqrt(self.overall * (1 - self.overall)))
         common = (events + 0.5) / (n + 1)
         self.middle = float(special.logit(common))
-        self.ratio = np.ones(len(size))
+        self.to_pooled = self.ratio = np.ones(len(size))
         #: Where the linearization begins.
         self.start: Floats = special.logit((mean * size + common) / (size + 1))
 
@@ -188,8 +188,17 @@ class Shares:
 class Numbers:
     """Means of numbers, in standard deviations of all rows.
 
-    The variance within a group is moderated: for some rows counts the one that is likely by the
-    variances of all rows that share a value with the group.
+    The variance within a group is moderated: that of all groups together counts for some rows.
+
+    Attributes
+    ----------
+    variance : ndarray of shape (n_groups,)
+        Variance of rows within each group; that of all rows, wherever they are, is 1.
+    to_pooled : ndarray of shape (n_groups,)
+        The same in units of the one of all groups together.
+    ratio : ndarray of shape (n_groups,)
+        Again, but moderated by what the values of a group have in other groups: with shorter
+        intervals than hold, and right on average, which a test needs.
     """
 
     middle = 0.0
@@ -210,17 +219,17 @@ class Numbers:
         self.freedom = float(freedom.sum())
         pooled = within.sum() / self.freedom / total if self.freedom > 0 else 1.0
         pooled = max(float(pooled), LEAST_VARIANCE)
+        self.of_group = freedom + POOLED_ROWS
+        within = within / total
+        self.variance = np.maximum((POOLED_ROWS * pooled + within) / self.of_group, LEAST_VARIANCE)
+        self.to_pooled = self.variance / pooled
         likely = np.full(len(size), pooled)
         for _ in range(N_SWEEPS):
             for column in codes.T:
                 which = np.unique(column, return_inverse=True)[1].reshape(-1)
-                seen = np.bincount(which, within / total / likely) + POOLED_ROWS
+                seen = np.bincount(which, within / likely) + POOLED_ROWS
                 likely *= (seen / (np.bincount(which, freedom) + POOLED_ROWS))[which]
-        self.of_group = freedom + POOLED_ROWS
-        variance = (POOLED_ROWS * likely + within / total) / self.of_group
-        self.variance = np.maximum(variance, LEAST_VARIANCE)
-        #: Variance of each group's rows, of that of all groups together.
-        self.ratio = self.variance / pooled
+        self.ratio = (POOLED_ROWS * likely + within) / self.of_group / pooled
 
     def cells(self, effect: Floats) -> Linearized:
         """The means, which need no linearization."""
@@ -421,7 +430,7 @@ def interactions_p_value(terms: Terms, outcome: Shares | Numbers) -> float:
     for _ in range(MOST_STEPS):
         cells = outcome.cells(additive @ beta)
         # With weights from their own variances, groups of few rows would seem to differ.
-        weight = cells.information * outcome.ratio
+        weight = cells.information * outcome.to_pooled
         gram = (additive.T * weight) @ additive + np.eye(len(beta)) / FAR**2
         aim = linalg.solve(gram, additive.T @ (weight * cells.z), assume_a="pos")
         length = float(np.abs(additive @ (aim - beta)).max())
@@ -430,7 +439,7 @@ def interactions_p_value(terms: Terms, outcome: Shares | Numbers) -> float:
             break
     effect = additive @ beta
     cells = outcome.cells(effect)
-    weight = cells.information * outcome.ratio
+    weight = cells.information * outcome.to_pooled
     residual = weight * (cells.z - effect)
     # Their covariance is that of the rows' sums, a diagonal, less what the regression has taken.
     diagonal = weight * outcome.ratio

@@ -101,13 +101,13 @@ def test_moments_of_the_test_are_those_of_dense_matrices(shape, is_share, monkey
     beta = np.zeros(Z.shape[1])
     for _ in range(100):
         cells = outcome.cells(Z @ beta)
-        weight = np.diag(cells.information * outcome.ratio)
+        weight = np.diag(cells.information * outcome.to_pooled)
         gram = Z.T @ weight @ Z + np.eye(len(beta)) / regression.FAR**2
         beta = np.linalg.solve(gram, Z.T @ weight @ cells.z)
     cells = outcome.cells(Z @ beta)
     residual = weight @ (cells.z - Z @ beta)
     left = weight - weight @ Z @ np.linalg.inv(gram) @ Z.T @ weight
-    covariance = left @ np.diag(1 / cells.information) @ left
+    covariance = left @ np.diag(outcome.ratio / weight.diagonal()) @ left
     crossed = np.hstack([terms.Z[:, terms.order > 1], np.eye(len(n))])
     size = regression.TESTED**2
     form = (crossed * (size / (1 + size * (crossed.T @ weight.diagonal())))) @ crossed.T
