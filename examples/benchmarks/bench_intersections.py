@@ -268,7 +268,9 @@ def _drawn_test(codes, n, name, kind, rng):
         values = effect + (rng.normal(size=n) if kind == "normal" else rng.exponential(size=n))
     groups, means = by_group(people, values, None)
     outcome = Shares if kind.startswith("rate") else Numbers
-    return interactions_p_value(Terms(groups), outcome(means.value, means.size, means.variance))
+    return interactions_p_value(
+        Terms(groups), outcome(groups, means.value, means.size, means.variance)
+    )
 
 
 def main():

@@ -478,3 +478,18 @@ def test_a_model_card_that_is_none_is_refused():
 
     with pytest.raises(ValueError, match="title of a section"):
         add_to_card(report_samples.usual(), Card(None, template=None), " ")
+
+
+def test_estimates_stand_beside_raw_rates_and_say_what_they_hide():
+    data = report_samples.usual()
+    text = render_markdown(data)
+    assert "selection rate estimate" in text and "selection rate |" in text
+    assert "It borrows from the groups that share values" in text and "may hide how far" in text
+    assert "sex × race: p = 0.03." in text
+    least = data["groups"]["min_support"]
+    share = data["selection"]["columns"].index("share")
+    names = {row[1]: row[share] < least for row in data["selection"]["rows"]}
+    assert set(names.values()) == {True, False}
+    for name, is_small in names.items():
+        mark = " \\*" if is_small else ""
+        assert f"| {name}{mark} |" in text

@@ -24,8 +24,10 @@ MOST_VALUES = 500
 UNLIKE, FAR = 0.1, 3.0
 #: Variance of rows, of 1 in all, below which groups have none that matters.
 LEAST_VARIANCE = 1e-4
-#: Rows that the variance of all groups counts for in the variance of one.
+#: Rows that the variance of other groups counts for in the variance of one.
 POOLED_ROWS = 8.0
+#: How often variances are divided among the values of attributes.
+N_SWEEPS = 10
 #: Size of the interactions that the test is best at.
 TESTED = 0.5
 #: Logits beyond which nothing is told apart.
@@ -107,7 +109,7 @@ def structured_estimates(
         return Estimates(nothing, nothing, nothing, np.nan)
     size = np.where(seen, size, 0.0)
     mean = np.where(seen, mean, 0.0)
-    outcome = (Shares if is_share else Numbers)(mean, size, variance)
+    outcome = (Shares if is_share else Numbers)(codes, mean, size, variance)
     if not is_share and outcome.spread == 0:
         # All rows are alike, and how far others may be from them cannot be told.
         return Estimates(np.full(len(size), outcome.overall), nothing, nothing, np.nan)
@@ -146,13 +148,14 @@ class Shares:
     n_steps, n_rounds = 8, 2
     freedom = np.inf
 
-    def __init__(self, mean: Floats, size: Floats, variance: Floats) -> None:
+    def __init__(self, codes: Ints, mean: Floats, size: Floats, variance: Floats) -> None:
         self.mean, self.size = mean, size
         events, n = float(mean @ size), float(size.sum())
         self.overall = events / n
         self.spread = float(np.sqrt(self.overall * (1 - self.overall)))
         common = (events + 0.5) / (n + 1)
         self.middle = float(special.logit(common))
+        self.to_pooled = self.ratio = np.ones(len(size))
         #: Where the linearization begins.
         self.start: Floats = special.logit((mean * size + common) / (size + 1))
 
@@ -185,13 +188,23 @@ class Shares:
 class Numbers:
     """Means of numbers, in standard deviations of all rows.
 
-    The variance within a group is moderated: the one of all groups together counts for some rows.
+    The variance within a group is moderated: that of all groups together counts for some rows.
+
+    Attributes
+    ----------
+    variance : ndarray of shape (n_groups,)
+        Variance of rows within each group; that of all rows, wherever they are, is 1.
+    to_pooled : ndarray of shape (n_groups,)
+        The same in units of the one of all groups together.
+    ratio : ndarray of shape (n_groups,)
+        Again, but moderated by what the values of a group have in other groups: with shorter
+        intervals than hold, and right on average, which a test needs.
     """
 
     middle = 0.0
     n_steps, n_rounds = 0, 1
 
-    def __init__(self, mean: Floats, size: Floats, variance: Floats) -> None:
+    def __init__(self, codes: Ints, mean: Floats, size: Floats, variance: Floats) -> None:
         self.size = size
         self.overall = float(np.average(mean, weights=size))
         within = size * np.where(size > 0, variance, 0.0)
@@ -205,9 +218,18 @@ class Numbers:
         freedom = np.maximum(size - 1, 0.0)
         self.freedom = float(freedom.sum())
         pooled = within.sum() / self.freedom / total if self.freedom > 0 else 1.0
+        pooled = max(float(pooled), LEAST_VARIANCE)
         self.of_group = freedom + POOLED_ROWS
-        variance = (POOLED_ROWS * float(pooled) + within / total) / self.of_group
-        self.variance = np.maximum(variance, LEAST_VARIANCE)
+        within = within / total
+        self.variance = np.maximum((POOLED_ROWS * pooled + within) / self.of_group, LEAST_VARIANCE)
+        self.to_pooled = self.variance / pooled
+        likely = np.full(len(size), pooled)
+        for _ in range(N_SWEEPS):
+            for column in codes.T:
+                which = np.unique(column, return_inverse=True)[1].reshape(-1)
+                seen = np.bincount(which, within / likely) + POOLED_ROWS
+                likely *= (seen / (np.bincount(which, freedom) + POOLED_ROWS))[which]
+        self.ratio = (POOLED_ROWS * likely + within) / self.of_group / pooled
 
     def cells(self, effect: Floats) -> Linearized:
         """The means, which need no linearization."""
@@ -407,32 +429,38 @@ def interactions_p_value(terms: Terms, outcome: Shares | Numbers) -> float:
     beta[0] = outcome.middle
     for _ in range(MOST_STEPS):
         cells = outcome.cells(additive @ beta)
-        weighted = additive * cells.information[:, None]
-        gram = additive.T @ weighted + np.eye(len(beta)) / FAR**2
-        step = linalg.solve(gram, weighted.T @ cells.z, assume_a="pos") - beta
-        length = float(np.abs(additive @ step).max())
-        beta = beta + step * min(1.0, STEP / max(length, STEP))
+        # With weights from their own variances, groups of few rows would seem to differ.
+        weight = cells.information * outcome.to_pooled
+        gram = (additive.T * weight) @ additive + np.eye(len(beta)) / FAR**2
+        aim = linalg.solve(gram, additive.T @ (weight * cells.z), assume_a="pos")
+        length = float(np.abs(additive @ (aim - beta)).max())
+        beta = beta + (aim - beta) * min(1.0, STEP / max(length, STEP))
         if length < CLOSE:
             break
     effect = additive @ beta
     cells = outcome.cells(effect)
-    information = cells.information
-    residual = information * (cells.z - effect)
-    # Their covariance is that of the rows' sums, less what the regression has taken.
+    weight = cells.information * outcome.to_pooled
+    residual = weight * (cells.z - effect)
+    # Their covariance is that of the rows' sums, a diagonal, less what the regression has taken.
+    diagonal = weight * outcome.ratio
     root = linalg.cholesky(gram, lower=True)
-    taken = linalg.solve_triangular(root, (additive * information[:, None]).T, lower=True)
-    of_groups = TESTED**2 / (1 + TESTED**2 * information)
-    crossed = crossed * (TESTED / np.sqrt(1 + TESTED**2 * (information @ crossed)))
+    taken = linalg.solve_triangular(root, additive.T * weight, lower=True).T
+    known = linalg.solve_triangular(root, additive.T, lower=True)
+    one = np.eye(len(beta))
+    low_rank = np.hstack([taken, taken * outcome.ratio[:, None]])
+    other = low_rank @ np.block([[(known * diagonal) @ known.T, -one], [-one, 0 * one]])
+    of_groups = TESTED**2 / (1 + TESTED**2 * weight)
+    crossed = crossed * (TESTED / np.sqrt(1 + TESTED**2 * (weight @ crossed)))
     statistic = of_groups @ residual**2 + ((residual @ crossed) ** 2).sum()
-    both = information[:, None] * crossed - taken.T @ (taken @ crossed)
+    both = diagonal[:, None] * crossed + other @ (low_rank.T @ crossed)
     among = crossed.T @ both
-    lost = (taken**2).sum(axis=0)
-    mean = float(of_groups @ (information - lost) + np.trace(among))
-    weights = of_groups + (crossed**2).sum(axis=1)
-    square = ((of_groups * information) ** 2).sum() - 2 * (of_groups**2 * information) @ lost
-    square += (((taken * of_groups) @ taken.T) ** 2).sum()
+    lost = (other * low_rank).sum(axis=1)
+    mean = float(of_groups @ (diagonal + lost) + np.trace(among))
+    inner = (low_rank.T * of_groups) @ other
+    square = of_groups**2 @ (diagonal**2 + 2 * diagonal * lost) + (inner * inner.T).sum()
     square += 2 * (of_groups @ both**2).sum() + (among**2).sum()
-    freedom = 2 * mean**2 / float(2 * square + weights**2 @ outcome.fourth(cells))
+    fourth = (of_groups + (crossed**2).sum(axis=1)) ** 2 @ outcome.fourth(cells)
+    freedom = 2 * mean**2 / float(2 * square + fourth)
     if np.isfinite(outcome.freedom):
         return float(stats.f.sf(statistic / mean, freedom, outcome.freedom))
     return float(stats.chi2.sf(statistic / mean * freedom, freedom))

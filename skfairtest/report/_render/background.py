@@ -29,6 +29,8 @@ from skfairtest.report._render.findings import treated_differently, why_not
 
 #: Groups of a selection table that are in a page; in the JSON they are all.
 MOST_GROUPS = 200
+#: What marks groups below the support of the search for differences.
+TOO_SMALL = "*"
 #: Rows of the plot of these groups.
 MOST_BARS = 25
 #: Rules of the plot of the groups.
@@ -233,7 +235,10 @@ def _what_is_borrowed(part: dict[str, Any], least: float | None) -> list[Text]:
         "few, but may hide how far a small group differs from those; the raw figure does not."
     )
     if least is not None:
-        words += f" {_TOO_SMALL} marks groups of less than {level(least)} of the rows: {_SKIPPED}."
+        words += (
+            f" {TOO_SMALL} marks groups of less than {level(least)} of the rows, which are not "
+            "among the groups that are compared with all other rows below."
+        )
     told = [
         f"{isolate(test['attribute'])}: p = {fixed(test['p_value'])}"
         for test in part["interactions"]
@@ -250,11 +255,6 @@ def _what_is_borrowed(part: dict[str, Any], least: float | None) -> list[Text]:
             )
         )
     return blocks
-
-
-#: How groups below the support are marked, and what became of them.
-_TOO_SMALL = "*"
-_SKIPPED = "they are not among the groups that are compared with all other rows below"
 
 
 def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
@@ -307,7 +307,7 @@ def _selection_table(
     cells = [[_selection_cell(row, name) for name in order] for row in rows]
     for cell, row in zip(cells, rows, strict=True):
         if least is not None and row["share"] is not None and row["share"] < least:
-            cell[0] += f" {_TOO_SMALL}"
+            cell[0] += f" {TOO_SMALL}"
     head = [{"n": "rows"}.get(name, name.replace("_", " ")) for name in order]
     words = [place for place, name in enumerate(order) if name in _WORDS]
     caption = "Rates by group, with intervals"
