@@ -146,3 +146,11 @@ def pipeline_of():
         return make_pipeline(columns, model)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def few_inputs():
+    """Let a retrainer judge models by few inputs, which is enough to see what it does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skfairtest.mitigation._retraining.metrics.N_ESTIMATES", 600)
+        yield

@@ -36,7 +36,6 @@ from skfairtest import (
 )
 from skfairtest.datasets import make_identity_comments
 from skfairtest.io import TRUSTED_TYPES
-from skfairtest.mitigation import average_label
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
@@ -190,20 +189,18 @@ def test_refit_rules(rule):
     assert round_trip(rule)(results) == rule(results)
 
 
-@pytest.mark.parametrize(
-    "labeler", ["auto", pytest.param(average_label, id="sample", marks=pytest.mark.slow)]
-)
-def test_retrainer(people, labeler):
+@pytest.mark.parametrize("strategy", ["twins", "best"])
+def test_retrainer(people, strategy):
     X, y = people
     auditor = RandomAuditor(sensitive_features="sex", max_queries=300)
     mitigated = FairnessRetrainer(
-        LogisticRegression(), auditor, labeler=labeler, max_rounds=2, n_estimates=200,
-        random_state=0,
+        LogisticRegression(), auditor, strategy=strategy, max_rounds=2, random_state=0
     ).fit(X, y)  # fmt: skip
     again = round_trip(mitigated)
     assert_array_equal(again.predict(X), mitigated.predict(X))
     assert_array_equal(again.predict_proba(X), mitigated.predict_proba(X))
     assert_frame_equal(again.history_, mitigated.history_)
+    assert_frame_equal(again.alternatives_, mitigated.alternatives_)
     assert (again.n_added_, again.after_) == (mitigated.n_added_, mitigated.after_)
     assert_array_equal(again.original_estimator_.coef_, mitigated.original_estimator_.coef_)
 

@@ -4,8 +4,7 @@ Table 1: the six classifiers of the Aequitas paper's Table 2, as far as scikit-l
 the coded census data (the papers' domains), adult and german, sensitive attribute sex. Printed: the
 share of discriminatory inputs left on test rows, near them (crossed with neighbours) and among
 uniform inputs, none of which training or mitigation has seen, the rows added, and the accuracy on
-test rows. "aequitas" is the paper's Algorithm 5, "twins" ours; ``--labelers`` prints each labeler
-of ours by itself, ``--near`` other aims.
+test rows. "aequitas" is the paper's Algorithm 5, "twins" ours.
 
 Table 2: groups. The score of the rule set that was worst at first, which is what the paper's Table
 7 reports, and of the worst rule set of all: near the rows that were learned from, as in the paper
@@ -126,7 +125,7 @@ def twin_data(name, seed, rows):
     return X[:rows], X_test[:rows], y[:rows], y_test[:rows], space
 
 
-def mitigate_twins(data, name, strategy, near, labeler, seed, options):
+def mitigate_twins(data, name, strategy, seed, options):
     """Shares left in three places, change of accuracy, rows added, shares and accuracy before."""
     rows = SVM_ROWS if name == "SVM" else options.rows
     X, X_test, y, y_test, space = twin_data(data, seed, rows)
@@ -139,10 +138,7 @@ def mitigate_twins(data, name, strategy, near, labeler, seed, options):
         model,
         auditor,
         strategy=strategy,
-        near=near,
-        labeler=labeler,
         max_score_drop=options.drop,
-        certify_time=0,
         random_state=seed,
     ).fit(X, y)
     models = mitigated.original_estimator_, mitigated.estimator_
@@ -168,11 +164,7 @@ def table_twins(options):
         f"{'data':8}{'classifier':31}{'strategy':18}{'rows':>14}{'near':>14}{'uniform':>14}"
         f"{'added':>7}  accuracy"
     )
-    strategies = [("aequitas", "uniform", "majority")] if options.aequitas else []
-    strategies += [("twins", near, "auto") for near in options.near]
-    if options.labelers:
-        labelers = ("majority", "average", "opposite")
-        strategies += [("twins", "both", labeler) for labeler in labelers]
+    strategies = ["aequitas", "twins"] if options.aequitas else ["twins"]
     left: dict[str, list[list[float]]] = {}
     for data in options.twin_data:
         for name, (before, _, fall) in AEQUITAS.items():
@@ -182,14 +174,12 @@ def table_twins(options):
                 print(
                     f"{data:8}{name:31}{'paper':18}{'':28}{before:7.2f}%{-fall:5.0f}%", flush=True
                 )
-            for strategy, near, labeler in strategies:
+            for label in strategies:
                 runs = [
-                    mitigate_twins(data, name, strategy, near, labeler, seed, options)
+                    mitigate_twins(data, name, label, seed, options)
                     for seed in range(options.seeds)
                 ]
                 mean = np.mean(runs, axis=0)
-                label = strategy if labeler == "auto" else f"{strategy} {labeler}"
-                label = label if near == "both" else f"{label} {near}"
                 remains = [mean[3 + j] / mean[j] if mean[j] else np.nan for j in range(3)]
                 change = 100 * (mean[8] - mean[7])
                 left.setdefault(label, []).append([*remains, change])
@@ -375,9 +365,7 @@ def table_time():
         seconds = {}
         for rounds in (1, 2):
             start = time.perf_counter()
-            FairnessRetrainer(
-                model, auditor, max_rounds=rounds, certify_time=0, random_state=0
-            ).fit(X, y)
+            FairnessRetrainer(model, auditor, max_rounds=rounds, random_state=0).fit(X, y)
             seconds[rounds] = time.perf_counter() - start
         one = seconds[2] - seconds[1]
         ratios.append((one / (training + audit), seconds[1] / (training + audit)))
@@ -397,7 +385,6 @@ def main():
     parser.add_argument("--tables", nargs="*", type=int, default=[1, 2, 3])
     parser.add_argument("--seeds", type=int, default=3, help="splits of table 1")
     parser.add_argument("--rows", type=int, default=None, help="rows of table 1, at most")
-    parser.add_argument("--near", nargs="*", default=["both"], help="aims of table 1")
     parser.add_argument("--twin-data", nargs="*", default=["census", "adult", "german"])
     parser.add_argument("--aequitas", action="store_true", help="table 1 with the paper's, too")
     parser.add_argument(
@@ -416,7 +403,6 @@ def main():
     parser.add_argument("--strategies", nargs="*", default=["testsgd", "groups"])
     parser.add_argument("--gammas", nargs="*", type=float, help="violations fictitious play allows")
     parser.add_argument("--only", nargs="*", help="first words of classifiers of table 1")
-    parser.add_argument("--labelers", action="store_true", help="each labeler by itself as well")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     print(describe_machine())

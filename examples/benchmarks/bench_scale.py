@@ -100,7 +100,7 @@ def capabilities(size):
     def mitigation(n_jobs, estimator):
         auditor = RandomAuditor(sensitive_features=[0], max_queries=2000, random_state=0)
         retrainer = FairnessRetrainer(
-            estimator, auditor, max_rounds=2, certify_time=0, random_state=0, n_jobs=n_jobs,
+            estimator, auditor, max_rounds=2, random_state=0, n_jobs=n_jobs,
         ).fit(X, labels)  # fmt: skip
         return retrainer.predict_proba(X[:100]).sum(), None
 

@@ -137,11 +137,6 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
                 "FairnessAugmenter(LogisticRegression())."
             )
         check_labeler(self.labeler)
-        if isinstance(self.labeler, str) and self.labeler == "auto":
-            raise ValueError(
-                "labeler='auto' takes labelers in turn, round by round, and here is one round. "
-                "Write labeler='majority' or 'average'."
-            )
         check_real("share", self.share, "(0, inf)", "It is a share of the rows of X.")
         y, binarized = check_target_type(y, indicate_one_vs_all=True)
         X, y = check_table(self, X), np.asarray(y)

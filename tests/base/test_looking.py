@@ -174,7 +174,7 @@ def test_looking_at_a_retrainer_asks_the_model_nothing(asked):
     X, y = table()
     auditor = AequitasAuditor(sensitive_features="sex", max_queries=500)
     retrainer = FairnessRetrainer(
-        LogisticRegression(), auditor, max_rounds=1, n_estimates=200, max_score_drop=1.0,
+        LogisticRegression(), auditor, max_rounds=1, max_score_drop=1.0,
         random_state=0,
     )  # fmt: skip
     with warnings.catch_warnings():

@@ -103,7 +103,7 @@ def fitted(people):
     tree = DecisionTreeClassifier(max_depth=4, random_state=0)
     retrainer = FairnessRetrainer(
         tree, AequitasAuditor(sensitive_features="sex", max_queries=500), max_rounds=1, cv=2,
-        n_estimates=200, max_score_drop=1.0, certify_time=0.2, random_state=0,
+        max_score_drop=1.0, random_state=0,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -102,7 +102,7 @@ def test_nothing_found_nothing_added(people):
     "settings, error, message",
     [
         ({"estimator": None}, ValueError, "must be an instance"),
-        ({"labeler": "auto"}, ValueError, "one round"),
+        ({"labeler": "auto"}, ValueError, "labeler must be one of"),
         ({"labeler": "guess"}, ValueError, "labeler must be one of"),
         ({"share": 0}, ValueError, "share must be"),
         ({"auditor": None}, ValueError, "Name the sensitive columns"),

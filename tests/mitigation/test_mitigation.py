@@ -7,6 +7,7 @@ import sklearn
 from callbacks import Ticks
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import make_scorer
@@ -32,6 +33,7 @@ from skfairtest._progress import FIT_WRAPPERS
 from skfairtest.mitigation._retraining.group_strategies import cost, pull
 from skfairtest.mitigation._retraining.guard import Drop, Guard
 
+pytestmark = pytest.mark.usefixtures("few_inputs")
 TWINS = RandomAuditor(sensitive_features=[0], max_queries=1000)
 GROUPS = TestSGDAuditor(sensitive_features=[0])
 COLUMNS = [
@@ -53,13 +55,12 @@ def people(n=600, seed=0, strength=0):
 def mitigate(estimator=None, auditor=TWINS, **settings):
     estimator = DecisionTreeClassifier(random_state=0) if estimator is None else estimator
     settings = {
-        "max_score_drop": 0.05, "n_estimates": 800, "max_rounds": 2, "near": "uniform", "cv": 3,
-        "certify_time": 0, "labeler": "average", "random_state": 0,
+        "max_score_drop": 0.05, "max_rounds": 2, "cv": 3, "random_state": 0
     } | settings  # fmt: skip
     return FairnessRetrainer(estimator, auditor, **settings)
 
 
-def fell(mitigated, place="uniform"):
+def fell(mitigated, place="near"):
     return mitigated.after_[place]["value"] < mitigated.before_[place]["value"]
 
 
@@ -67,26 +68,28 @@ def fell(mitigated, place="uniform"):
 def three_rounds():
     """Rows, and a retrainer of them after four rounds; tests leave both as they are."""
     X, y = people()
-    return X, y, mitigate(max_rounds=4).fit(X, y)
+    forest = RandomForestClassifier(5, random_state=0)
+    return X, y, mitigate(forest, max_rounds=4, max_score_drop=0.2).fit(X, y)
 
 
 # What falls -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "strategy, labeler, n, most",
-    some([("twins", "auto", 600, 0.7), ("aequitas", "majority", 3000, 1)]),
+    "strategy, n, most, limit", some([("twins", 600, 0.7, 0.2), ("aequitas", 3000, 1, 0.05)])
 )
-def test_share_of_discriminatory_inputs_falls_on_fresh_inputs(strategy, labeler, n, most):
+def test_share_of_discriminatory_inputs_falls_on_fresh_inputs(strategy, n, most, limit):
     X, y = people(n)
-    mitigated = mitigate(strategy=strategy, labeler=labeler, random_state=2, max_rounds=5).fit(X, y)
+    mitigated = mitigate(strategy=strategy, max_score_drop=limit, random_state=2, max_rounds=5).fit(
+        X, y
+    )
     shares = [
         estimate_discrimination(model, X, sensitive_features=[0], random_state=77)
         for model in (mitigated.original_estimator_, mitigated.estimator_)
     ]
     assert shares[1].rate < most * shares[0].rate
     assert mitigated.n_added_ > 0
-    assert fell(mitigated)
+    assert fell(mitigated, "uniform")
 
 
 @slow_sample
@@ -108,7 +111,7 @@ def test_regression_with_a_threshold_mitigates_the_rate():
     y = X[:, 1] + 2 * X[:, 0] * (X[:, 2] > 6)
     auditor = clone(TWINS).set_params(threshold=1.0)
     tree = DecisionTreeRegressor(max_depth=6)
-    mitigated = mitigate(tree, auditor, max_score_drop=0.2, near="both", labeler="auto").fit(X, y)
+    mitigated = mitigate(tree, auditor, max_score_drop=0.2).fit(X, y)
     domain = {"sensitive_features": [0], "threshold": 1.0, "random_state": 5}
     before = estimate_discrimination(mitigated.original_estimator_, X, **domain)
     after = estimate_discrimination(mitigated.estimator_, X, **domain)
@@ -174,7 +177,7 @@ def test_three_classes():
 def test_models_without_sample_weight_or_probabilities(model):
     X, y = people()
     auditor = RandomAuditor(sensitive_features=[0], max_queries=3000)
-    mitigated = mitigate(model, auditor, random_state=3, max_rounds=8, n_estimates=1500).fit(X, y)
+    mitigated = mitigate(model, auditor, random_state=3, max_rounds=8).fit(X, y)
     assert fell(mitigated)
 
 
@@ -217,7 +220,7 @@ def test_history_tells_the_rounds(three_rounds):
     # What is kept leaves less than all that was kept before, and is good enough.
     kept = table[table["kept"]]
     assert (kept["left"].diff().iloc[1:] < 0).all() and kept["left"].iloc[0] == 1
-    assert (kept["score_drop"] <= 0.05).all()
+    assert (kept["score_drop"] <= 0.2).all()
     np.testing.assert_allclose(table["score"], table["score"].iloc[0] - table["score_drop"])
     assert mitigated.n_added_ == kept["n_added"].iloc[-1]
 
@@ -244,7 +247,7 @@ def test_the_papers_sizes_of_groups():
 def test_one_more_round_adds_to_the_rows_of_the_last(three_rounds):
     table = three_rounds[-1].history_
     assert (table["n_added"].diff().iloc[1:] > 0).all()
-    assert len(table) == 5
+    assert len(table) > 2
 
 
 @slow_sample
@@ -355,15 +358,14 @@ def test_cost_rises_from_the_boundary():
 
 
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
-def test_added_twins_have_one_label():
+def test_twins_of_all_rows_are_added():
     X, y = people()
     Watched.seen = []
     mitigate(Watched(), max_rounds=1).fit(X, y)
-    # The original of all rows, three of folds, and then the first round.
-    added = Watched.seen[4][600:]
-    first, second = np.split(added, 2)
-    np.testing.assert_array_equal(first[:, 1:], second[:, 1:])  # all but the sensitive column
-    assert (first[:, 0] != second[:, 0]).all()
+    # Four originals, four without the sensitive column, and the round without each of three folds.
+    added = Watched.seen[11][600:]
+    np.testing.assert_array_equal(added[:, 1:], X[:, 1:])  # all but the sensitive column
+    np.testing.assert_array_equal(added[:, 0], 1 - X[:, 0])
 
 
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
@@ -372,36 +374,21 @@ def test_added_twins_have_one_label():
 )
 def test_never_worse_than_the_original_on_what_is_measured(seed):
     X, y = people(seed=seed)
-    mitigated = mitigate(labeler="opposite", random_state=seed, max_rounds=3).fit(X, y)
-    assert mitigated.after_["uniform"]["value"] <= mitigated.before_["uniform"]["value"]
-
-
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
-def test_bad_labels_are_not_kept():
-    X, y = people()
-
-    def as_the_model_says(pairs):
-        return pairs.estimator.predict(pairs.first)
-
-    # Added one by one under the model's own label, inputs teach it what it did wrong.
-    mitigated = mitigate(strategy="aequitas", labeler=as_the_model_says).fit(X, y)
-    if mitigated.n_added_ == 0:
-        assert mitigated.estimator_ is mitigated.original_estimator_
+    mitigated = mitigate(random_state=seed, max_rounds=3).fit(X, y)
     assert mitigated.after_["uniform"]["value"] <= mitigated.before_["uniform"]["value"]
 
 
 def test_score_is_guarded():
-    X, y = people()
-
-    def nonsense(pairs):
-        return 1 - pairs.panel.votes(pairs.first)[0]
-
+    X, y = people(strength=6)
     with pytest.warns(MitigationWarning, match="The original model is kept"):
-        mitigated = mitigate(labeler=nonsense, max_score_drop=0).fit(X, y)
+        mitigated = mitigate(max_score_drop=0).fit(X, y)
     assert mitigated.estimator_ is mitigated.original_estimator_
     assert mitigated.n_added_ == 0
-    assert not mitigated.history_["kept"].iloc[1:].any()
-    assert mitigated.history_["reason"].iloc[1:].str.contains("score|not lower").all()
+    rounds = mitigated.history_.iloc[1:]
+    assert not rounds["kept"].any() and rounds["reason"].str.contains("score|not lower").all()
+    # What cannot be kept is not measured.
+    lost = rounds["reason"].str.contains("score")
+    assert lost.any() and (rounds["near"].isna() == lost).all()
 
 
 class Moody(ClassifierMixin, BaseEstimator):
@@ -412,7 +399,9 @@ class Moody(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         Moody.fits += 1
         self.tree_ = DecisionTreeClassifier(random_state=0).fit(X, y)
-        self.constant_ = Moody.fits > 4  # of all rows, and of three folds
+        self.constant_ = (
+            Moody.fits > 8
+        )  # originals, and those without the column: of all rows, and of three folds
         self.classes_ = self.tree_.classes_
         return self
 
@@ -427,49 +416,6 @@ def test_rounds_of_one_answer_are_not_kept():
         mitigated = mitigate(Moody(), max_score_drop=1.0).fit(X, y)
     assert mitigated.estimator_ is mitigated.original_estimator_
     assert (mitigated.history_["reason"].iloc[1:] == "predicts the same for all rows").all()
-
-
-# Labelers ---------------------------------------------------------------------------------------
-
-
-@slow_sample
-@pytest.mark.parametrize(
-    "labeler", ["auto", pytest.param("majority", marks=pytest.mark.slow), "average"]
-)
-def test_labelers_mitigate(labeler, three_rounds):
-    X, y, by_average = three_rounds
-    mitigated = by_average if labeler == "average" else mitigate(labeler=labeler).fit(X, y)
-    assert fell(mitigated)
-
-
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
-def test_labeler_of_the_user_sees_the_pairs():
-    X, y = people()
-    calls = []
-
-    def label(pairs):
-        calls.append(pairs)
-        return np.zeros(len(pairs), dtype=int)
-
-    mitigate(labeler=label, max_rounds=1).fit(X, y)
-    pairs = calls[0]
-    assert pairs.both and len(pairs.first) == len(pairs.second) == len(pairs)
-    assert (pairs.estimator.predict(pairs.first) != pairs.estimator.predict(pairs.second)).all()
-    assert pairs.classes.tolist() == [0, 1]
-    assert all(len(votes) == len(pairs) for votes in pairs.panel.votes(pairs.first))
-
-
-@pytest.mark.parametrize(
-    "labeler, message",
-    [
-        (lambda pairs: np.zeros(99), "one label a pair"),
-        (lambda pairs: np.full(len(pairs), 9), "classes of the training data"),
-    ],
-)
-def test_labeler_that_gives_no_labels(labeler, message):
-    X, y = people()
-    with pytest.raises(ValueError, match=message):
-        mitigate(labeler=labeler).fit(X, y)
 
 
 # In scikit-learn --------------------------------------------------------------------------------
@@ -487,7 +433,7 @@ def test_is_the_mitigated_model(three_rounds):
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_in_pipeline_search_and_cross_validation():
     X, y = people(300)
-    fast = mitigate(max_rounds=1, n_estimates=100, auditor=clone(TWINS).set_params(max_queries=200))
+    fast = mitigate(max_rounds=1, auditor=clone(TWINS).set_params(max_queries=200))
     assert make_pipeline(StandardScaler(), fast).fit(X, y).score(X, y) > 0.6
     assert (cross_val_score(fast, X, y, cv=2) > 0.6).all()
     search = GridSearchCV(
@@ -521,7 +467,7 @@ def test_other_metadata_of_rows_cannot_be_extended():
 
 def test_metadata_routing():
     X, y = people()
-    settings = {"near": "data", "max_score_drop": 0.2}
+    settings = {"max_score_drop": 0.2}
     with sklearn.config_context(enable_metadata_routing=True):
         tree = DecisionTreeClassifier(random_state=0).set_fit_request(sample_weight=True)
         routed = mitigate(tree, **settings).fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))
@@ -532,7 +478,7 @@ def test_metadata_routing():
 
 def test_weights_reach_a_pipeline_by_metadata_routing():
     X, y = people()
-    weights, settings = np.where(y == 1, 9.0, 1.0), {"near": "data", "max_score_drop": 0.2}
+    weights, settings = np.where(y == 1, 9.0, 1.0), {"max_score_drop": 0.2}
     line = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0))
     with pytest.raises(ValueError, match="Pipeline.fit takes no sample_weight.*routing"):
         mitigate(line, **settings).fit(X, y, sample_weight=weights)
@@ -552,15 +498,11 @@ def test_weights_reach_a_pipeline_by_metadata_routing():
     "settings, error, message",
     [
         ({"strategy": "magic"}, ValueError, "strategy must be one of"),
-        ({"labeler": "guess"}, ValueError, "labeler must be one of"),
         ({"max_score_drop": -0.1}, ValueError, "max_score_drop must be"),
-        ({"near": "by"}, ValueError, "near must be one of"),
-        ({"confidence": 1.0}, ValueError, "confidence must be"),
-        ({"certify_time": -1}, ValueError, "certify_time must be"),
         ({"cv": "many"}, ValueError, "cv must be .auto."),
         ({"cv": 1}, ValueError, "cv must be .auto., a whole number"),
-        ({"n_estimates": 0}, ValueError, "n_estimates must be"),
-        ({"max_rounds": 0}, ValueError, "max_rounds must be"),
+        ({"max_rounds": 0}, ValueError, "max_rounds must be .auto. or"),
+        ({"max_rounds": "many"}, ValueError, "max_rounds must be .auto. or"),
         ({"strategy": "groups"}, TypeError, "RandomAuditor finds none"),
         ({"strategy": "testsgd"}, TypeError, "RandomAuditor finds none"),
         ({"auditor": GROUPS}, TypeError, "TestSGDAuditor finds none"),
@@ -616,7 +558,7 @@ def test_too_small_an_audit_to_find_anything():
     auditor = RandomAuditor(sensitive_features=[0], max_queries=2)
     model = DecisionTreeClassifier(max_depth=4, random_state=0)
     with pytest.warns(MitigationWarning, match="the audit found nothing to add"):
-        mitigated = mitigate(model, auditor, random_state=3).fit(X, y)
+        mitigated = mitigate(model, auditor, strategy="aequitas", random_state=3).fit(X, y)
     assert mitigated.estimator_ is mitigated.original_estimator_
     assert mitigated.before_["uniform"]["value"] > 0
 
@@ -625,8 +567,8 @@ def test_too_small_an_audit_to_find_anything():
 def test_few_finds_are_all_added():
     X, y = people()
     auditor = RandomAuditor(sensitive_features=[0], max_found=3, max_queries=1000)
-    mitigated = mitigate(auditor=auditor, max_rounds=1).fit(X, y)
-    assert 2 <= mitigated.history_["n_added"].iloc[-1] <= 200
+    mitigated = mitigate(auditor=auditor, strategy="aequitas", max_rounds=1).fit(X, y)
+    assert 1 <= mitigated.history_["n_added"].iloc[-1] <= 6
 
 
 def fails(model, X, y):
@@ -651,10 +593,11 @@ def test_scorer_that_fails_in_a_round_ends_the_run():
 
     def tires(model, X, y):
         calls.append(1)
-        return model.score(X, y) if len(calls) < 129 else fails(model, X, y)
+        return 2 * model.score(X, y) if len(calls) < 256 else fails(model, X, y)
 
     with pytest.warns(MitigationWarning, match="round 2 failed: RuntimeError: no score today"):
-        mitigated = mitigate(scoring=tires, labeler="majority").fit(X, y)
+        forest = RandomForestClassifier(5, random_state=0)
+        mitigated = mitigate(forest, scoring=tires, max_score_drop=0.5).fit(X, y)
     assert len(mitigated.history_) == 2
     assert mitigated.stop_reason_.startswith("round 2 failed")
     assert mitigated.after_["uniform"]["value"] <= mitigated.before_["uniform"]["value"]
@@ -696,11 +639,12 @@ def test_interrupted_fit_keeps_the_best_so_far():
 
     def stops(model, X, y):
         calls.append(1)
-        if len(calls) == 129:  # 65 for the originals, 63 a round
+        if len(calls) == 256:  # 66 for the originals, 63 for each other method and each round
             raise KeyboardInterrupt
-        return model.score(X, y)
+        return 2 * model.score(X, y)
 
-    retrainer = mitigate(scoring=stops)
+    forest = RandomForestClassifier(5, random_state=0)
+    retrainer = mitigate(forest, scoring=stops, max_score_drop=0.5)
     with pytest.raises(KeyboardInterrupt):
         retrainer.fit(X, y)
     assert len(retrainer.predict(X)) == len(y)

@@ -11,15 +11,13 @@ from tiers import slow_sample
 from skfairtest import FairnessAugmenter, FairnessRetrainer, RandomAuditor
 
 pytestmark = [
+    pytest.mark.usefixtures("few_inputs"),
     pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
     pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning"),
 ]
-WHOLE = {"max_rounds": 2, "n_estimates": 100, "random_state": 0}
-#: Two folds for fifteen, one round, no certificate: the checks are about `fit` and its input.
-SETTINGS = {
-    "max_rounds": 1, "n_estimates": 20, "cv": 2, "certify_time": 0, "subgroup_auditor": None,
-    "random_state": 0,
-}  # fmt: skip
+WHOLE = {"max_rounds": 2, "random_state": 0}
+#: Two folds for fifteen, and one round: the checks are about `fit` and its input.
+SETTINGS = {"max_rounds": 1, "cv": 2, "random_state": 0}
 
 
 def twins(max_queries=120):

@@ -122,7 +122,7 @@ def test_the_retrainer_and_the_comparison_are_about_rows_too():
     X["sex"] = (X["sex"] == "m").astype(int)
     retrained = FairnessRetrainer(
         LogisticRegression(), RandomAuditor(sensitive_features="sex", max_queries=200),
-        max_rounds=1, n_estimates=4000, certify_time=0, cv=3, random_state=0,
+        max_rounds=1, cv=3, random_state=0,
     ).fit(X, y)  # fmt: skip
     near = retrained.before_["near"]
     wide, p = near["high"] - near["low"], near["value"]

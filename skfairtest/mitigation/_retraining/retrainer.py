@@ -466,9 +466,20 @@ class FairnessRetrainer(
             )
         if is_classifier(self.estimator):
             check_classification_targets(y)
-        elif y.dtype.kind in "biu":
-            y = y.astype(np.float64)  # labels of added rows are means
-        return y
+            classes = np.unique(y)
+            if len(classes) == 1:
+                raise ValueError(
+                    f"y must have at least 2 classes; got one class, {classes.tolist()[0]!r}: no "
+                    "classifier can be trained on it."
+                )
+            return y
+        try:
+            return y.astype(np.float64)  # labels of added rows are means
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{type(self.estimator).__name__} needs numbers as targets; got {y.tolist()[0]!r}. "
+                "Convert y, or take a classifier."
+            ) from error
 
     def _strategy(self, task: Task, rng: np.random.Generator) -> Any:
         kind = STRATEGIES[self.strategy]
