@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import field
 from typing import Any
@@ -30,6 +31,8 @@ from skfairtest.workers._sending import n_workers
 BATCH = 16_384
 
 
+#: Rows on each side of a rule set for intervals that reach 0.05 on both sides of a score.
+SIDE = 1_000
 #: Share of the rows that a rule set leaves outside, at least, to be ranked.
 MIN_OUTSIDE = 0.05
 
@@ -252,20 +255,21 @@ class PoolAuditor(GroupAuditor):
         labels in place of their share.
     max_attributes : int, default=None
         Largest number of conditions of a rule set. None sets no limit beyond the number of
-        attributes, or of categories of terms.
-    sampling_threshold : int, default=1000
-        Smallest number of rows that the model is asked about on each side of a rule set.
+        attributes, or of categories of terms, unless there are more than a million rule sets of a
+        table: then it takes the largest number that stays below a million, with a warning.
     error_threshold : float, default=0.05
         Largest distance between a score and the ends of its interval; the pool of rows is made
-        large enough for it. It is a difference of shares, computed for shares of one half; for
-        means its unit is twice the standard deviation of the predictions.
+        large enough for it, also where few rule sets are compared: the default asks about at least
+        1,000 rows on each side of a rule set, another value in proportion to its square. It is a
+        difference of shares, computed for shares of one half; for means its unit is twice the
+        standard deviation of the predictions.
     correction : {"bonferroni", "none"}, default="bonferroni"
         How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
         once, so that the worst of many rule sets may be quoted. With "none", as in the paper, each
         interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=100_000
-        Budget in queries: one query is one row for which the model is asked. If the two thresholds
-        need more queries than this, the intervals are wider, and a warning says so.
+        Budget in queries: one query is one row for which the model is asked. If `error_threshold`
+        needs more queries than this, the intervals are wider, and a warning says so.
 
     Attributes
     ----------
@@ -279,9 +283,8 @@ class PoolAuditor(GroupAuditor):
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule set must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int
-        Number of frequent rule sets, and of the different groups that they describe. Equal groups
-        are counted once for up to 2,000,000 rule sets. The intervals allow for this number of
-        groups.
+        Number of frequent rule sets, and of the different groups that they describe: equal groups
+        are counted once. The intervals allow for this number of groups.
     favourable_ : list, float or "mean"
         The predictions that counted as favourable.
     stop_reason_, stop_kind_ : str
@@ -291,7 +294,6 @@ class PoolAuditor(GroupAuditor):
 
     response_method: str = one_of(default="auto", options=RESPONSE_METHODS)
     max_attributes: int | None = whole(default=None, least=1)
-    sampling_threshold: int = whole(default=1000, least=1)
     error_threshold: float = real(default=0.05, interval="(0, inf)")
     correction: str = one_of(default="bonferroni", options=CORRECTIONS)
     max_queries: int = whole(default=100_000, least=1)
@@ -300,11 +302,15 @@ class PoolAuditor(GroupAuditor):
         self._check_estimator()
         self._check_declared()
 
+    @property
+    def _n_side(self) -> int:
+        """Rows to ask about on each side of a rule set, however few of them are compared."""
+        return math.ceil(SIDE * (0.05 / self.error_threshold) ** 2 - 1e-9)
+
     def _warn_budget(self, needed: int) -> None:
         warnings.warn(
             f"max_queries={self.max_queries} is less than the {needed} queries that "
-            f"sampling_threshold={self.sampling_threshold} and "
-            f"error_threshold={self.error_threshold:g} need, so the intervals are wider. Raise "
+            f"error_threshold={self.error_threshold:g} needs, so the intervals are wider. Raise "
             "max_queries or error_threshold.",
             UserWarning,
             stacklevel=users_level(),

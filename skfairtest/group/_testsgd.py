@@ -95,20 +95,21 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         labels in place of their share.
     max_attributes : int, default=None
         Largest number of conditions of a rule set. None sets no limit beyond the number of
-        attributes, or of categories of terms.
-    sampling_threshold : int, default=1000
-        Smallest number of rows that the model is asked about on each side of a rule set.
+        attributes, or of categories of terms, unless there are more than a million rule sets of a
+        table: then it takes the largest number that stays below a million, with a warning.
     error_threshold : float, default=0.05
         Largest distance between a score and the ends of its interval; the pool of rows is made
-        large enough for it. It is a difference of shares, computed for shares of one half; for
-        means its unit is twice the standard deviation of the predictions.
+        large enough for it, also where few rule sets are compared: the default asks about at least
+        1,000 rows on each side of a rule set, another value in proportion to its square. It is a
+        difference of shares, computed for shares of one half; for means its unit is twice the
+        standard deviation of the predictions.
     correction : {"bonferroni", "none"}, default="bonferroni"
         How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
         once, so that the worst of many rule sets may be quoted. With "none", as in the paper, each
         interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=100_000
-        Budget in queries: one query is one row for which the model is asked. If the two thresholds
-        need more queries than this, the intervals are wider, and a warning says so.
+        Budget in queries: one query is one row for which the model is asked. If `error_threshold`
+        needs more queries than this, the intervals are wider, and a warning says so.
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns of X by name or position. "auto" takes the columns whose names are common
         protected attributes (sex, race, age, ...). Columns that are not in X are given to ``fit``;
@@ -147,9 +148,8 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule set must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int
-        Number of frequent rule sets, and of the different groups that they describe. Equal groups
-        are counted once for up to 2,000,000 rule sets. The intervals allow for this number of
-        groups.
+        Number of frequent rule sets, and of the different groups that they describe: equal groups
+        are counted once. The intervals allow for this number of groups.
     favourable_ : list, float or "mean"
         The predictions that counted as favourable.
     stop_reason_, stop_kind_ : str
@@ -303,7 +303,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
         n_groups = len(np.unique(patterns.marks))  # equal groups are counted once
         needed = n_needed(
-            smaller, n_side=self.sampling_threshold, error=self.error_threshold,
+            smaller, n_side=self._n_side, error=self.error_threshold,
             alpha=self._alpha(n_groups),
         )  # fmt: skip
         if needed > self.max_queries:

@@ -15,8 +15,7 @@ from sklearn.pipeline import make_pipeline
 from skfairtest import SubgroupAuditor, TestSGDAuditor, TextSGDAuditor
 from skfairtest.datasets import make_biased_classification, make_identity_comments
 
-SETTINGS = {"sensitive_features": [0], "sampling_threshold": 30, "random_state": 0}
-SETTINGS |= {"error_threshold": 0.4}
+SETTINGS = {"sensitive_features": [0], "error_threshold": 0.4, "random_state": 0}
 
 # The checks' models often answer everybody alike, which is worth a warning to a user.
 pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")

@@ -152,8 +152,8 @@ def coverage(model, correction, repetitions):
     truth, held = {}, []
     for seed in range(repetitions):
         auditor = TestSGDAuditor(
-            model, sensitive_features=["sex", "age"], n_bins=4, sampling_threshold=60,
-            error_threshold=0.5, correction=correction, random_state=seed,
+            model, sensitive_features=["sex", "age"], n_bins=4,
+            error_threshold=0.2, correction=correction, random_state=seed,
         ).fit(X)  # fmt: skip
         rules = auditor.rules_
         if not truth:

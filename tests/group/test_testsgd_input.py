@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pandas as pd
 import pytest
 from planted_groups import (
@@ -33,7 +34,6 @@ from skfairtest import EstimatorFailedError, NoDisparityWarning, TestSGDAuditor
         ({"n_bins": {"wealth": 3}}, "n_bins= names 'wealth'"),
         ({"binning": "log"}, "binning must be one of"),
         ({"correction": "fdr"}, "correction must be one of"),
-        ({"sampling_threshold": 0}, "sampling_threshold must be a whole number"),
         ({"error_threshold": -1}, "error_threshold must be a number in .0, inf."),
         ({"max_attributes": 0}, "max_attributes must be None or a whole number"),
         ({"sensitive_features": ["wealth"]}, "'wealth', which is not a column"),
@@ -75,6 +75,105 @@ def test_one_value_and_no_sensitive_column():
         fit(LogisticRegression())
     with pytest.raises(ValueError, match="'mean' or a finite number"):
         fit(PlantedRegressor(middle_aged_women), favourable="yes")
+
+
+def renamed(columns):
+    return people(200)[["sex", "age", "income"]].set_axis(columns, axis=1)
+
+
+ODD = {
+    "no rows": (people(5)[:0], {}, "0 sample"),
+    "one row": (people(1), {}, "None of the columns .'sex', 'race', 'age'. has more"),
+    "duplicate names": (
+        renamed(["sex", "sex", "income"]), {"sensitive_features": ["sex"]}, "names must differ",
+    ),
+    "names of two kinds": (
+        renamed([1, 2, "income"]), {"sensitive_features": [1]}, "all input features have string",
+    ),
+    "infinite": (people(200).assign(age=np.inf), {}, "'age' contains infinity"),
+    "categories": (
+        people(10_000).assign(race=[f"r{j}" for j in range(10_000)]), {},
+        "'race' has 10000 categories.*Merge",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.filterwarnings("ignore:X holds columns that say who a row is")
+def test_odd_tables_are_refused_before_the_first_query(name):
+    X, settings, message = ODD[name]
+    model = PlantedClassifier(lambda X: np.zeros(len(X), dtype=bool))
+    with pytest.raises((ValueError, TypeError), match=message):
+        fit(model, X, **settings)
+    assert not hasattr(model, "rows_")
+
+
+def test_sensitive_features_of_another_index_are_refused():
+    X = people(200)
+    faith = pd.Series(["x", "y"] * 100, index=X.index + 5, name="faith")
+    model = PlantedClassifier(middle_aged_women)
+    with pytest.raises(ValueError, match="another index than X .with other labels.*loc"):
+        TestSGDAuditor(model).fit(X, sensitive_features=faith)
+
+
+class AnyNames(PlantedClassifier):
+    def lead(self, X):
+        return np.asarray(X, dtype=object)[:, -1].astype(float)
+
+
+def test_names_of_several_levels():
+    levels = pd.MultiIndex.from_tuples([("who", "sex"), ("who", "age"), ("what", "income")])
+    X = renamed(levels)
+    model = AnyNames(lambda X: np.zeros(len(X), dtype=bool))
+    rules = fit(model, X, sensitive_features=[("who", "sex")], error_threshold=0.3).rules_
+    assert rules["rule"].str.contains("sex").all() and len(rules) == 2
+
+
+@pytest.mark.parametrize(
+    "odd", [{"race": "a"}, {"race": None}, {"age": 3.0}, {"age": np.nan}], ids=str
+)
+def test_a_column_of_one_value_is_left_out_with_a_warning(odd):
+    X = people(300).assign(**odd)
+    (name,) = odd
+    model = AnyNames(lambda X: np.zeros(len(X), dtype=bool))
+    model.lead = lambda X: X["income"].to_numpy()
+    with pytest.warns(UserWarning, match=f"'{name}'.* have only one value.*left out"):
+        auditor = fit(model, X, error_threshold=0.3)
+    rest = [column for column in SENSITIVE if column != name]
+    assert auditor.sensitive_features_ == rest
+    assert set(auditor.rules_["attributes"].sum()) == set(rest)
+
+
+def test_edges_beyond_the_rows_are_left_out_with_a_warning():
+    with pytest.warns(UserWarning, match="'age'.* bin with rows .*left out"):
+        assert fit(n_bins={"age": [5, 15]}).sensitive_features_ == ["sex", "race"]
+
+
+@pytest.mark.parametrize("binning", ["uniform", "quantile"])
+def test_a_number_that_most_rows_have_is_told_from_the_rest(binning):
+    X = people(1000)
+    rng = np.random.default_rng(0)
+    X["gain"] = np.where(rng.random(1000) < 0.92, 0, rng.integers(1, 90_000, 1000))
+    model = PlantedClassifier(lambda X: X["gain"] > 0)
+    auditor = fit(model, X, sensitive_features=["gain"], binning=binning, error_threshold=0.1)
+    assert len(auditor.rules_) == 2 and auditor.group_fairness_score_ > 0.4
+    said = auditor.rules_["rule"].sort_values().tolist()
+    assert (auditor.matches(X, said[0]) == (X["gain"] == 0)).all()
+    assert (auditor.matches(X, said[1]) == (X["gain"] > 0)).all()
+
+
+def test_a_million_rule_sets_at_most():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"share_{j}": rng.random(300) for j in range(9)}).assign(income=1.0, hours=40)
+    model = PlantedClassifier(lambda X: X["share_0"] > 0.5)
+    settings = {"sensitive_features": [f"share_{j}" for j in range(9)], "error_threshold": 0.3}
+    with pytest.warns(
+        UserWarning, match="Rules of up to max_attributes=2 are looked at. There are"
+    ):
+        auditor = fit(model, X, **settings)
+    assert auditor.rules_["attributes"].map(len).max() == 2 and auditor.n_rule_sets_ < 1e6
+    with pytest.raises(ValueError, match="lower max_attributes: .*max_attributes=2 leaves"):
+        fit(model, X, max_attributes=3, **settings)
 
 
 def test_values_unseen_in_fit():

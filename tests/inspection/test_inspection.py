@@ -91,7 +91,7 @@ def fitted(people):
     ridge = Ridge().fit(X, X["age"] + 3.0 * X["sex"])
     certified = CertifiedAuditor(ridge, max_queries=600, **common).fit(X)
     groups = TestSGDAuditor(
-        model, sensitive_features=["sex", "age"], sampling_threshold=100, error_threshold=0.2,
+        model, sensitive_features=["sex", "age"], error_threshold=0.2,
         n_bins=4, random_state=0,
     ).fit(X)  # fmt: skip
     scorer = make_audit_scorer(RandomAuditor(sensitive_features="sex", max_queries=200))

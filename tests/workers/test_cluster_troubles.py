@@ -161,7 +161,7 @@ def test_groups_on_a_cluster_that_goes_away(cluster):
     X, y = table(1000)
     cluster.plan[1] = 1, cluster.goes
     groups = TestSGDAuditor(
-        Linear().fit(X, y), sensitive_features=[0], sampling_threshold=5000, random_state=0
+        Linear().fit(X, y), sensitive_features=[0], error_threshold=0.02, random_state=0
     )
     with sending_to(cluster), pytest.raises(WorkersFailedError, match="has gone.*; 1 of"):
         groups.fit(X)

@@ -398,7 +398,7 @@ def test_rows_on_a_cluster(cluster, tmp_path):
 def test_groups_on_a_cluster(cluster, tmp_path):
     X, y = table(1000)
     model = Noted(str(tmp_path)).fit(X, y)
-    settings = {"sensitive_features": [0], "sampling_threshold": 5000, "random_state": 0}
+    settings = {"sensitive_features": [0], "error_threshold": 0.02, "random_state": 0}
     alone = TestSGDAuditor(model, **settings).fit(X)
     with joblib.parallel_config("dask"):
         there = TestSGDAuditor(model, **settings).fit(X)
