@@ -232,7 +232,7 @@ PAIRS = {
     "bank, boosting": (bank, HistGradientBoostingClassifier(max_iter=50, random_state=0)),
     "communities, logistic regression": (communities, LogisticRegression(max_iter=1000)),
     "breast cancer, tree": (cancer, tree(None)),
-    "planted, logistic regression": (planted, LogisticRegression(max_iter=1000)),
+    "planted, tree": (planted, tree(6)),
     "needed, tree": (needed, tree(6)),
 }
 
@@ -296,7 +296,12 @@ def run(pair, names, seed, rows):
 def summary(results):
     """Means over the seeds, in percent and points, one line a pair and method."""
     lines = []
-    for (pair, method), part in results.groupby(["pair", "method"], sort=False):
+    names = ["original", *(name for names in PHASES.values() for name in names)]
+    order = [(pair, name) for pair in PAIRS for name in names]
+    for pair, method in order:
+        part = results[(results["pair"] == pair) & (results["method"] == method)]
+        if not len(part):
+            continue
         first = results[(results["pair"] == pair) & (results["method"] == "original")]
         first = first[first["seed"].isin(part["seed"])]
         if part["accuracy"].isna().all():
@@ -305,7 +310,7 @@ def summary(results):
         mean, base = part.mean(numeric_only=True), first.mean(numeric_only=True)
         shares = [100 * mean[f"share_{place}"] for place in ("rows", "near", "uniform")]
         left = mean["share_rows"] / base["share_rows"] if base["share_rows"] else np.nan
-        spread = 100 * part["accuracy_change"].std() / np.sqrt(len(part))
+        spread = 100 * part["accuracy_change"].std() / np.sqrt(len(part)) if len(part) > 1 else 0.0
         lines.append((
             pair, method,
             f"{len(part) * N_FOLDS:2d} splits  {100 * mean['accuracy']:5.1f} "
