@@ -69,6 +69,7 @@ PHASES = {
     "retrainers": ["retrain twins", "retrain aequitas", "retrain testsgd", "retrain groups"],
 }
 FEWEST_ROWS = 30
+SHARES = ["share_rows", "share_near", "share_uniform"]
 
 # Published peers ---------------------------------------------------------------------------------
 
@@ -308,7 +309,7 @@ def summary(results):
             lines.append((pair, method, f"-: {part['note'].iloc[0]}"))
             continue
         mean, base = part.mean(numeric_only=True), first.mean(numeric_only=True)
-        shares = [100 * mean[f"share_{place}"] for place in ("rows", "near", "uniform")]
+        shares = [100 * mean[name] for name in SHARES]
         left = mean["share_rows"] / base["share_rows"] if base["share_rows"] else np.nan
         spread = 100 * part["accuracy_change"].std() / np.sqrt(len(part)) if len(part) > 1 else 0.0
         lines.append((
@@ -326,6 +327,38 @@ def summary(results):
             print(f"\n{pair}")
         last = pair
         print(f"  {method:22}{line}")
+
+
+def overall(results):
+    """Means over the pairs, one line a method: what is left of the original's shares, the changes.
+
+    A method is compared with the original on the seeds that it was measured on. The pairs of a
+    method are those on which it can be used.
+    """
+    print(
+        "\n| method | pairs, splits | left: rows, near, uniform | accuracy | worst pair | who pays |"
+    )
+    print("| --- | --- | --- | --- | --- | --- |")
+    names = [name for names in PHASES.values() for name in names]
+    for method in names:
+        own = results[(results["method"] == method) & results["accuracy"].notna()]
+        lines = []
+        for pair, part in own.groupby("pair"):
+            first = results[(results["pair"] == pair) & (results["method"] == "original")]
+            base = first[first["seed"].isin(part["seed"])].mean(numeric_only=True)
+            mean = part.mean(numeric_only=True)
+            lines.append([
+                *(mean[name] / base[name] for name in SHARES),
+                mean["accuracy_change"], mean["largest_fall"],
+            ])  # fmt: skip
+        if not lines:
+            continue
+        table = 100 * np.array(lines)
+        left = ", ".join(f"{value:.0f}%" for value in table[:, :3].mean(axis=0))
+        print(
+            f'| `"{method}"` | {len(lines)}, {N_FOLDS * len(own)} | {left} | '
+            f"{table[:, 3].mean():+.1f} | {table[:, 3].min():+.1f} | {table[:, 4].mean():.1f} |"
+        )
 
 
 def main():
@@ -361,6 +394,7 @@ def main():
         if options.csv:
             results.to_csv(options.csv, index=False)
     summary(results)
+    overall(results)
 
 
 if __name__ == "__main__":
