@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
-from skfairtest._parts_progress import make_progress
+from skfairtest._progress import make_progress
 from skfairtest._typing import is_real
 from skfairtest._validation import make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time

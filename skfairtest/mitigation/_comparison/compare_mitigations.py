@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
 from skfairtest._parameters import check_whole
-from skfairtest._parts_progress import Progress, make_progress
+from skfairtest._progress import PartsProgress, make_progress
 from skfairtest._typing import Ints, is_real
 from skfairtest._validation import (
     check_table,
@@ -406,7 +406,7 @@ def _run_all(
     folds: list[Fold],
     max_time: float | None,
     n_jobs: int | None,
-    progress: Progress,
+    progress: PartsProgress,
 ) -> dict[str, list[FoldResult]]:
     """All methods on all folds; what is done stays when the time is up or Ctrl-C ends it."""
     began = _clock.now()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from skfairtest import _clock
-from skfairtest._parts_progress import Progress
+from skfairtest._progress import PartsProgress
 
 #: Warnings of a part that are kept.
 MOST_NOTES = 5
@@ -25,12 +25,12 @@ class Course:
     weights : dict of str to float
         The parts that are to come, and what share of the time each may take. What one leaves, the
         others have.
-    progress : Progress
+    progress : PartsProgress
         Is told.
     """
 
     def __init__(
-        self, max_time: float | None, weights: dict[str, float], progress: Progress
+        self, max_time: float | None, weights: dict[str, float], progress: PartsProgress
     ) -> None:
         self.began = _clock.now()
         self.max_time = max_time
