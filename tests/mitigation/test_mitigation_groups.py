@@ -48,7 +48,7 @@ def test_rates_are_those_of_models_that_have_not_seen_the_rows():
     assert before["rule"] == worst["rule"] == "sex = 0 and part = 1"
     assert before["value"] == pytest.approx(worst["score"])
     assert (before["inside"], before["outside"]) == pytest.approx(
-        (worst["share_inside"], worst["share_outside"])
+        (worst["value_inside"], worst["value_outside"])
     )
     table = mitigated.subgroups_
     assert table.loc["sex = 0 and part = 1", "before_share_inside"] == pytest.approx(

@@ -162,7 +162,7 @@ class FairnessRetrainer(
         rows show that it is no more than `max_score_drop`.
     subgroups_ : DataFrame
         One row for each rule that `subgroup_auditor` lists of either model: support, n_inside, and
-        of both (`before_`, `after_`) share_inside, share_outside, score, low, high and differs.
+        of both (`before_`, `after_`) value_inside, value_outside, score, low, high and differs.
     stop_reason_ : str
         What ended the rounds.
     n_features_in_, feature_names_in_, classes_

@@ -15,7 +15,7 @@ from skfairtest.mitigation._retraining.training import Task, TrainingFold, each_
 from skfairtest.space._rows import take_rows
 
 #: What is compared of the rules of both models.
-COMPARED = ("share_inside", "share_outside", "score", "low", "high", "differs")
+COMPARED = ("value_inside", "value_outside", "score", "low", "high", "differs")
 
 
 class HeldOutGroups:
@@ -102,8 +102,8 @@ def worst_group(auditor: SubgroupAuditor) -> dict[str, Any]:
     return {
         **{name: float(worst[column]) for name, column in numbers.items()},
         "rule": worst["rule"],
-        "inside": float(worst["share_inside"]),
-        "outside": float(worst["share_outside"]),
+        "inside": float(worst["value_inside"]),
+        "outside": float(worst["value_outside"]),
     }
 
 
