@@ -51,7 +51,7 @@ def test_rates_are_those_of_models_that_have_not_seen_the_rows():
         (worst["value_inside"], worst["value_outside"])
     )
     table = mitigated.subgroups_
-    assert table.loc["sex = 0 and part = 1", "before_share_inside"] == pytest.approx(
+    assert table.loc["sex = 0 and part = 1", "before_value_inside"] == pytest.approx(
         before["inside"]
     )
     assert set(known.short_list_["rule"]) <= set(table.index)
