@@ -64,7 +64,7 @@ print(f"Missed, of all who pay back: {auditor.overall_:.3f}")
 # Most of the rules are the same people by other words. The short list has rules that do not repeat
 # each other: each adds to its parts by more than chance, and differs without those before it.
 
-columns = ["rule", "share_inside", "share_outside", "low", "high", "n_inside", "gain"]
+columns = ["rule", "value_inside", "value_outside", "low", "high", "n_inside", "gain"]
 print(auditor.short_list_[columns].round(3).to_string())
 
 # %%

@@ -62,7 +62,7 @@ print(predicted.groupby(X["sex"]).mean().round(2).to_string())
 auditor = TestSGDAuditor(model, sensitive_features=["group", "sex", "age"], random_state=0)
 auditor.fit(X)
 
-columns = ["rule", "support", "share_inside", "share_outside", "score", "low", "high"]
+columns = ["rule", "support", "value_inside", "value_outside", "score", "low", "high"]
 print(auditor.rules_[columns].head(5).round(3).to_string(index=False))
 print(f"{auditor.n_groups_} groups, {auditor.n_queries_} queries, {auditor.seconds_:.1f} s")
 

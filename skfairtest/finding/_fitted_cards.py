@@ -116,10 +116,10 @@ def rules_card(auditor: Any) -> str:
     few = {name: value[:MOST_RULES] for name, value in state.items()}
     rules = auditor._table(few)
     worst = rules.iloc[0]
-    inside, outside = number(worst["share_inside"]), number(worst["share_outside"])
+    inside, outside = number(worst["value_inside"]), number(worst["value_outside"])
     measure = share_name(auditor)
     names = {
-        "rule": "group", "share_inside": "inside", "share_outside": "outside",
+        "rule": "group", "value_inside": "inside", "value_outside": "outside",
         "score": "difference", "low": "from", "high": "to", "differs": "differs",
         "n_inside": f"{counted_by(auditor)} inside",
     }  # fmt: skip

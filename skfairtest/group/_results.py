@@ -83,8 +83,8 @@ class GroupResults:
         counted: Any = 1.0 if part is None else part
         return {
             "support": support,
-            "share_inside": np.asarray(sides.mean, dtype=np.float64),
-            "share_outside": np.asarray(sides.mean_out, dtype=np.float64),
+            "value_inside": np.asarray(sides.mean, dtype=np.float64),
+            "value_outside": np.asarray(sides.mean_out, dtype=np.float64),
             "score": np.abs(sides.difference) * counted,
             "low": least * counted,
             "high": most * counted,
@@ -170,7 +170,7 @@ class GroupResults:
             columns = self._columns(sides, support, n_rules=len(numbers))
         state = self._state
         chosen = np.asarray(numbers, dtype=np.intp)
-        searched = state["share_inside"][chosen] - state["share_outside"][chosen]
+        searched = state["value_inside"][chosen] - state["value_outside"][chosen]
         with np.errstate(invalid="ignore"):
             same = np.sign(searched) == np.sign(sides.difference)
         table = {

@@ -142,7 +142,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         holds for all rules at once and, where that is 0, by the lower end of the interval of the
         rule alone. Columns: `rule` (in words), `attributes`, `conditions` (for each attribute the
         value: a tuple of one category, in which None is a missing one, or an interval), `support`
-        (share of the rows), `share_inside` and `share_outside` (the metric), `score` (their
+        (share of the rows), `value_inside` and `value_outside` (the metric), `score` (their
         absolute difference, or that to the whole), `low` and `high` (the interval of the score),
         `differs` (whether a difference was shown), `n_inside` and `n_outside` (numbers of rows that
         count for the metric), `ranked` (whether some rows count on both sides), `note` (what is not

@@ -141,7 +141,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     rules_ : DataFrame
         The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
         attribute the values that match: a tuple of categories, in which None is a missing one, or
-        an interval), `support` (share of the rows of X), `share_inside` and `share_outside` (shares
+        an interval), `support` (share of the rows of X), `value_inside` and `value_outside` (shares
         of favourable predictions, or mean predictions of a regressor without a threshold), `score`
         (their absolute difference), `low` and `high` (the interval of the score), `differs`
         (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or

@@ -37,7 +37,7 @@ class GroupScoresDisplay:
     ----------
     rules : DataFrame
         A table such as `rules_` of a group auditor, with the columns `rule`, `score`, `low`,
-        `high`, `n_inside`, `share_inside` and `share_outside`. `differs` says whether a difference
+        `high`, `n_inside`, `value_inside` and `value_outside`. `differs` says whether a difference
         was shown; without this column, it was shown where `low` is above 0.
     confidence : float, default=None
         Confidence of the intervals, written beside them if it is given.
@@ -175,7 +175,7 @@ class GroupScoresDisplay:
         rows_axis(ax, names)
         for label in ax.get_yticklabels():
             label.set_fontsize("small")
-        names = ["score", "low", "high", "share_inside", "share_outside", "n_inside"]
+        names = ["score", "low", "high", "value_inside", "value_outside", "n_inside"]
         numbers = table[names].to_numpy(dtype=float)
         ax.set_xlim(span(numbers[:, :3].ravel()))
         at = np.arange(len(table))

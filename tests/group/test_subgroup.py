@@ -134,7 +134,7 @@ def test_every_metric_is_that_of_a_loop(metric, weighted):
         inside = auditor.matches(X, row["rule"])
         assert row["support"] == pytest.approx(inside.mean())
         expected = [loop_metric(metric, y[m], p[m], w[m]) for m in (inside, ~inside)]
-        got = [row["share_inside"], row["share_outside"]]
+        got = [row["value_inside"], row["value_outside"]]
         np.testing.assert_allclose(got, expected, atol=1e-12)
         assert row["score"] == pytest.approx(abs(expected[0] - expected[1]), nan_ok=True)
         assert row["n_inside"] + row["n_outside"] <= len(X)
@@ -164,7 +164,7 @@ def test_against_the_whole_is_a_part_of_against_the_rest():
                            random_state=0).fit(X, y_pred=p)  # fmt: skip
     both = whole.rules_.merge(rest.rules_, on="rule", suffixes=("", "_rest"))
     assert len(both) == len(whole.rules_) > 10
-    np.testing.assert_allclose(both["score"], abs(both["share_inside"] - whole.overall_))
+    np.testing.assert_allclose(both["score"], abs(both["value_inside"] - whole.overall_))
     part = 1 - both["support"]
     for name in ("score", "low", "high"):
         np.testing.assert_allclose(both[name], part * both[f"{name}_rest"])
@@ -179,7 +179,7 @@ def test_rates_are_those_of_the_selection_table():
         rules = auditor.rules_.set_index("rule")
         for row in known.to_dict("records"):
             found = rules.loc[f"race = {row['group']}"]
-            assert found["share_inside"] == pytest.approx(row[metric])
+            assert found["value_inside"] == pytest.approx(row[metric])
 
 
 def test_a_callable_says_values_and_who_counts():
@@ -305,7 +305,7 @@ def test_confirm_on_new_rows():
     assert worst["rule"].tolist() == auditor.rules_["rule"].tolist()[:10]
     assert again.loc[0, ["differs", "same_direction"]].all()
     new = missed[~half] & (y[~half] == 1)
-    assert again.loc[0, "share_inside"] == pytest.approx((p[~half][new] == 0).mean())
+    assert again.loc[0, "value_inside"] == pytest.approx((p[~half][new] == 0).mean())
     with pytest.raises(ValueError, match="y_pred"):
         auditor.confirm(X[~half], y[~half])
     # A value that fit has not seen is in no rule.
@@ -326,7 +326,7 @@ def test_a_group_without_anybody_who_counts_is_undefined():
     y = np.where(X["race"] == "c", 0, y)
     auditor = SubgroupAuditor(metric="false_negative_rate", attributes=["race"]).fit(X, y, y_pred=p)
     row = auditor.rules_.set_index("rule").loc["race = c"]
-    assert np.isnan([row["share_inside"], row["score"], row["low"], row["high"]]).all()
+    assert np.isnan([row["value_inside"], row["score"], row["low"], row["high"]]).all()
     assert row["n_inside"] == 0
     assert not row["differs"]
     assert not row["ranked"]
@@ -636,7 +636,7 @@ def test_rates_inside_are_those_of_fairlearn(metric, weighted):
         metrics=other.get(metric) or getattr(metrics, metric), y_true=y, y_pred=p,
         sensitive_features=X[["sex", "race"]], sample_params={"sample_weight": weights},
     ).by_group  # fmt: skip
-    found = {row.rule: row.share_inside for row in auditor.rules_.itertuples()}
+    found = {row.rule: row.value_inside for row in auditor.rules_.itertuples()}
     for sex, race in theirs.index:
         rule = f"sex = {sex} and race = {race}"
         assert found[rule] == pytest.approx(theirs[sex, race])

@@ -29,7 +29,7 @@ def test_planted_rule_is_the_worst(seed):
     for model in (PlantedClassifier(middle_aged_women), PlantedRegressor(middle_aged_women)):
         auditor = fit(model, X, random_state=seed)
         assert auditor.worst_rule_["rule"] == RULE
-        assert auditor.worst_rule_["share_inside"] < auditor.worst_rule_["share_outside"]
+        assert auditor.worst_rule_["value_inside"] < auditor.worst_rule_["value_outside"]
     inside = middle_aged_women(X).to_numpy()
     assert (auditor.matches(X, 0) == inside).all()
 
@@ -52,7 +52,7 @@ def test_other_planted_rules(rule, group, seed):
 def test_a_planted_difference_of_means_is_measured_in_its_units():
     worst = fit(PlantedRegressor(middle_aged_women)).worst_rule_
     assert worst["low"] < 100 < worst["high"] and worst["high"] - worst["low"] < 3
-    assert worst["share_inside"] == pytest.approx(30 + 1.75 - 130, abs=1)
+    assert worst["value_inside"] == pytest.approx(30 + 1.75 - 130, abs=1)
 
 
 # Results ----------------------------------------------------------------------------------------
@@ -157,8 +157,8 @@ def test_confirm_on_new_rows():
     answers = auditor.estimator_.predict(new) == "yes"
     for number, row in table.iterrows():
         inside = auditor.matches(new, number)
-        assert row["share_inside"] == pytest.approx(answers[inside].mean())
-        assert row["share_outside"] == pytest.approx(answers[~inside].mean())
+        assert row["value_inside"] == pytest.approx(answers[inside].mean())
+        assert row["value_outside"] == pytest.approx(answers[~inside].mean())
         assert row["n_inside"] == inside.sum() and row["support"] == inside.mean()
     assert table["same_direction"].all() and (table["low"] > 0.3).all()
     assert (table["searched_score"] == auditor.rules_["score"][:3]).all()
@@ -255,7 +255,7 @@ def test_favourable_labels_and_sets_of_labels():
     both = TestSGDAuditor(model, favourable={"low", "high"}, **base).fit(X)
 
     def shares(auditor):
-        return auditor.rules_.set_index("rule")["share_inside"].sort_index()
+        return auditor.rules_.set_index("rule")["value_inside"].sort_index()
 
     assert np.allclose(shares(low) + shares(high), shares(both))
     assert np.allclose(1 - shares(both), shares(last))
@@ -266,7 +266,7 @@ def test_probabilities_and_thresholds():
     base = {"sensitive_features": "age", "random_state": 0}
     auditor = TestSGDAuditor(model, response_method="predict_proba", favourable="low", **base)
     worst = auditor.fit(X).worst_rule_
-    assert 0 <= worst["share_inside"] <= 1 and worst["score"] <= 1
+    assert 0 <= worst["value_inside"] <= 1 and worst["score"] <= 1
     regressor = PlantedRegressor(middle_aged_women)
     cut = fit(regressor, favourable=0.0)
     label = fit()

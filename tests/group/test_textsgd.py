@@ -151,8 +151,8 @@ def test_shares_equal_those_of_all_replaced_texts():
         others = [text for text in X if f" {term} is" not in text.lower().replace("  ", " ")]
         outside = np.mean(model.predict(others) == "yes")
         row = rules.loc[f'contains "{term}"']
-        assert row["share_inside"] == pytest.approx(inside, abs=0.04)
-        assert row["share_outside"] == pytest.approx(outside, abs=0.04)
+        assert row["value_inside"] == pytest.approx(inside, abs=0.04)
+        assert row["value_outside"] == pytest.approx(outside, abs=0.04)
 
 
 def test_results_query_count_and_promise():

@@ -148,8 +148,8 @@ def find_table(finds):
 def rule(words, score, half, inside, n_inside=2_400):
     """One rule set with its simultaneous interval."""
     return {
-        "rule": words, "support": n_inside / 30_162, "share_inside": inside,
-        "share_outside": inside - score, "score": score, "low": score - half,
+        "rule": words, "support": n_inside / 30_162, "value_inside": inside,
+        "value_outside": inside - score, "score": score, "low": score - half,
         "high": score + half, "differs": abs(score) > half, "n_inside": n_inside,
         "n_outside": 30_162 - n_inside,
     }  # fmt: skip

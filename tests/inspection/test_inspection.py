@@ -622,8 +622,8 @@ def rules(n):
     return pd.DataFrame(
         {
             "rule": [f"age in [{j}, {j + 9}) and race = ${j}$" for j in range(n)], "score": score,
-            "low": np.maximum(0, score - 0.2), "high": 1.0, "n_inside": 10, "share_inside": 0.1,
-            "share_outside": 0.9,
+            "low": np.maximum(0, score - 0.2), "high": 1.0, "n_inside": 10, "value_inside": 0.1,
+            "value_outside": 0.9,
         }
     )  # fmt: skip
 

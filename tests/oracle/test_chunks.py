@@ -632,7 +632,10 @@ def test_selection_table_of_chunks_is_that_of_the_table(pred, truth, favourable,
         favourable=favourable, data=iter(parts),
     )  # fmt: skip
     pd.testing.assert_frame_equal(of_chunks, of_table, rtol=1e-9)
+    ends = [table.attrs.pop("smallest_ratio") for table in (of_chunks, of_table)]
     assert of_chunks.attrs == of_table.attrs
+    # Weights are added up in another order.
+    assert [end or 0 for end in ends[0]] == pytest.approx([end or 0 for end in ends[1]])
 
 
 @pytest.mark.parametrize(

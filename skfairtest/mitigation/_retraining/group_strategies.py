@@ -308,7 +308,7 @@ def cost(sure: Floats) -> Floats:
 def over_favoured(audited: TestSGDAuditor, rule: int) -> bool:
     """Whether a group gets more favourable predictions than the others do."""
     row = audited.rules_.iloc[rule]
-    return bool(row["share_inside"] > row["share_outside"])
+    return bool(row["value_inside"] > row["value_outside"])
 
 
 def distance(model: Any, rows: Any, values: Floats) -> Floats:

@@ -25,7 +25,7 @@ MOST_WORDS = 5e9
 #: Rules that are listed.
 MOST_RULES = 10
 COLUMNS = (
-    "rule", "support", "share_inside", "share_outside", "score", "low", "high", "differs",
+    "rule", "support", "value_inside", "value_outside", "score", "low", "high", "differs",
     "n_inside", "n_outside",
 )  # fmt: skip
 

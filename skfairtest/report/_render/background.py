@@ -131,8 +131,8 @@ def _rules_table(caption: str, rules: list[dict[str, Any]], words: Any, counted:
             rule["rule"],
             rule_score(rule),
             "yes" if rule["differs"] else "interval holds 0",
-            words(rule["share_inside"]),
-            words(rule["share_outside"]),
+            words(rule["value_inside"]),
+            words(rule["value_outside"]),
             count(rule["n_inside"]),
             count(rule["n_outside"]),
         ]

@@ -92,7 +92,7 @@ def groups_in_words(part: dict[str, Any]) -> str:
 def _differs(part: dict[str, Any]) -> str:
     """Inside and outside of the first rule, each with its number of rows."""
     worst = part["rules"][0]
-    inside, outside = two_numbers(worst["share_inside"], worst["share_outside"])
+    inside, outside = two_numbers(worst["value_inside"], worst["value_outside"])
     return (
         f"{part['metric'].replace('_', ' ')} {inside} where {worst['rule']} "
         f"({worst['n_inside']:,} rows), {outside} elsewhere ({worst['n_outside']:,} rows)"
