@@ -379,7 +379,7 @@ def test_p_values_of_additive_effects(kind, n):
         table = pd.Series(outcome).groupby([*people.T]).agg(["mean", "size", "var"])
         size = table["size"].to_numpy(dtype=float)
         codes = np.array(table.index.tolist())
-        variance = (table["var"].fillna(0) * (size - 1) / size).to_numpy()
+        variance = table["var"].to_numpy()
         outcomes = regression.Shares if kind.startswith("0") else regression.Numbers
         kept = outcomes(codes, table["mean"].to_numpy(), size, variance)
         found.append(regression.interactions_p_value(regression.Terms(codes), kept))

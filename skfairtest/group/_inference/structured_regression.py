@@ -88,7 +88,7 @@ def structured_estimates(
     size : ndarray of shape (n_groups,)
         Rows that count, or Kish's effective sizes. Groups of size 0 are estimated, too.
     variance : ndarray of shape (n_groups,)
-        Mean squares about the means. Not looked at for shares.
+        Of single rows of the population. Not looked at for shares, and in groups of one row.
     is_share : bool
         Whether the means are shares of rows.
     confidence : float
@@ -207,7 +207,8 @@ class Numbers:
     def __init__(self, codes: Ints, mean: Floats, size: Floats, variance: Floats) -> None:
         self.size = size
         self.overall = float(np.average(mean, weights=size))
-        within = size * np.where(size > 0, variance, 0.0)
+        freedom = np.maximum(size - 1, 0.0)
+        within = freedom * np.where(freedom > 0, variance, 0.0)
         total = float((within + size * (mean - self.overall) ** 2).sum() / size.sum())
         self.spread = float(np.sqrt(total))
         # What rounding leaves of a constant is none.
@@ -215,7 +216,6 @@ class Numbers:
             self.spread = 0.0
             return
         self.start = self.z = (mean - self.overall) / self.spread
-        freedom = np.maximum(size - 1, 0.0)
         self.freedom = float(freedom.sum())
         pooled = within.sum() / self.freedom / total if self.freedom > 0 else 1.0
         pooled = max(float(pooled), LEAST_VARIANCE)
