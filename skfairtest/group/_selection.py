@@ -47,9 +47,10 @@ def selection_table(
         Predicted labels, or a regressor's outputs as floats. None if `y_score` is given.
     sensitive_features : Series, DataFrame, dict, array, list or list of columns
         The sensitive attributes, one value per row, in the order of `y_pred`. Indexes are not
-        aligned. A numeric attribute of more than six different values is cut at its quartiles; pass
-        strings or categories if numbers are codes. Rows with missing values (None, NaN) are counted
-        as unknown; a string such as "unknown" is a group like any other.
+        aligned. A numeric attribute of more than six different values is cut at its quartiles, and
+        a value that more than half of the rows have is a group of its own; pass strings or
+        categories if numbers are codes. Rows with missing values (None, NaN) are counted as
+        unknown; a string such as "unknown" is a group like any other.
     y_true : array-like of shape (n_rows,), default=None
         True labels, or targets of a regression.
     favourable : label, list of labels, float or "mean", default=None
