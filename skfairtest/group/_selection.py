@@ -47,9 +47,9 @@ def selection_table(
     sensitive_features : Series, DataFrame, dict, array, list or list of columns
         The sensitive attributes, one value per row, in the order of `y_pred`. If both are pandas
         objects, their indexes must be equal. A numeric attribute of more than six different values
-        is cut at its quartiles; pass strings or categories if numbers are codes. Rows with missing
-        values (None, NaN) are counted as unknown; a string such as "unknown" is a group like any
-        other.
+        is cut at its quartiles, and a value that more than half of the rows have is a group of its
+        own; pass strings or categories if numbers are codes. Rows with missing values (None, NaN)
+        are counted as unknown; a string such as "unknown" is a group like any other.
     y_true : array-like of shape (n_rows,), default=None
         True labels, or targets of a regression.
     favourable : label, list of labels, float or "mean", default=None

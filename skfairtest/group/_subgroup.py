@@ -131,7 +131,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     bins : int or dict of column to int or list of float, default=5
         Number of bins of numeric columns, or the edges between the bins. A column that has no more
         different numbers than bins is not binned. Values beyond the outermost edges belong to the
-        outermost bins.
+        outermost bins. A value that more than half of the rows have is a bin of its own.
     binning : {"quantile", "uniform"}, default="quantile"
         Whether bins have equal numbers of rows or equal widths.
 

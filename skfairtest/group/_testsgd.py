@@ -117,7 +117,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     n_bins : int or dict of column to int or list of float, default=10
         Number of bins of numeric attributes, or the edges between the bins. Values beyond the
         outermost edges belong to the outermost bins; a column that has two different numbers is not
-        binned.
+        binned. A value that more than half of the rows have is a bin of its own.
     binning : {"uniform", "quantile"}, default="uniform"
         Whether bins have equal widths, as in the paper, or equal numbers of rows.
     space : InputSpace, default=None
