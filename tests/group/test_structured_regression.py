@@ -9,7 +9,7 @@ from scipy import special, stats
 from tiers import some
 
 from skfairtest import selection_table
-from skfairtest.group import _structured_regression as regression
+from skfairtest.group._inference import structured_regression as regression
 from skfairtest.group._inference.structured_regression import structured_estimates
 
 SHAPES = [(4,), (2, 3), (2, 3, 4), (2, 2, 2, 2)]
