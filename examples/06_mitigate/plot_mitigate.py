@@ -49,8 +49,8 @@ print(mitigated.history_[columns].round(4))
 print(mitigated.score_drop_)
 
 # %%
-# Dropping the column, or averaging it out, is simpler. Both stand beside the retrained model, on the
-# same folds and inputs; ``strategy="best"`` keeps what leaves least of all that keep the score.
+# Dropping the column, or averaging it out, is simpler. Both stand beside the retrained model, on
+# the same folds and inputs; ``strategy="best"`` keeps what leaves least of all that keep the score.
 
 columns = ["rows", "near", "uniform", "score", "score_drop", "drop_high", "kept", "fit_seconds"]
 print(mitigated.alternatives_[columns].round(4))
