@@ -789,7 +789,7 @@ def test_mitigation_of_a_retrainer(fitted):
     ):
         for place in ("rows", "near", "uniform"):
             assert table.loc[(model, place), ["value", "low", "high"]].to_dict() == found[place]
-        assert table.loc[(model, "degree"), "high"] == found["degree"]["upper_bound"]
+        assert table.loc[(model, "degree"), "value"] == found["degree"]["value"]
     drop = fitted.retrainer.score_drop_
     assert table.loc[("mitigated", "score")].tolist() == [
         -drop["value"],
@@ -797,7 +797,7 @@ def test_mitigation_of_a_retrainer(fitted):
         -drop["low"],
     ]
     display.plot()
-    assert list(display.panels_) == ["rows", "near", "uniform", "degree", "subgroup", "score"]
+    assert list(display.panels_) == ["rows", "near", "uniform", "degree", "score"]
     for (measure, model), point in display.points_.items():
         assert point.get_xdata()[0] == table.loc[(model, measure), "value"]
     limits = {display.panels_[place].get_xlim() for place in ("rows", "near", "uniform")}

@@ -364,7 +364,8 @@ def test_twins_of_all_rows_are_added():
     mitigate(Watched(), max_rounds=1).fit(X, y)
     # Four originals, four without the sensitive column, and the round without each of three folds.
     added = Watched.seen[11][600:]
-    np.testing.assert_array_equal(added[:, 1:], X[:, 1:])  # all but the sensitive column
+    # All but the sensitive column is as in the rows, the target too, which comes last.
+    np.testing.assert_array_equal(added[:, 1:], np.column_stack([X[:, 1:], y]))
     np.testing.assert_array_equal(added[:, 0], 1 - X[:, 0])
 
 
