@@ -288,7 +288,8 @@ def check_weights(given: Any, n_rows: int, *, zeros: bool = False) -> Floats:
     With `zeros` all may be 0, as in a part of a table; otherwise not. A single number is the weight
     of each row.
     """
-    given = np.full(n_rows, given) if np.ndim(given) == 0 else given
+    given = np.asarray(given)
+    given = np.full(n_rows, given) if given.ndim == 0 else given
     weights = numbers_of("sample_weight", column("sample_weight", given, n_rows))
     low, high = (float(end) for end in (weights.min(initial=np.inf), weights.max(initial=0)))
     if not (low >= 0 and np.isfinite(high) and (zeros or high > 0)):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tiers import slow_sample
 
 from skfairtest import InputSpace, TestSGDAuditor
+from skfairtest.group._inference.counting import pattern_sides
 from skfairtest.group._results import describe
 from skfairtest.group._rules.attribute import MAX_LEVELS, Division
 from skfairtest.group._rules.cells import Cells
@@ -19,7 +20,7 @@ from skfairtest.group._rules.cuts import cut_points, quantiles
 from skfairtest.group._rules.pattern_search import frequent_patterns
 from skfairtest.group._rules.patterns import Patterns
 from skfairtest.group._rules.tables import tables_of_space
-from skfairtest.group._testsgd import _sides, _worst_first
+from skfairtest.group._testsgd import _Drawn, _worst_first
 
 # A loop over all rules, with pandas and nothing of ours -----------------------------------------
 
@@ -134,7 +135,9 @@ class Counted:
 
     def compare(self, seeds, values, binary):
         """The groups, worst first, and what was observed."""
-        sides = _sides(values, binary, lambda t: self.patterns.sums(self.cells.sums(seeds, t)))
+        drawn = _Drawn(self.patterns, self.cells, seeds)
+        everyone = np.ones(len(values), dtype=bool)
+        sides = pattern_sides(drawn, values, everyone, binary=binary)
         ranked = np.isfinite(sides.difference)
         return _worst_first(self.patterns, self.attributes, sides, ranked), sides
 

@@ -616,7 +616,9 @@ def test_sensitive_values_of_other_rows(name):
 
 def test_names_and_numbers_of_groups():
     labels = np.arange(6000) % 2
-    with pytest.raises(ValueError, match="has 6,000 different values in 6,000 rows; expected at most 5,000"):
+    with pytest.raises(
+        ValueError, match="has 6,000 different values in 6,000 rows; expected at most 5,000"
+    ):
         selection_table(labels, sensitive_features=[f"id {i}" for i in range(6000)])
     twice = pd.DataFrame({"a": list("xy"), "b": list("xy")}).set_axis(["a", "a"], axis=1)
     with pytest.raises(ValueError, match="Column names must differ"):

@@ -283,7 +283,7 @@ def test_chunks_are_as_all_rows_at_once():
 
 def test_many_categories_and_missing_outcomes_are_one_error():
     n = 10_000
-    with pytest.raises(ValueError, match="10000 different values; expected at most 5000"):
+    with pytest.raises(ValueError, match="10,000 different values .*expected at most 5,000"):
         selection_table(
             np.arange(n) % 2, sensitive_features={"id": [f"p{k}" for k in range(n)]}, favourable=1
         )

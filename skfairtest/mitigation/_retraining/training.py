@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import column_or_1d
 
 from skfairtest._threads import threads_to_train
 from skfairtest._typing import Floats, Ints
-from skfairtest._validation import check_takes_weights
+from skfairtest._validation import check_takes_weights, check_weights
 from skfairtest.mitigation._labelers import Panel
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
@@ -298,16 +297,4 @@ def _split_params(
             )
     if weights is None:
         return params, None
-    weights = column_or_1d(weights).astype(np.float64)
-    if len(weights) != n_rows:
-        raise ValueError(
-            f"sample_weight must have one entry for each of {n_rows} rows; got {len(weights)}."
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight must be finite and not negative; got other weights.")
-    if not weights.any():
-        raise ValueError(
-            "sample_weight is zero for all rows: nothing is left to train on. Give some row a "
-            "positive weight."
-        )
-    return params, weights
+    return params, check_weights(weights, n_rows)
