@@ -104,7 +104,7 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
         "kept": 100 if worst else 0, "inputs": 9_400, "search_queries": 20_000, "queries": 80_824,
         "seconds": 9.1, "shown_by": "the search" if worst else "",
         "stop_reason": "the time was spent", "pair": worst, "history": history(largest=largest),
-        "finds": list(finds), "find_table": find_table(finds),
+        "further_pairs": list(finds), "all_pairs": find_table(finds),
         "bracket": {
             "status": "done", "reason": "", "found": largest, "lower": largest,
             "upper": min(1.0, largest + 0.07), "certified": False, "queries": 500, "seconds": 4.2,

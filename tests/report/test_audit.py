@@ -162,8 +162,8 @@ def test_figures_are_those_of_the_auditors_and_of_the_model(report):
         assert outputs[0] - outputs[1] == pytest.approx(search["degree"])
         changed = {cell["name"] for cell in pair["cells"] if cell["changed"]}
         assert changed <= set(search["sensitive"])
-        assert search["find_table"]["difference"] == auditor.disparities_.tolist()
-        assert set(search["find_table"]["changed"]) <= set(search["sensitive"])
+        assert search["all_pairs"]["difference"] == auditor.disparities_.tolist()
+        assert set(search["all_pairs"]["changed"]) <= set(search["sensitive"])
         assert len(search["rows"]["worst"]) == 10
     pd.testing.assert_frame_equal(
         report.selection_table[["group", "n"]],
@@ -324,7 +324,7 @@ def test_nothing_found_is_said_with_the_budget():
     assert unread["sentence"].startswith("No difference was found")
     assert "queries (seed 0)" in unread["sentence"]
     (search,) = unread["searches"]
-    assert search["pair"] is None and search["finds"] == [] and search["rows"]["worst"] == []
+    assert search["pair"] is None and search["further_pairs"] == [] and search["rows"]["worst"] == []
 
 
 # Models of other kinds ----------------------------------------------------------------------

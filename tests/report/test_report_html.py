@@ -289,7 +289,7 @@ def test_a_model_that_gives_labels_has_no_outputs(unillustrated):
     report = report_samples.usual()
     for search in report["searches"]:
         worst = [row["pair"] for row in search["rows"]["worst"]]
-        for one in [search["pair"], *search["finds"], *worst]:
+        for one in [search["pair"], *search["further_pairs"], *worst]:
             one.update(outputs=None, output="label", difference=1.0)
         search["degree"] = 1.0
     words = words_of(Page(render_html(report)))

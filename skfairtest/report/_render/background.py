@@ -1,11 +1,11 @@
-"""The second half of a report: groups, rates, the model and its domain, cost, and limits."""
+"""The second half of a report: groups, errors, what it does not show, and the appendix."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from skfairtest.finding._words import number
 from skfairtest.report._render.blocks import (
-    ABSENT,
     Code,
     Figure,
     Fold,
@@ -17,15 +17,15 @@ from skfairtest.report._render.blocks import (
     count,
     figure,
     fixed,
-    isolate,
     level,
-    percent,
+    rate_of,
     rule_score,
     seconds,
     table,
     with_interval,
 )
-from skfairtest.report._render.findings import treated_differently, why_not
+from skfairtest.report._render.findings import why_not
+from skfairtest.report._render.words import ABSENT, isolate, percent, quoted
 
 #: Groups of a selection table that are in a page; in the JSON they are all.
 MOST_GROUPS = 200
@@ -52,7 +52,7 @@ def _differences(report: dict[str, Any]) -> list[Any]:
     blocks: list[Any] = list(why_not(part, "Differences between groups"))
     if not part["rules"]:
         return blocks
-    blocks.append(Text(_compared(part)))
+    blocks.append(Text(f"{_compared(part)} {_how_compared(part)}"))
     return blocks + _rules_blocks(report, "groups", part)
 
 
@@ -79,8 +79,6 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
         drawn = {**report, "perturbed_groups": {**part, "rules": rules[:MOST_RULES]}}
         caption = f"Difference of the {what} of perturbed inputs, within the group and outside"
         blocks.append(Figure("perturbed_groups", drawn, caption, alt))
-        words = percent if favourable != "mean" else figure
-        blocks.append(_rules_table("Groups of perturbed inputs", rules, words, "inputs"))
     return Section("perturbed", "Groups of perturbed inputs (TestSGD)", tuple(blocks))
 
 
@@ -97,48 +95,44 @@ def _intervals(part: dict[str, Any]) -> str:
 
 
 def _compared(part: dict[str, Any]) -> str:
-    """What was compared on rows, of how many, and what the intervals are about."""
+    """What was compared on rows, of how many, and how many groups differ."""
     name = part["metric"].replace("_", " ")
-    of = f" of {isolate(part['favourable'])}" if part["favourable"] else ""
+    of = f" of {quoted(part['favourable'])}" if part["favourable"] else ""
+    return f"{name.capitalize()}{of}: {figure(part['overall'])} {_over(part)}. {_listed(part)}"
+
+
+def _how_compared(part: dict[str, Any]) -> str:
+    """Which groups were compared, and what the intervals are about; for all metrics alike."""
     conditions = part["max_conditions"]
     return (
-        f"{name.capitalize()}{of}: {figure(part['overall'])} {_over(part)}. "
-        f"{count(part['n_rule_sets'])} rules of up to {count(conditions)} "
-        f"condition{'s' * (conditions != 1)}, which hold for {level(part['min_support'])} of the "
-        f"rows or more, were compared with all other rows. {_listed(part)} {_intervals(part)} "
-        "They hold for the population that the rows are a sample of."
+        f"Groups of {level(part['min_support'])} of the rows or more, by up to "
+        f"{count(conditions)} condition{'s' * (conditions != 1)}, are compared with all other "
+        f"rows. {_intervals(part)} They are about the population that the rows are a sample of."
     )
 
 
 def _rules_blocks(report: dict[str, Any], kind: str, part: dict[str, Any]) -> list[Any]:
-    """Picture and table of rules over rows."""
+    """Picture of rules over rows."""
     name, rules = part["metric"].replace("_", " "), part["rules"]
     drawn = {**part, "rules": rules[:MOST_RULES]}
     alt = "; ".join(f"{isolate(rule['rule'])}: {rule_score(rule)}" for rule in drawn["rules"])
     caption = f"Difference in {name}, within the group and outside of it"
     seen = {**report, kind: [drawn] if kind == "errors" else drawn}
-    return [
-        Figure(kind, seen, caption, alt),
-        _rules_table(f"Where {name} differs most", rules, _words(part["metric"]), "rows"),
-    ]
+    return [Figure(kind, seen, caption, alt)]
 
 
 def _rules_table(caption: str, rules: list[dict[str, Any]], words: Any, counted: str) -> Table:
     rows = [
         [
             rule["rule"],
-            rule_score(rule),
-            "yes" if rule["differs"] else "interval holds 0",
-            words(rule["share_inside"]),
-            words(rule["share_outside"]),
-            count(rule["n_inside"]),
-            count(rule["n_outside"]),
+            rule_score(rule) + ("" if rule["differs"] else " – may be none"),
+            f"{words(rule['share_inside'])} of {count(rule['n_inside'])}",
+            f"{words(rule['share_outside'])} of {count(rule['n_outside'])}",
         ]
         for rule in rules
     ]
-    head = ["group", "difference", "differs", "inside", "outside"]
-    head += [f"{counted} inside", f"{counted} outside"]
-    return table(caption, head, rows, shown=MOST_RULES, words=[2])
+    head = ["group", "difference", f"inside, of {counted}", f"outside, of {counted}"]
+    return table(caption, head, rows, shown=MOST_RULES)
 
 
 # Where the model errs --------------------------------------------------------------------------
@@ -153,6 +147,7 @@ def errors(report: dict[str, Any]) -> Section:
     reasons = {(part["status"], part["reason"]) for part in report["errors"]}
     if len(reasons) == 1 and report["errors"]:
         blocks += why_not(report["errors"][0], "Errors by group")
+    is_told = report["groups"]["rules"]
     for part in report["errors"]:
         name = part["metric"].replace("_", " ")
         if len(reasons) > 1:
@@ -161,7 +156,9 @@ def errors(report: dict[str, Any]) -> Section:
             blocks.append(Text(f"{name.capitalize()}: no rule holds for enough rows."))
         if not part["rules"]:
             continue
-        blocks.append(Text(_compared(part)))
+        how = "" if is_told else f" {_how_compared(part)}"
+        is_told = True
+        blocks.append(Text(f"{_compared(part)}{how}"))
         blocks += _rules_blocks(report, "errors", part)
     return Section("errors", "Where the model errs", tuple(blocks))
 
@@ -174,12 +171,10 @@ def _over(part: dict[str, Any]) -> str:
 
 
 def _listed(part: dict[str, Any]) -> str:
+    n = f"{count(part['n_rule_sets'])} groups"
     if not part["n_differ"]:
-        return "None of them shows a difference; the largest ones are listed."
-    return (
-        f"{count(part['n_differ'])} of them show a difference; those that do not repeat each "
-        "other are listed."
-    )
+        return f"None of {n} shows a difference; the largest ones are drawn."
+    return f"{count(part['n_differ'])} of {n} differ; those that do not repeat others are drawn."
 
 
 # Rates by group --------------------------------------------------------------------------------
@@ -192,18 +187,43 @@ def _rates(report: dict[str, Any]) -> list[Any]:
     """The selection table, with intervals beside their figures."""
     part = report["selection"]
     blocks: list[Any] = list(why_not(part, "Rates by group"))
-    rows = [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]
-    if rows:
-        kept = rows
-        if len(rows) > MOST_GROUPS:
-            # By size and not by rate: the extremes of many small groups are chance.
-            largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
-            kept = [rows[place] for place in sorted(largest[:MOST_GROUPS])]
+    kept = _kept_groups(part)
+    if kept:
         blocks.append(Text(_what_it_is(part)))
         if any(row[rate_of(part["columns"])] is not None for row in kept):
             blocks.append(_selection_figure(report, kept))
-        blocks.append(_selection_table(part["columns"], kept, len(rows)))
     return blocks
+
+
+def _kept_groups(part: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]
+    if len(rows) <= MOST_GROUPS:
+        return rows
+    # By size and not by rate: the extremes of many small groups are chance.
+    largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
+    return [rows[place] for place in sorted(largest[:MOST_GROUPS])]
+
+
+def tables_of_groups(report: dict[str, Any]) -> Section:
+    """All rates with their intervals, and the groups that differ most, as tables."""
+    part = report["selection"]
+    blocks: list[Any] = []
+    kept = _kept_groups(part)
+    if kept:
+        blocks += _selection_tables(part["columns"], kept, len(part["rows"]))
+    for one in (report["groups"], *report["errors"]):
+        if one["rules"]:
+            name = one["metric"].replace("_", " ")
+            caption = f"Where {name} differs most"
+            blocks.append(_rules_table(caption, one["rules"], _words(one["metric"]), "rows"))
+    perturbed = report["perturbed_groups"]
+    if perturbed is not None and perturbed["rules"]:
+        words = percent if perturbed["favourable"] != "mean" else figure
+        caption = "Groups of perturbed inputs"
+        blocks.append(_rules_table(caption, perturbed["rules"], words, "inputs"))
+    if not blocks:
+        blocks.append(Text("No groups were compared."))
+    return Section("tables", "Groups in figures", tuple(blocks), in_appendix=True)
 
 
 def _what_it_is(part: dict[str, Any]) -> str:
@@ -237,14 +257,6 @@ def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Fig
     return Figure("selection", {**report, "selection": {**part, "rows": drawn}}, caption, alt)
 
 
-def rate_of(columns: list[str]) -> str:
-    """The column that the table is about."""
-    for name in ("selection_rate", "scoring_rate", "mean_prediction"):
-        if name in columns:
-            return name
-    return columns[4]
-
-
 def _words(column: str) -> Any:
     if column == "n":
         return count
@@ -254,23 +266,42 @@ def _words(column: str) -> Any:
     return percent if is_share else figure
 
 
-def _selection_table(columns: list[str], rows: list[dict[str, Any]], n_rows: int) -> Table:
+def _selection_tables(columns: list[str], rows: list[dict[str, Any]], n_rows: int) -> list[Table]:
+    """All figures of the groups, in tables that are no wider than a page."""
     names = [
         name
         for name in columns
         if not any(name.endswith(end) and name.removesuffix(end) in columns for end in _ENDS)
+        and name not in ("attribute", "group", "n", "note")
     ]
+    several = len({row["attribute"] for row in rows}) > 1
     # A column of notes that are all empty says nothing.
-    names = [name for name in names if name != "note" or any(row["note"] for row in rows)]
-    # The group names a row; its attribute follows.
-    order = ["group", "attribute", *(n for n in names if n not in ("group", "attribute"))]
-    cells = [[_selection_cell(row, name) for name in order] for row in rows]
-    head = [{"n": "rows"}.get(name, name.replace("_", " ")) for name in order]
-    words = [place for place, name in enumerate(order) if name in _WORDS]
-    caption = "Rates by group, with intervals"
-    if len(rows) < n_rows:
-        caption += f"; the {len(rows)} groups with the most rows, of {count(n_rows)}"
-    return table(caption, head, cells, words=words)
+    notes = ["note"] * any(row["note"] for row in rows)
+    of_rows = [name for name in names if not name.endswith(_OF_ERRORS)]
+    of_errors = [name for name in names if name.endswith(_OF_ERRORS)]
+    parts = [("Rates by group, with intervals", ["n", *of_rows, *notes])]
+    if of_errors:
+        parts.append(("Errors by group, with intervals", of_errors))
+    tables = []
+    for caption, chosen in parts:
+        cells = [
+            [
+                f"{isolate(row['group'])} ({isolate(row['attribute'])})"
+                if several
+                else str(row["group"]),
+                *(_selection_cell(row, name) for name in chosen),
+            ]
+            for row in rows
+        ]
+        head = ["group", *({"n": "people"}.get(name, name.replace("_", " ")) for name in chosen)]
+        words = [place for place, name in enumerate(["group", *chosen]) if name in _WORDS]
+        if len(rows) < n_rows:
+            caption += f"; the {len(rows)} groups with the most rows, of {count(n_rows)}"
+        tables.append(table(caption, head, cells, words=words))
+    return tables
+
+
+_OF_ERRORS = ("positive_rate", "negative_rate", "accuracy", "error")
 
 
 def _selection_cell(row: dict[str, Any], name: str) -> str:
@@ -278,7 +309,7 @@ def _selection_cell(row: dict[str, Any], name: str) -> str:
         return str(row[name])
     told = with_interval(row[name], row.get(f"{name}_low"), row.get(f"{name}_high"), _words(name))
     of = row.get(f"{name}_n")
-    return f"{told} of {count(of)} rows" if of is not None else told
+    return f"{told} of {count(of)}" if of is not None else told
 
 
 # Model, data and domain ------------------------------------------------------------------------
@@ -291,27 +322,36 @@ def model(report: dict[str, Any]) -> Section:
     terms = [
         ("Model", about["class"] if about["class"] == about["final"] else of),
         ("Task", about["task"]),
-        ("Asked by", _ASKED.get(about["response"], about["response"])),
+        ("Method called", _ASKED.get(about["response"], about["response"])),
         ("Classes", _classes(about)),
         ("Sensitive", ", ".join(map(isolate, report["sensitive_features"]))),
-        ("Counts", f"twins that {treated_differently(report)}"),
+        ("Counted as different", _counted(report)),
         ("Rows", count(data["n_rows"])),
         ("Columns", count(data["n_columns"])),
         ("Target", "given" if data["target_given"] else "not given"),
     ]
     blocks: list[Any] = [
         Terms(tuple((name, words) for name, words in terms if words)),
-        Fold("The model as Python writes it", (Code(_short(about["repr"]), "model"),)),
+        Text("The model as Python writes it:", True),
+        Code(_short(about["repr"]), "model"),
         _domain_table(report["domain"]["attributes"]),
     ]
     conditions = report["domain"]["conditions"]
     if conditions:
-        blocks.append(Text("Inputs of the search keep to these conditions:"))
+        blocks.append(Text("Inputs of the search keep to these conditions:", True))
         blocks.append(Items(tuple(map(isolate, conditions[:20]))))
         if len(conditions) > 20:
             more = Items(tuple(map(isolate, conditions[20:500])))
             blocks.append(Fold(f"{len(conditions) - 20:,} more conditions", (more,)))
-    return Section("model", "Model, data and domain", tuple(blocks))
+    return Section("model", "Model, data and domain", tuple(blocks), in_appendix=True)
+
+
+def _counted(report: dict[str, Any]) -> str:
+    """What of a twin is counted as different."""
+    if report["threshold"] is not None:
+        return f"outputs that differ by more than {number(report['threshold'])}"
+    is_regression = report["model"]["task"] == "regression"
+    return "another prediction" if is_regression else "another predicted label"
 
 
 _ASKED = {"labels": "predict", "regression": "predict"}
@@ -369,7 +409,7 @@ def cost(report: dict[str, Any]) -> Section:
     seed = report["seed"]
     terms = [
         ("Made", report["created"]),
-        ("Queries", f"{count(spent['queries'])} inputs that the model was asked for"),
+        ("Model calls", f"{count(spent['queries'])} inputs given to the model"),
         ("Time", f"{seconds(spent['seconds'])}{most}"),
         ("Seed", "none: another run may find other pairs" if seed is None else str(seed)),
         ("Versions", ", ".join(f"{name} {told}" for name, told in report["versions"].items())),
@@ -387,15 +427,15 @@ def cost(report: dict[str, Any]) -> Section:
     ]
     blocks: list[Any] = [Terms(tuple(terms))]
     if rows:
-        head = ["part", "status", "queries", "time"]
+        head = ["part", "status", "model calls", "time"]
         blocks.append(table("Parts in the order they ran", head, rows, shown=12, words=[1]))
     settings = tuple((str(name), str(told)) for name, told in report["settings"].items())
     if settings:
-        blocks.append(Fold("Settings", (Terms(settings),)))
+        blocks.append(Terms(settings))
     if report["code"]:
         blocks += [Text("This repeats the audit:"), Code(report["code"], "Python")]
     blocks.append(Text("report.to_json(path) writes all figures of this report as data.", True))
-    return Section("cost", "Cost, versions and code", tuple(blocks))
+    return Section("cost", "Cost, versions and code", tuple(blocks), in_appendix=True)
 
 
 def limits(report: dict[str, Any]) -> Section:

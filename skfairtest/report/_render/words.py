@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
-from skfairtest.finding._words import number, two_numbers
+from skfairtest.finding._words import name_output, number, two_numbers
 
+#: What stands where nothing was measured.
+ABSENT = "–"
 #: Shares of the whole difference from which an attribute alone shows nearly all of it, or most.
 NEARLY_ALL = 0.95
 MOST = 0.5
@@ -25,6 +28,30 @@ NOT_SHOWN = [
     "Whether a difference is unfair or unlawful must be judged by people who know what the "
     "prediction is used for.",
 ]
+
+
+def isolate(name: Any) -> str:
+    """A name that does not turn the sentence around it, even where it is written right to left."""
+    words = str(name)
+    if any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in words):
+        return f"\u2068{words}\u2069"  # the Unicode marks of an isolate
+    return words
+
+
+def quoted(label: Any) -> str:
+    """A label in a sentence."""
+    return f"'{isolate(label)}'"
+
+
+def percent(share: Any) -> str:
+    """A share in percent that never rounds some to none, nor not all to all."""
+    if share is None:
+        return ABSENT
+    if 0 < share < 0.0005:
+        return "under 0.1%"
+    if 0.9995 <= share < 1:
+        return "over 99.9%"
+    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
 
 
 def listed(names: list[str], between: str = "and") -> str:
@@ -54,20 +81,89 @@ def of_rows_in_words(search: dict[str, Any]) -> str:
     )
 
 
-def headline(
-    searches: list[dict[str, Any]],
-    selection: dict[str, Any],
-    threshold: float | None,
-    seed: int | None,
-) -> str:
-    """What is read first: the finding, and of what the model does not take what the groups get."""
-    main = searches[-1]
-    beside = not_taken(searches)
-    sentences = [finding(main, threshold, seed)] if main["taken"] else []
+def headline(report: dict[str, Any]) -> str:
+    """What is read first: the people, the domain, and of what the model does not take the groups.
+
+    A report calls it its sentence.
+    """
+    main, beside = report["searches"][-1], not_taken(report["searches"])
+    sentences = []
+    if main["taken"]:
+        if main["rows"]["changed"] is not None and main["rows"]["n"]:
+            sentences.append(people_change(main, report))
+        sentences.append(finding(main, report["threshold"], report["seed"]))
     if beside:
         sentences.append(f"The model does not take {listed(beside, 'or')}.")
-        sentences.append(what_groups_get(selection, beside))
+        sentences.append(what_groups_get(report["selection"], beside))
     return " ".join(sentences)
+
+
+def people_change(search: dict[str, Any], report: dict[str, Any]) -> str:
+    """How many people would get something else if only their sensitive values were changed."""
+    rows = search["rows"]
+    if rows["changed"] is None or not rows["n"]:
+        return finding(search, report["threshold"], report["seed"])
+    who, above = of_people(rows), rows["counts_above"]
+    n = f"{rows['changed']:,}" if rows["changed"] else "None"
+    if above is None:
+        what = "another decision"
+    else:
+        of_spread = report["threshold"] is None
+        spread = ", a tenth of the spread of the predictions," if of_spread else ""
+        what = f"{output_of(search, report)} that differs by more than {number(above)}{spread}"
+    share = _share(rows) if rows["changed"] else ""
+    names = listed([isolate(name) for name in search["sensitive"]], "or")
+    return f"{n} of {who} would get {what} if only their {names} were changed{share}."
+
+
+def _share(rows: dict[str, Any]) -> str:
+    """The share of these people in percent; of a sample with what it may be of all."""
+    share = percent(rows["changed"] / rows["n"])
+    is_same = rows["rate"] is not None and round(rows["rate"] * rows["n"]) == rows["changed"]
+    if not is_same or rows["low"] is None:
+        return f" ({share})"
+    if rows["high"] >= 1:
+        return f" ({share}; of all people {percent(rows['low'])} or more)"
+    return f" ({share}; of all people {percent(rows['low'])} to {percent(rows['high'])})"
+
+
+def of_people(rows: dict[str, Any]) -> str:
+    """The people that were compared."""
+    if rows["n"] == rows["n_rows"]:
+        return f"the {rows['n']:,} people in the table"
+    return f"{rows['n']:,} people, a random sample of {rows['n_rows']:,},"
+
+
+def output_of(search: dict[str, Any], report: dict[str, Any]) -> str:
+    """What the model gives, with its article."""
+    pair = search["pair"]
+    output = pair["output"] if pair else name_output(report["model"]["response"])
+    return f"a {isolate(output)}"
+
+
+def bracket_in_words(search: dict[str, Any]) -> str:
+    """The largest difference found and its bound, as the rest of a sentence."""
+    bracket, degree = search["bracket"], search["degree"]
+    if degree is None:
+        return f"not known: {search['reason']}"
+    if bracket["upper"] is None:
+        why = f" ({bracket['reason']})" if bracket["reason"] else ""
+        return f"at least {number(degree)}; larger ones are not ruled out{why}"
+    if bracket["certified"]:
+        return f"{number(degree)} (proven for all inputs in the domain)"
+    return f"between {number(degree)} (found) and {number(bracket['upper'])} (proven bound)"
+
+
+def largest_possible(search: dict[str, Any]) -> str:
+    """The bound of all differences, and half a sentence on what it is."""
+    bracket, degree = search["bracket"], search["degree"]
+    if bracket["upper"] is None:
+        why = f": {bracket['reason']}" if bracket["reason"] else ""
+        return f"Larger ones are not ruled out{isolate(why)}.".replace("..", ".")
+    proven = "(proven for all inputs within the ranges of the data)"
+    if bracket["certified"] and degree is not None:
+        return f"Largest possible difference: {number(bracket['upper'])} {proven}."
+    return f"Largest possible difference: at most {number(bracket['upper'])} {proven}."
 
 
 def not_taken(searches: list[dict[str, Any]]) -> list[str]:
