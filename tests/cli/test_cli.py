@@ -327,7 +327,7 @@ def test_a_talkative_model_in_a_process_of_its_own(here):
 def test_lines_of_progress_in_a_log_and_none_if_quiet(run):
     _, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK[:-1], "--max-degree", "0.01")
     assert "[audit 1/" in err and "\x1b" not in err
-    assert re.search(r"^exceeded  a difference of", out, re.M) and "Exceeded:" in out
+    assert re.search(r"^Limits +Fail: a difference of", out, re.M) and "Exceeded:" in out
     assert "> sex" in out
 
 

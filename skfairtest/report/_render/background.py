@@ -31,8 +31,8 @@ from skfairtest.report._render.words import ABSENT, isolate, percent, quoted
 MOST_GROUPS = 200
 #: Rows of the plot of these groups.
 MOST_BARS = 25
-#: Rules of the plot of the groups.
-MOST_RULES = 10
+#: Rules of a table, and of a picture of the groups.
+MOST_RULES, MOST_DRAWN = 10, 5
 #: Attributes of the domain that are not folded away.
 MOST_ATTRIBUTES = 15
 
@@ -98,7 +98,13 @@ def _compared(part: dict[str, Any]) -> str:
     """What was compared on rows, of how many, and how many groups differ."""
     name = part["metric"].replace("_", " ")
     of = f" of {quoted(part['favourable'])}" if part["favourable"] else ""
-    return f"{name.capitalize()}{of}: {figure(part['overall'])} {_over(part)}. {_listed(part)}"
+    overall = figure(_no_rounding(part["overall"]))
+    return f"{name.capitalize()}{of}: {overall} {_over(part)}. {_listed(part)}"
+
+
+def _no_rounding(value: float | None) -> float | None:
+    """A mean that is 0 but for the rounding of its sum as 0."""
+    return 0.0 if value is not None and abs(value) < 1e-12 else value
 
 
 def _how_compared(part: dict[str, Any]) -> str:
@@ -113,8 +119,12 @@ def _how_compared(part: dict[str, Any]) -> str:
 
 def _rules_blocks(report: dict[str, Any], kind: str, part: dict[str, Any]) -> list[Any]:
     """Picture of rules over rows."""
-    name, rules = part["metric"].replace("_", " "), part["rules"]
-    drawn = {**part, "rules": rules[:MOST_RULES]}
+    name = part["metric"].replace("_", " ")
+    # Where nothing is shown to differ, a picture of chance would only be read as a finding.
+    rules = [rule for rule in part["rules"] if rule["differs"]]
+    if not rules:
+        return []
+    drawn = {**part, "rules": rules[:MOST_DRAWN]}
     alt = "; ".join(f"{isolate(rule['rule'])}: {rule_score(rule)}" for rule in drawn["rules"])
     caption = f"Difference in {name}, within the group and outside of it"
     seen = {**report, kind: [drawn] if kind == "errors" else drawn}
@@ -173,8 +183,9 @@ def _over(part: dict[str, Any]) -> str:
 def _listed(part: dict[str, Any]) -> str:
     n = f"{count(part['n_rule_sets'])} groups"
     if not part["n_differ"]:
-        return f"None of {n} shows a difference; the largest ones are drawn."
-    return f"{count(part['n_differ'])} of {n} differ; those that do not repeat others are drawn."
+        return f"None of {n} shows a difference."
+    words = "the largest that do not repeat others are drawn"
+    return f"{count(part['n_differ'])} of {n} differ; {words}."
 
 
 # Rates by group --------------------------------------------------------------------------------

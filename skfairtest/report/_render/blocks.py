@@ -12,7 +12,7 @@ from typing import Any
 
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
-from skfairtest.report._render.words import ABSENT, isolate, listed
+from skfairtest.report._render.words import ABSENT
 
 
 @dataclass(frozen=True)
@@ -241,8 +241,3 @@ def rule_score(rule: dict[str, Any], words: Any = figure) -> str:
         # Holm's correction shows that such a difference is above 0, and not by how much.
         return f"{words(rule['score'])} (above 0, at most {words(rule['high'])})"
     return with_interval(rule["score"], rule["low"], rule["high"], words)
-
-
-def together(names: Sequence[Any]) -> str:
-    """Names in one phrase."""
-    return listed([isolate(name) for name in names])

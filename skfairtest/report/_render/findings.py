@@ -260,6 +260,8 @@ def domain(report: dict[str, Any]) -> Section:
         blocks.append(Text("There are no twins to show: to the model they are the same input."))
     elif search["degree"] is None:
         blocks.append(Text("No twins were compared."))
+    elif search["degree"]:
+        blocks.append(Text("The pair was left out of this file, because it is a row of people."))
     else:
         blocks.append(Text(f"No twins were found that {treated_differently(report)}."))
     blocks += _states(report)
@@ -630,10 +632,10 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
         for (search, above), difference in zip(parts, differences, strict=True)
     ]
     caption = (
-        "People whose prediction changes by more than a share of the spread of all predictions "
+        "Rows with two twins whose predictions differ by more than a share of their spread "
         f"({figure(done[-1]['rows']['spread'])}, from their 5th to their 95th percentile)"
     )
-    head = ["sensitive", "more than", "difference", "share", "people"]
+    head = ["sensitive", "more than", "difference", "share", "rows"]
     return [table(caption, head, rows, most=300)]
 
 

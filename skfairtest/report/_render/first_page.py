@@ -122,14 +122,16 @@ _HOW = {"inferred": ", by its name", "guessed": ", which is a guess: favourable=
 
 def found(report: dict[str, Any]) -> str:
     """The finding in a sentence."""
-    main = report["searches"][-1]
-    if not main["taken"]:
-        names = not_taken(report["searches"])
+    main, names = report["searches"][-1], not_taken(report["searches"])
+    beside = ""
+    if names:
         them = listed(list(map(isolate, names)), "or")
-        return f"The model does not take {them}, so changing only that changes no answer." + (
-            f" {what_groups_get(report['selection'], names)}" if report["selection"]["rows"] else ""
-        )
-    return people_change(main, report)
+        what = "it" if len(names) == 1 else "them"
+        beside = f"The model does not take {them}. Changing {what} alone changes no answer."
+    if main["taken"]:
+        return f"{people_change(main, report)} {beside}".rstrip()
+    groups = what_groups_get(report["selection"], names) if report["selection"]["rows"] else ""
+    return f"{beside} {groups}".rstrip()
 
 
 def limits(report: dict[str, Any]) -> list[str]:

@@ -123,7 +123,7 @@ def _share(rows: dict[str, Any]) -> str:
     if not is_same or rows["low"] is None:
         return f" ({share})"
     if rows["high"] >= 1:
-        return f" ({share}; of all people {percent(rows['low'])} or more)"
+        return f" ({share}; of all people at least {percent(rows['low'])})"
     return f" ({share}; of all people {percent(rows['low'])} to {percent(rows['high'])})"
 
 
@@ -259,6 +259,8 @@ def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None
         )
     sentence = f"Two inputs that differ only in {names} get different outputs"
     pair = search["pair"]
+    if pair is None:
+        return f"{sentence}: largest difference {number(search['degree'])}."
     if pair["outputs"] is None and pair["labels"] is not None:
         first, second = pair["labels"]
         sentence = f"Two inputs that differ only in {names} get different labels"
