@@ -57,7 +57,7 @@ Limits:
                                         leave a limit undecided
 Results:
   --html F, --json F, --junit F, --markdown F   files to write; - prints it
-  --rows KEPT         rows of people in these files: worst (default), counts, none
+  --rows KEPT         rows of people in files: worst (default), counts or none
   --quiet             print the verdict only
   --config FILE       read options from [tool.skfairtest.audit] of a TOML file
   --trust TYPE        allow this type in a skops file; may be repeated
@@ -69,7 +69,7 @@ Exit codes: 0 within the limits, or none given; 1 exceeded; 2 usage or input;
 Example: skfairtest audit model.skops test.csv --sensitive sex,race \\
              --target income --max-degree 0.1 --junit fairness.xml
 """
-WHERE = "the report that --html or --markdown writes says it"
+WHERE = "the page that --html writes"
 LIMITS = [field.name for field in fields(Limits)]
 OWN_DEFAULTS = {"estimates_decide": False, "rows": KEPT[0]}
 #: In the order in which they are written: the quickest first.

@@ -30,7 +30,7 @@ from skfairtest.report._render.words import ABSENT, isolate, percent, quoted
 #: Groups of a selection table that are in a page; in the JSON they are all.
 MOST_GROUPS = 200
 #: Rows of the plot of these groups.
-MOST_BARS = 25
+MOST_BARS = 15
 #: Rules of a table, and of a picture of the groups.
 MOST_RULES, MOST_DRAWN = 10, 5
 #: Attributes of the domain that are not folded away.
