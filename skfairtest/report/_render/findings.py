@@ -36,7 +36,7 @@ from skfairtest.report._render.first_page import (
     not_complete,
     of_one_attribute,
 )
-from skfairtest.report._render.words import ABSENT, isolate, listed, percent, quoted
+from skfairtest.report._render.words import ABSENT, isolate, isolated, listed, percent, quoted
 
 #: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
 MOST_CELLS, MOST_CELLS_OF_MANY = 8, 3
@@ -52,14 +52,6 @@ LOWER_BOUND = (
     "A search gives a lower bound: the difference that it found exists, and a larger one may "
     "exist that it did not find."
 )
-
-
-def _isolated(sentence: str, names: Sequence[Any]) -> str:
-    """A sentence whose names do not turn it, with a capital."""
-    for name in map(str, names):
-        if isolate(name) != name:
-            sentence = sentence.replace(name, isolate(name))
-    return sentence[:1].upper() + sentence[1:]
 
 
 def main_search(report: dict[str, Any]) -> dict[str, Any]:
@@ -389,7 +381,8 @@ def how_large(report: dict[str, Any]) -> list[Any]:
     if searches:
         blocks.append(_bracket_figure(searches, report))
     if report["carries"]:
-        blocks.append(Text(_isolated(report["carries"], report["sensitive_features"])))
+        words = isolated(report["carries"], report["sensitive_features"])
+        blocks.append(Text(words[:1].upper() + words[1:]))
     for search in report["searches"]:
         if search["taken"]:
             blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")

@@ -9,12 +9,14 @@ import os
 from typing import Any, NamedTuple
 
 from skfairtest._delegation import SITE_VARIABLE
-from skfairtest.finding._words import number
+from skfairtest.finding._words import number, two_numbers
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import count, fixed, level, rate_of, seconds
 from skfairtest.report._render.words import (
     beyond_domain,
     isolate,
+    isolated,
+    large_enough,
     largest_possible,
     listed,
     not_taken,
@@ -117,7 +119,7 @@ def favourable(report: dict[str, Any]) -> str:
     return f"The favourable answer is {quoted(told['labels'])}{_HOW.get(told['how'], '')}."
 
 
-_HOW = {"inferred": ", by its name", "guessed": ", which is a guess: favourable= says which"}
+_HOW = {"inferred": ", by its name", "guessed": ", which is a guess; favourable= can say another"}
 
 
 def found(report: dict[str, Any]) -> str:
@@ -150,9 +152,9 @@ def for_whom(report: dict[str, Any]) -> list[str]:
     lines = []
     for search in of_one_attribute(report):
         groups = [group for group in search["rows"]["by_group"] if group["changed"]]
-        groups.sort(key=lambda group: -group["changed"] / group["n"])
+        groups.sort(key=lambda group: -group["changed"])
         told = [
-            f"of {count(g['n'])} rows of {isolate(g['group'])} "
+            f"of {count(g['n'])} rows of {isolate(g['group'])}, "
             f"{_directions(g, search['rows']['counts_above'])}"
             for g in groups[:MOST_GROUPS]
         ]
@@ -204,8 +206,7 @@ def rates(report: dict[str, Any]) -> str:
     names = [name for name in report["sensitive_features"] if name in attributes] or attributes
     if "impact_ratio" not in part["columns"]:
         return what_groups_get(part, names)
-    ratios = _known.impact_ratios(part)
-    ratios = [row for row in ratios if not row["note"]] or ratios
+    ratios = large_enough(_known.impact_ratios(part))
     if not ratios:
         return what_groups_get(part, names)
     lowest = _known.smallest_ratio(part, ratios)
@@ -247,10 +248,22 @@ def largest(report: dict[str, Any]) -> str:
     words = f"Largest difference found: {number(main['degree'])}"
     if main["degree"]:
         real = main["shown_by"].startswith("row ") or main["pair_of_a_row"]
-        words += " (a person of the table and their twin)" if real else " (two made-up inputs)"
+        who = "a person of the table and their twin" if real else "two made-up inputs"
+        words += f" ({who}{_against(main['pair'])})"
     if beyond_domain(main):
         words += f"; of a person outside these ranges {number(main['rows']['degree'])}"
     return f"{words}. {largest_possible(main)}"
+
+
+def _against(pair: dict[str, Any] | None) -> str:
+    """Both outputs, or both labels where there are no outputs."""
+    if pair is None:
+        return ""
+    if pair["outputs"] is not None:
+        return f": {' against '.join(two_numbers(*pair['outputs']))}"
+    if pair["labels"] is None:
+        return ""
+    return f": {' against '.join(map(quoted, pair['labels']))}"
 
 
 def how_sure(report: dict[str, Any]) -> str:
@@ -277,15 +290,15 @@ def how_sure(report: dict[str, Any]) -> str:
 
 def not_complete(report: dict[str, Any]) -> str:
     """What is missing of an audit that is not complete."""
-    reason = " ".join(str(report["reason"]).split())
+    reason = isolated(" ".join(str(report["reason"]).split()), report["sensitive_features"])
     if report["status"] == "interrupted":
         return "The audit was interrupted: what was found until then is here."
     if report["status"] == "ended early":
         parts = reason.split("; ")
         more = f", and {len(parts) - 2} more parts" if len(parts) > 3 else ""
         kept = "; ".join(parts[:2] if more else parts)
-        return f"Cut short for lack of time: {isolate(kept)}{more}."
-    return f"Incomplete, because a part failed: {isolate(reason[:300])}".rstrip(".") + "."
+        return f"Cut short for lack of time: {kept}{more}."
+    return f"Incomplete, because a part failed: {reason[:300]}".rstrip(".") + "."
 
 
 # What next -----------------------------------------------------------------------------------

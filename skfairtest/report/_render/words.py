@@ -14,17 +14,16 @@ NEARLY_ALL = 0.95
 MOST = 0.5
 
 NOT_SHOWN = [
-    "A search finds differences but cannot rule out larger ones: the largest difference found "
-    "is a lower bound. Only a certificate gives an upper bound.",
-    "The inputs of the domain need not look like real people. Only the part on the rows of the "
-    "data is about people.",
+    "A search finds differences but cannot rule out larger ones. Only where the page says "
+    "'largest possible' is a bound proven.",
+    "Made-up inputs need not look like real people. Only counts of people are about people.",
     "Twins differ in the sensitive attributes alone. Other columns may be proxies for these, as "
     "a postcode may be for a group; no pair of twins shows that.",
     "Sensitive attributes that the model does not take cannot change its predictions. That "
     "twins in these attributes get equal predictions says nothing about differences between "
     "groups.",
-    "The number of discriminatory inputs that were found depends on where the search looks. It "
-    "says nothing about the share of people who are affected.",
+    "How many inputs a search found depends on where it looks. It says nothing about the share "
+    "of people who are affected.",
     "Whether a difference is unfair or unlawful must be judged by people who know what the "
     "prediction is used for.",
 ]
@@ -36,6 +35,14 @@ def isolate(name: Any) -> str:
     if any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in words):
         return f"\u2068{words}\u2069"  # the Unicode marks of an isolate
     return words
+
+
+def isolated(sentence: str, names: list[Any]) -> str:
+    """A sentence that its names do not turn, even if they are written right to left."""
+    for name in map(str, names):
+        if isolate(name) != name:
+            sentence = sentence.replace(name, isolate(name))
+    return sentence
 
 
 def quoted(label: Any) -> str:
@@ -195,9 +202,7 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
             f"The mean prediction for {_in_group(low)} is {_with_ends(low, 'mean_prediction')}, "
             f"and for {_in_group(high)} it is {_with_ends(high, 'mean_prediction')}."
         )
-    ratios = [row for row in rows if row.get("impact_ratio") is not None]
-    # A few rows have extreme rates by chance.
-    ratios = [row for row in ratios if not row["note"]] or ratios
+    ratios = large_enough([row for row in rows if row.get("impact_ratio") is not None])
     if not ratios:
         reason = selection["reason"] or "no group is large enough to be compared"
         return f"Rates of the groups were not compared: {reason}."
@@ -216,6 +221,14 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
         f"{_in_group(worst)} and for {best['selection_rate']:.1%} of {best['group']}: impact ratio "
         f"{_with_ends(worst, 'impact_ratio')}."
     )
+
+
+def large_enough(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Groups without a note, where two are left of each attribute: a few rows differ by chance."""
+    kept = [row for row in rows if not row["note"]]
+    attributes = [row["attribute"] for row in kept]
+    kept = [row for row in kept if attributes.count(row["attribute"]) > 1]
+    return kept or rows
 
 
 def _mean(row: dict[str, Any]) -> float:
@@ -304,5 +317,5 @@ def carries(searches: list[dict[str, Any]]) -> str:
         for s in known
         if s["bracket"]["upper"] is not None and s["bracket"]["upper"] < whole
     ]
-    more = f" It is certified that alone {', '.join(proven)}." if proven else ""
+    more = f" It is proven that alone {', '.join(proven)}." if proven else ""
     return f"{words[0].upper()}{words[1:]} {told}{more}"
