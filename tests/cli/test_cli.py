@@ -87,7 +87,7 @@ def test_within_exceeded_and_without_limits(run):
     assert code == 0 and err.startswith(
         "skfairtest: UserWarning: yes taken as favourable, which is"
     )
-    assert re.fullmatch(r"Within: no difference in the domain is above 0.9 \(certified\)\.\n", out)
+    assert re.fullmatch(r"Within: no difference in the domain is above 0.9 \(proven\)\.\n", out)
     told = ["--favourable", "no", "--json", "out.json"]
     code, out, err = run(
         "audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.01", *told

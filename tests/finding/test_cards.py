@@ -141,7 +141,7 @@ def test_names_and_values_are_text_whatever_they_say():
     # Everywhere as it was written: kind, sentence, pair, table, bracket, facts, note.
     assert read.text.count(EVIL) == 14
     assert {"שלום", "名前", "missing", "('a', 1)"} <= set(read.texts)
-    assert html.count("<bdi>") == html.count("</bdi>") > 8
+    assert html.count("<bdi") == html.count("</bdi>") > 8
 
 
 def test_long_values_are_cut_off():

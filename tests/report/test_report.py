@@ -247,8 +247,8 @@ def test_no_limits_hold(report):
         (0.6, 0.6, 0.9, False, "undecided", "it may be up to 0.90"),
         (0.6, 0.5, None, False, "undecided", "no upper bound"),
         (0.6, 0.5, None, True, "within", "(seed 0)"),
-        (0.6, 0.5, 0.6, False, "within", "(certified)"),
-        (0.0, 0.0, 0.0, False, "within", "(certified)"),
+        (0.6, 0.5, 0.6, False, "within", "(proven)"),
+        (0.0, 0.0, 0.0, False, "within", "(proven)"),
     ],
 )
 def test_the_degree(report, limit, degree, upper, estimate, status, words):

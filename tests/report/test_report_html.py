@@ -280,8 +280,8 @@ def test_the_first_page_has_all_answers_in_their_order(rendered):
         "Limits No limits were given.", "For whom", "would get over 0.10 more",
         "Female (sex) 9,782", "2,100 40", "Rates 'yes' is predicted for 8.0% of Female",
         "Lowest impact ratio: 0.14 (0.20 to 0.40 at 95%, all groups at once), of Female, Black",
-        "How large Largest difference found: 0.60 (two made-up inputs: 0.82 against 0.22). Largest possible "
-        "difference: at most 0.67 (proven for all inputs within the ranges of the data).",
+        "How large Largest difference found: 0.60 (two made-up inputs: 0.82 against 0.22). Largest "
+        "possible difference: at most 0.67 (proven for all inputs within the ranges of the data).",
         "How sure 10,000 people, a random sample of 30,162, were compared",
         "214,000 model calls in 48 s, seed 0. Nothing was cut short.", "What next",
         "Say which answer people want", "Look at what dropping sex, or averaging it out",
