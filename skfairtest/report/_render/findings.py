@@ -256,9 +256,8 @@ def domain(report: dict[str, Any]) -> Section:
         blocks.append(Text("The pair was left out of this file, because it is a row of people."))
     else:
         blocks.append(Text(f"No twins were found that {treated_differently(report)}."))
-    blocks += _states(report)
     if search["taken"]:
-        blocks += how_large(report)
+        blocks += [*_states(report), *how_large(report)]
     return Section("domain", "The worst case within the ranges of the data", tuple(blocks))
 
 
@@ -503,7 +502,8 @@ def people(report: dict[str, Any]) -> Section:
     """The person whose answer changes most, how many others there are, and by how much."""
     title = "The people in the table"
     if not main_search(report)["taken"]:
-        return Section("people", title, (*_states(report),))
+        words = "To the model each person and their twin are the same input."
+        return Section("people", title, (Text(words),))
     if report["rows_of_people"] == "none":
         words = "Rows of people and their counts were left out of this file: rows='none'."
         return Section("people", title, (Text(words),))

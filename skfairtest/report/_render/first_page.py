@@ -356,8 +356,8 @@ def _look_for_proxies(report: dict[str, Any]) -> Step | None:
         return None
     them = listed(list(map(isolate, beside)), "or")
     return Step(
-        f"Look for columns that stand in for {them}: rates differ by group although the model "
-        "is not given it.",
+        f"Look for columns that stand in for {them} (proxies): changing {them} alone cannot show "
+        "these.",
         "Sensitive columns beside the model",
         "how_to/sensitive_columns",
     )
