@@ -27,6 +27,7 @@ from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.report._limits import Limits, Outcome, check_limits
 from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
+from skfairtest.report._without_rows import KEPT
 from skfairtest.space._protected_names import protected_names
 
 HELP = """
@@ -56,6 +57,7 @@ Limits:
                                         leave a limit undecided
 Results:
   --html F, --json F, --junit F, --markdown F   files to write; - prints it
+  --rows KEPT         rows of people in files: worst (default), counts or none
   --quiet             print the verdict only
   --config FILE       read options from [tool.skfairtest.audit] of a TOML file
   --trust TYPE        allow this type in a skops file; may be repeated
@@ -67,8 +69,9 @@ Exit codes: 0 within the limits, or none given; 1 exceeded; 2 usage or input;
 Example: skfairtest audit model.skops test.csv --sensitive sex,race \\
              --target income --max-degree 0.1 --junit fairness.xml
 """
-WHERE = "the report that --html or --markdown writes says it"
+WHERE = "the page that --html writes"
 LIMITS = [field.name for field in fields(Limits)]
+OWN_DEFAULTS = {"estimates_decide": False, "rows": KEPT[0]}
 #: In the order in which they are written: the quickest first.
 OUTPUTS = ("json", "junit", "markdown", "html")
 
@@ -88,6 +91,7 @@ def make_parser() -> Parser:
             parser.add_argument(option, type=number)
     for name in OUTPUTS:
         parser.add_argument(f"--{name}", metavar="F")
+    parser.add_argument("--rows", choices=KEPT)
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--config", metavar="FILE")
     return parser
@@ -99,7 +103,7 @@ def run(words: Sequence[str]) -> int:
     options = parser.parse_args(words)
     of_file = options_of(options.config, parser.options) if "config" in options else {}
     absent = dict.fromkeys(["model", "data", *LIMITS, *OUTPUTS])
-    options = fill_in(options, of_file, DEFAULTS, {**absent, "estimates_decide": False})
+    options = fill_in(options, of_file, DEFAULTS, {**absent, **OWN_DEFAULTS})
     for name in ("model", "data"):
         if not getattr(options, name):
             parser.error(f"expected MODEL and DATA; {name.upper()} is missing")
@@ -112,11 +116,14 @@ def run(words: Sequence[str]) -> int:
         check_possible(limits, case, options.threshold)
         report = run_audit(options, case)
     outcome = check_limits(report, limits)
+    if outcome.checks:
+        report = report.with_limits(limits)
     failed = []
     for option, where in written.items():
         if where is None:
             continue
-        text = RENDER[option](report, outcome)
+        left = AuditReport.from_dict(report.to_dict(rows=options.rows))
+        text = RENDER[option](left, outcome)
         try:
             write_whole(where, text)
         except OSError as error:  # such as a disk that is full by now; the others may be written
@@ -159,8 +166,6 @@ def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> 
     lines = []
     if not quiet:
         lines += [render_text(report.to_dict(), WHERE), ""]
-        lines += [f"{check.status:<9} {check.words}" for check in outcome.checks]
-        lines += [""] if outcome.checks else []
     lines.append(verdict(report, outcome))
     for line in lines:
         (note if aside else say)(line)

@@ -7,6 +7,7 @@ there is no script, and nothing is loaded from outside.
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -16,13 +17,15 @@ from skfairtest.finding._words import number, two_numbers, value_in_words
 
 #: Characters of a name or a value that are shown; the rest of a longer one is cut off.
 MOST_CHARACTERS = 200
+#: Letters of a word that a column of a phone has room for.
+LONG_WORD = 16
 #: Class of everything below; the rules of `card_css` hold inside of it only.
 SCOPE = "skft"
 
 _LIGHT = """color-scheme: light; --skft-ink: #1b1f24; --skft-soft: #57606a; --skft-paper: #ffffff;
---skft-shade: #f3f5f8; --skft-line: #c9d1d9; --skft-mark: #fff1c2; --skft-edge: #b26a00;"""
+--skft-shade: #f3f5f8; --skft-line: #c9d1d9; --skft-mark: #e6f1f8; --skft-edge: #0072b2;"""
 _DARK = """color-scheme: dark; --skft-ink: #e8ebef; --skft-soft: #a9b3be; --skft-paper: #16191d;
---skft-shade: #22272e; --skft-line: #444c56; --skft-mark: #4a3a10; --skft-edge: #e3b341;"""
+--skft-shade: #22272e; --skft-line: #444c56; --skft-mark: #1c3242; --skft-edge: #6cbcec;"""
 _RULES = """
 .skft { color: var(--skft-ink); background: var(--skft-paper); font: 14px/1.45 system-ui,
   "Segoe UI", Roboto, "Noto Sans", sans-serif; text-align: start; }
@@ -36,9 +39,10 @@ _RULES = """
   background: transparent; table-layout: auto; min-width: min(100%, 25em); }
 .skft caption { text-align: start; color: var(--skft-soft); font-size: 12px; padding: 0 0 4px;
   caption-side: top; }
+.skft-long { overflow-wrap: anywhere; }
 .skft tr, .skft tbody tr:nth-child(odd), .skft tbody tr:hover { background: transparent; }
 .skft th, .skft td { text-align: start; vertical-align: top; padding: 3px 10px; max-width: 22em;
-  border: 0; border-bottom: 1px solid var(--skft-line); overflow-wrap: anywhere; font-weight: 400;
+  border: 0; border-bottom: 1px solid var(--skft-line); overflow-wrap: normal; font-weight: 400;
   color: inherit; background: transparent; white-space: normal; }
 .skft thead th { color: var(--skft-soft); font-size: 12px; }
 .skft td.skft-number, .skft th.skft-number { text-align: end; font-variant-numeric: tabular-nums;
@@ -55,6 +59,9 @@ _RULES = """
 .skft .skft-facts { display: flex; flex-wrap: wrap; gap: 2px 20px; margin: 0; padding: 0;
   font-size: 13px; }
 .skft .skft-facts div { display: flex; gap: 6px; }
+.skft .skft-answers { margin: 0 0 8px; padding: 0; font-size: 13px; }
+.skft .skft-answers div { display: grid; grid-template-columns: 5.5em 1fr; gap: 0 10px;
+  padding: 2px 0; }
 .skft dt { color: var(--skft-soft); font-weight: 400; margin: 0; }
 .skft dd { margin: 0; overflow-wrap: anywhere; }
 .skft .skft-note { color: var(--skft-soft); font-size: 12px; margin: 8px 0 0; }
@@ -87,20 +94,32 @@ def in_html(value: Any) -> str:
     """Return a name or a value as escaped text, cut if it is very long."""
     words = value if isinstance(value, str) else value_in_words(value)
     cut = words if len(words) <= MOST_CHARACTERS else words[: MOST_CHARACTERS - 1] + "…"
+    # Only what no column has room for is broken within a word.
+    longest = max(map(len, re.split(r"[\s-]", cut)))
+    long = ' class="skft-long"' if longest > LONG_WORD else ""
     # A name written from right to left must not turn what stands beside it.
-    return f"<bdi>{escape(cut)}</bdi>"
+    return f"<bdi{long}>{escape(cut)}</bdi>"
 
 
-def pair_table(pair: Pair, most: int = 15) -> str:
+def pair_table(
+    pair: Pair,
+    most: int | None = 15,
+    names: tuple[str, str] = ("first twin", "second twin"),
+    caption: str = "Two inputs that differ only in the marked columns",
+) -> str:
     """Return the pair as a table: one row per column, changed columns first and marked.
 
     Parameters
     ----------
     pair : Pair
         The twins.
-    most : int, default=15
+    most : int or None, default=15
         Number of columns shown besides the changed ones. The others are folded away in
-        ``<details>``.
+        ``<details>``. None shows all.
+    names : tuple of two str, default=("first twin", "second twin")
+        What the two are called.
+    caption : str
+        What the table shows.
 
     Returns
     -------
@@ -111,9 +130,9 @@ def pair_table(pair: Pair, most: int = 15) -> str:
     shown, folded = pair.changed_first(most)
     html = [
         '<div class="skft-scroll"><table class="skft-pair">',
-        "<caption>Two inputs that differ only in the marked columns</caption>",
-        '<thead><tr><th scope="col">column</th><th scope="col">first twin</th>'
-        '<th scope="col">second twin</th></tr></thead><tbody>',
+        f"<caption>{escape(caption)}</caption>",
+        f'<thead><tr><th scope="col">column</th><th scope="col">{escape(names[0])}</th>'
+        f'<th scope="col">{escape(names[1])}</th></tr></thead><tbody>',
         *map(_row, shown),
         "</tbody>",
         _outputs(pair),
@@ -199,6 +218,7 @@ def findings_card(
     facts: Sequence[tuple[str, str]] = (),
     note: str = "",
     most: int = 15,
+    folded: str = "",
 ) -> str:
     """Return a card for a notebook: a sentence, the pair, the bounds, and the cost.
 
@@ -220,6 +240,8 @@ def findings_card(
         What the finding does not show.
     most : int, default=15
         Number of columns of the pair that are shown besides those that changed.
+    folded : str, default=""
+        What the pair is called where it is folded away behind the facts.
 
     Returns
     -------
@@ -231,7 +253,7 @@ def findings_card(
         f'<section class="{SCOPE} skft-card" aria-label="{escape(kind)}: what was found">',
         f'<p class="skft-kind">{escape(kind)}</p>',
         f'<p class="skft-sentence">{escape(_capital(sentence))}</p>',
-        pair_table(pair, most) if pair is not None else "",
+        pair_table(pair, most) if pair is not None and not folded else "",
         table,
         f"<p>{escape(bracket)}</p>" if bracket else "",
     ]
@@ -239,7 +261,12 @@ def findings_card(
         told = "".join(
             f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts
         )
-        html.append(f'<dl class="skft-facts">{told}</dl>')
+        kind_of = "skft-answers" if folded else "skft-facts"
+        html.append(f'<dl class="{kind_of}">{told}</dl>')
+    if pair is not None and folded:
+        html.append(
+            f"<details><summary>{escape(folded)}</summary>{pair_table(pair, most)}</details>"
+        )
     if note:
         html.append(f'<p class="skft-note">{escape(note)}</p>')
     html.append("</section>")

@@ -290,15 +290,16 @@ def _note(pair: Pair | None, certified: bool) -> str:
 
 
 def _bracket(found: float, upper: float, certified: bool) -> str:
+    proven = "(proven for all inputs in the domain)"
     if certified:
         if not upper:
-            return "Certified: no twins in the domain are treated differently."
-        return "Certified: no twins in the domain differ by more."
+            return f"No twins are treated differently {proven}."
+        return f"Largest possible difference: {number(upper)} {proven}."
     if not math.isfinite(upper):
         return "How large the difference can get is not known."
     return (
-        f"Certified: no twins in the domain differ by more than {number(upper)}. Whether any "
-        f"differ by more than {number(found)} is open."
+        f"Largest possible difference: at most {number(upper)} {proven}. Whether any is above "
+        f"{number(found)} is open."
     )
 
 

@@ -217,6 +217,7 @@ def audit(
     given |= {"random_state": seed}
     given["sensitive_features"] = case.sensitive_names if in_table else None
     data = plain(_report(case, plan, results, given))
+    data["sentence"] = headline(data)
     _warn_of_no_disparity(case, data["searches"][-1])
     return AuditReport(data, auditors=case.auditors)
 
@@ -284,9 +285,7 @@ def _report(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "status": status,
         "reason": reason,
-        "sentence": headline(
-            searches, plain(results["selection"]), case.template.threshold, case.seed
-        ),
+        "sentence": "",  # said of the whole
         "model": describe_model(case),
         "data": {
             "n_rows": len(case.space.data),
@@ -297,6 +296,8 @@ def _report(
         "sensitive_features": [in_words(name) for name in case.sensitive_names],
         "threshold": case.template.threshold,
         "favourable": describe_favourable(case, results["selection"]["favourable"]),
+        "limits": None,
+        "rows_of_people": "worst",
         "searches": searches,
         "carries": carries(searches),
         "groups": results["groups"],

@@ -327,7 +327,7 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
         where = " among the rows of the data" if beyond_domain(search) else ""
         words = f"a difference of {beside(known.value, limit)}{where} is above {in_full(limit)}"
     elif status == "within":
-        words = f"no difference in the domain is above {in_full(limit)} (certified)"
+        words = f"no difference in the domain is above {in_full(limit)} (proven)"
         if beyond_domain(search):
             words += ", and none was seen among the rows outside of it"
     elif search["status"] != "done":
@@ -344,7 +344,7 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
         elif math.isnan(known.high):
             words += ", but there is no upper bound"
         else:
-            words += f", but it may be up to {beside(known.high, limit)} (certified)"
+            words += f", but it may be up to {beside(known.high, limit)} (proven)"
     return _check("max_degree", limit, status, known, words)
 
 
@@ -352,7 +352,7 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
     search = data["searches"][-1]
     rows = search["rows"]
     if not search["taken"]:
-        words = f"no row is discriminatory, within {limit:.2%}: {search['reason']}"
+        words = f"nobody would get something else, within {limit:.2%}: {search['reason']}"
         return _check("max_on_data_rate", limit, "within", _known.rate(search), words)
     if rows["status"] == "done" and rows["rate"] is None:
         raise ValueError(
@@ -365,10 +365,14 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
         return _unknown("max_on_data_rate", limit, known, rows)
     status = _at_most(known, limit, estimates_decide)
     side = "above" if known.value > limit else "within"
-    words = f"{known.value:.2%} of {rows['n']:,} rows"
+    words = f"{known.value:.2%} of {rows['n']:,} people"
     if rows["n"] < rows["n_rows"]:
         words += f", a sample of {rows['n_rows']:,},"
-    words += f" are discriminatory, {side} {limit:.2%}"
+    threshold = data["threshold"]
+    what = "would get another decision"
+    if threshold is not None:
+        what = f"have twins that differ by more than {in_full(threshold)}"
+    words += f" {what}, {side} {limit:.2%}"
     if known.low < known.high:
         but = ", but" if status == "undecided" else ";"
         if _known.with_some_twins(rows):

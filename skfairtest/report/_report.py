@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from skfairtest.base import BaseAuditor
 from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
 from skfairtest.report._limits import Limits, Outcome, check_limits
-from skfairtest.report._measure.plain import real
+from skfairtest.report._measure.plain import plain, real
 from skfairtest.report._render.text import render_text
+from skfairtest.report._without_rows import without_rows
 
 SCHEMA_VERSION = 1
 
@@ -47,7 +49,9 @@ class AuditReport:
     A report can be saved by skops like an auditor (``trusted=skfairtest.io.TRUSTED_TYPES``); the
     file then holds the auditors with the model and the rows of the data. The files of `to_json` and
     `save_html` hold the figures, the pairs found and the ten worst rows of the data. These are data
-    of real people, so take care who gets the files.
+    of real people, so take care who gets the files: ``rows="counts"`` leaves out all rows, and all
+    inputs of the search that equal a row but for the sensitive columns; ``rows="none"`` also leaves
+    out how many people of which group would get what.
 
     Examples
     --------
@@ -81,7 +85,7 @@ class AuditReport:
 
     @property
     def sentence(self) -> str:
-        """The finding in one sentence."""
+        """The finding: of the people in the table, then of all inputs in the domain."""
         return str(self._data["sentence"])
 
     @property
@@ -108,17 +112,23 @@ class AuditReport:
         return real(self._data["searches"][-1]["rows"]["rate"])
 
     @property
+    def person(self) -> pd.DataFrame | None:
+        """The row of data whose answer changes most, and its twin, as `worst_case` has them.
+
+        A row that gets another label than its twin comes before any other. None if there is none.
+        """
+        person = self._data["searches"][-1]["rows"]["person"]
+        return None if person is None else _pair_table(person["pair"])
+
+    @property
     def worst_case(self) -> pd.DataFrame | None:
-        """The two twins of the finding, as one row per column, changed columns first.
+        """The two twins with the largest difference in the domain, changed columns first.
 
         The table has `first`, `second`, `changed` and `matters` (by how much the difference changes
         if both twins have a typical value in that column). None if no difference was found.
         """
         pair = self._data["searches"][-1]["pair"]
-        if pair is None:
-            return None
-        table = pd.DataFrame(pair["cells"]).set_index("name")
-        return table.sort_values(["changed", "matters"], ascending=False, kind="stable")
+        return None if pair is None else _pair_table(pair)
 
     @property
     def selection_table(self) -> pd.DataFrame:
@@ -137,7 +147,7 @@ class AuditReport:
         return pd.DataFrame(self._data["parts"])
 
     def __repr__(self) -> str:
-        """The finding, the whole pair, the bracket and the cost."""
+        """The first page of the report, in ten paragraphs."""
         return render_text(self._data)
 
     def _repr_html_(self) -> str:
@@ -176,15 +186,26 @@ class AuditReport:
 
     # Handing over ----------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, rows: str = "worst") -> dict[str, Any]:
         """Return the report as a dict of plain values, described by ``report/schema/v1.json``.
+
+        Parameters
+        ----------
+        rows : {"worst", "counts", "none"}, default="worst"
+            What to keep of the rows of people: the worst of them, only counts of people, or
+            neither. See the notes of `AuditReport`.
 
         Returns
         -------
         dict
             A copy of the data. Unknown values are None.
+
+        Raises
+        ------
+        ValueError
+            If `rows` is another word.
         """
-        return copy.deepcopy(self._data)
+        return without_rows(copy.deepcopy(self._data), rows)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> AuditReport:
@@ -219,13 +240,15 @@ class AuditReport:
             )
         return cls(copy.deepcopy(data))
 
-    def to_json(self, path: Any = None) -> str | None:
+    def to_json(self, path: Any = None, *, rows: str = "worst") -> str | None:
         """Return the report as JSON, or write it to a file.
 
         Parameters
         ----------
         path : str or path, default=None
             File to write. An existing file is replaced. None returns the JSON as a string.
+        rows : {"worst", "counts", "none"}, default="worst"
+            What to keep of the rows of people, as in `to_dict`.
 
         Returns
         -------
@@ -237,7 +260,7 @@ class AuditReport:
         OSError
             If the file cannot be written.
         """
-        text = json.dumps(self._data, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(self.to_dict(rows=rows), ensure_ascii=False, allow_nan=False)
         if path is None:
             return text
         write(path, text + "\n")
@@ -266,8 +289,13 @@ class AuditReport:
         """
         return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
 
-    def to_html(self) -> str:
+    def to_html(self, *, rows: str = "worst") -> str:
         """Return the report as one HTML page that loads nothing from outside.
+
+        Parameters
+        ----------
+        rows : {"worst", "counts", "none"}, default="worst"
+            What to keep of the rows of people, as in `to_dict`.
 
         Returns
         -------
@@ -281,15 +309,17 @@ class AuditReport:
         """
         from skfairtest.report._render.html import render_html
 
-        return render_html(self._data)
+        return render_html(self.to_dict(rows=rows))
 
-    def save_html(self, path: Any) -> None:
+    def save_html(self, path: Any, *, rows: str = "worst") -> None:
         """Write the report as one HTML file, which loads nothing from outside.
 
         Parameters
         ----------
         path : str or path
             File to write. An existing file is replaced.
+        rows : {"worst", "counts", "none"}, default="worst"
+            What to keep of the rows of people, as in `to_dict`.
 
         Raises
         ------
@@ -298,10 +328,15 @@ class AuditReport:
         OSError
             If the file cannot be written.
         """
-        write(path, self.to_html())
+        write(path, self.to_html(rows=rows))
 
-    def to_markdown(self) -> str:
+    def to_markdown(self, *, rows: str = "worst") -> str:
         """Return the report as Markdown, with tables as GitHub reads them.
+
+        Parameters
+        ----------
+        rows : {"worst", "counts", "none"}, default="worst"
+            What to keep of the rows of people, as in `to_dict`.
 
         Returns
         -------
@@ -310,7 +345,7 @@ class AuditReport:
         """
         from skfairtest.report._render.markdown import render_markdown
 
-        return render_markdown(self._data)
+        return render_markdown(self.to_dict(rows=rows))
 
     def add_to_model_card(self, card: Any, section: str = "Fairness audit") -> Any:
         """Add the report to a model card of skops.
@@ -364,6 +399,29 @@ class AuditReport:
             raise TypeError(f"Expected an AuditReport; got {type(other).__name__}.")
         return compare_reports(self._data, other._data, names)
 
+    def with_limits(self, limits: Limits) -> AuditReport:
+        """Return the same report with its outcome for these limits on the first page.
+
+        Parameters
+        ----------
+        limits : Limits
+            The limits.
+
+        Returns
+        -------
+        AuditReport
+            A report whose page, card, text and files say "pass", "fail" or "undecided" for each
+            limit. The figures are the same.
+        """
+        outcome = check_limits(self, limits)
+        given = {
+            "status": outcome.status,
+            "verdict": outcome.verdict,
+            "estimates_decide": limits.estimates_decide,
+            "checks": [asdict(check) for check in outcome.checks],
+        }
+        return AuditReport({**self._data, "limits": plain(given)}, auditors=self.auditors)
+
     def check(self, limits: Limits) -> Outcome:
         """Compare the report with limits, as `check_limits` does.
 
@@ -378,6 +436,11 @@ class AuditReport:
             Whether each figure is within its limit, and what is known of the figure.
         """
         return check_limits(self, limits)
+
+
+def _pair_table(pair: dict[str, Any]) -> pd.DataFrame:
+    table = pd.DataFrame(pair["cells"]).set_index("name")
+    return table.sort_values(["changed", "matters"], ascending=False, kind="stable")
 
 
 def required_keys() -> list[str]:

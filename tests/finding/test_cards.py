@@ -141,7 +141,7 @@ def test_names_and_values_are_text_whatever_they_say():
     # Everywhere as it was written: kind, sentence, pair, table, bracket, facts, note.
     assert read.text.count(EVIL) == 14
     assert {"שלום", "名前", "missing", "('a', 1)"} <= set(read.texts)
-    assert html.count("<bdi>") == html.count("</bdi>") > 8
+    assert html.count("<bdi") == html.count("</bdi>") > 8
 
 
 def test_long_values_are_cut_off():
@@ -312,12 +312,12 @@ def test_brackets():
     X, y = people()
     tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     auditor = CertifiedAuditor(tree, sensitive_features="sex", random_state=0).fit(X)
-    assert auditor.certified_ and "no twins in the domain differ by more." in card(auditor)
+    assert auditor.certified_ and "Largest possible difference: " in card(auditor)
     forest = RandomForestClassifier(8, max_depth=4, random_state=0).fit(X, y)
     quick = certify(audited(forest), max_time=0)
     assert not quick.certified
     told = card(quick)
-    assert f"differ by more than {quick.fairness_degree_upper_bound:.2f}" in told
+    assert f"at most {quick.fairness_degree_upper_bound:.2f} (proven for all inputs" in told
     assert told.startswith("Certificate Largest difference") and "probability of yes" in told
 
 
@@ -326,11 +326,11 @@ def test_a_refused_fit_leaves_the_card_of_the_certificate():
     tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     auditor = CertifiedAuditor(tree, sensitive_features="sex", random_state=0).fit(X)
     before = card(auditor)
-    assert "Certified: no twins" in before
+    assert "(proven for all inputs in the domain)" in before
     with pytest.raises(ValueError, match="Rule"):
         auditor.set_params(estimator=Rule()).fit(X)
     assert auditor.certified_ and auditor.estimator_ is tree
-    assert "Certified: no twins" in card(auditor)
+    assert "(proven for all inputs in the domain)" in card(auditor)
 
 
 def certificate(**changes):
@@ -345,7 +345,9 @@ def certificate(**changes):
 def test_certificates_of_all_kinds():
     # Without outputs: as one was made before it kept them.
     assert "Largest difference 0.50" in card(certificate())
-    assert "more than 0.75. Whether any differ by more than 0.50 is open." in card(certificate())
+    assert "(proven for all inputs in the domain). Whether any is above 0.50 is open." in card(
+        certificate()
+    )
     labels = card(certificate(response="labels", fairness_degree=1.0))
     assert "The twins get different labels" in labels
     outputs = certificate(
@@ -355,7 +357,7 @@ def test_certificates_of_all_kinds():
     nothing = certificate(
         fairness_degree=0.0, fairness_degree_upper_bound=0.0, certified=True, worst_case=None
     )
-    assert "No difference found Certified: no twins in the domain are treated" in card(nothing)
+    assert "No difference found No twins are treated differently (proven" in card(nothing)
     assert "does not show that there are none" not in card(nothing)
     unknown = certificate(fairness_degree_upper_bound=np.inf)
     assert "is not known" in card(unknown)

@@ -110,7 +110,7 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
         "kept": 100 if worst else 0, "inputs": 9_400, "search_queries": 20_000, "queries": 80_824,
         "seconds": 9.1, "shown_by": "the search" if worst else "",
         "stop_reason": "the time was spent", "pair": worst, "history": history(largest=largest),
-        "finds": list(finds), "find_table": find_table(finds),
+        "further_pairs": list(finds), "all_pairs": find_table(finds),
         "bracket": {
             "status": "done", "reason": "", "found": largest, "lower": largest,
             "upper": min(1.0, largest + 0.07), "certified": False, "queries": 500, "seconds": 4.2,
@@ -121,19 +121,35 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
             "n_twins": 9, "n_combinations": 9,
             "rate": 0.118 if worst else 0.0, "low": None, "high": None, "spread": None,
             "above": [], "curve": curve(largest * 0.7), "worst": [], "queries": 60_324,
-            "seconds": 2.2,
+            "seconds": 2.2, "changed": 3_559 if worst else 0, "counts_above": 0.1,
+            "by_group": by_group(sensitive) if worst else [], "person": None,
         },
+        "pair_of_a_row": False,
     }  # fmt: skip
     what["rows"]["worst"] = list(worst_rows)
+    if worst_rows:
+        what["rows"]["person"] = {k: worst_rows[0][k] for k in ("row", "inside", "pair")}
     what["rows"].update(dict(rows))
     what["bracket"].update(dict(bracket))
     return {**what, **changes}
 
 
+def by_group(sensitive):
+    """People of each group, and what they would get if only this were changed."""
+    groups = {"sex": [("Female", 9_782, 2_100, 40), ("Male", 20_380, 12, 1_407)]}
+    told = groups.get(sensitive[0], [("White", 25_933, 3_001, 0), ("Black", 2_817, 3, 555)])
+    return [
+        {"group": name, "n": n, "changed": up + down, "directions": [
+            {"from": "", "to": to, "n": k} for to, k in (("higher", up), ("lower", down)) if k]}
+        for name, n, up, down in told
+    ]  # fmt: skip
+
+
 def find_table(finds):
     """All finds that are kept, as a table of the first twins and what changes in the second."""
     if not finds:
-        return {"columns": [], "first": [], "changed": [], "second": [], "difference": []}
+        return {"columns": [], "first": [], "changed": [], "second": [], "difference": [],
+                "of_a_row": []}  # fmt: skip
     cells = finds[0]["cells"]
     changed = [cell["name"] for cell in cells if cell["changed"]]
     return {
@@ -142,6 +158,7 @@ def find_table(finds):
         "changed": changed,
         "second": [[c["second"] for c in find["cells"] if c["name"] in changed] for find in finds],
         "difference": [find["difference"] for find in finds],
+        "of_a_row": [place == 2 for place in range(len(finds))],
     }
 
 
@@ -194,7 +211,7 @@ def usual():
         cells, {"race": ("White", "Black"), "sex": ("Male", "Female")}, (0.82, 0.22), top=matters
     )
     worst_rows = [
-        {"row": str(1000 + 7 * k), "inside": k != 3, "pair": pair(
+        {"row": str(1000 + 7 * k), "inside": k != 3, "own": ["Male"], "pair": pair(
             {**cells, "age": 30 + k}, {"sex": ("Male", "Female")}, (0.7 - 0.01 * k, 0.28),
             top=matters)}
         for k in range(10)
@@ -249,6 +266,7 @@ def usual():
                    worst_rows=worst_rows,
                    rows={"n": 10_000, "low": 0.1117, "high": 0.1245}),
         ],
+        "limits": None, "rows_of_people": "worst",
         "carries": "sex carries most of it: alone it gives 0.49 of 0.60, race alone 0.23.",
         "favourable": {"labels": "yes", "how": "guessed", "words": "yes taken as favourable"},
         "groups": rows_of_groups("selection_rate", rules, n_rule_sets=812, low=0.2, high=0.4),
@@ -307,7 +325,7 @@ def regression():
         }  # fmt: skip
         for part, n in [(0.05, 2_900), (0.1, 1_300), (0.2, 120)]
     ]
-    rows = [{"row": str(k), "inside": True, "pair": worst} for k in range(10)]
+    rows = [{"row": str(k), "inside": True, "own": [52], "pair": worst} for k in range(10)]
     report = usual()
     report.update(
         sentence="largest difference 31,400 (prediction: 152,300 against 120,900)",
@@ -318,7 +336,8 @@ def regression():
         searches=[search(
             ["age"], worst, worst_rows=rows, found=9_400,
             rows={"n": 4_000, "n_rows": 4_000, "degree": 30_100.0, "rate": None,
-                  "spread": 88_000.0, "above": above, "curve": curve(30_100.0)},
+                  "spread": 88_000.0, "above": above, "curve": curve(30_100.0),
+                  "changed": 1_300, "counts_above": 8_800.0},
             bracket={"upper": 31_400.0, "certified": True},
         )],
         groups={**report["groups"], "metric": "mean_prediction", "favourable": ""},
@@ -374,7 +393,15 @@ def interrupted():
     alone.update(status="interrupted", reason=why)
     alone["bracket"].update(off, lower=None, upper=None, found=None, certified=False)
     alone["rows"].update(
-        off, n=0, degree=None, rate=None, worst=[], curve={"difference": [], "share": []}
+        off,
+        n=0,
+        degree=None,
+        rate=None,
+        worst=[],
+        curve={"difference": [], "share": []},
+        changed=None,
+        by_group=[],
+        person=None,
     )
     empty = search(["sex"], None)
     other = {
@@ -443,6 +470,7 @@ def hostile():
             "task",
             "columns",
             "how",
+            "rows_of_people",
         ):
             return f"{names.get(value, value)}{HOSTILE[len(value) % len(HOSTILE)]}"
         return value
@@ -467,7 +495,10 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
         return pair(cells, change, outputs, output="probability of class 7", top=matters)
 
     finds = [one(k) for k in range(10)]
-    rows = [{"row": str(10**6 + k), "inside": True, "pair": one(k)} for k in range(10)]
+    rows = [
+        {"row": str(10**6 + k), "inside": True, "own": ["value 0"], "pair": one(k)}
+        for k in range(10)
+    ]
     sensitive = names[3:6]
     report["searches"] = [
         search(which, one(0), label=label, finds=finds, worst_rows=rows, found=n_found,
@@ -503,15 +534,20 @@ SAMPLES = {
     "interrupted": interrupted, "failed": failed, "hostile": hostile, "huge": huge,
 }  # fmt: skip
 
-#: Of the sections of a page.
+#: Of the sections of a page, and of the parts of its appendix.
 TITLES = [
-    "The finding", "The pair", "How large it can get", "Real rows", "Groups",
-    "Where the model errs", "Groups of perturbed inputs (TestSGD)",
-    "Model, data and domain", "Cost, versions and code", "What this does not show",
+    "The finding", "The people in the table", "The worst case within the ranges of the data",
+    "Groups", "Where the model errs", "Groups of perturbed inputs (TestSGD)",
+    "What this does not show",
+]  # fmt: skip
+APPENDIX = [
+    "People by group", "Further pairs", "How the searches went", "Groups in figures",
+    "Model, data and domain", "Cost, versions and code",
 ]  # fmt: skip
 
 
-def titles_of(name):
+def titles_of(name, appendix=False):
     """Titles of a sample's page; perturbed inputs have a section where they were asked for."""
     asked = SAMPLES[name]()["perturbed_groups"] is not None
-    return [title for title in TITLES if asked or "perturbed" not in title]
+    titles = [title for title in TITLES if asked or "perturbed" not in title]
+    return titles + APPENDIX if appendix else titles

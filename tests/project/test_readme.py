@@ -30,9 +30,9 @@ def words(text):
 
 
 def figures(text):
-    """The largest difference, the two predictions, and how many rows were compared."""
+    """The largest difference, the two predictions, and how many people were compared."""
     found = re.search(
-        r"difference ([\d.]+) \(prediction: (\d+) against (\d+)\).* (\d+) rows compared",
+        r"found: ([\d.]+) \(two made-up inputs: (\d+) against (\d+)\).*All (\d+) people were",
         " ".join(text.split()),
     )
     return [float(figure) for figure in found.groups()]

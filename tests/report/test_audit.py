@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import warnings
+from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -162,8 +164,8 @@ def test_figures_are_those_of_the_auditors_and_of_the_model(report):
         assert outputs[0] - outputs[1] == pytest.approx(search["degree"])
         changed = {cell["name"] for cell in pair["cells"] if cell["changed"]}
         assert changed <= set(search["sensitive"])
-        assert search["find_table"]["difference"] == auditor.disparities_.tolist()
-        assert set(search["find_table"]["changed"]) <= set(search["sensitive"])
+        assert search["all_pairs"]["difference"] == auditor.disparities_.tolist()
+        assert set(search["all_pairs"]["changed"]) <= set(search["sensitive"])
         assert len(search["rows"]["worst"]) == 10
     pd.testing.assert_frame_equal(
         report.selection_table[["group", "n"]],
@@ -183,6 +185,117 @@ def test_the_worst_rows_are_the_worst(report):
         own = X.loc[int(worst["row"])]
         cells = {cell["name"]: cell["first"] for cell in worst["pair"]["cells"]}
         assert cells["income"] == own["income"] and cells["job"] == own["job"]
+
+
+def changed_by_hand(model, table, name, values):
+    """What each row would get, with each value in place of its own, in a plain loop."""
+    own = model.predict(table)
+    told = {}
+    for row in range(len(table)):
+        for value in values:
+            twin = table.iloc[[row]].assign(**{name: value})
+            label = model.predict(twin)[0]
+            if label != own[row]:
+                told.setdefault(row, set()).add((str(own[row]), str(label)))
+    return told
+
+
+def test_people_are_counted_by_group_and_direction(report):
+    for name, values in (("sex", ["f", "m"]), ("race", sorted(X["race"].unique()))):
+        rows = next(s for s in report.to_dict()["searches"] if s["label"] == name)["rows"]
+        by_hand = changed_by_hand(LOGISTIC, X, name, values)
+        assert rows["changed"] == len(by_hand) == round(rows["rate"] * rows["n"])
+        assert rows["counts_above"] is None
+        assert [group["group"] for group in rows["by_group"]] == values
+        for group in rows["by_group"]:
+            inside = set(np.flatnonzero(X[name] == group["group"]).tolist())
+            assert group["n"] == len(inside) and group["changed"] == len(inside & set(by_hand))
+            directions = {(one["from"], one["to"]): one["n"] for one in group["directions"]}
+            expected = Counter(d for row in inside & set(by_hand) for d in by_hand[row])
+            assert directions == dict(expected)
+
+
+def test_people_of_a_threshold_are_counted_higher_and_lower():
+    model = coded(Ridge()).fit(X, SCORE)
+    settings = {"sensitive_features": ["sex"], **SEARCH_ONLY}
+    (search,) = look(model, threshold=0.4, **settings).to_dict()["searches"]
+    rows, own = search["rows"], model.predict(X)
+    other = model.predict(X.assign(sex=np.where(X["sex"] == "f", "m", "f")))
+    assert rows["counts_above"] == 0.4
+    for group in rows["by_group"]:
+        inside = (X["sex"] == group["group"]).to_numpy()
+        for word, gaps in (("higher", other - own), ("lower", own - other)):
+            n = int((gaps[inside] > 0.4).sum())
+            told = {one["to"]: one["n"] for one in group["directions"]}
+            assert told.get(word, 0) == n and group["changed"] >= n
+    assert rows["changed"] == int((np.abs(other - own) > 0.4).sum()) > 0
+
+
+@slow_sample
+def test_people_of_three_classes_and_of_a_tuned_threshold_are_counted():
+    three = np.where(
+        SCORE < np.quantile(SCORE, 0.3), "low", np.where(LABELS == "yes", "top", "mid")
+    )
+    tuned = FixedThresholdClassifier(LOGISTIC, threshold=0.3).fit(X, LABELS)
+    for model in (coded(LogisticRegression(max_iter=500)).fit(X, three), tuned):
+        report = look(model, sensitive_features=["race"], **SEARCH_ONLY)
+        rows = report.to_dict()["searches"][0]["rows"]
+        by_hand = changed_by_hand(model, X, "race", sorted(X["race"].unique()))
+        assert rows["changed"] == len(by_hand) > 0
+        told = Counter()
+        for group in rows["by_group"]:
+            for one in group["directions"]:
+                told[one["from"], one["to"]] += one["n"]
+        # A row with twins of several classes counts for the one that differs most.
+        assert told.total() == len(by_hand)
+        assert set(told) <= {pair for pairs in by_hand.values() for pair in pairs}
+
+
+def test_the_person_is_a_row_and_its_twin(report):
+    for search in report.to_dict()["searches"]:
+        person = search["rows"]["person"]
+        cells = {cell["name"]: cell for cell in person["pair"]["cells"]}
+        row = X.loc[int(person["row"])]
+        assert all(cells[name]["first"] == row[name] for name in X)
+        changed = {name for name, cell in cells.items() if cell["changed"]}
+        assert changed <= set(search["sensitive"])
+        twins = pd.DataFrame(
+            [{n: c[side] for n, c in cells.items()} for side in ("first", "second")]
+        )
+        outputs = LOGISTIC.predict_proba(twins)[:, 1]
+        assert outputs.tolist() == pytest.approx(person["pair"]["outputs"])
+        first, second = person["pair"]["labels"]
+        assert first != second  # some row gets another label, and such a row is shown
+
+
+def test_what_a_row_has_itself_is_told_of_the_worst_rows(report):
+    for worst in report.to_dict()["searches"][-1]["rows"]["worst"]:
+        names = [cell["name"] for cell in worst["pair"]["cells"] if cell["changed"]]
+        assert worst["own"] == X.loc[int(worst["row"]), names].tolist()
+
+
+def test_further_pairs_are_two_columns_apart(report):
+    for search in report.to_dict()["searches"]:
+        pairs = search["further_pairs"]
+        assert 1 < len(pairs) <= 10
+        free = [
+            [c["first"] for c in pair["cells"] if c["name"] not in search["sensitive"]]
+            for pair in pairs
+        ]
+        for k, one in enumerate(free):
+            for other in free[:k]:
+                assert sum(a != b for a, b in zip(one, other, strict=True)) >= 2
+
+
+def test_inputs_that_are_rows_are_known(report):
+    rows = {tuple(row) for row in X.drop(columns=["sex", "race"]).astype(object).to_numpy()}
+    for search in report.to_dict()["searches"][-1:]:
+        table = pd.DataFrame(search["all_pairs"]["first"], columns=search["all_pairs"]["columns"])
+        free = table.drop(columns=["sex", "race"]).astype(object).to_numpy()
+        assert search["all_pairs"]["of_a_row"] == [tuple(row) in rows for row in free]
+        pair = {c["name"]: c["first"] for c in search["pair"]["cells"]}
+        names = X.columns.drop(["sex", "race"])
+        assert search["pair_of_a_row"] == (tuple(pair[n] for n in names) in rows)
 
 
 def test_all_together_knows_what_each_alone_has_found(report):
@@ -280,7 +393,8 @@ def test_a_regressor_without_a_threshold_is_never_discriminatory_everywhere():
     everyone = report.auditors["sex, race together"].audit_rows(X).disparities
     for part in rows["above"]:
         assert part["rate"] == pytest.approx((everyone > part["difference"]).mean())
-    assert "100" not in repr(report).split("real rows")[1].split("above")[0] or rows["above"]
+    assert rows["counts_above"] == pytest.approx(0.1 * rows["spread"])
+    assert "a tenth of the spread of the predictions" in report.sentence
     assert report.to_dict()["groups"]["metric"] == "mean_prediction"
     assert "mean_prediction" in report.selection_table
 
@@ -321,10 +435,13 @@ def test_nothing_found_is_said_with_the_budget():
         unread = look(Wrapped(blind), sensitive_features=["sex"]).to_dict()
     assert {Path(w.filename).name for w in caught} == {Path(__file__).name}
     assert "same output whatever its value; this was certified" in certified.sentence
-    assert unread["sentence"].startswith("No difference was found")
+    assert unread["sentence"].startswith("None of the 200 people in the table would get another")
+    assert "No difference was found" in unread["sentence"]
     assert "queries (seed 0)" in unread["sentence"]
     (search,) = unread["searches"]
-    assert search["pair"] is None and search["finds"] == [] and search["rows"]["worst"] == []
+    assert (
+        search["pair"] is None and search["further_pairs"] == [] and search["rows"]["worst"] == []
+    )
 
 
 # Models of other kinds ----------------------------------------------------------------------
@@ -403,9 +520,9 @@ def test_a_guessed_label_is_said_on_the_first_screen_of_every_output():
     told = "1 taken as favourable, which is a guess"
     assert report.to_dict()["favourable"]["words"].startswith(told)
     assert report.to_dict()["favourable"]["how"] == "guessed"
-    page = report.to_markdown()
-    assert told in " ".join(repr(report).split()) and told in report._repr_html_()
-    assert page.index("> 1 taken as favourable") < page.index("## The pair")
+    told, page = "which is a guess", report.to_markdown()
+    assert f"'1', {told}" in " ".join(repr(report).split()) and told in report._repr_html_()
+    assert page.index(told) < page.index("## The people in the table")
     assert told in report.to_html()
 
 
@@ -512,7 +629,7 @@ def test_a_slow_model_gets_a_sample_of_the_rows_with_an_interval():
     assert parts["rows: sex"]["reason"] == f"ended early, for lack of time: {told}"
     asked = data["searches"][0]["search_queries"]
     for words in (f"rows: sex: {told}", f"search: sex: {asked} of 20,000 queries"):
-        assert words in data["reason"] and words in " ".join(repr(report)[:600].split())
+        assert words in data["reason"] and words in " ".join(repr(report).split())
         assert words in report.to_html() and words in report._repr_html_()
 
 
@@ -527,7 +644,7 @@ def test_a_model_that_fails_leaves_what_was_found():
     data = report.to_dict()
     assert report.status == "failed" and "out of <memory>" in data["reason"]
     assert report.fairness_degree > 0 and data["searches"][0]["rows"]["n"] > 0
-    assert "failed" in repr(report)
+    assert "a part failed" in " ".join(repr(report).split())
 
 
 def test_an_interrupt_leaves_what_was_found():

@@ -162,7 +162,11 @@ def test_some_are_taken_and_some_are_not(blind):
     data = report.to_dict()
     assert [(s["label"], s["taken"]) for s in data["searches"]] == [("race", False), ("sex", True)]
     assert data["sensitive_features"] == ["sex", "race"]
-    assert data["sentence"].startswith("Two inputs that differ only in sex get different outputs")
+    assert "people in the table would get another decision if only their sex" in data["sentence"]
+    assert "Two inputs that differ only in sex get different outputs" in data["sentence"]
+    assert "The model does not take race. Changing it alone changes no answer." in " ".join(
+        repr(report).split()
+    )
     assert "The model does not take race. yes is predicted for" in data["sentence"]
     assert set(report.selection_table["attribute"]) == {"sex", "race", "sex × race"}
     assert "sensitive_features=['sex', 'race']" in data["code"]
@@ -185,8 +189,9 @@ def test_a_model_that_takes_a_column_and_ignores_it():
         warnings.simplefilter("ignore")  # that no disparity was found
         report = look(model, X, "sex")
     assert report.sentence == (
-        "The model takes sex and gives every input of the domain the same output whatever its "
-        "value; this was certified."
+        "None of the 400 people in the table would get another decision if only their sex were "
+        "changed. The model takes sex and gives every input of the domain the same output whatever "
+        "its value; this was certified."
     )
     (search,) = report.to_dict()["searches"]
     assert search["taken"] and search["bracket"]["certified"] and search["search_queries"] > 0

@@ -52,18 +52,47 @@ def changed(report, **values):
 # Reading and saving -------------------------------------------------------------------------
 
 
-@slow_sample
-def test_repr_has_the_whole_pair_changed_columns_first(report):
+def test_repr_is_the_first_page_in_ten_paragraphs(report):
     lines = repr(report).splitlines()
-    table = [line for line in lines if line.startswith(("  > ", "    "))]
-    changes = [line.startswith("  > ") for line in table]
-    assert changes == sorted(changes, reverse=True) and changes[0]
-    assert all(any(f" {name} " in line for line in lines) for name in X)
-    assert "..." not in repr(report)
+    assert max(map(len, lines)) <= 88 and "..." not in " ".join(repr(report).split())
+    names = [line.split("  ")[0] for line in lines if not line.startswith(" ")]
+    assert len(names) <= 10
+    assert names[:3] == ["Asked", "Found", "Limits"]
+    assert names[-3:] == ["How sure", "What next", "More"]
+
+
+def test_limits_stand_on_the_first_page_of_a_copy(report):
+    limits = Limits(max_degree=1e-9, min_impact_ratio=0.0)
+    judged = report.with_limits(limits)
+    assert "Fail: " in " ".join(repr(judged).split()) and "Pass: " in " ".join(repr(judged).split())
+    assert (
+        "No limits were given" in " ".join(repr(report).split())
+        and report.to_dict()["limits"] is None
+    )
+    told = judged.to_dict()["limits"]
+    outcome = judged.check(limits)
+    assert told["status"] == outcome.status == "exceeded"
+    assert [check["words"] for check in told["checks"]] == [c.words for c in outcome.checks]
+    assert AuditReport.from_dict(judged.to_dict()).to_dict() == judged.to_dict()
+    assert judged.auditors == report.auditors
+
+
+def test_files_without_rows_hold_no_row(report, tmp_path):
+    path = tmp_path / "r.json"
+    report.to_json(path, rows="counts")
+    left = AuditReport.from_json(path)
+    data = left.to_dict()
+    assert data == report.to_dict(rows="counts") and left.person is None
+    assert data["rows_of_people"] == "counts" and report.to_dict()["rows_of_people"] == "worst"
+    assert all(not s["rows"]["worst"] and s["rows"]["by_group"] for s in data["searches"])
+    assert "rows='counts'" in report.to_markdown(rows="counts")
+    with pytest.raises(ValueError, match="rows must be one of"):
+        report.to_html(rows="some")
 
 
 @slow_sample
 def test_the_worst_case_is_a_whole_table(report):
+    assert set(report.person.index) == set(X) and report.person["changed"].iloc[0]
     table = report.worst_case
     assert list(table.columns) == ["first", "second", "changed", "matters"]
     assert set(table.index) == set(X) and table["changed"].iloc[0]
@@ -221,8 +250,8 @@ def test_no_limits_hold(report):
         (0.6, 0.6, 0.9, False, "undecided", "it may be up to 0.90"),
         (0.6, 0.5, None, False, "undecided", "no upper bound"),
         (0.6, 0.5, None, True, "within", "(seed 0)"),
-        (0.6, 0.5, 0.6, False, "within", "(certified)"),
-        (0.0, 0.0, 0.0, False, "within", "(certified)"),
+        (0.6, 0.5, 0.6, False, "within", "(proven)"),
+        (0.0, 0.0, 0.0, False, "within", "(proven)"),
     ],
 )
 def test_the_degree(report, limit, degree, upper, estimate, status, words):
@@ -250,9 +279,7 @@ def test_a_row_outside_of_the_domain_counts(report):
     assert (check.status, check.value, check.high) == ("within", 0.9, 0.9)
     assert "among the rows outside of it" in check.words
     assert given.fairness_degree == 0.6 and given.on_data_degree == 0.9
-    assert "among the rows of the data, some of them outside of it, 0.90" in " ".join(
-        repr(given).split()
-    )
+    assert "of a person outside these ranges 0.90" in repr(given)
 
 
 def test_without_a_search_the_degree_is_undecided(report):

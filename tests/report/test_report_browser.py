@@ -169,7 +169,7 @@ def test_each_section_is_seen(browser, pages, name):
         " const box = s.getBoundingClientRect(), h = s.querySelector('h2');"
         " return [h.innerText, box.width > 300 && box.height > 40 && h.checkVisibility()]})"
     )
-    assert seen == [[title, True] for title in titles_of(name)]
+    assert seen == [[title, True] for title in [*titles_of(name), "Appendix"]]
     shown = browser.execute_script("return document.body.innerText")
     assert "<script>" in shown or name != "hostile"
 
@@ -196,11 +196,51 @@ def test_dark_is_dark(browser, pages):
     assert grey[0] > 700 and grey[1] < 120
 
 
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_cut(browser, pages, name, width):
+    """Nothing scrolls within the page either, and all that is seen ends within it."""
+    show(browser, pages(name), width)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    cut = browser.execute_script(
+        "return [...document.querySelectorAll('main *:not(svg *)')].filter(e => {"
+        " const box = e.getBoundingClientRect();"
+        " const hidden = e.closest('.skft-hidden, thead, .skip');"
+        " return !hidden && box.width > 1 && (box.right > arguments[0] + 1 || box.left < -1 ||"
+        " (getComputedStyle(e).display !== 'inline' && e.scrollWidth > e.clientWidth + 1)) })"
+        ".slice(0, 5).map(e => e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 50))",
+        width,
+    )
+    assert cut == []
+
+
+@pytest.mark.parametrize("name", ["usual", "regression", "nothing_found", "huge"])
+def test_the_appendix_is_closed_and_begins_above_6000_pixels(browser, pages, name):
+    show(browser, pages(name))
+    top, is_open = browser.execute_script(
+        "const a = document.querySelector('#appendix');"
+        "return [a.getBoundingClientRect().top + scrollY, a.querySelector('details').open]"
+    )
+    assert top < 6000 and not is_open
+
+
+def test_heads_of_tables_do_not_break_within_a_word(browser, pages):
+    show(browser, pages("usual"))
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    heads = browser.execute_script(
+        "return [...document.querySelectorAll('thead th bdi:not(.skft-long)')].map(e =>"
+        " [e.innerText, getComputedStyle(e).overflowWrap, e.closest('th').scrollWidth <="
+        " e.closest('th').clientWidth + 1])"
+    )
+    assert len(heads) > 30
+    assert [one for one in heads if one[1] != "normal" or not one[2]] == []
+
+
 # On paper ----------------------------------------------------------------------------------------
 
 
-def text_on_paper(browser, tmp_path):
-    """The text of the page as printed, by poppler."""
+def pages_on_paper(browser, tmp_path):
+    """The text of each page as printed, by poppler."""
     if where("pdftotext") is None:
         missing("pdftotext (poppler-utils)")
     told = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
@@ -209,7 +249,8 @@ def text_on_paper(browser, tmp_path):
     run = subprocess.run(
         ["pdftotext", "-layout", str(pdf), "-"], check=True, capture_output=True, text=True
     )
-    return " ".join(run.stdout.split())
+    # A form feed ends each page.
+    return [" ".join(page.split()) for page in run.stdout.split("\f")[:-1]]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -219,15 +260,43 @@ def test_printing_opens_what_is_folded(browser, pages, tmp_path, mode):
         "return [...document.querySelectorAll('details')].map(d => [d.open,"
         " d.querySelector('summary').innerText])"
     )
-    assert len(folded) >= 5 and not any(is_open for is_open, _ in folded)
-    words = text_on_paper(browser, tmp_path)
-    assert [title for title in titles_of("usual") if title not in words] == []
+    assert folded and not any(is_open for is_open, _ in folded)
+    words = " ".join(pages_on_paper(browser, tmp_path))
+    assert [title for title in titles_of("usual", appendix=True) if title not in words] == []
     # Of each fold something that stands only in it.
-    for told in ("Further pairs; columns that", "OrdinalEncoder()", "SBFTAuditor()", "queries"):
+    for told in ("Further pairs; columns that", "OrdinalEncoder()", "SBFTAuditor()", "Seed"):
         assert told in words, told
     color = "return getComputedStyle(document.body).backgroundColor"
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert browser.execute_script(color) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("name", ["usual", "regression", "nothing_found"])
+def test_the_first_page_is_whole_on_paper_and_four_come_before_the_appendix(
+    browser, pages, tmp_path, name
+):
+    show(browser, pages(name))
+    printed = pages_on_paper(browser, tmp_path)
+    first = printed[0]
+    place = 0
+    for told in (
+        "The finding",
+        "Limits",
+        "For whom",
+        "Rates",
+        "How large",
+        "How sure",
+        "What next",
+    ):
+        place = first.index(told, place)
+    steps = browser.execute_script(
+        "return [...document.querySelectorAll('.step')].map(e => e.innerText)"
+    )
+    assert 2 <= len(steps) <= 3 and all(step in first for step in steps)
+    assert printed[1].startswith("The people in the table")
+    (appendix,) = [k for k, words in enumerate(printed) if words.startswith("Appendix")]
+    # Groups of perturbed inputs, which somebody asked for, may take a page of their own.
+    assert appendix <= 4 + (name == "usual")
 
 
 @pytest.mark.parametrize("name", ["usual", "huge"])
@@ -236,7 +305,7 @@ def test_no_card_breaks_on_paper_and_nothing_is_cut_off(browser, pages, name):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 680
     breaks = browser.execute_script(
-        "return [...document.querySelectorAll('.card, figure, .facts div, tr, .notice')]"
+        "return [...document.querySelectorAll('.card, figure, .answers > div, tr, .notice')]"
         ".map(e => getComputedStyle(e).breakInside)"
     )
     assert len(breaks) > 50 and set(breaks) == {"avoid"}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 
 from skfairtest import _clock
@@ -19,6 +20,7 @@ from skfairtest.finding._words import name_output
 from skfairtest.oracle._favourable import Favourable
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._space import InputSpace
 
 #: Rows on which the model shows how it has to be asked; an oracle would take as many.
@@ -134,6 +136,11 @@ class Case:
         except EstimatorFailedError:
             return "unknown"
 
+    @property
+    def infers_labels(self) -> bool:
+        """Whether codes of labels are positions in the model's `classes_`."""
+        return self._model.infers_labels
+
     @cached_property
     def _model(self) -> Model:
         """The model, which all oracles ask, so that it is got to know only once."""
@@ -196,6 +203,11 @@ class Case:
         """How many of the rows of the data these are, in words; empty where it is all of them."""
         n_rows = len(self.space.data)
         return "" if len(rows) == n_rows else f"{len(rows):,} of {n_rows:,} rows"
+
+    def is_row(self, space: InputSpace, Z: Floats) -> NDArray[np.bool_]:
+        """Whether inputs equal a row of the data in all but the sensitive columns, shape (n,)."""
+        known = row_keys(space.data[:, space.free])
+        return np.isin(row_keys(Z[:, space.free]), known)
 
     def rows_of(self, rows: Ints) -> tuple[Any, Any]:
         """Rows of the data as a table, and what is true of them; None where that is not known."""

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from skfairtest.oracle._favourable import known_classes
-from skfairtest.oracle._judgement import Judgement
 from skfairtest.report._measure import (
     bracket,
     columns,
@@ -109,7 +108,7 @@ class Plan:
                     found[part][label] = result
         # All together first: if the time is short, it is what everybody asks for.
         for label, space in self.taken[::-1]:
-            kept: list[Judgement] = []
+            kept: list[rows.Judged] = []
             found["rows"][label] = {
                 **rows.NOTHING,
                 **course.run(
@@ -228,7 +227,10 @@ def by_construction(case: Case, reason: str) -> dict[str, dict[str, Any]]:
     """What is known of twins in columns that the model does not take: they are one input to it."""
     part = {"status": "left out", "reason": reason, "queries": 0, "seconds": 0.0}
     has_rate = case.response != "regression" or case.template.threshold is not None
-    known = {"degree": 0.0, "rate": 0.0 if has_rate else None, "n_rows": len(case.space.data)}
+    known = {
+        "degree": 0.0, "rate": 0.0 if has_rate else None, "n_rows": len(case.space.data),
+        "changed": 0,
+    }  # fmt: skip
     ends = {"found": 0.0, "lower": 0.0, "upper": 0.0, "certified": True, "stop_reason": reason}
     return {
         "rows": {**rows.NOTHING, **part, **known, "n_twins": 1, "n_combinations": 1},

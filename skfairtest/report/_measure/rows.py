@@ -13,8 +13,17 @@ from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.inspection._curve_display import disparity_curve
 from skfairtest.oracle._judgement import Judgement, concatenated
+from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
+from skfairtest.report._measure.people import (
+    Changes,
+    beginning_with,
+    count_people,
+    look_at_twins,
+    own_values,
+    person_to_show,
+)
 from skfairtest.space._space import InputSpace
 
 #: Twins that a row is compared with at most.
@@ -26,11 +35,13 @@ WORST_ROWS = 10
 #: spread of the predictions, which is from their 5th to their 95th percentile.
 PARTS_OF_SPREAD = (0.05, 0.10, 0.20)
 SPREAD = (5, 95)
+#: The part of the spread from which people are counted by group: a tenth.
+SHOWN_PART = 1
 CONFIDENCE = 0.95
 
 
 def compare_rows(
-    case: Case, label: str, space: InputSpace, kept: list[Judgement], seconds: float | None
+    case: Case, label: str, space: InputSpace, kept: list[Judged], seconds: float | None
 ) -> dict[str, Any]:
     """Compare the rows of the data with their twins, or as many as the time allows.
 
@@ -40,10 +51,13 @@ def compare_rows(
     deadline = np.inf if seconds is None else began + seconds
     oracle = case.oracle(space)
     order = shuffled(case)
+    done, of_all = 0, space.twins_.n_twins <= MOST_TWINS
     for judged in judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline):
-        kept.append(judged)
+        Z = space.data[order[done : done + len(judged.disparity)]]
+        kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
+        done += len(Z)
     case.timed(began, case.n_queries - before)
-    whole = concatenated(kept)
+    whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
     disparity = whole.disparity
     order = order[: len(disparity)]
@@ -54,6 +68,7 @@ def compare_rows(
             len(space.data),
             some_twins=result["n_twins"] < space.twins_.n_combinations,
         )
+    result |= count_people(case, space, order, changes, _counts_above(case, result))
     worst = worst_places(disparity, order)
     if np.isfinite(deadline):
         left = max(0.0, deadline - _clock.now())
@@ -65,6 +80,7 @@ def compare_rows(
     pairs = case.pairs(oracle, *twins)
     listed = _worst_rows(case, label, space, order[shown], pairs, twins)
     result["worst"] = listed[: len(worst)]
+    result["person"] = _person(case, oracle, space, order, changes)
     result["queries"] = case.n_queries - before
     result["told"] = in_words(result)
     if result["n"] < result["n_rows"]:
@@ -72,13 +88,48 @@ def compare_rows(
     return result
 
 
-def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judgement]) -> dict[str, Any]:
+#: What the oracle says of some rows, and what it means for each of them.
+Judged = tuple[Judgement, Changes]
+
+
+def _whole(kept: list[Judged]) -> Judged:
+    judged, changes = zip(*kept, strict=True)
+    return concatenated(judged), concatenated(changes)
+
+
+def _counts_above(case: Case, rows: dict[str, Any]) -> float | None:
+    """From which difference of outputs a person counts; None where other labels do."""
+    if case.template.threshold is not None:
+        return float(case.template.threshold)
+    return float(rows["above"][SHOWN_PART]["difference"]) if rows["above"] else None
+
+
+def _person(
+    case: Case, oracle: Oracle, space: InputSpace, order: Ints, changes: Changes
+) -> dict[str, Any] | None:
+    """A row and its twin: another decision if there is one, the largest difference otherwise."""
+    place = person_to_show(changes, order)
+    if place is None:
+        return None
+    z = space.data[order[place]]
+    twin = space.twins_.with_sensitive(z[None], changes.twin[[place]])
+    (pair,) = case.pairs(oracle, z[None], twin)
+    return {
+        "row": row_names(case.X)(int(order[place])),
+        "inside": bool(space.contains(z[None])[0]),
+        "pair": beginning_with(own_values(space, z, pair), pair).to_dict(),
+    }
+
+
+def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -> dict[str, Any]:
     """What the rows show that were judged before a failure; asks nothing."""
     if not kept:
         return {**NOTHING, "n_rows": len(space.data)}
-    whole = concatenated(kept)
+    whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
     rows = shuffled(case)[: len(whole.disparity)]
+    if case.response != "regression" or case.template.threshold is not None:
+        result |= count_people(case, space, rows, changes, case.template.threshold)
     worst = worst_places(whole.disparity, rows)
     shown = shown_places(space, whole.disparity, rows, worst)
     twins = _twins(space, rows[shown], whole, shown)
@@ -135,7 +186,14 @@ def _worst_rows(
         if inside[place]:
             codes = np.stack([side[place] for side in twins])
             case.offer(label, pair, codes, f"row {names(row)} of the data")
-        listed.append({"row": names(row), "inside": bool(inside[place]), "pair": pair.to_dict()})
+        listed.append(
+            {
+                "row": names(row),
+                "inside": bool(inside[place]),
+                "own": own_values(space, Z[place], pair),
+                "pair": pair.to_dict(),
+            }
+        )
     return listed
 
 
@@ -222,5 +280,6 @@ def in_words(rows: dict[str, Any]) -> str:
 NOTHING: dict[str, Any] = {
     "n": 0, "n_rows": 0, "n_twins": 0, "n_combinations": 0, "degree": None, "rate": None,
     "low": None, "high": None, "spread": None, "above": [],
-    "curve": {"difference": [], "share": []}, "worst": [],
+    "curve": {"difference": [], "share": []}, "worst": [], "person": None,
+    "changed": None, "counts_above": None, "by_group": [],
 }  # fmt: skip

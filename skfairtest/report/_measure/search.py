@@ -82,21 +82,35 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
     second = space.twins_.with_sensitive(Z, pairs[:, 1])
     oracle = case.oracle(space)
     n_shown = case.affordable(TELLING_SECONDS, SHOWN_PAIRS * QUERIES_A_PAIR) // QUERIES_A_PAIR
-    shown = case.pairs(oracle, first[:n_shown], second[:n_shown])
+    places = far_apart(Z[:, space.free], n_shown)
+    shown = case.pairs(oracle, first[places], second[places])
     if "worst_z" in state:
         twins = space.twins_.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
         (worst,) = case.pairs(oracle, twins[:1], twins[1:])
         case.offer(label, worst, twins, "the search")
     return {
-        "finds": [pair.to_dict() for pair in shown],
-        "find_table": {
+        "further_pairs": [pair.to_dict() for pair in shown],
+        "all_pairs": {
             "columns": [str(name) for name in space.layout.container.names],
             "first": rows_of(space.decode(first)),
             **_changed_only(space, first, second),
             "difference": auditor.disparities_[:KEPT_PAIRS].tolist(),
+            "of_a_row": case.is_row(space, Z).tolist(),
         },
         "queries": auditor.n_queries_ + case.n_queries - before,
     }
+
+
+def far_apart(Z: Floats, most: int) -> list[int]:
+    """Places of rows that differ from each other in two columns at least, the first ones first."""
+    chosen: list[int] = []
+    near = np.zeros(len(Z), dtype=bool)
+    while len(chosen) < most and not near.all():
+        place = int(near.argmin())
+        chosen.append(place)
+        same = (Z == Z[place]) | (np.isnan(Z) & np.isnan(Z[place]))
+        near |= (~same).sum(axis=1) < 2
+    return chosen
 
 
 def _changed_only(space: InputSpace, first: Floats, second: Floats) -> dict[str, Any]:
@@ -125,6 +139,9 @@ def rows_of(table: Any) -> list[list[Any]]:
 
 NOTHING: dict[str, Any] = {
     "degree": None, "found": 0, "kept": 0, "inputs": 0, "search_queries": 0, "stop_reason": "",
-    "history": {"queries": [], "seconds": [], "degree": [], "found": []}, "finds": [],
-    "find_table": {"columns": [], "first": [], "changed": [], "second": [], "difference": []},
+    "history": {"queries": [], "seconds": [], "degree": [], "found": []},
+    "further_pairs": [],
+    "all_pairs": {
+        "columns": [], "first": [], "changed": [], "second": [], "difference": [], "of_a_row": [],
+    },
 }  # fmt: skip

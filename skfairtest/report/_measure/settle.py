@@ -36,9 +36,10 @@ def settle(case: Case, searches: list[dict[str, Any]]) -> None:
         _take_rows(together["rows"], search["rows"])
     for search in searches:
         finding = case.findings.get(search["label"])
-        search["shown_by"], search["pair"] = "", None
+        search["shown_by"], search["pair"], search["pair_of_a_row"] = "", None, False
         if finding is not None:
             search["shown_by"], search["pair"] = finding.shown_by, finding.pair.to_dict()
+            search["pair_of_a_row"] = bool(case.is_row(case.space, finding.twins[:1])[0])
             search["degree"] = max(search["degree"] or 0.0, finding.pair.difference)
         bracket = search["bracket"]
         if bracket["lower"] is not None and search["degree"] is not None:
@@ -54,5 +55,7 @@ def _take_rows(rows: dict[str, Any], others: dict[str, Any]) -> None:
     if (others["degree"] or 0.0) > (rows["degree"] or 0.0):
         rows["degree"] = others["degree"]
         shown = [row["row"] for row in others["worst"][:1]]
+        if others["person"] is not None and rows["person"] is None:
+            rows["person"] = others["person"]
         left = [row for row in rows["worst"] if row["row"] not in shown]
         rows["worst"] = [*others["worst"][:1], *left][: max(1, len(rows["worst"]))]

@@ -1,11 +1,11 @@
-"""The second half of a report: groups, rates, the model and its domain, cost, and limits."""
+"""The second half of a report: groups, errors, what it does not show, and the appendix."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from skfairtest.finding._words import number
 from skfairtest.report._render.blocks import (
-    ABSENT,
     Code,
     Figure,
     Fold,
@@ -17,24 +17,24 @@ from skfairtest.report._render.blocks import (
     count,
     figure,
     fixed,
-    isolate,
     level,
-    percent,
+    rate_of,
     rule_score,
     seconds,
     table,
     with_interval,
 )
-from skfairtest.report._render.findings import treated_differently, why_not
+from skfairtest.report._render.findings import why_not
+from skfairtest.report._render.words import ABSENT, isolate, percent, quoted
 
 #: Groups of a selection table that are in a page; in the JSON they are all.
 MOST_GROUPS = 200
 #: What marks groups below the support of the search for differences.
 TOO_SMALL = "*"
 #: Rows of the plot of these groups.
-MOST_BARS = 25
-#: Rules of the plot of the groups.
-MOST_RULES = 10
+MOST_BARS = 15
+#: Rules of a table, and of a picture of the groups.
+MOST_RULES, MOST_DRAWN = 10, 5
 #: Attributes of the domain that are not folded away.
 MOST_ATTRIBUTES = 15
 
@@ -54,7 +54,7 @@ def _differences(report: dict[str, Any]) -> list[Any]:
     blocks: list[Any] = list(why_not(part, "Differences between groups"))
     if not part["rules"]:
         return blocks
-    blocks.append(Text(_compared(part)))
+    blocks.append(Text(f"{_compared(part)} {_how_compared(part)}"))
     return blocks + _rules_blocks(report, "groups", part)
 
 
@@ -81,8 +81,6 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
         drawn = {**report, "perturbed_groups": {**part, "rules": rules[:MOST_RULES]}}
         caption = f"Difference of the {what} of perturbed inputs, within the group and outside"
         blocks.append(Figure("perturbed_groups", drawn, caption, alt))
-        words = percent if favourable != "mean" else figure
-        blocks.append(_rules_table("Groups of perturbed inputs", rules, words, "inputs"))
     return Section("perturbed", "Groups of perturbed inputs (TestSGD)", tuple(blocks))
 
 
@@ -99,48 +97,54 @@ def _intervals(part: dict[str, Any]) -> str:
 
 
 def _compared(part: dict[str, Any]) -> str:
-    """What was compared on rows, of how many, and what the intervals are about."""
+    """What was compared on rows, of how many, and how many groups differ."""
     name = part["metric"].replace("_", " ")
-    of = f" of {isolate(part['favourable'])}" if part["favourable"] else ""
+    of = f" of {quoted(part['favourable'])}" if part["favourable"] else ""
+    overall = figure(_no_rounding(part["overall"]))
+    return f"{name.capitalize()}{of}: {overall} {_over(part)}. {_listed(part)}"
+
+
+def _no_rounding(value: float | None) -> float | None:
+    """A mean that is 0 but for the rounding of its sum as 0."""
+    return 0.0 if value is not None and abs(value) < 1e-12 else value
+
+
+def _how_compared(part: dict[str, Any]) -> str:
+    """Which groups were compared, and what the intervals are about; for all metrics alike."""
     conditions = part["max_conditions"]
     return (
-        f"{name.capitalize()}{of}: {figure(part['overall'])} {_over(part)}. "
-        f"{count(part['n_rule_sets'])} rules of up to {count(conditions)} "
-        f"condition{'s' * (conditions != 1)}, which hold for {level(part['min_support'])} of the "
-        f"rows or more, were compared with all other rows. {_listed(part)} {_intervals(part)} "
-        "They hold for the population that the rows are a sample of."
+        f"Groups of {level(part['min_support'])} of the rows or more, by up to "
+        f"{count(conditions)} condition{'s' * (conditions != 1)}, are compared with all other "
+        f"rows. {_intervals(part)} They are about the population that the rows are a sample of."
     )
 
 
 def _rules_blocks(report: dict[str, Any], kind: str, part: dict[str, Any]) -> list[Any]:
-    """Picture and table of rules over rows."""
-    name, rules = part["metric"].replace("_", " "), part["rules"]
-    drawn = {**part, "rules": rules[:MOST_RULES]}
+    """Picture of rules over rows."""
+    name = part["metric"].replace("_", " ")
+    # Where nothing is shown to differ, a picture of chance would only be read as a finding.
+    rules = [rule for rule in part["rules"] if rule["differs"]]
+    if not rules:
+        return []
+    drawn = {**part, "rules": rules[:MOST_DRAWN]}
     alt = "; ".join(f"{isolate(rule['rule'])}: {rule_score(rule)}" for rule in drawn["rules"])
     caption = f"Difference in {name}, within the group and outside of it"
     seen = {**report, kind: [drawn] if kind == "errors" else drawn}
-    return [
-        Figure(kind, seen, caption, alt),
-        _rules_table(f"Where {name} differs most", rules, _words(part["metric"]), "rows"),
-    ]
+    return [Figure(kind, seen, caption, alt)]
 
 
 def _rules_table(caption: str, rules: list[dict[str, Any]], words: Any, counted: str) -> Table:
     rows = [
         [
             rule["rule"],
-            rule_score(rule),
-            "yes" if rule["differs"] else "interval holds 0",
-            words(rule["value_inside"]),
-            words(rule["value_outside"]),
-            count(rule["n_inside"]),
-            count(rule["n_outside"]),
+            rule_score(rule) + ("" if rule["differs"] else " – may be none"),
+            f"{words(rule['value_inside'])} of {count(rule['n_inside'])}",
+            f"{words(rule['value_outside'])} of {count(rule['n_outside'])}",
         ]
         for rule in rules
     ]
-    head = ["group", "difference", "differs", "inside", "outside"]
-    head += [f"{counted} inside", f"{counted} outside"]
-    return table(caption, head, rows, shown=MOST_RULES, words=[2])
+    head = ["group", "difference", f"inside, of {counted}", f"outside, of {counted}"]
+    return table(caption, head, rows, shown=MOST_RULES)
 
 
 # Where the model errs --------------------------------------------------------------------------
@@ -155,6 +159,7 @@ def errors(report: dict[str, Any]) -> Section:
     reasons = {(part["status"], part["reason"]) for part in report["errors"]}
     if len(reasons) == 1 and report["errors"]:
         blocks += why_not(report["errors"][0], "Errors by group")
+    is_told = report["groups"]["rules"]
     for part in report["errors"]:
         name = part["metric"].replace("_", " ")
         if len(reasons) > 1:
@@ -163,7 +168,9 @@ def errors(report: dict[str, Any]) -> Section:
             blocks.append(Text(f"{name.capitalize()}: no rule holds for enough rows."))
         if not part["rules"]:
             continue
-        blocks.append(Text(_compared(part)))
+        how = "" if is_told else f" {_how_compared(part)}"
+        is_told = True
+        blocks.append(Text(f"{_compared(part)}{how}"))
         blocks += _rules_blocks(report, "errors", part)
     return Section("errors", "Where the model errs", tuple(blocks))
 
@@ -176,12 +183,11 @@ def _over(part: dict[str, Any]) -> str:
 
 
 def _listed(part: dict[str, Any]) -> str:
+    n = f"{count(part['n_rule_sets'])} groups"
     if not part["n_differ"]:
-        return "None of them shows a difference; the largest ones are listed."
-    return (
-        f"{count(part['n_differ'])} of them show a difference; those that do not repeat each "
-        "other are listed."
-    )
+        return f"None of {n} shows a difference."
+    words = "the largest that do not repeat others are drawn"
+    return f"{count(part['n_differ'])} of {n} differ; {words}."
 
 
 # Rates by group --------------------------------------------------------------------------------
@@ -194,20 +200,45 @@ def _rates(report: dict[str, Any]) -> list[Any]:
     """The selection table, with intervals beside their figures."""
     part = report["selection"]
     blocks: list[Any] = list(why_not(part, "Rates by group"))
-    rows = [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]
-    if rows:
-        kept = rows
-        if len(rows) > MOST_GROUPS:
-            # By size and not by rate: the extremes of many small groups are chance.
-            largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
-            kept = [rows[place] for place in sorted(largest[:MOST_GROUPS])]
+    kept = _kept_groups(part)
+    if kept:
         blocks.append(Text(_what_it_is(part)))
-        least = report["groups"]["min_support"]
-        blocks += _what_is_borrowed(part, least)
         if any(row[rate_of(part["columns"])] is not None for row in kept):
             blocks.append(_selection_figure(report, kept))
-        blocks.append(_selection_table(part["columns"], kept, len(rows), least))
     return blocks
+
+
+def _kept_groups(part: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]
+    if len(rows) <= MOST_GROUPS:
+        return rows
+    # By size and not by rate: the extremes of many small groups are chance.
+    largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
+    return [rows[place] for place in sorted(largest[:MOST_GROUPS])]
+
+
+def tables_of_groups(report: dict[str, Any]) -> Section:
+    """All rates with their intervals, and the groups that differ most, as tables."""
+    part = report["selection"]
+    blocks: list[Any] = []
+    kept = _kept_groups(part)
+    if kept:
+        least = report["groups"]["min_support"]
+        blocks += _what_is_borrowed(part, least)
+        blocks += _selection_tables(part["columns"], kept, len(part["rows"]), least)
+    for one in (report["groups"], *report["errors"]):
+        if one["rules"]:
+            name = one["metric"].replace("_", " ")
+            caption = f"Where {name} differs most"
+            blocks.append(_rules_table(caption, one["rules"], _words(one["metric"]), "rows"))
+    perturbed = report["perturbed_groups"]
+    if perturbed is not None and perturbed["rules"]:
+        words = percent if perturbed["favourable"] != "mean" else figure
+        caption = "Groups of perturbed inputs"
+        blocks.append(_rules_table(caption, perturbed["rules"], words, "inputs"))
+    if not blocks:
+        blocks.append(Text("No groups were compared."))
+    return Section("tables", "Groups in figures", tuple(blocks), in_appendix=True)
 
 
 def _what_it_is(part: dict[str, Any]) -> str:
@@ -237,7 +268,7 @@ def _what_is_borrowed(part: dict[str, Any], least: float | None) -> list[Text]:
     if least is not None:
         words += (
             f" {TOO_SMALL} marks groups of less than {level(least)} of the rows, which are not "
-            "among the groups that are compared with all other rows below."
+            "among the groups that are compared with all other rows."
         )
     told = [
         f"{isolate(test['attribute'])}: p = {fixed(test['p_value'])}"
@@ -274,14 +305,6 @@ def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Fig
     return Figure("selection", {**report, "selection": {**part, "rows": drawn}}, caption, alt)
 
 
-def rate_of(columns: list[str]) -> str:
-    """The column that the table is about."""
-    for name in ("selection_rate", "scoring_rate", "mean_prediction"):
-        if name in columns:
-            return name
-    return columns[4]
-
-
 def _words(column: str) -> Any:
     if column == "n":
         return count
@@ -292,28 +315,54 @@ def _words(column: str) -> Any:
     return percent if is_share else figure
 
 
-def _selection_table(
+def _selection_tables(
     columns: list[str], rows: list[dict[str, Any]], n_rows: int, least: float | None
-) -> Table:
+) -> list[Table]:
+    """All figures of the groups, in tables that are no wider than a page."""
     names = [
         name
         for name in columns
         if not any(name.endswith(end) and name.removesuffix(end) in columns for end in _ENDS)
+        and name not in ("attribute", "group", "n", "note")
     ]
     # A column of notes that are all empty says nothing.
-    names = [name for name in names if name != "note" or any(row["note"] for row in rows)]
-    # The group names a row; its attribute follows.
-    order = ["group", "attribute", *(n for n in names if n not in ("group", "attribute"))]
-    cells = [[_selection_cell(row, name) for name in order] for row in rows]
-    for cell, row in zip(cells, rows, strict=True):
-        if least is not None and row["share"] is not None and row["share"] < least:
-            cell[0] += f" {TOO_SMALL}"
-    head = [{"n": "rows"}.get(name, name.replace("_", " ")) for name in order]
-    words = [place for place, name in enumerate(order) if name in _WORDS]
-    caption = "Rates by group, with intervals"
-    if len(rows) < n_rows:
-        caption += f"; the {len(rows)} groups with the most rows, of {count(n_rows)}"
-    return table(caption, head, cells, words=words)
+    notes = ["note"] * any(row["note"] for row in rows)
+    of_errors = [name for name in names if name.removesuffix("_estimate").endswith(_OF_ERRORS)]
+    of_rows = [name for name in names if name not in of_errors]
+    parts = [("Rates by group, with intervals", ["n", *of_rows, *notes])]
+    for start in range(0, len(of_errors), _MOST_OF_ERRORS):
+        chosen = of_errors[start : start + _MOST_OF_ERRORS]
+        told = [name.replace("_", " ") for name in chosen if not name.endswith("_estimate")]
+        caption = f"{' and '.join(told)} by group, with intervals"
+        parts.append((f"{caption[:1].upper()}{caption[1:]}", chosen))
+    several = len({row["attribute"] for row in rows}) > 1
+    groups = [_named(row, several, least) for row in rows]
+    tables = []
+    for caption, chosen in parts:
+        cells = [
+            [group, *(_selection_cell(row, name) for name in chosen)]
+            for group, row in zip(groups, rows, strict=True)
+        ]
+        head = ["group", *({"n": "people"}.get(name, name.replace("_", " ")) for name in chosen)]
+        words = [place for place, name in enumerate(["group", *chosen]) if name in _WORDS]
+        if len(rows) < n_rows:
+            caption += f"; the {len(rows)} groups with the most rows, of {count(n_rows)}"
+        tables.append(table(caption, head, cells, words=words))
+    return tables
+
+
+_OF_ERRORS = ("positive_rate", "negative_rate", "accuracy", "error")
+#: Columns of a table of errors: two rates, each beside its estimate.
+_MOST_OF_ERRORS = 4
+
+
+def _named(row: dict[str, Any], with_attribute: bool, least: float | None) -> str:
+    """The name of a group, with a mark if it is too small to be compared with all others."""
+    name = str(row["group"])
+    if with_attribute:
+        name = f"{isolate(row['group'])} ({isolate(row['attribute'])})"
+    is_small = least is not None and row["share"] is not None and row["share"] < least
+    return f"{name} {TOO_SMALL}" if is_small else name
 
 
 def _selection_cell(row: dict[str, Any], name: str) -> str:
@@ -321,7 +370,7 @@ def _selection_cell(row: dict[str, Any], name: str) -> str:
         return str(row[name])
     told = with_interval(row[name], row.get(f"{name}_low"), row.get(f"{name}_high"), _words(name))
     of = row.get(f"{name}_n")
-    return f"{told} of {count(of)} rows" if of is not None else told
+    return f"{told} of {count(of)}" if of is not None else told
 
 
 # Model, data and domain ------------------------------------------------------------------------
@@ -334,27 +383,36 @@ def model(report: dict[str, Any]) -> Section:
     terms = [
         ("Model", about["class"] if about["class"] == about["final"] else of),
         ("Task", about["task"]),
-        ("Asked by", _ASKED.get(about["response"], about["response"])),
+        ("Method called", _ASKED.get(about["response"], about["response"])),
         ("Classes", _classes(about)),
         ("Sensitive", ", ".join(map(isolate, report["sensitive_features"]))),
-        ("Counts", f"twins that {treated_differently(report)}"),
+        ("Counted as different", _counted(report)),
         ("Rows", count(data["n_rows"])),
         ("Columns", count(data["n_columns"])),
         ("Target", "given" if data["target_given"] else "not given"),
     ]
     blocks: list[Any] = [
         Terms(tuple((name, words) for name, words in terms if words)),
-        Fold("The model as Python writes it", (Code(_short(about["repr"]), "model"),)),
+        Text("The model as Python writes it:", True),
+        Code(_short(about["repr"]), "model"),
         _domain_table(report["domain"]["attributes"]),
     ]
     conditions = report["domain"]["conditions"]
     if conditions:
-        blocks.append(Text("Inputs of the search keep to these conditions:"))
+        blocks.append(Text("Inputs of the search keep to these conditions:", True))
         blocks.append(Items(tuple(map(isolate, conditions[:20]))))
         if len(conditions) > 20:
             more = Items(tuple(map(isolate, conditions[20:500])))
             blocks.append(Fold(f"{len(conditions) - 20:,} more conditions", (more,)))
-    return Section("model", "Model, data and domain", tuple(blocks))
+    return Section("model", "Model, data and domain", tuple(blocks), in_appendix=True)
+
+
+def _counted(report: dict[str, Any]) -> str:
+    """What of a twin is counted as different."""
+    if report["threshold"] is not None:
+        return f"outputs that differ by more than {number(report['threshold'])}"
+    is_regression = report["model"]["task"] == "regression"
+    return "another prediction" if is_regression else "another predicted label"
 
 
 _ASKED = {"labels": "predict", "regression": "predict"}
@@ -412,7 +470,7 @@ def cost(report: dict[str, Any]) -> Section:
     seed = report["seed"]
     terms = [
         ("Made", report["created"]),
-        ("Queries", f"{count(spent['queries'])} inputs that the model was asked for"),
+        ("Model calls", f"{count(spent['queries'])} inputs given to the model"),
         ("Time", f"{seconds(spent['seconds'])}{most}"),
         ("Seed", "none: another run may find other pairs" if seed is None else str(seed)),
         ("Versions", ", ".join(f"{name} {told}" for name, told in report["versions"].items())),
@@ -430,15 +488,15 @@ def cost(report: dict[str, Any]) -> Section:
     ]
     blocks: list[Any] = [Terms(tuple(terms))]
     if rows:
-        head = ["part", "status", "queries", "time"]
+        head = ["part", "status", "model calls", "time"]
         blocks.append(table("Parts in the order they ran", head, rows, shown=12, words=[1]))
     settings = tuple((str(name), str(told)) for name, told in report["settings"].items())
     if settings:
-        blocks.append(Fold("Settings", (Terms(settings),)))
+        blocks.append(Terms(settings))
     if report["code"]:
         blocks += [Text("This repeats the audit:"), Code(report["code"], "Python")]
     blocks.append(Text("report.to_json(path) writes all figures of this report as data.", True))
-    return Section("cost", "Cost, versions and code", tuple(blocks))
+    return Section("cost", "Cost, versions and code", tuple(blocks), in_appendix=True)
 
 
 def limits(report: dict[str, Any]) -> Section:

@@ -5,17 +5,14 @@ No block holds markup. Whoever renders one escapes it, whatever it holds.
 
 from __future__ import annotations
 
-import unicodedata
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
-from skfairtest.report._render.words import listed
-
-#: What stands in a table where nothing was measured.
-ABSENT = "–"
+from skfairtest.report._render.words import ABSENT
 
 
 @dataclass(frozen=True)
@@ -41,19 +38,19 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Fact:
-    """One of the few figures that a reader takes away."""
+class Answers:
+    """Short answers to the questions that readers have, each under its name; in the order given."""
 
-    name: str
-    value: str
-    note: str = ""
+    rows: tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Facts:
-    """These figures side by side."""
+class Link:
+    """What to do, the title of the page that says how, and its address."""
 
-    facts: tuple[Fact, ...]
+    words: str
+    title: str
+    address: str
 
 
 @dataclass(frozen=True)
@@ -96,9 +93,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Twins:
-    """A pair of twins side by side."""
+    """A pair of twins side by side, what they are called, and what they are."""
 
     pair: Pair
+    first: str = "first twin"
+    second: str = "second twin"
+    caption: str = "Two inputs that differ only in the marked columns"
 
 
 @dataclass(frozen=True)
@@ -124,11 +124,12 @@ class Fold:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report with a heading."""
+    """A part of the report with a heading; the appendix is folded."""
 
     key: str
     title: str
     blocks: tuple[Any, ...] = field(default=())
+    in_appendix: bool = False
 
 
 def table(
@@ -171,20 +172,35 @@ def figure(value: Any, digits: int = 3) -> str:
     return ABSENT if value is None else number(value, digits)
 
 
+def alike(values: Sequence[Any], digits: int = 3) -> list[str]:
+    """Numbers of one column with equally many decimals: the digits of the largest one."""
+    known = [abs(float(value)) for value in values if value is not None]
+    top = max(known, default=0.0)
+    if not math.isfinite(top) or not 1e-4 <= top < 1e15:
+        return [figure(value, digits) for value in values]
+    decimals = max(0, digits - max(1, 1 + math.floor(math.log10(top))))
+    least = 10.0**-decimals
+    return [
+        ABSENT
+        if value is None
+        else f"under {least:g}"
+        if 0 < value < least / 2
+        else f"{value:,.{decimals}f}"
+        for value in values
+    ]
+
+
+def rate_of(columns: Sequence[str]) -> str:
+    """The column that a selection table is about."""
+    for name in ("selection_rate", "scoring_rate", "mean_prediction"):
+        if name in columns:
+            return name
+    return columns[4]
+
+
 def count(value: Any) -> str:
     """A whole number."""
     return ABSENT if value is None else f"{int(value):,}"
-
-
-def percent(share: Any) -> str:
-    """A share in percent that never rounds some to none, nor not all to all."""
-    if share is None:
-        return ABSENT
-    if 0 < share < 0.0005:
-        return "under 0.1%"
-    if 0.9995 <= share < 1:
-        return "over 99.9%"
-    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
 
 
 def level(confidence: Any) -> str:
@@ -214,7 +230,9 @@ def seconds(value: Any) -> str:
 def with_interval(value: Any, low: Any, high: Any, words: Any = figure) -> str:
     """A value with its interval, where there is one."""
     told: str = words(value)
-    return told if low is None or high is None else f"{told} ({words(low)} to {words(high)})"
+    if low is None or high is None or words(low) == words(high) == told:
+        return told
+    return f"{told} ({words(low)} to {words(high)})"
 
 
 def rule_score(rule: dict[str, Any], words: Any = figure) -> str:
@@ -223,16 +241,3 @@ def rule_score(rule: dict[str, Any], words: Any = figure) -> str:
         # A step-down test may show that such a difference is above 0, and not by how much.
         return f"{words(rule['score'])} (above 0, at most {words(rule['high'])})"
     return with_interval(rule["score"], rule["low"], rule["high"], words)
-
-
-def isolate(name: Any) -> str:
-    """A name that does not turn the sentence around it, even where it is written right to left."""
-    words = str(name)
-    if any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in words):
-        return f"\u2068{words}\u2069"  # the Unicode marks of an isolate
-    return words
-
-
-def together(names: Sequence[Any]) -> str:
-    """Names in one phrase."""
-    return listed([isolate(name) for name in names])

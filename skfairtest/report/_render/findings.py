@@ -1,44 +1,53 @@
-"""The first half of a report: the finding, the pair, how large it can get, and real rows."""
+"""The first half of a report: the first page, the people in the table, and the domain."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
 from skfairtest.finding._words import number, two_numbers, value_in_words
+from skfairtest.report import _known
 from skfairtest.report._render.blocks import (
-    ABSENT,
-    Fact,
-    Facts,
+    Answers,
     Figure,
-    Fold,
     Lead,
+    Link,
     Notice,
     Section,
     Table,
     Text,
     Twins,
+    alike,
     count,
     figure,
-    isolate,
-    percent,
+    fixed,
+    rate_of,
     seconds,
     table,
-    together,
+    with_interval,
 )
-from skfairtest.report._render.words import beyond_domain, not_taken, twins_beside
+from skfairtest.report._render.first_page import (
+    NAMES,
+    first_page,
+    in_direction,
+    not_complete,
+    of_one_attribute,
+)
+from skfairtest.report._render.words import ABSENT, isolate, isolated, listed, percent, quoted
 
 #: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
-MOST_CELLS, MOST_CELLS_OF_MANY = 15, 7
+MOST_CELLS, MOST_CELLS_OF_MANY = 8, 3
 #: Changed columns that have a column of their own in a table of pairs.
 MOST_CHANGED = 4
-MADE_UP = "The two inputs are generated and need not resemble real people."
 #: Bars and lines of one picture, those of the last searches, and points of one line.
 MOST_BARS, MOST_LINES, MOST_POINTS = 20, 6, 400
-#: A report is for those who have not read our papers.
-TWINS = "Twins are two inputs that are identical but for {which}."
+#: People that are listed before the appendix, which has all that the report knows.
+MOST_PEOPLE = 5
+#: Groups of the table of the first page.
+MOST_GROUPS = 8
 LOWER_BOUND = (
     "A search gives a lower bound: the difference that it found exists, and a larger one may "
     "exist that it did not find."
@@ -49,12 +58,6 @@ def main_search(report: dict[str, Any]) -> dict[str, Any]:
     """The search of all sensitive attributes together, which knows what the others have found."""
     search: dict[str, Any] = report["searches"][-1]
     return search
-
-
-def main_rows(report: dict[str, Any]) -> dict[str, Any] | None:
-    """The search whose rows are told first: the last whose rows were compared."""
-    done = [search for search in report["searches"] if search["rows"]["n"]]
-    return done[-1] if done else None
 
 
 def why_not(part: dict[str, Any], what: str) -> list[Notice]:
@@ -77,203 +80,198 @@ def treated(report: dict[str, Any]) -> str:
     """What happens to rows that count as treated differently."""
     threshold = report["threshold"]
     if threshold is None:
-        return "get another label than a twin"
-    return f"differ from a twin by more than {number(threshold)}"
+        return "with another decision for a twin"
+    return f"with two twins that differ by more than {number(threshold)}"
 
 
-# The finding -----------------------------------------------------------------------------------
+# The first page --------------------------------------------------------------------------------
 
 
 def finding(report: dict[str, Any]) -> Section:
-    """What was found, how sure that is, and for how many rows of data it holds."""
-    blocks: list[Any] = []
-    if report["status"] != "complete":
-        reason = f": {report['reason']}" if report["reason"] else ""
-        blocks.append(
-            Notice(
-                f"This audit is not complete. It {_ENDS.get(report['status'], report['status'])}"
-                f"{reason}. What it had measured until then is below."
-            )
-        )
-    sentence = report["sentence"]
-    blocks.append(Lead(_with_names(sentence, report)))
-    if beside := not_taken(report["searches"]):
-        blocks.append(Text(_with_names(twins_beside(beside), report)))
-    which = together(main_search(report)["sensitive"]) or "the sensitive attributes"
-    words = TWINS.format(which=which)
-    if report["threshold"] is not None or report["model"]["task"] != "regression":
-        words += f" Twins that {treated_differently(report)} count as discriminatory."
-    blocks.append(Text(words))
-    favourable = report["favourable"]
-    if favourable["words"]:
-        # What groups and rates are about stands where nobody can miss it.
-        told = _isolated(f"{favourable['words']}.", [favourable["labels"]])
-        blocks.append((Notice if favourable["how"] == "guessed" else Text)(told))
-    blocks.append(Facts(finding_facts(report)))
-    if report["carries"]:
-        blocks.append(Text(_with_names(report["carries"], report)))
+    """What is read alone: the question, the answers, how sure they are, and what comes next."""
+    page = first_page(report)
+    blocks: list[Any] = [Text(page.asked), Lead(page.found)]
+    if report["status"] in ("interrupted", "failed"):  # of lack of time "How sure" tells
+        blocks.append(Notice(f"This audit is not complete. {not_complete(report)}"))
+    answers: list[tuple[str, tuple[Any, ...]]] = [
+        (NAMES["limits"], tuple(map(Text, page.limits))),
+    ]
+    of_groups = _groups_at_once(report)
+    whom: list[Any] = [] if of_groups is not None else list(map(Text, page.whom))
+    if of_groups is not None:
+        whom.append(of_groups)
+    if whom:
+        answers.append((NAMES["whom"], tuple(whom)))
+    links = tuple(Link(step.words, step.title, step.address) for step in page.next)
+    answers += [
+        (NAMES["rates"], (Text(page.rates),)),
+        (NAMES["largest"], (Text(page.largest),)),
+        (NAMES["sure"], (Text(page.sure),)),
+        (NAMES["next"], links),
+    ]
+    blocks.append(Answers(tuple(answers)))
     return Section("finding", "The finding", tuple(blocks))
 
 
-def _with_names(sentence: str, report: dict[str, Any]) -> str:
-    """A sentence whose names do not turn it, with a capital."""
-    sentence = _isolated(sentence, report["sensitive_features"])
-    return sentence[:1].upper() + sentence[1:]
+def _groups_at_once(report: dict[str, Any]) -> Table | None:
+    """The groups of each attribute: their people, their rates, and who would get something else."""
+    part = report["selection"]
+    rates = {
+        (row["attribute"], row["group"]): row
+        for row in _known.selection_rows(part)
+        if row["attribute"] in report["sensitive_features"]
+    }
+    counted = {
+        (search["label"], group["group"]): (search, group)
+        for search in of_one_attribute(report)
+        for group in search["rows"]["by_group"]
+    }
+    keys = list(dict.fromkeys([*rates, *counted]))
+    if not keys:
+        return None
+    order = {name: place for place, name in enumerate(report["sensitive_features"])}
+    if len(keys) > MOST_GROUPS:
+        # Those that most people would be concerned in, then the largest ones.
+        def weight(key: Any) -> tuple[int, int]:
+            changed = counted[key][1]["changed"] if key in counted else 0
+            return -changed, -(rates[key]["n"] if key in rates else counted[key][1]["n"])
+
+        kept = sorted(keys, key=weight)[:MOST_GROUPS]
+        kept.sort(key=lambda key: (order.get(key[0], len(order)), keys.index(key)))
+    else:
+        kept = keys
+    directions = Counter()  # type: Counter[str]
+    for search, group in counted.values():
+        for one in group["directions"]:
+            directions[in_direction(one, search["rows"]["counts_above"])] += one["n"]
+    # Of many labels there are many directions: the table counts people then.
+    columns = sorted(directions, key=lambda name: -directions[name])
+    if len(columns) > 2:
+        columns = []
+    several = len({attribute for attribute, _ in keys}) > 1
+    rate = rate_of(part["columns"]) if rates else ""
+    has_ratio = "impact_ratio" in part["columns"]
+    told = []
+    for key in kept:
+        attribute, name = key
+        row = rates.get(key)
+        n = row["n"] if row else counted[key][1]["n"]
+        cells = [f"{isolate(name)} ({isolate(attribute)})" if several else str(name), count(n)]
+        if rate:
+            cells.append(_in_interval(row, rate) if row else ABSENT)
+        if has_ratio:
+            cells.append(ABSENT if row is None else fixed(row["impact_ratio"]))
+        if counted:
+            cells += _would_get(counted.get(key), columns, n)
+        told.append(cells)
+    head = ["group", "people"]
+    if rate:
+        what = rate.replace("_", " ")
+        head.append(f"{quoted(part['favourable'])} predicted" if part["favourable"] else what)
+    head += ["ratio to the highest"] * has_ratio
+    if counted:
+        head += [f"would get {name}" for name in columns] or ["would get something else"]
+    caption = "Each group, with 95% intervals"
+    if counted:
+        which = "only this attribute" if several else "only that"
+        caption += f"; who would get something else if {which} were changed"
+    if left := len(keys) - len(kept):
+        caption += f"; {left} more groups stand further below"
+    return table(caption, head, told, shown=MOST_GROUPS + 2)
 
 
-def _isolated(sentence: str, names: Sequence[Any]) -> str:
-    for name in map(str, names):
-        if isolate(name) != name:
-            sentence = sentence.replace(name, isolate(name))
-    return sentence
+def _in_interval(row: dict[str, Any], rate: str) -> str:
+    words = percent if rate.endswith("_rate") else figure
+    return with_interval(row[rate], row.get(f"{rate}_low"), row.get(f"{rate}_high"), words)
 
 
-def finding_facts(report: dict[str, Any]) -> tuple[Fact, Fact, Fact, Fact]:
-    """The difference found, how large it can get, the share of real rows, and the cost."""
-    return _found(report), _how_sure(report), _real_rows(report), _cost(report)
+def _would_get(
+    found: tuple[dict[str, Any], dict[str, Any]] | None, columns: list[str], n: Any
+) -> list[str]:
+    """How many people of a group would get each, or anything else."""
+    if found is None:
+        return [ABSENT] * max(1, len(columns))
+    search, group = found
+    of = "" if group["n"] == n else f" of {count(group['n'])}"
+    if not columns:
+        return [f"{count(group['changed'])}{of}"]
+    above = search["rows"]["counts_above"]
+    by_name = {in_direction(one, above): one["n"] for one in group["directions"]}
+    return [f"{count(by_name.get(name, 0))}{of}" for name in columns]
 
 
-_ENDS = {
-    "interrupted": "was interrupted",
-    "failed": "failed",
-    "ended early": "ended some parts early, because it ran out of time",
-}
+# Pairs -----------------------------------------------------------------------------------------
 
 
-def _found(report: dict[str, Any]) -> Fact:
-    name = "Largest difference found"
-    search = main_search(report)
-    if search["degree"] is None:
-        return Fact(name, ABSENT, "nothing was measured")
-    if not search["taken"]:
-        return Fact(name, figure(0.0), "by construction, without a search")
-    if beyond_domain(search):
-        note = f"of a row of data outside of the domain; in the domain {figure(search['degree'])}"
-        return Fact(name, figure(search["rows"]["degree"]), note)
-    if search["pair"] is None:
-        note = f"in {count(search['search_queries'])} queries"
-        return Fact(name, figure(search["degree"]), note)
-    return Fact(name, figure(search["degree"]), outputs_in_words(Pair.from_dict(search["pair"])))
-
-
-def _how_sure(report: dict[str, Any]) -> Fact:
-    name = "How large it can get"
-    if not main_search(report)["taken"]:
-        return Fact(name, figure(0.0), f"by construction: {main_search(report)['reason']}")
-    bracket = main_search(report)["bracket"]
-    if bracket["upper"] is None:
-        return Fact(name, "unknown", f"no certificate. {LOWER_BOUND}")
-    upper = figure(bracket["upper"])
-    if bracket["certified"]:
-        return Fact(name, upper, "certified: no larger difference exists in the domain")
-    return Fact(
-        name, f"at most {upper}", ("certified upper bound; the search gives the lower bound")
-    )
-
-
-def _real_rows(report: dict[str, Any]) -> Fact:
-    search = main_rows(report)
-    if not main_search(report)["taken"]:
-        note = "by construction: each row and its twins are the same input to the model"
-        return Fact("Real rows treated differently", "none", note)
-    if search is None:
-        return Fact("Real rows", ABSENT, "no rows of data were compared")
-    rows = search["rows"]
-    if rows["rate"] is not None:
-        note = f"{_of_rows(rows, rows)}; they {treated(report)}"
-        return Fact("Real rows treated differently", percent(rows["rate"]), note)
-    for above in rows["above"][1:2] or rows["above"]:
-        part = f"{above['share_of_spread']:.0%} of the spread of the predictions"
-        note = f"{_of_rows(rows, above)}: {figure(above['difference'])}"
-        return Fact(f"Real rows above {part}", percent(above["rate"]), note)
-    return Fact("Real rows", figure(rows["degree"]), "largest difference of a row of data")
-
-
-def _of_rows(rows: dict[str, Any], part: dict[str, Any]) -> str:
-    """How many of the rows a share is of, and what it may be of all of them."""
-    words = f"{count(part['rate'] * rows['n'])} of {count(rows['n'])} rows"
-    is_sample = rows["n"] < rows["n_rows"]
-    words += f", a sample of {count(rows['n_rows'])}" if is_sample else ": all there are"
-    return words if part["low"] is None else f"{words}; of all rows {_share_ends(part)}"
-
-
-def _share_ends(part: dict[str, Any]) -> str:
-    if part["high"] >= 1:
-        return f"at least {percent(part['low'])}"
-    return f"{percent(part['low'])} to {percent(part['high'])}"
-
-
-def _cost(report: dict[str, Any]) -> Fact:
-    cost = report["cost"]
-    note = "inputs that the model was asked for"
-    return Fact("Queries", count(cost["queries"]), f"{note}, in {seconds(cost['seconds'])}")
-
-
-# The pair --------------------------------------------------------------------------------------
-
-
-def outputs_in_words(pair: Pair) -> str:
+def outputs_in_words(pair: Pair, of_first: str = " against ", of_second: str = "") -> str:
     """Both outputs: "probability of yes: 0.82 against 0.22"."""
-    return f"{pair.output}: {_outputs(pair)}"
+    return f"{pair.output}: {_outputs(pair, of_first)}{of_second}"
 
 
-def _outputs(pair: Pair) -> str:
+def _outputs(pair: Pair, between: str = " against ") -> str:
     if pair.outputs is not None:
-        return " against ".join(two_numbers(*pair.outputs))
+        return between.join(two_numbers(*pair.outputs))
     if pair.labels is None:
         return "different for the two"
     first, second = map(value_in_words, pair.labels)
-    return f"{isolate(first)} against {isolate(second)}"
+    return f"{isolate(first)}{between}{isolate(second)}"
 
 
-def the_pair(report: dict[str, Any]) -> Section:
-    """The worst pair, and what else was found."""
-    title = "The pair"
-    search = main_search(report)
-    if search["pair"] is None:
-        words = f"No twins were found that {treated_differently(report)}."
-        if not search["taken"]:
-            words = "There are no twins to show: to the model they are the same input."
-        if search["degree"] is None:
-            words = "No twins were compared."
-        return Section("pair", title, (Text(words), *_states(report)))
-    blocks: list[Any] = [
-        Text(_where_from(search)),
-        Twins(Pair.from_dict(search["pair"])),
-        *_states(report),
-    ]
+def further_pairs(report: dict[str, Any]) -> Section:
+    """What else the searches found, and the worst pair of each attribute alone."""
+    main, blocks = main_search(report), []
     for other in report["searches"]:
-        if other is not search and other["pair"] is not None:
-            pair, left = cut(Pair.from_dict(other["pair"]), MOST_CELLS_OF_MANY)
-            summary = (
-                f"The pair with the largest difference of {isolate(other['label'])}: "
-                f"{figure(other['degree'])}"
-            )
-            blocks.append(Fold(summary, (Twins(pair), *left)))
-    if search["finds"]:
+        if other is not main and other["pair"] is not None:
+            pair, left = cut(Pair.from_dict(other["pair"]), MOST_CELLS)
+            words = f"Largest difference in {isolate(other['label'])} alone"
+            told = f"{words}: {figure(other['degree'])}"
+            blocks += [Twins(pair, caption=told), *left]
+    if main["further_pairs"]:
         found = (
-            f"The search found {count(search['found'])} discriminatory inputs and kept "
-            f"{count(search['kept'])}. The worst are listed here, all kept ones by "
-            "report.to_json(path). Their number is not a share of people, because a search "
-            "looks where differences are large."
+            f"The search found {count(main['found'])} inputs that the model treats differently "
+            f"from a twin, and kept {count(main['kept'])}. These are the worst of them that differ "
+            "from each other in two columns or more; report.to_json(path) writes all kept ones. "
+            "Their number is no share of people, because a search looks where differences are "
+            "large."
         )
-        rows = [(str(place + 1), pair) for place, pair in enumerate(search["finds"])]
-        summary = f"Further pairs: {len(rows)} of {count(search['found'])} found"
-        blocks.append(Fold(summary, (Text(found), pairs_table("Further pairs", "", rows))))
-    return Section("pair", title, tuple(blocks))
+        rows = [(str(place + 1), pair) for place, pair in enumerate(main["further_pairs"])]
+        blocks += [Text(found), pairs_table("Further pairs", "", rows)]
+    if not blocks:
+        blocks.append(Text("No further pairs were found."))
+    return Section("pairs", "Further pairs", tuple(blocks), in_appendix=True)
+
+
+def domain(report: dict[str, Any]) -> Section:
+    """The largest difference of any two inputs within the ranges, and what bounds it."""
+    search = main_search(report)
+    blocks: list[Any] = []
+    if search["pair"] is not None:
+        pair, left = cut(Pair.from_dict(search["pair"]), MOST_CELLS)
+        blocks += [Text(_where_from(search)), Twins(pair), *left]
+    elif not search["taken"]:
+        blocks.append(Text("There are no twins to show: to the model they are the same input."))
+    elif search["degree"] is None:
+        blocks.append(Text("No twins were compared."))
+    elif search["degree"]:
+        blocks.append(Text("The pair was left out of this file, because it is a row of people."))
+    else:
+        blocks.append(Text(f"No twins were found that {treated_differently(report)}."))
+    if search["taken"]:
+        blocks += [*_states(report), *how_large(report)]
+    return Section("domain", "The worst case within the ranges of the data", tuple(blocks))
 
 
 def _where_from(search: dict[str, Any]) -> str:
-    words = f"The two inputs with the largest difference that the audit knows of. {_SHOWN_BY}"
+    words = "The two inputs with the largest difference that is known."
     if search["shown_by"].startswith("row "):
-        return f"{words} {isolate(search['shown_by'])}, beside its twin."
-    return (
-        f"{words} {isolate(search['shown_by'])}. They are generated and need not resemble real "
-        "people."
-    )
-
-
-_SHOWN_BY = "They were shown by"
+        return (
+            f"{words} The first is {isolate(search['shown_by'])}; both have the same values but "
+            "for the marked ones."
+        )
+    by = f"They were shown by {isolate(search['shown_by'])}."
+    if search["pair_of_a_row"]:
+        return f"{words} {by} But for the marked columns they equal a row of the table."
+    return f"{words} {by} They are made up: nobody in the table has these values."
 
 
 def _states(report: dict[str, Any]) -> list[Notice]:
@@ -292,8 +290,16 @@ def cut(pair: Pair, most: int) -> tuple[Pair, list[Text]]:
     return replace(pair, cells=tuple(shown)), left
 
 
-def pairs_table(caption: str, first: str, named: Sequence[tuple[str, dict[str, Any]]]) -> Table:
-    """Pairs below each other: both outputs, what changed, and the columns that matter most."""
+def pairs_table(
+    caption: str,
+    first: str,
+    named: Sequence[tuple[str, dict[str, Any]]],
+    own: Sequence[Sequence[Any]] = (),
+) -> Table:
+    """Pairs below each other: both outputs, what changed, and the columns that matter most.
+
+    `own` has for each pair what the row itself has in the changed columns.
+    """
     pairs = [(name, Pair.from_dict(values)) for name, values in named]
     changed = [
         place
@@ -310,15 +316,16 @@ def pairs_table(caption: str, first: str, named: Sequence[tuple[str, dict[str, A
         caption += f"; columns that matter less and are not listed: {left}"
     # What the outputs are is told once, where it is one thing.
     is_one = len({pair.output for _, pair in pairs}) == 1
+    differences = alike([pair.difference for _, pair in pairs])
     rows = [
         [
             name,
-            figure(pair.difference),
+            difference,
             _outputs(pair) if is_one else outputs_in_words(pair),
-            *_changes(pair, changed),
+            *_changes(pair, changed, own[k] if own else None),
             *(value_in_words(pair.cells[place].first) for place in others),
         ]
-        for name, pair in pairs
+        for k, ((name, pair), difference) in enumerate(zip(pairs, differences, strict=True))
     ]
     outputs = pairs[0][1].output if is_one else "outputs"
     told = [f"≠ {names[place]}" for place in changed] if len(changed) <= MOST_CHANGED else ["≠"]
@@ -326,68 +333,114 @@ def pairs_table(caption: str, first: str, named: Sequence[tuple[str, dict[str, A
     return table(caption, head, rows, words=range(2, len(head)))
 
 
-def _changes(pair: Pair, changed: Sequence[int]) -> list[str]:
+def _changes(pair: Pair, changed: Sequence[int], own: Sequence[Any] | None) -> list[str]:
     """What changes in a pair: one cell a column, or one for all where these are many."""
     cells = [pair.cells[place] for place in changed]
+    values = iter(own or ())
+    told = [_change(cell, next(values, MISSING) if cell.changed else MISSING) for cell in cells]
     if len(cells) > MOST_CHANGED:
-        told = [f"{isolate(cell.name)}: {_change(cell)}" for cell in cells if cell.changed]
-        return ["; ".join(told)]
-    return [_change(cell) for cell in cells]
+        both = zip(cells, told, strict=True)
+        return ["; ".join(f"{isolate(cell.name)}: {w}" for cell, w in both if cell.changed)]
+    return told
 
 
-def _change(cell: Cell) -> str:
-    first, second = map(value_in_words, (cell.first, cell.second))
-    return f"{isolate(first)} → {isolate(second)}" if cell.changed else first
+#: No value of a row is told.
+MISSING = object()
+
+
+def _change(cell: Cell, own: Any = MISSING) -> str:
+    """Both values; that of the person is marked, and told where it is neither."""
+    if not cell.changed:
+        return value_in_words(cell.first)
+    sides = [
+        f"{isolate(value_in_words(value))}{OWN * (own is not MISSING and value == own)}"
+        for value in (cell.first, cell.second)
+    ]
+    words = " → ".join(sides)
+    if own is MISSING or own in (cell.first, cell.second):
+        return words
+    return f"{words}; own value {isolate(value_in_words(own))}"
+
+
+OWN = " (own)"
 
 
 # How large it can get --------------------------------------------------------------------------
 
 
-def how_large(report: dict[str, Any]) -> Section:
+def how_large(report: dict[str, Any]) -> list[Any]:
     """What a search found, what a certificate leaves possible, and who carries it."""
     searches = [search for search in report["searches"] if search["degree"] is not None]
     blocks: list[Any] = [
         Text(
-            f"{LOWER_BOUND} For supported kinds of models, a certificate gives an upper bound "
-            "that no input of the domain exceeds."
+            f"{LOWER_BOUND} For supported kinds of models a certificate proves how large it can "
+            "get at most, within the ranges of the data."
         )
     ]
     if searches:
         blocks.append(_bracket_figure(searches, report))
+    if report["carries"]:
+        words = isolated(report["carries"], report["sensitive_features"])
+        blocks.append(Text(words[:1].upper() + words[1:]))
+    for search in report["searches"]:
+        if search["taken"]:
+            blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
+    return blocks
+
+
+def _largest_table(searches: list[dict[str, Any]]) -> Table:
+    rows = [
+        [
+            search["label"],
+            known,
+            by_search,
+            of_row,
+            possible,
+        ]
+        for search, known, by_search, of_row, possible in zip(
+            searches,
+            alike([search["degree"] for search in searches]),
+            alike([found_by_search(search) for search in searches]),
+            alike([search["rows"]["degree"] for search in searches]),
+            largest_possible_of(searches),
+            strict=True,
+        )
+    ]
+    head = ["sensitive", "largest known", "by the search", "of a person", "largest possible"]
+    caption = "Largest difference by sensitive attribute"
+    return table(caption, head, rows, most=300)
+
+
+def courses(report: dict[str, Any]) -> Section:
+    """How the searches went, and what they cost."""
+    known = [search for search in report["searches"] if search["degree"] is not None]
+    searches = [s for s in report["searches"] if len(s["history"]["queries"]) > 1]
+    blocks: list[Any] = [_largest_table(known)] if known else []
+    if searches:
         rows = [
             [
                 search["label"],
                 figure(search["degree"]),
-                figure(found_by_search(search)),
-                figure(search["rows"]["degree"]),
-                _ends(search["bracket"]),
                 count(search["search_queries"]),
                 seconds(search["seconds"]),
+                search["stop_reason"],
             ]
             for search in searches
         ]
-        head = ["sensitive", "largest known", "by the search", "of a row", *_COST]
-        caption = "Largest difference by sensitive attribute"
-        blocks.append(table(caption, head, rows, most=300))
-    if report["carries"]:
-        blocks.append(Text(_with_names(report["carries"], report)))
-    for search in report["searches"]:
-        if search["taken"]:
-            blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
-    courses = [search for search in searches if len(search["history"]["queries"]) > 1]
-    if courses:
+        head = ["sensitive", "largest known", "model calls", "time", "ended"]
         alt = "; ".join(
             f"{search['label']}: {figure(search['degree'])} after "
             f"{count(search['search_queries'])} queries, {search['stop_reason']}"
-            for search in courses[:10]
+            for search in searches[:10]
         )
-        drawn = {**report, "searches": [_thinned(s) for s in courses[-MOST_LINES:]]}
-        drawing = Figure("history", drawn, "Largest difference found so far, over queries", alt)
-        blocks.append(Fold("How the searches went", (drawing,)))
-    return Section("bracket", "How large it can get", tuple(blocks))
-
-
-_COST = ("certified", "queries", "time")
+        drawn = {**report, "searches": [_thinned(s) for s in searches[-MOST_LINES:]]}
+        blocks += [
+            Figure("history", drawn, "Largest difference found so far, over model calls", alt),
+            table("The searches", head, rows, most=300, words=[4]),
+        ]
+    else:
+        blocks.append(Text("No search ran."))
+    return Section("searches", "How the searches went", tuple(blocks), in_appendix=True)
 
 
 def found_by_search(search: dict[str, Any]) -> float | None:
@@ -396,13 +449,23 @@ def found_by_search(search: dict[str, Any]) -> float | None:
     return course[-1] if course else None
 
 
-def _ends(bracket: dict[str, Any]) -> str:
-    lower, upper = bracket["lower"], bracket["upper"]
+def largest_possible_short(bracket: dict[str, Any]) -> str:
+    """The bound in a table."""
+    upper = bracket["upper"]
     if upper is None:
-        return ABSENT if lower is None else f"at least {number(lower)}"
-    if bracket["certified"]:
-        return f"exactly {number(upper)}"
-    return f"at most {number(upper)}" if not lower else f"{number(lower)} to {number(upper)}"
+        return "not known"
+    return f"{'' if bracket['certified'] else 'at most '}{number(upper)}"
+
+
+def largest_possible_of(searches: Sequence[dict[str, Any]]) -> list[str]:
+    """The bounds of several searches, with equally many decimals."""
+    uppers = alike([search["bracket"]["upper"] for search in searches])
+    return [
+        "not known"
+        if search["bracket"]["upper"] is None
+        else f"{'' if search['bracket']['certified'] else 'at most '}{upper}"
+        for search, upper in zip(searches, uppers, strict=True)
+    ]
 
 
 def _thinned(search: dict[str, Any]) -> dict[str, Any]:
@@ -421,13 +484,13 @@ def _fewer(course: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
     alt = "; ".join(
-        f"{search['label']}: found {figure(found_by_search(search))}, certified "
-        f"{_ends(search['bracket'])}, rows of data {figure(search['rows']['degree'])}"
+        f"{search['label']}: found {figure(found_by_search(search))}, largest possible "
+        f"{largest_possible_short(search['bracket'])}, people {figure(search['rows']['degree'])}"
         for search in searches[:10]
     )
     caption = (
-        "The difference found, the largest difference of a row of data, and the certified "
-        "bounds if there are any"
+        "The difference found, the largest difference of a person in the table, and the bound "
+        "if there is one"
     )
     return Figure("bracket", {**report, "searches": searches[-MOST_BARS:]}, caption, alt)
 
@@ -435,75 +498,138 @@ def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> F
 # Real rows -------------------------------------------------------------------------------------
 
 
-def real_rows(report: dict[str, Any]) -> Section:
-    """How many rows of data have a twin that is treated differently, and the worst of them."""
+def people(report: dict[str, Any]) -> Section:
+    """The person whose answer changes most, how many others there are, and by how much."""
+    title = "The people in the table"
     if not main_search(report)["taken"]:
-        return Section("rows", "Real rows", (*_states(report),))
-    blocks: list[Any] = [
-        Text(
-            "Each row of the data is compared with its own twins. This shows how many rows have "
-            "a difference, which a search for the worst case does not show."
-        )
-    ]
+        words = "To the model each person and their twin are the same input."
+        return Section("people", title, (Text(words),))
+    if report["rows_of_people"] == "none":
+        words = "Rows of people and their counts were left out of this file: rows='none'."
+        return Section("people", title, (Text(words),))
+    blocks: list[Any] = []
     done = [search for search in report["searches"] if search["rows"]["n"]]
+    main = done[-1] if done else None
+    if main is not None and main["rows"]["person"] is not None:
+        blocks += _the_person(main["rows"]["person"], report)
     if done:
         if any(len(search["rows"]["curve"]["difference"]) > 1 for search in done):
             blocks.append(_curve_figure(done, report))
         blocks += _shares(report, done)
         blocks += [Text(words) for words in map(_twins_compared, done) if words]
-        main = done[-1]
-        if main["rows"]["worst"]:
-            rows = [
-                (row["row"] + ("" if row["inside"] else " (outside of the domain)"), row["pair"])
-                for row in main["rows"]["worst"]
-            ]
-            caption = f"The rows with the largest differences ({isolate(main['label'])})"
-            blocks.append(pairs_table(caption, "row", rows))
+    if main is not None:
+        blocks += _worst_people(main, MOST_PEOPLE)
+    if report["rows_of_people"] == "counts":
+        blocks.append(Text("Rows of people were left out of this file: rows='counts'.", True))
     for search in report["searches"]:
         if search["taken"]:
-            blocks += why_not(search["rows"], f"Rows of data, {isolate(search['label'])}")
-    return Section("rows", "Real rows", tuple(blocks))
+            blocks += why_not(search["rows"], f"People, {isolate(search['label'])}")
+    return Section("people", title, tuple(blocks))
+
+
+def _worst_people(search: dict[str, Any], most: int | None) -> list[Table]:
+    """The rows with the largest differences, and what of both twins each person has."""
+    worst = search["rows"]["worst"][:most]
+    if not worst:
+        return []
+    rows = [
+        (row["row"] + ("" if row["inside"] else " (outside of the ranges)"), row["pair"])
+        for row in worst
+    ]
+    caption = "The people with the largest differences; (own) marks what the person has"
+    return [pairs_table(caption, "row", rows, [row["own"] for row in worst])]
+
+
+def _the_person(person: dict[str, Any], report: dict[str, Any]) -> list[Any]:
+    whole = Pair.from_dict(person["pair"])
+    pair, left = cut(whole, MOST_CELLS)
+    names = listed([isolate(cell.name) for cell in whole.cells if cell.changed])
+    flips = whole.labels is not None and whole.labels[0] != whole.labels[1]
+    of = "Of the people who would get another decision" if flips else "Of all people"
+    row = isolate(person["row"])
+    words = (
+        f"{of}, row {row} of the table has the largest difference. Beside it stands the same row "
+        f"with another {names}; all else is equal."
+    )
+    caption = "A real row of the table and its twin; the marked columns differ"
+    return [Text(words), Twins(pair, "this person", "the twin", caption), *left]
+
+
+def groups_of_people(report: dict[str, Any]) -> Section:
+    """All groups with what they would get, also of several attributes at once."""
+    blocks: list[Any] = []
+    for search in report["searches"]:
+        rows = search["rows"]
+        if not rows["by_group"]:
+            continue
+        cells = [
+            [
+                group["group"],
+                count(group["n"]),
+                count(group["changed"]),
+                percent(group["changed"] / group["n"]),
+                "; ".join(
+                    f"{count(one['n'])} {in_direction(one, rows['counts_above'])}"
+                    for one in group["directions"][:3]
+                )
+                or ABSENT,
+            ]
+            for group in rows["by_group"]
+        ]
+        head = ["group", "people", "would change", "share", "they would get"]
+        caption = f"People by group, if only {isolate(search['label'])} were changed"
+        blocks.append(table(caption, head, cells, most=300, words=[4]))
+    blocks += _by_attribute(report)
+    done = [search for search in report["searches"] if search["rows"]["n"]]
+    if done and len(done[-1]["rows"]["worst"]) > MOST_PEOPLE:
+        blocks += _worst_people(done[-1], None)
+    if not blocks:
+        blocks.append(Text("No people were compared with twins."))
+    return Section("by-group", "People by group", tuple(blocks), in_appendix=True)
+
+
+def _by_attribute(report: dict[str, Any]) -> list[Table]:
+    """Shares of the rows of each search that has a threshold or labels."""
+    rated = [s for s in report["searches"] if s["rows"]["n"] and s["rows"]["rate"] is not None]
+    if not rated:
+        return []
+    degrees = alike([search["rows"]["degree"] for search in rated])
+    rows = [
+        [
+            search["label"],
+            _rate(search["rows"]),
+            count(search["rows"]["rate"] * search["rows"]["n"]),
+            f"{count(search['rows']['n'])} of {count(search['rows']['n_rows'])}",
+            degree,
+        ]
+        for search, degree in zip(rated, degrees, strict=True)
+    ]
+    head = ["sensitive", "share", "rows", "compared", "largest difference"]
+    return [table(f"Rows {treated(report)}", head, rows, most=300)]
 
 
 def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
-    tables = []
-    rated = [search for search in done if search["rows"]["rate"] is not None]
-    if rated:
-        rows = [
-            [
-                search["label"],
-                _rate(search["rows"]),
-                count(search["rows"]["rate"] * search["rows"]["n"]),
-                count(search["rows"]["n"]),
-                count(search["rows"]["n_rows"]),
-                figure(search["rows"]["degree"]),
-            ]
-            for search in rated
-        ]
-        caption = f"Rows that {treated(report)}"
-        head = ["sensitive", "share", "rows", "compared", "there are", "largest difference"]
-        tables.append(table(caption, head, rows, most=300))
+    """Of a regressor without a threshold: shares above parts of the spread of its predictions."""
+    parts = [(search, above) for search in done for above in search["rows"]["above"]]
+    if not parts:
+        return []
+    differences = alike([above["difference"] for _, above in parts])
     rows = [
         [
             search["label"],
             f"{above['share_of_spread']:.0%} of the spread",
-            figure(above["difference"]),
+            difference,
             _rate(above),
-            count(above["n"]),
-            count(search["rows"]["n"]),
+            f"{count(above['n'])} of {count(search['rows']['n'])}",
         ]
-        for search in done
-        for above in search["rows"]["above"]
+        for (search, above), difference in zip(parts, differences, strict=True)
     ]
-    if rows:
-        spread = figure(done[-1]["rows"]["spread"])
-        caption = (
-            f"Rows whose difference exceeds a share of the spread of the predictions ({spread}, "
-            "from their 5th to their 95th percentile)"
-        )
-        head = ["sensitive", "above", "difference", "share", "rows", "compared"]
-        tables.append(table(caption, head, rows, most=300))
-    return tables
+    caption = (
+        "Rows with two twins whose predictions differ by more than a share of their spread "
+        f"({figure(done[-1]['rows']['spread'])}, from their 5th to their 95th percentile)"
+    )
+    head = ["sensitive", "more than", "difference", "share", "rows"]
+    return [table(caption, head, rows, most=300)]
 
 
 def _twins_compared(search: dict[str, Any]) -> str:
@@ -518,6 +644,12 @@ def _twins_compared(search: dict[str, Any]) -> str:
         f"{all_of_them}, so more rows than counted here may have a twin that is treated "
         "differently."
     )
+
+
+def _share_ends(part: dict[str, Any]) -> str:
+    if part["high"] >= 1:
+        return f"at least {percent(part['low'])}"
+    return f"{percent(part['low'])} to {percent(part['high'])}"
 
 
 def _rate(part: dict[str, Any]) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 from skfairtest.finding._card import card_css, findings_card, in_html, pair_table
 from skfairtest.finding._pair import Pair
-from skfairtest.report._render.blocks import Figure, Notice, Table, count, seconds
-from skfairtest.report._render.findings import LOWER_BOUND, MADE_UP, MOST_CELLS, main_search
+from skfairtest.report._render.blocks import Figure, Notice, Table
+from skfairtest.report._render.findings import main_search
+from skfairtest.report._render.first_page import NAMES, first_page
 from skfairtest.report._render.sections import sections_of, title_of
-from skfairtest.report._render.text import bracket_in_words, rows_in_words, status_in_words
-from skfairtest.report._render.words import not_taken, twins_beside
+from skfairtest.report._render.text import in_lines
 
 NO_JINJA = (
     "The report as HTML needs jinja2, which could not be imported. Install the extra `report` "
@@ -64,32 +64,22 @@ def render_fragment(report: dict[str, Any]) -> str:
     str
         HTML that stands by itself.
     """
-    search = main_search(report)
-    cost = report["cost"]
-    facts = []
-    if search["taken"]:
-        facts.append(("real rows", rows_in_words(search["rows"], report["threshold"])))
-    if report["favourable"]["words"]:
-        facts.append(("labels", report["favourable"]["words"]))
-    if beside := not_taken(report["searches"]):
-        facts.append(("twins", twins_beside(beside)))
-    facts += [
-        ("cost", f"{count(cost['queries'])} queries, {seconds(cost['seconds'])}"),
-        ("seed", str(report["seed"])),
-    ]
-    if report["status"] != "complete":
-        facts.insert(0, (report["status"], status_in_words(report)))
-    note = ""
-    if search["taken"]:
-        note = MADE_UP if search["bracket"]["certified"] else LOWER_BOUND
+    page = first_page(report)
+    # The finding is the sentence of the card.
+    facts = [(name, words) for name, words in in_lines(page) if name != NAMES["found"]]
+    person = main_search(report)["rows"]["person"]
+    pair = main_search(report)["pair"] if person is None else person["pair"]
     return findings_card(
         title_of(report),
-        report["sentence"],
-        pair=None if search["pair"] is None else Pair.from_dict(search["pair"]),
-        bracket=f"How large it can get: {bracket_in_words(search)}." if search["taken"] else "",
+        page.found,
+        pair=None if pair is None else Pair.from_dict(pair),
+        folded=PERSON if person is not None else MADE_UP,
         facts=facts,
-        note=note,
     )
+
+
+PERSON = "A person in the table and their twin"
+MADE_UP = "The two made-up inputs with the largest difference"
 
 
 @lru_cache(maxsize=1)
@@ -106,7 +96,9 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["value"] = lambda value: _markup(in_html(value))
-    environment.filters["pair_table"] = lambda pair: _markup(pair_table(pair, MOST_CELLS))
+    environment.filters["pair_table"] = lambda twins: _markup(
+        pair_table(twins.pair, None, (twins.first, twins.second), twins.caption)
+    )
     environment.filters["parts"] = parts_of
     environment.tests["kind"] = lambda block, kind: type(block).__name__ == kind
     return environment

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from skfairtest.finding._card import MOST_CHARACTERS
-from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import value_in_words
 from skfairtest.report._render.blocks import (
+    Answers,
     Code,
-    Facts,
     Fold,
     Items,
     Lead,
+    Link,
     Notice,
     Section,
     Table,
@@ -73,9 +73,10 @@ def _block(block: Any, show: Callable[[Table], str]) -> str:
         return in_markdown(block.words)
     if isinstance(block, Notice):
         return f"> {in_markdown(block.words)}"
-    if isinstance(block, Facts):
-        facts = [(f.name, f"{f.value} ({f.note})" if f.note else f.value) for f in block.facts]
-        return _listed(facts)
+    if isinstance(block, Answers):
+        return "\n\n".join(_answer(name, blocks, show) for name, blocks in block.rows)
+    if isinstance(block, Link):
+        return f"{in_markdown(block.words)} [{in_markdown(block.title)}]({block.address})"
     if isinstance(block, Terms):
         return _listed(block.rows)
     if isinstance(block, Items):
@@ -85,7 +86,7 @@ def _block(block: Any, show: Callable[[Table], str]) -> str:
         fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
         return f"{fence}python\n{block.text.rstrip()}\n{fence}"
     if isinstance(block, Twins):
-        return "\n\n".join(filter(None, (_block(one, show) for one in _twins(block.pair))))
+        return "\n\n".join(filter(None, (_block(one, show) for one in _twins(block))))
     if isinstance(block, Table):
         return show(block)
     if isinstance(block, Fold):
@@ -98,8 +99,17 @@ def _listed(rows: Any) -> str:
     return "\n".join(f"- {in_markdown(name)}: **{in_markdown(words)}**" for name, words in rows)
 
 
-def _twins(pair: Pair) -> list[Any]:
+def _answer(name: str, blocks: Any, show: Callable[[Table], str]) -> str:
+    """An answer under its name; several sentences are a list."""
+    told = [text for text in (_block(one, show) for one in blocks) if text]
+    if all(isinstance(one, (Text, Link)) for one in blocks) and len(told) > 1:
+        return "\n".join([f"**{in_markdown(name)}**", "", *(f"- {text}" for text in told)])
+    return f"**{in_markdown(name)}** " + "\n\n".join(told)
+
+
+def _twins(twins: Twins) -> list[Any]:
     """The pair as a table, changed columns first."""
+    pair = twins.pair
     shown, left = cut(pair, MOST_CELLS)
     rows = [
         (
@@ -110,9 +120,8 @@ def _twins(pair: Pair) -> list[Any]:
         for cell in shown.cells
     ]
     told = Text(f"{outputs_in_words(pair)[:1].upper()}{outputs_in_words(pair)[1:]}.")
-    head = ("column", "first twin", "second twin")
-    marked = "The pair; columns in which the twins differ are marked ≠"
-    return [told, table(marked, head, rows, words=(1, 2)), *left]
+    caption = f"{twins.caption}, which are marked ≠"
+    return [told, table(caption, ("column", twins.first, twins.second), rows, words=(1, 2)), *left]
 
 
 def table_in_markdown(table: Table) -> str:

@@ -45,14 +45,15 @@ def add_to_card(report: dict[str, Any], card: Any, section: str) -> Any:
     # The module is public, its class is documented, but skops.card does not export it.
     from skops.card._model_card import TableSection
 
-    for part in sections_of(report):
+    # A card is short: the appendix is left to the page.
+    for part in [section for section in sections_of(report) if not section.in_appendix]:
         tables: list[Table] = []
 
         def keep(table: Table, tables: list[Table] = tables) -> str:
             tables.append(table)
             return ""
 
-        # A card is short: what the page folds away is left to it.
+        # So is what the page folds away.
         open_blocks = tuple(block for block in part.blocks if not isinstance(block, Fold))
         text = blocks_in_markdown(replace(part, blocks=open_blocks), keep)
         key = f"{section}/{_escaped(part.title)}"

@@ -21,6 +21,9 @@ NAMED = {
     "#cc79a7": "var(--pink)", "#e69f00": "var(--amber)", "#56b4e9": "var(--sky)",
 }  # fmt: skip
 
+#: Inches: so narrow that letters can be read on a phone, where the picture is as wide as the page.
+WIDTH = 6.2
+
 _RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "skfairtest",
@@ -73,7 +76,7 @@ def draw(figure: Figure, key: str) -> str | Notice:
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)
         try:
-            canvas = Canvas(figsize=(7.2, _height(figure)), layout="constrained")
+            canvas = Canvas(figsize=(WIDTH, _height(figure)), layout="constrained")
             FigureCanvasSVG(canvas)
             make_display(figure.report, figure.kind).plot(ax=canvas.subplots())
             return svg_of(canvas, key, figure.alt)
@@ -88,11 +91,11 @@ def _height(figure: Figure) -> float:
     if figure.kind in ("groups", "errors", "perturbed_groups"):
         part = report[figure.kind]
         part = part[0] if figure.kind == "errors" else part
-        return 1.8 + 0.42 * len(part["rules"])
+        return 1.7 + 0.36 * len(part["rules"])
     return {
-        "bracket": 1.5 + 0.45 * len(report["searches"]),
-        "selection": 1.3 + 0.36 * len(report["selection"]["rows"]),
-    }.get(figure.kind, 3.5)
+        "bracket": 1.4 + 0.4 * len(report["searches"]),
+        "selection": 1.2 + 0.3 * len(report["selection"]["rows"]),
+    }.get(figure.kind, 2.7)
 
 
 # From matplotlib's SVG to one for a page -------------------------------------------------------

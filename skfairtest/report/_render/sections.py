@@ -9,19 +9,22 @@ from skfairtest.report._render.blocks import Section
 
 
 def sections_of(report: dict[str, Any]) -> list[Section]:
-    """All sections of a report's dict (`schema/v1.json`)."""
+    """All sections of a report's dict (`schema/v1.json`): first page first, appendix last."""
     asked = report["perturbed_groups"] is not None
     return [
         findings.finding(report),
-        findings.the_pair(report),
-        findings.how_large(report),
-        findings.real_rows(report),
+        findings.people(report),
+        findings.domain(report),
         background.groups(report),
         background.errors(report),
         *([background.perturbed_groups(report)] if asked else []),
+        background.limits(report),
+        findings.groups_of_people(report),
+        findings.further_pairs(report),
+        findings.courses(report),
+        background.tables_of_groups(report),
         background.model(report),
         background.cost(report),
-        background.limits(report),
     ]
 
 

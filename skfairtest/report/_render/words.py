@@ -2,29 +2,63 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
-from skfairtest.finding._words import number, two_numbers
+from skfairtest.finding._words import name_output, number, two_numbers
 
+#: What stands where nothing was measured.
+ABSENT = "–"
 #: Shares of the whole difference from which an attribute alone shows nearly all of it, or most.
 NEARLY_ALL = 0.95
 MOST = 0.5
 
 NOT_SHOWN = [
-    "A search finds differences but cannot rule out larger ones: the largest difference found "
-    "is a lower bound. Only a certificate gives an upper bound.",
-    "The inputs of the domain need not look like real people. Only the part on the rows of the "
-    "data is about people.",
+    "A search finds differences but cannot rule out larger ones. Only where the page says "
+    "'largest possible' is a bound proven.",
+    "Made-up inputs need not look like real people. Only counts of people are about people.",
     "Twins differ in the sensitive attributes alone. Other columns may be proxies for these, as "
     "a postcode may be for a group; no pair of twins shows that.",
     "Sensitive attributes that the model does not take cannot change its predictions. That "
     "twins in these attributes get equal predictions says nothing about differences between "
     "groups.",
-    "The number of discriminatory inputs that were found depends on where the search looks. It "
-    "says nothing about the share of people who are affected.",
+    "How many inputs a search found depends on where it looks. It says nothing about the share "
+    "of people who are affected.",
     "Whether a difference is unfair or unlawful must be judged by people who know what the "
     "prediction is used for.",
 ]
+
+
+def isolate(name: Any) -> str:
+    """A name that does not turn the sentence around it, even where it is written right to left."""
+    words = str(name)
+    if any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in words):
+        return f"\u2068{words}\u2069"  # the Unicode marks of an isolate
+    return words
+
+
+def isolated(sentence: str, names: list[Any]) -> str:
+    """A sentence that its names do not turn, even if they are written right to left."""
+    for name in map(str, names):
+        if isolate(name) != name:
+            sentence = sentence.replace(name, isolate(name))
+    return sentence
+
+
+def quoted(label: Any) -> str:
+    """A label in a sentence."""
+    return f"'{isolate(label)}'"
+
+
+def percent(share: Any) -> str:
+    """A share in percent that never rounds some to none, nor not all to all."""
+    if share is None:
+        return ABSENT
+    if 0 < share < 0.0005:
+        return "under 0.1%"
+    if 0.9995 <= share < 1:
+        return "over 99.9%"
+    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
 
 
 def listed(names: list[str], between: str = "and") -> str:
@@ -54,20 +88,89 @@ def of_rows_in_words(search: dict[str, Any]) -> str:
     )
 
 
-def headline(
-    searches: list[dict[str, Any]],
-    selection: dict[str, Any],
-    threshold: float | None,
-    seed: int | None,
-) -> str:
-    """What is read first: the finding, and of what the model does not take what the groups get."""
-    main = searches[-1]
-    beside = not_taken(searches)
-    sentences = [finding(main, threshold, seed)] if main["taken"] else []
+def headline(report: dict[str, Any]) -> str:
+    """What is read first: the people, the domain, and of what the model does not take the groups.
+
+    A report calls it its sentence.
+    """
+    main, beside = report["searches"][-1], not_taken(report["searches"])
+    sentences = []
+    if main["taken"]:
+        if main["rows"]["changed"] is not None and main["rows"]["n"]:
+            sentences.append(people_change(main, report))
+        sentences.append(finding(main, report["threshold"], report["seed"]))
     if beside:
         sentences.append(f"The model does not take {listed(beside, 'or')}.")
-        sentences.append(what_groups_get(selection, beside))
+        sentences.append(what_groups_get(report["selection"], beside))
     return " ".join(sentences)
+
+
+def people_change(search: dict[str, Any], report: dict[str, Any]) -> str:
+    """How many people would get something else if only their sensitive values were changed."""
+    rows = search["rows"]
+    if rows["changed"] is None or not rows["n"]:
+        return finding(search, report["threshold"], report["seed"])
+    who, above = of_people(rows), rows["counts_above"]
+    n = f"{rows['changed']:,}" if rows["changed"] else "None"
+    if above is None:
+        what = "another decision"
+    else:
+        of_spread = report["threshold"] is None
+        spread = ", a tenth of the spread of the predictions," if of_spread else ""
+        what = f"{output_of(search, report)} that differs by more than {number(above)}{spread}"
+    share = _share(rows) if rows["changed"] else ""
+    names = listed([isolate(name) for name in search["sensitive"]], "or")
+    return f"{n} of {who} would get {what} if only their {names} were changed{share}."
+
+
+def _share(rows: dict[str, Any]) -> str:
+    """The share of these people in percent; of a sample with what it may be of all."""
+    share = percent(rows["changed"] / rows["n"])
+    is_same = rows["rate"] is not None and round(rows["rate"] * rows["n"]) == rows["changed"]
+    if not is_same or rows["low"] is None:
+        return f" ({share})"
+    if rows["high"] >= 1:
+        return f" ({share}; of all people at least {percent(rows['low'])})"
+    return f" ({share}; of all people {percent(rows['low'])} to {percent(rows['high'])})"
+
+
+def of_people(rows: dict[str, Any]) -> str:
+    """The people that were compared."""
+    if rows["n"] == rows["n_rows"]:
+        return f"the {rows['n']:,} people in the table"
+    return f"{rows['n']:,} people, a random sample of {rows['n_rows']:,},"
+
+
+def output_of(search: dict[str, Any], report: dict[str, Any]) -> str:
+    """What the model gives, with its article."""
+    pair = search["pair"]
+    output = pair["output"] if pair else name_output(report["model"]["response"])
+    return f"a {isolate(output)}"
+
+
+def bracket_in_words(search: dict[str, Any]) -> str:
+    """The largest difference found and its bound, as the rest of a sentence."""
+    bracket, degree = search["bracket"], search["degree"]
+    if degree is None:
+        return f"not known: {search['reason']}"
+    if bracket["upper"] is None:
+        why = f" ({bracket['reason']})" if bracket["reason"] else ""
+        return f"at least {number(degree)}; larger ones are not ruled out{why}"
+    if bracket["certified"]:
+        return f"{number(degree)} (proven for all inputs in the domain)"
+    return f"between {number(degree)} (found) and {number(bracket['upper'])} (proven bound)"
+
+
+def largest_possible(search: dict[str, Any]) -> str:
+    """The bound of all differences, and half a sentence on what it is."""
+    bracket, degree = search["bracket"], search["degree"]
+    if bracket["upper"] is None:
+        why = f": {bracket['reason']}" if bracket["reason"] else ""
+        return f"Larger ones are not ruled out{isolate(why)}.".replace("..", ".")
+    proven = "(proven for all inputs within the ranges of the data)"
+    if bracket["certified"] and degree is not None:
+        return f"Largest possible difference: {number(bracket['upper'])} {proven}."
+    return f"Largest possible difference: at most {number(bracket['upper'])} {proven}."
 
 
 def not_taken(searches: list[dict[str, Any]]) -> list[str]:
@@ -99,9 +202,7 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
             f"The mean prediction for {_in_group(low)} is {_with_ends(low, 'mean_prediction')}, "
             f"and for {_in_group(high)} it is {_with_ends(high, 'mean_prediction')}."
         )
-    ratios = [row for row in rows if row.get("impact_ratio") is not None]
-    # A few rows have extreme rates by chance.
-    ratios = [row for row in ratios if not row["note"]] or ratios
+    ratios = large_enough([row for row in rows if row.get("impact_ratio") is not None])
     if not ratios:
         reason = selection["reason"] or "no group is large enough to be compared"
         return f"Rates of the groups were not compared: {reason}."
@@ -120,6 +221,14 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
         f"{_in_group(worst)} and for {best['selection_rate']:.1%} of {best['group']}: impact ratio "
         f"{_with_ends(worst, 'impact_ratio')}."
     )
+
+
+def large_enough(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Groups without a note, where two are left of each attribute: a few rows differ by chance."""
+    kept = [row for row in rows if not row["note"]]
+    attributes = [row["attribute"] for row in kept]
+    kept = [row for row in kept if attributes.count(row["attribute"]) > 1]
+    return kept or rows
 
 
 def _mean(row: dict[str, Any]) -> float:
@@ -163,6 +272,8 @@ def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None
         )
     sentence = f"Two inputs that differ only in {names} get different outputs"
     pair = search["pair"]
+    if pair is None:
+        return f"{sentence}: largest difference {number(search['degree'])}."
     if pair["outputs"] is None and pair["labels"] is not None:
         first, second = pair["labels"]
         sentence = f"Two inputs that differ only in {names} get different labels"
@@ -206,5 +317,5 @@ def carries(searches: list[dict[str, Any]]) -> str:
         for s in known
         if s["bracket"]["upper"] is not None and s["bracket"]["upper"] < whole
     ]
-    more = f" It is certified that alone {', '.join(proven)}." if proven else ""
+    more = f" It is proven that alone {', '.join(proven)}." if proven else ""
     return f"{words[0].upper()}{words[1:]} {told}{more}"

@@ -1,0 +1,429 @@
+"""The first page: what was asked and found, for whom, how sure that is, and what to do next.
+
+The page, the card of notebooks and the text of terminals say the same, from here.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from skfairtest._delegation import SITE_VARIABLE
+from skfairtest.finding._words import number, two_numbers
+from skfairtest.report import _known
+from skfairtest.report._render.blocks import count, fixed, level, rate_of, seconds
+from skfairtest.report._render.words import (
+    beyond_domain,
+    isolate,
+    isolated,
+    large_enough,
+    largest_possible,
+    listed,
+    not_taken,
+    of_people,
+    people_change,
+    percent,
+    quoted,
+    twins_beside,
+    what_groups_get,
+)
+
+#: Where the pages of the documentation are read, where no site is named.
+PAGES = "https://github.com/skfairtest/skfairtest/blob/main/docs"
+#: Groups that a line of text names; the page has a table of more.
+MOST_GROUPS = 3
+MOST_STEPS = 3
+#: A worst case that is so many times as large as that of any person calls for a narrower domain.
+FAR_FROM_PEOPLE = 1.2
+#: Groups with fewer rows have wide intervals.
+FEW_ROWS = 100
+#: The end of a bound above which, relative to what was found, it is worth another look.
+WIDE = 1.1
+STATUS = {"within": "pass", "exceeded": "fail", "undecided": "undecided", "failed": "not checked"}
+
+
+class Step(NamedTuple):
+    """Something to do next, and the page that says how; `page` is its path in the documentation."""
+
+    words: str
+    title: str
+    page: str
+
+    @property
+    def address(self) -> str:
+        """Where the page is read."""
+        site = os.environ.get(SITE_VARIABLE, "")
+        return f"{site.rstrip('/')}/{self.page}.html" if site else f"{PAGES}/{self.page}.md"
+
+
+class FirstPage(NamedTuple):
+    """The answers in the order in which they are read; lists have one sentence an entry."""
+
+    asked: str
+    found: str
+    limits: list[str]
+    whom: list[str]
+    rates: str
+    largest: str
+    sure: str
+    next: list[Step]
+
+
+def first_page(report: dict[str, Any]) -> FirstPage:
+    """Say in a few sentences what a report holds."""
+    return FirstPage(
+        asked(report),
+        found(report),
+        limits(report),
+        for_whom(report),
+        rates(report),
+        largest(report),
+        how_sure(report),
+        next_steps(report),
+    )
+
+
+#: What the answers are called, in their order.
+NAMES = {
+    "asked": "Asked", "found": "Found", "limits": "Limits", "whom": "For whom", "rates": "Rates",
+    "largest": "How large", "sure": "How sure", "next": "What next",
+}  # fmt: skip
+
+
+def asked(report: dict[str, Any]) -> str:
+    """The question, of which model, and what counts as favourable."""
+    main, model = report["searches"][-1], report["model"]
+    name = model["final"] or model["class"]
+    people = f"the {count(report['data']['n_rows'])} people in the table"
+    beside = not_taken(report["searches"])
+    if main["taken"]:
+        names = [isolate(n) for n in main["sensitive"] if n not in beside]
+        words = (
+            f"Change only a person's {listed(names, 'or')}: does {name} change its answer? Asked "
+            f"for {people} and for made-up inputs within the ranges of the data."
+        )
+    else:
+        them = listed(list(map(isolate, beside)), "or")
+        words = f"{name} is not given {them}. Do its answers differ by group, for {people}?"
+    return f"{words} {favourable(report)}".rstrip()
+
+
+def favourable(report: dict[str, Any]) -> str:
+    """Which answers count as favourable, and how that came."""
+    told = report["favourable"]
+    if not told["words"]:
+        return ""
+    if report["model"]["task"] == "regression":
+        what = told["words"].replace(" taken as", " is taken as")
+        return f"{what[:1].upper()}{what[1:]}."
+    return f"The favourable answer is {quoted(told['labels'])}{_HOW.get(told['how'], '')}."
+
+
+_HOW = {"inferred": ", by its name", "guessed": ", which is a guess; favourable= can say another"}
+
+
+def found(report: dict[str, Any]) -> str:
+    """The finding in a sentence."""
+    main, names = report["searches"][-1], not_taken(report["searches"])
+    beside = ""
+    if names:
+        them = listed(list(map(isolate, names)), "or")
+        what = "it" if len(names) == 1 else "them"
+        beside = f"The model does not take {them}. Changing {what} alone changes no answer."
+    if main["taken"]:
+        return f"{people_change(main, report)} {beside}".rstrip()
+    groups = what_groups_get(report["selection"], names) if report["selection"]["rows"] else ""
+    return f"{beside} {groups}".rstrip()
+
+
+def limits(report: dict[str, Any]) -> list[str]:
+    """Pass, fail or undecided for each limit."""
+    if report["limits"] is None:
+        return ["No limits were given."]
+    checks = report["limits"]["checks"]
+    told = [
+        f"{STATUS[check['status']].capitalize()}: {isolate(check['words'])}." for check in checks
+    ]
+    return told or ["No limits were given."]
+
+
+def for_whom(report: dict[str, Any]) -> list[str]:
+    """The groups with the largest shares of people who would get something else."""
+    lines = []
+    for search in of_one_attribute(report):
+        groups = [group for group in search["rows"]["by_group"] if group["changed"]]
+        groups.sort(key=lambda group: -group["changed"])
+        told = [
+            f"of {count(g['n'])} rows of {isolate(g['group'])}, "
+            f"{_directions(g, search['rows']['counts_above'])}"
+            for g in groups[:MOST_GROUPS]
+        ]
+        only = f"if only {isolate(search['label'])} were changed"
+        if not told:
+            if search["rows"]["changed"] == 0 and search["rows"]["n"]:
+                what = "another decision"
+                if search["rows"]["counts_above"] is not None:
+                    above = number(search["rows"]["counts_above"])
+                    what = f"an output that differs by more than {above}"
+                lines.append(f"None of {of_people(search['rows'])} would get {what} {only}.")
+            continue
+        more = len(groups) - len(told)
+        rest = f"; and {more} more group{'s' * (more > 1)}" if more else ""
+        lines.append(f"O{'; '.join(told)[1:]} {only}{rest}.")
+    return lines
+
+
+def of_one_attribute(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the searches of one sensitive attribute each, as far as their rows were compared."""
+    searches = report["searches"]
+    alone = searches[:-1] if len(searches) > 1 else searches
+    done = [s for s in alone if s["taken"] and s["rows"]["changed"] is not None]
+    # All together stand in where none alone was compared.
+    return done or [s for s in searches[-1:] if s["taken"] and s["rows"]["changed"] is not None]
+
+
+def _directions(group: dict[str, Any], above: float | None) -> str:
+    told = [f"{count(d['n'])} would get {in_direction(d, above)}" for d in group["directions"][:2]]
+    return " and ".join([*told[:1], *(words.replace("would get ", "") for words in told[1:])])
+
+
+def in_direction(one: dict[str, Any], above: float | None) -> str:
+    """What people would get: another label, or an output that is higher or lower."""
+    if above is not None:
+        more = {"higher": " more", "lower": " less"}.get(one["to"], " more or less")
+        return f"over {number(above)}{more}"
+    if not one["from"]:
+        return "another decision"
+    return f"{quoted(one['to'])} instead of {quoted(one['from'])}"
+
+
+def rates(report: dict[str, Any]) -> str:
+    """Rates of the groups, and the lowest impact ratio with its interval."""
+    part = report["selection"]
+    if not part["rows"]:
+        return f"Not compared: {part['reason']}." if part["reason"] else "Not compared."
+    attributes = list(dict.fromkeys(row[0] for row in part["rows"]))
+    names = [name for name in report["sensitive_features"] if name in attributes] or attributes
+    if "impact_ratio" not in part["columns"]:
+        return what_groups_get(part, names)
+    ratios = large_enough(_known.impact_ratios(part))
+    if not ratios:
+        return what_groups_get(part, names)
+    lowest = _known.smallest_ratio(part, ratios)
+    worst = min(ratios, key=lambda row: float(row["impact_ratio"]))
+    words = f"{_extremes(part, [row for row in ratios if row['attribute'] in names])}"
+    ends = ""
+    if lowest.low == lowest.low and lowest.high == lowest.high:
+        ends = (
+            f" ({fixed(lowest.low)} to {fixed(lowest.high)} at {level(part['confidence'])}, all "
+            "groups at once)"
+        )
+    group = f"{isolate(worst['group'])} ({isolate(worst['attribute'])})"
+    return f"{words}Lowest impact ratio: {fixed(lowest.value)}{ends}, of {group}.".lstrip()
+
+
+def _extremes(part: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    """The lowest and the highest rate of the attribute whose groups differ most."""
+    if not rows:
+        return ""
+    worst = min(rows, key=lambda row: float(row["impact_ratio"]))
+    same = [row for row in rows if row["attribute"] == worst["attribute"]]
+    best = max(same, key=lambda row: float(row["impact_ratio"]))
+    name = rate_of(part["columns"])
+    what = quoted(part["favourable"]) if part["favourable"] else "A high score"
+    of = f"{isolate(worst['group'])} ({isolate(worst['attribute'])})"
+    return (
+        f"{what} is predicted for {percent(worst[name])} of {of} and for {percent(best[name])} of "
+        f"{isolate(best['group'])}. "
+    )
+
+
+def largest(report: dict[str, Any]) -> str:
+    """The largest difference found, and the bound of all others."""
+    main = report["searches"][-1]
+    if not main["taken"]:
+        return f"{twins_beside(not_taken(report['searches']))}"
+    if main["degree"] is None:
+        return f"Not measured: {main['reason']}."
+    words = f"Largest difference found: {number(main['degree'])}"
+    if main["degree"]:
+        real = main["shown_by"].startswith("row ") or main["pair_of_a_row"]
+        who = "a person of the table and their twin" if real else "two made-up inputs"
+        words += f" ({who}{_against(main['pair'])})"
+    if beyond_domain(main):
+        words += f"; of a person outside these ranges {number(main['rows']['degree'])}"
+    return f"{words}. {largest_possible(main)}"
+
+
+def _against(pair: dict[str, Any] | None) -> str:
+    """Both outputs, or both labels where there are no outputs."""
+    if pair is None:
+        return ""
+    if pair["outputs"] is not None:
+        return f": {' against '.join(two_numbers(*pair['outputs']))}"
+    if pair["labels"] is None:
+        return ""
+    return f": {' against '.join(map(quoted, pair['labels']))}"
+
+
+def how_sure(report: dict[str, Any]) -> str:
+    """What was compared, how long was searched, and what was cut short."""
+    main = report["searches"][-1]
+    told = []
+    if main["taken"]:
+        rows = main["rows"]
+        if rows["n"] and rows["n"] < rows["n_rows"]:
+            told.append(f"{of_people(rows).capitalize()} were compared")
+        elif rows["n"]:
+            told.append(f"All {count(rows['n'])} people were compared")
+        if rows["n"] and (rows["n_combinations"] or 10**9) > rows["n_twins"]:
+            told[-1] += f", each with {count(rows['n_twins'])} twins, so more may change"
+    cost = report["cost"]
+    told.append(
+        f"{count(cost['queries'])} model calls in {seconds(cost['seconds'])}, seed {report['seed']}"
+    )
+    words = f"{'; '.join(told)}."
+    if report["status"] == "complete":
+        return f"{words} Nothing was cut short."
+    return f"{words} {not_complete(report)}"
+
+
+def not_complete(report: dict[str, Any]) -> str:
+    """What is missing of an audit that is not complete."""
+    reason = isolated(" ".join(str(report["reason"]).split()), report["sensitive_features"])
+    if report["status"] == "interrupted":
+        return "The audit was interrupted: what was found until then is here."
+    if report["status"] == "ended early":
+        parts = reason.split("; ")
+        more = f", and {len(parts) - 2} more parts" if len(parts) > 3 else ""
+        kept = "; ".join(parts[:2] if more else parts)
+        return f"Cut short for lack of time: {kept}{more}."
+    return f"Incomplete, because a part failed: {reason[:300]}".rstrip(".") + "."
+
+
+# What next -----------------------------------------------------------------------------------
+
+
+def next_steps(report: dict[str, Any]) -> list[Step]:
+    """The two or three steps that the figures suggest, the most telling ones first."""
+    steps = [
+        step
+        for step in (
+            _say_favourable(report),
+            _mitigate(report),
+            _look_for_proxies(report),
+            _more_rows(report),
+            _more_time(report),
+            _narrow(report),
+            _no_bound(report),
+            _set_limits(report),
+        )
+        if step is not None
+    ]
+    if len(steps) < 2:
+        steps.append(Step("Let CI repeat this audit for each new model.", "A gate", "how_to/gate"))
+    if len(steps) < 2:
+        steps.append(
+            Step("Read what no audit shows.", "What a finding does not show", "explanation/limits")
+        )
+    return steps[:MOST_STEPS]
+
+
+def _say_favourable(report: dict[str, Any]) -> Step | None:
+    if report["favourable"]["how"] != "guessed":
+        return None
+    words = "Say which answer people want, favourable=: it was guessed, and all rates rest on it."
+    return Step(words, "Groups", "how_to/groups")
+
+
+def _mitigate(report: dict[str, Any]) -> Step | None:
+    main = report["searches"][-1]
+    if not main["taken"] or not (main["rows"]["changed"] or main["degree"]):
+        return None
+    alone = [s for s in report["searches"][:-1] if s["taken"] and s["degree"]]
+    best = max(alone or [main], key=lambda s: (s["rows"]["changed"] or 0, s["degree"]))
+    them = listed(list(map(isolate, best["sensitive"])))
+    return Step(
+        f"Look at what dropping {them}, or averaging it out, would cost: compare_mitigations.",
+        "Mitigate",
+        "how_to/mitigate",
+    )
+
+
+def _look_for_proxies(report: dict[str, Any]) -> Step | None:
+    beside = not_taken(report["searches"])
+    if not beside:
+        return None
+    them = listed(list(map(isolate, beside)), "or")
+    return Step(
+        f"Look for columns that stand in for {them} (proxies): changing {them} alone cannot show "
+        "these.",
+        "Sensitive columns beside the model",
+        "how_to/sensitive_columns",
+    )
+
+
+def _more_rows(report: dict[str, Any]) -> Step | None:
+    part = report["selection"]
+    few = [
+        row for row in _known.selection_rows(part)
+        if row["n"] is not None and row["n"] < FEW_ROWS and row["attribute"] in
+        report["sensitive_features"]
+    ]  # fmt: skip
+    if not few:
+        return None
+    least = min(few, key=lambda row: row["n"])
+    group = f"{isolate(least['group'])} ({isolate(least['attribute'])})"
+    return Step(
+        f"Collect more rows of {group}: its figures rest on {count(least['n'])}.",
+        "Groups",
+        "how_to/groups",
+    )
+
+
+def _more_time(report: dict[str, Any]) -> Step | None:
+    if report["status"] == "complete":
+        return None
+    if report["status"] == "failed":
+        words = "See which part failed and why, in the appendix, and run the audit again."
+    else:
+        words = "Give the audit more time, max_time=, or a smaller budget, to run all of it."
+    return Step(words, "Make a report", "how_to/make_a_report")
+
+
+def _narrow(report: dict[str, Any]) -> Step | None:
+    main = report["searches"][-1]
+    people, degree = main["rows"]["degree"], main["degree"]
+    if not main["taken"] or not degree or people is None or degree <= FAR_FROM_PEOPLE * people:
+        return None
+    return Step(
+        "Narrow the domain to inputs that can exist: the worst case is far above that of any "
+        "person in the table.",
+        "Realistic inputs",
+        "how_to/realistic_inputs",
+    )
+
+
+def _no_bound(report: dict[str, Any]) -> Step | None:
+    main = report["searches"][-1]
+    if not main["taken"] or main["degree"] is None:
+        return None
+    upper = main["bracket"]["upper"]
+    if upper is not None and upper <= WIDE * main["degree"]:
+        return None
+    return Step(
+        "Search longer, or audit a model that can be certified: larger differences are not "
+        "ruled out.",
+        "Certify a worst case",
+        "how_to/certify",
+    )
+
+
+def _set_limits(report: dict[str, Any]) -> Step | None:
+    if report["limits"] is not None:
+        return None
+    return Step(
+        "Say which differences are too large, and let CI check it: report.with_limits.",
+        "A gate for models",
+        "how_to/gate",
+    )
