@@ -5,9 +5,12 @@ site is built by ``.ci/run``; `docs/check_site.py`, which looks at what was buil
 """
 
 import ast
+import json
 import re
 import runpy
 import shlex
+import shutil
+import subprocess
 
 import pytest
 from places import TOP
@@ -200,3 +203,36 @@ def test_the_check_sees_a_search_that_knows_nothing(site):
     assert len(problems(site)) == 4
     (site / "searchindex.js").unlink()
     assert "searchindex.js is not there" in problems(site)[0]
+
+
+# The search of the site ---------------------------------------------------------------------------
+
+#: Results as Sphinx gives them: page, title, anchor, description, score, file, kind.
+RESULTS = [
+    ["reference/api/skfairtest.certify", "skfairtest.certify", "", None, 215, "", "object"],
+    ["reference/api/skfairtest.certify", "certify", "", None, 16, "", "title"],
+    ["reference/api/skfairtest.SBFTAuditor", "skfairtest.SBFTAuditor", "", None, 215, "", "object"],
+    ["auto_examples/04_certified/plot_certified", "An example", "", None, 15, "", "title"],
+    ["reference/glossary", "Glossary", "", None, 5, "", "text"],
+    ["how_to/certify", "Certify a worst case", "", None, 10, "", "title"],
+    ["explanation/measured/scale", "Measured", "", None, 15, "", "title"],
+]
+
+
+@pytest.mark.services
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_search_puts_guides_before_pages_of_names():
+    order = (DOCS / "search_order.js").read_text(encoding="utf-8")
+    code = f"{order}\nconsole.log(JSON.stringify({json.dumps(RESULTS)}.map(Scorer.score)))"
+    answer = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    scores = json.loads(answer.stdout)
+    ranked = sorted(range(len(RESULTS)), key=lambda k: -scores[k])
+    assert [RESULTS[k][1] for k in ranked] == [
+        "skfairtest.SBFTAuditor",  # a name that is no word
+        "Certify a worst case",
+        "An example",
+        "Glossary",
+        "Measured",
+        "certify",
+        "skfairtest.certify",
+    ]
