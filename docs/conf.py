@@ -6,8 +6,10 @@ Nothing is downloaded: no inventories of other projects, no fonts, no scripts fr
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 
@@ -28,6 +30,7 @@ project = "skfairtest"
 author = "the skfairtest developers"
 copyright = author
 version = release = skfairtest.__version__
+PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -107,10 +110,20 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "skfairtest"
+html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
+# Guides come before pages of names.
+html_search_scorer = str(DOCS / "search_order.js")
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_theme_options = {
+    "logo": {
+        "text": f"skfairtest {release}",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+        "alt_text": "skfairtest, first page",
+    },
+    "github_url": PROJECT["urls"]["Source"],
     "navbar_align": "left",
     "show_toc_level": 2,
     "show_prev_next": True,
@@ -126,7 +139,19 @@ html_copy_source = False
 
 def write_reference(app, config):
     """Write a page for each public name, from the package and its docstrings."""
-    runpy.run_path(str(DOCS / "make_api.py"))["write"](DOCS / "reference" / "api")
+    MAKE_API["write"](DOCS / "reference" / "api")
+
+
+#: A link to an example's source, or to their list, as it leads somewhere in a checkout.
+EXAMPLE = re.compile(r"\]\(((?:\.\./)*)\.\./examples/(README|\w+/plot_\w+)\.(?:txt|py)\)")
+
+
+def link_to_gallery(app, docname, content):
+    """Let links to the source of an example lead to its page in the gallery."""
+    content[0] = EXAMPLE.sub(
+        lambda found: f"]({found[1]}auto_examples/{found[2].replace('README', 'index')}.rst)",
+        content[0],
+    )
 
 
 def without_empty_line(app, docname, content):
@@ -148,7 +173,7 @@ def link_code_in_text(app, doctree):
             "",
             refdomain="py",
             reftype="obj",
-            reftarget=f"skfairtest.{name}",
+            reftarget=NAMES[name],
             refdoc=app.env.docname,
             refwarn=True,
         )
@@ -163,8 +188,13 @@ def ancestors(node):
         yield node
 
 
-#: Public names but modules.
-NAMES = set(skfairtest.__all__) - {"datasets", "io"}
+#: Public names but modules, each with the place that it is imported from.
+MAKE_API = runpy.run_path(str(DOCS / "make_api.py"))
+NAMES = {
+    name: MAKE_API["full_name"](name, module)
+    for _, module, names in MAKE_API["sections"]()
+    for name in names
+}
 
 
 def link_to_public_name(app, env, node, content):
@@ -181,6 +211,7 @@ def link_to_public_name(app, env, node, content):
 def setup(app):
     """Called by Sphinx."""
     app.connect("config-inited", write_reference)
+    app.connect("source-read", link_to_gallery)
     app.connect("source-read", without_empty_line)
     app.connect("doctree-read", link_code_in_text)
     app.connect("missing-reference", link_to_public_name)

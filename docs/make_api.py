@@ -1,6 +1,8 @@
-"""Write the reference of public names from the package: a list, and a page for each name.
+"""Write the reference from the package: ``python docs/make_api.py``.
 
-The build of the site calls `write`. The pages are built, not kept: a new name needs no edit here.
+The list of public names and the help of each command are kept in the repository, so that they can
+be read without a build; a test sees that they are up to date. The page of each name is built with
+the site, which calls `write`.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import contextlib
 import inspect
 import io as streams
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -31,28 +34,35 @@ from skfairtest import (
 )
 from skfairtest.__main__ import main
 
+REFERENCE = Path(__file__).parent / "reference"
 HEAD = """\
-Public names
-============
+# Public names
 
-Every class, function and constant that is public, each with a page of its own: parameters,
-results, an example that runs. Everything else is private and may change without notice. In a
-session, ``help(skfairtest.SBFTAuditor)`` shows the same text.
+Every class, function and constant that is public. On the site each name leads to a page of its
+own, with parameters, results and an example that runs; in a session,
+`help(skfairtest.SBFTAuditor)` shows the same text. Everything else is private and may change
+without notice.
 """
 NEXT = """\
-What comes next
----------------
+```{toctree}
+:hidden:
+:glob:
 
-The :doc:`glossary </reference/glossary>` says what the words in these pages mean, and the
-:doc:`how-to guides </how_to/index>` when to use what.
+api/*
+```
+
+## What comes next
+
+The [glossary](glossary.md) says what the words in these pages mean, and the
+[how-to guides](../how_to/index.md) when to use what.
 """
+#: A command's help, below its heading on the page of the command line.
+HELP = re.compile(r"(^## skfairtest (\w+)\n\n```text\n)(.*?)(^```$)", re.MULTILINE | re.DOTALL)
 #: What constants are, which have no docstring.
 CONSTANTS = {
     "IDENTITY_TERMS": "The terms that `TextSGDAuditor` looks for in texts, by category.",
     "TRUSTED_TYPES": "Names of the types of this package, which ``skops.io.load`` may trust.",
 }
-#: Of each the help is on the page of the command line.
-COMMANDS = ("audit", "certify", "compare", "datasets", "demo")
 #: Title and module of each section, in the order of the page. What `skfairtest` exports from
 #: elsewhere comes last.
 SECTIONS = [
@@ -133,22 +143,17 @@ def page(name, module):
     return "\n".join(parts)
 
 
-def index():
+def names():
     """The list of all names, by section."""
     parts = [HEAD]
-    entries = []
-    for title, module, names in sections():
-        parts += [heading(title, "-"), ".. list-table::\n   :widths: 30 70\n   :width: 100%\n"]
-        for name in names:
-            place = full_name(name, module)
-            entries.append(place)
-            text = summary(name, getattr(module, name))
-            parts.append(f"   * - :doc:`{name} <{place}>`\n     - {text}")
+    for title, module, listed in sections():
+        parts.append(f"## {title}\n\n| Name | What it is |\n| --- | --- |")
+        for name in listed:
+            # Docstrings mark code in another way, and a bar would begin a column.
+            text = summary(name, getattr(module, name)).replace("``", "`").replace("|", "\\|")
+            parts.append(f"| `{name}` | {text} |")
         parts.append("")
-    parts.append(NEXT)
-    parts.append(".. toctree::\n   :hidden:\n")
-    parts += [f"   {place.rpartition('.')[2]} <{place}>" for place in dict.fromkeys(entries)]
-    return "\n".join(parts) + "\n"
+    return "\n".join([*parts, NEXT])
 
 
 def help_of(command):
@@ -166,12 +171,25 @@ def help_of(command):
     return said.getvalue()
 
 
+def command_line(text):
+    """The page of the command line, with the help of each command as it is now."""
+    return HELP.sub(lambda found: f"{found[1]}{help_of(found[2]).strip()}\n{found[4]}", text)
+
+
+def kept():
+    """What is kept in the repository: path and text of each page."""
+    page = REFERENCE / "command_line.md"
+    return {
+        REFERENCE / "names.md": names(),
+        page: command_line(page.read_text(encoding="utf-8")),
+    }
+
+
 def pages():
     """Text of each page, by the name of its file."""
-    found = {"index.rst": index()}
-    found |= {f"help-{command}.txt": help_of(command) for command in COMMANDS}
-    for _, module, names in sections():
-        for name in names:
+    found = {}
+    for _, module, listed in sections():
+        for name in listed:
             found[f"{full_name(name, module)}.rst"] = page(name, module)
     return found
 
@@ -191,4 +209,5 @@ def write(folder):
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parent / "reference" / "api")
+    for path, text in kept().items():
+        path.write_text(text, encoding="utf-8")

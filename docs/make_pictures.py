@@ -1,22 +1,20 @@
-"""Draw the pictures of the README and of the site's first page: ``python docs/make_pictures.py``.
+"""Run the README's code, write what it prints, and draw it: ``python docs/make_pictures.py``.
 
-The finding is that of the README's code: a pair of twins as a card, and the bracket of the largest
-difference as a bar. One picture on white, one for dark pages. They are kept in the repository, so
-that the README has them without a build.
+What is printed goes below the code. The pictures, which the site's first page shows as well, are a
+pair of twins as a card, and the bracket of the largest difference as a bar: one on white, one for
+dark pages. They are kept in the repository, so that the README has them without a build.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 from PIL import Image
-from sklearn.datasets import load_diabetes
-from sklearn.ensemble import RandomForestRegressor
 
-from skfairtest import audit
-
+README = Path(__file__).parents[1] / "README.md"
 FOLDER = Path(__file__).parent / "_static" / "pictures"
 #: Style and paper of each picture.
 STYLES = {"light": ("default", "#ffffff"), "dark": ("dark_background", "#14181e")}
@@ -25,18 +23,16 @@ N_COLORS = 48
 
 
 def finding():
-    """The audit that the README shows."""
-    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    model = RandomForestRegressor(max_depth=6, random_state=0).fit(X, y)
-    return audit(
-        model,
-        X,
-        sensitive_features="sex",
-        threshold=10,
-        groups=False,
-        random_state=0,
-        progress=False,
-    )
+    """The report that the README's code prints, which is written below that code."""
+    text = README.read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    printed = []
+    exec(compile(code, README.name, "exec"), {"print": printed.append})
+    (report,) = printed
+    before, _, rest = text.partition("```text\n")
+    _, _, after = rest.partition("```\n")
+    README.write_text(f"{before}```text\n{report}\n```\n{after}", encoding="utf-8")
+    return report
 
 
 def draw(report, style, paper):

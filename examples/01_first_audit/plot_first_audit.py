@@ -1,46 +1,54 @@
 """
-==================================================
-How differently does my regressor treat two twins?
-==================================================
+===================================================
+How differently does my classifier treat two twins?
+===================================================
 
-Twins are two inputs that are equal in everything but the sensitive attribute. This example takes
-a regression pipeline on scikit-learn's diabetes data, which predicts how far the disease has
-progressed a year later, and searches for the twins in ``sex`` whose predictions are furthest
-apart.
+Twins are two inputs that are equal in everything but the sensitive attribute. This example takes a
+pipeline that decides on applications for loans, and searches for the twins in ``community`` whose
+probabilities are furthest apart.
 """
 
 # %%
 # A fitted pipeline
 # -----------------
-# ``scaled=False`` keeps the columns in units that a reader knows; ``sex`` is coded 1 and 2.
+# The applications are invented, and so are the three communities. The effect of the community is
+# planted, so that the true worst case of the lender's rule is known.
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from sklearn.datasets import load_diabetes
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder
 
 from skfairtest import HistoryDisplay, RandomAuditor, SBFTAuditor
+from skfairtest.datasets import load_loans
 
-X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+loans = load_loans()
+X_train, X_test, y_train, y_test = train_test_split(loans.data, loans.target, random_state=0)
 model = make_pipeline(
-    StandardScaler(), RandomForestRegressor(50, min_samples_leaf=2, random_state=0)
+    make_column_transformer(
+        (OneHotEncoder(), ["community", "purpose", "district"]), remainder="passthrough"
+    ),
+    RandomForestClassifier(50, min_samples_leaf=5, random_state=0),
 )
 model.fit(X_train, y_train)
-print(f"R2 on the test rows: {model.score(X_test, y_test):.2f}")
-print(f"target: from {y.min():.0f} to {y.max():.0f}")
+print(f"accuracy on the test rows: {model.score(X_test, y_test):.2f}")
 
 # %%
 # Two audits with the same budget
 # -------------------------------
-# The auditors read the input space off the table: which columns there are, and from where to where
-# their values reach. An input counts as discriminatory here when its twins' predictions are more
-# than 10 apart; what difference matters is for the people who use the model to say.
+# The columns of the data and their ranges say which inputs may be tried. An input counts as
+# discriminatory here when its twins' probabilities are more than 0.2 apart; which difference
+# matters is for the people who use the model to say.
 
-settings = {"sensitive_features": "sex", "threshold": 10, "max_queries": 10_000, "random_state": 0}
+settings = {
+    "sensitive_features": "community",
+    "threshold": 0.2,
+    "max_queries": 10_000,
+    "random_state": 0,
+}
 auditors = {
     "SBFT": SBFTAuditor(model, **settings),
     "random": RandomAuditor(model, **settings),
@@ -57,11 +65,11 @@ summary = {
     }
     for name, auditor in auditors.items()
 }
-print(pd.DataFrame(summary).round(1).to_string())
+print(pd.DataFrame(summary).round(2).to_string())
 
 # %%
-# The degree is the largest difference found, in units of the target. Neither auditor has tried all
-# inputs, so the larger of the two figures is what is known: the true degree is at least that.
+# The degree is the largest difference found between two probabilities. Neither auditor has tried
+# all inputs, so the true degree is at least the larger of the two figures.
 #
 # The counts do not compare in the same way. The random inputs are drawn evenly from the space, so
 # their share of discriminatory ones estimates the share in the space. SBFT goes where the
@@ -71,17 +79,18 @@ print(pd.DataFrame(summary).round(1).to_string())
 # --------------
 
 worst = auditors["SBFT"].worst_case_
-table = worst.assign(prediction=auditors["SBFT"].worst_case_outputs_)
-print(table.round(1).to_string(index=False))
+table = worst.assign(probability=auditors["SBFT"].worst_case_outputs_)
+print(table.round(2).T.to_string(header=False))
+print(f"(probability of {auditors['SBFT'].worst_case_class_})")
 
 # %%
-# The two rows differ in ``sex`` alone. They are an input that the model can be asked about; whether
-# such a patient exists, the audit does not know. For the patients in the table there is an answer
-# of their own: every row, compared with its twin.
+# The two applications differ in ``community`` alone. The model can be asked about them; whether
+# anybody has applied like this, the audit does not know. For the applications in the data the
+# question has an answer of its own: every row is compared with its twins.
 
 auditor = auditors["SBFT"]
-print(f"largest difference among the rows of X_train: {auditor.on_data_degree_:.1f}")
-print(f"share of the rows with a difference above 10: {auditor.on_data_rate_:.0%}")
+print(f"largest difference among the rows of X_train: {auditor.on_data_degree_:.2f}")
+print(f"share of the rows with a difference above 0.2: {auditor.on_data_rate_:.0%}")
 
 # %%
 # How the two searches went on
@@ -92,7 +101,7 @@ courses = HistoryDisplay.from_auditors(auditors).plot()
 on_data = auditor.on_data_degree_
 courses.ax_.axhline(on_data, color="0.4", linewidth=1, linestyle=":")
 courses.ax_.annotate(
-    f"rows of X_train: {on_data:.0f}",
+    f"rows of X_train: {on_data:.2f}",
     (1, on_data),
     (-4, -4),
     xycoords=("axes fraction", "data"),

@@ -4,30 +4,28 @@ Which two inputs differ most, and how?
 ======================================
 
 The largest difference that an audit finds comes with the two inputs that show it: twins, identical
-but for the sensitive attribute. This example finds them for a forest on scikit-learn's diabetes
-data and draws them as a card.
+but for the sensitive attribute. This example finds them for a model that decides on loans, and
+draws them as a card.
 """
 
 # %%
-# A model of real measurements
-# ----------------------------
-# 442 patients, ten measurements each; the model says whether the disease has progressed far a year
-# later. The source codes ``sex`` as 1 and 2. With a threshold, an input counts as discriminatory
-# when its twins' probabilities differ by more than that; which difference matters is for the people
-# who use the model to say.
+# A model of loans
+# ----------------
+# 1,000 invented applications from three invented communities, and whether each loan was granted.
+# With a threshold, an input counts as discriminatory when its twins' probabilities differ by more
+# than that; which difference matters is for the people who use the model to say.
 
 import matplotlib.pyplot as plt
-from sklearn.datasets import load_diabetes
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skfairtest import PairDisplay, SBFTAuditor
+from skfairtest.datasets import load_loans
 
-X, progression = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-y = (progression > 140).map({True: "far", False: "little"})
-model = RandomForestClassifier(min_samples_leaf=5, random_state=0).fit(X, y)
+X, y = load_loans(return_X_y=True)
+model = HistGradientBoostingClassifier(max_depth=4, max_iter=50, random_state=0).fit(X, y)
 
 auditor = SBFTAuditor(
-    model, sensitive_features="sex", threshold=0.1, max_queries=10_000, random_state=0
+    model, sensitive_features="community", threshold=0.1, max_queries=10_000, random_state=0
 )
 auditor = auditor.fit(X)
 
@@ -49,6 +47,6 @@ plt.show()
 # %%
 # What this does not show
 # -----------------------
-# The search has combined values that perhaps nobody has: the pair says something about the model,
+# The search has combined values that perhaps nobody has. The pair says something about the model,
 # not about how many people are concerned. And what a search finds is a lower bound; another pair
 # may differ more.

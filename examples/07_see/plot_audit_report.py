@@ -3,41 +3,42 @@
 What do I hand to the people who decide?
 ========================================
 
-``audit`` looks at a fitted model in one call and returns a report: the two inputs that the model
+``audit`` tests a fitted model in one call and returns a report: the two inputs that the model
 treats most differently, how large the difference can get, how many rows of the data are concerned,
-how groups fare, and what all of that does not show. The rows are scikit-learn's diabetes data; the
-model predicts whether the disease has progressed far a year later. Twins are two inputs that are
-identical but for the sensitive attributes, here ``sex`` (coded 1 and 2 by the source) and age.
+which predictions groups get, and what all of that does not show. The model decides on invented
+applications for loans. Twins are two inputs that are identical but for the sensitive attributes,
+here the applicant's community.
 """
 
 # %%
 # One call
 # --------
 # The model is audited as it stands. With ``y`` the report has rates of errors by group, too. A bar,
-# or a line a part, tells how far it is, unless there is ``progress=False``.
+# or a line for each part, shows the progress, unless ``progress=False`` is given.
 
 import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-from sklearn.datasets import load_diabetes
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 from skops.card import Card
 
-from skfairtest import audit
+from skfairtest import SBFTAuditor, audit
+from skfairtest.datasets import load_loans
 
-X, progression = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-y = (progression > 140).map({True: "far", False: "little"})
+X, y = load_loans(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-model = RandomForestClassifier(min_samples_leaf=5, random_state=0).fit(X_train, y_train)
+model = HistGradientBoostingClassifier(max_depth=4, max_iter=50, random_state=0)
+model.fit(X_train, y_train)
 
 report = audit(
     model,
     X_test,
     y_test,
-    sensitive_features=["sex", "age"],
-    max_time=8,
+    sensitive_features="community",
+    favourable="granted",
+    auditor=SBFTAuditor(max_queries=5000),
     random_state=0,
     progress=False,
 )
@@ -46,9 +47,9 @@ print(report)
 # %%
 # A picture
 # ---------
-# A report has displays of what it holds: the pair, the bracket, the curve of the rows, the course
-# of the search, groups, and rates. What was found is a lower bound; the certified end is an upper
-# one.
+# A report has displays of its parts: the pair, the bracket, the curve of the rows, the course of
+# the search, groups, and rates. The difference found is a lower bound, the certified one an upper
+# bound.
 
 report.display("bracket").plot()
 plt.show()
@@ -56,8 +57,8 @@ plt.show()
 # %%
 # A file for everybody
 # --------------------
-# One HTML file that loads nothing from outside: it can be mailed, printed and read on a phone. The
-# JSON has all figures, as ``skfairtest/report/schema/v1.json`` describes them. Both hold the worst
+# One HTML file that loads nothing from outside can be mailed, printed and read on a phone. The JSON
+# has all figures, as ``skfairtest/report/schema/v1.json`` describes them. Both contain the worst
 # rows of the data, which are people: mind who gets them.
 
 folder = Path(tempfile.mkdtemp())

@@ -4,37 +4,37 @@ Where along a column do two twins part?
 =======================================
 
 The worst pair of twins (inputs identical but for the sensitive attribute) is one point of the
-domain. This example moves both of them along another column and draws what the model says to each.
+domain. This example moves both of them along another column and draws the model's output for each.
 """
 
 # %%
 # A model and its worst pair
 # --------------------------
-# scikit-learn's diabetes data: how far the disease has progressed a year later, in units of the
-# source. ``sex`` is coded as 1 and 2.
+# The model decides on invented applications for loans, from three invented communities. From one of
+# them the lender took points, and more of them in the first three years of employment.
 
 import matplotlib.pyplot as plt
-from sklearn.datasets import load_diabetes
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skfairtest import ProfileDisplay, SBFTAuditor
+from skfairtest.datasets import load_loans
 
-X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-model = GradientBoostingRegressor(random_state=0).fit(X, y)
-auditor = SBFTAuditor(model, sensitive_features="sex", threshold=10, random_state=0).fit(X)
-print(f"largest difference found: {auditor.fairness_degree_:.1f}")
+X, y = load_loans(return_X_y=True)
+model = HistGradientBoostingClassifier(max_depth=4, max_iter=50, random_state=0).fit(X, y)
+auditor = SBFTAuditor(model, sensitive_features="community", random_state=0).fit(X)
+print(f"largest difference found: {auditor.fairness_degree_:.2f}")
 
 # %%
-# Along the blood pressure
-# ------------------------
-# Two queries a value. Without a name, the column is the one along which the difference changes
-# most.
+# Along the income
+# ----------------
+# A profile takes two queries for each value. Without a name, the column is the one along which the
+# difference changes most.
 
-ProfileDisplay.from_auditor(auditor, "bp").plot()
+ProfileDisplay.from_auditor(auditor, "income").plot()
 plt.show()
 
 # %%
 # What this does not show
 # -----------------------
-# All other columns stay as the pair has them; elsewhere the lines are others. Whether there is a
-# patient along the line, the picture does not know: the search has combined values freely.
+# All other columns stay as they are in the pair; for another pair the lines are others. The picture
+# does not show whether anybody has applied like this: the search has combined values freely.

@@ -1,12 +1,11 @@
-"""`skfairtest demo` trains and audits a forest on bundled data, without a network."""
+"""`skfairtest demo` trains and audits a model of invented loans, without a network."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.datasets import load_diabetes
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 from skfairtest.cli._audit import check_html
@@ -14,18 +13,21 @@ from skfairtest.cli._case import told_errors
 from skfairtest.cli._files import check_outputs, write_whole
 from skfairtest.cli._parser import Parser, at_least_one, fill_in, number, seconds, whole
 from skfairtest.cli._terminal import say
+from skfairtest.datasets import load_loans
 from skfairtest.individual import SBFTAuditor
 
 HELP = """
 usage: skfairtest demo [options]
 
-Train a forest on scikit-learn's diabetes data (442 patients) and search for two
-patients that differ in sex alone and are predicted most differently.
+Train boosted trees on 1,000 invented loan applications and search for the two
+applications that differ in the applicant's community alone and that the model
+treats most differently.
 
-  --max-queries N   inputs that the search asks the model (20,000)
+  --max-queries N   rows about which the search may ask the model (20,000)
   --max-time S      seconds for the search (45)
-  --trees N         trees in the forest (100)
-  --threshold T     difference above which an input is discriminatory (20)
+  --trees N         trees of the model (50)
+  --threshold T     difference of the probabilities above which an application
+                    counts as discriminatory (0.1)
   --seed N          seed of model and search (0)
   --html F          also write a whole report to this file
   --verbose         show the course of the search
@@ -33,7 +35,7 @@ patients that differ in sex alone and are predicted most differently.
 Example: skfairtest demo --html report.html
 """
 DEFAULTS: dict[str, Any] = {
-    "max_queries": 20_000, "max_time": 45.0, "trees": 100, "threshold": 20.0, "seed": 0,
+    "max_queries": 20_000, "max_time": 45.0, "trees": 50, "threshold": 0.1, "seed": 0,
     "html": None, "verbose": False,
 }  # fmt: skip
 
@@ -52,7 +54,7 @@ def run(words: Sequence[str]) -> int:
     check_outputs({"--html": options.html}, [])
     check_html(options.html)
     with told_errors():
-        auditor, X = run_demo(
+        auditor, X, y = run_demo(
             max_queries=options.max_queries,
             max_time=options.max_time,
             n_trees=options.trees,
@@ -66,7 +68,9 @@ def run(words: Sequence[str]) -> int:
             report = audit(
                 auditor.estimator,
                 X,
-                sensitive_features=["sex"],
+                y,
+                sensitive_features="community",
+                favourable="granted",
                 auditor=SBFTAuditor(max_queries=options.max_queries),
                 threshold=options.threshold,
                 max_time=options.max_time,
@@ -85,14 +89,15 @@ def run_demo(
     threshold: float,
     seed: int,
     verbose: int,
-) -> tuple[SBFTAuditor, Any]:
-    """Train, audit and print; the fitted auditor and the rows are returned."""
-    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+) -> tuple[SBFTAuditor, Any, Any]:
+    """Train, audit and print; the fitted auditor, the new rows and their targets are returned."""
+    X, y = load_loans(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed)
-    model = RandomForestRegressor(n_estimators=n_trees, random_state=seed).fit(X_train, y_train)
+    model = HistGradientBoostingClassifier(max_depth=4, max_iter=n_trees, random_state=seed)
+    model.fit(X_train, y_train)
     auditor = SBFTAuditor(
         model,
-        sensitive_features=["sex"],
+        sensitive_features="community",
         threshold=threshold,
         max_queries=max_queries,
         max_time=max_time,
@@ -100,38 +105,36 @@ def run_demo(
         verbose=verbose,
     ).fit(X_train)
     say(
-        f"Trained a forest of {n_trees} trees on scikit-learn's diabetes data "
-        f"({len(X_train)} patients, target: progression after a year, {y.min():.0f} to "
-        f"{y.max():.0f}).\n"
-        f"Score (R2 on {len(X_test)} held-out patients): {model.score(X_test, y_test):.3f}\n"
+        f"Trained a model of {n_trees} trees on {len(X_train)} invented loan applications.\n"
+        f"Accuracy on {len(X_test)} new ones: {model.score(X_test, y_test):.2f}\n"
     )
-    say(_findings(auditor))
-    return auditor, X_train
+    say(_findings(auditor, X_test))
+    return auditor, X_test, y_test
 
 
-def _findings(auditor: SBFTAuditor) -> str:
+def _findings(auditor: SBFTAuditor, X_new: Any) -> str:
     lines = [
-        "Audited for the sensitive attribute 'sex' with SBFT:",
-        f"  fairness degree         {auditor.fairness_degree_:.1f} points of progression (at "
-        f"least: a search gives a lower bound)",
+        "Change only an applicant's community: does the model change its answer?",
+        "",
+        f"  largest difference found  {auditor.fairness_degree_:.2f} between two probabilities "
+        f"(a search gives a lower bound)",
     ]
     worst = auditor.worst_case_
     if worst is not None:
-        table = worst.assign(prediction=auditor.worst_case_outputs_).round(2).T
-        table.columns = ["twin 1", "twin 2"]
-        lines += ["", "The worst pair, equal but for sex:", table.to_string(), ""]
+        label = f"probability of {auditor.worst_case_class_}"
+        pair = worst.assign(**{label: auditor.worst_case_outputs_}).round(2).T
+        lines += ["", "The two applications, equal in all but the community:"]
+        lines += [pair.to_string(header=False), ""]
+    new = auditor.audit_rows(X_new)
     lines += [
-        f"  discriminatory inputs   {auditor.n_found_} of {auditor.n_inputs_} distinct ones "
-        f"(difference above {auditor.threshold:g})",
-        f"  among the real patients {auditor.on_data_degree_:.1f} at worst, "
-        f"{len(auditor.on_data_discriminatory_)} of {len(auditor.space_.data)} above "
-        f"{auditor.threshold:g}",
-        f"  cost                    {auditor.n_queries_} queries in the search "
-        f"(and {auditor.n_data_queries_} for the real patients), {auditor.seconds_:.1f} s; "
-        f"ended: {auditor.stop_reason_}",
+        f"  new applications          {new.n_discriminatory} of {new.n_rows} differ from a twin by "
+        f"more than {auditor.threshold:g}, at most by {new.degree:.2f}",
+        f"  cost                      {auditor.n_queries_:,} queries (rows that the model was "
+        f"asked about) in {auditor.seconds_:.1f} s",
+        f"  ended because             {auditor.stop_reason_}",
         "",
-        "This shows that the model treats twins differently who differ in sex alone. Whether "
-        "that is unfair",
-        "is a judgement of people; and other columns may stand for sex, which no such pair shows.",
+        "A twin is the same application with another community. That the model treats twins",
+        "differently is what was measured; whether it is unfair is for people to judge. Other",
+        "columns, here the district, may stand for the community: no pair of twins shows that.",
     ]
     return "\n".join(lines)

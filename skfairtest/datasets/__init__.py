@@ -2,7 +2,8 @@
 
 The generators (`make_biased_regression`, `make_biased_classification`) plant a dependence on a
 sensitive column whose exact strength is known, so that an auditor can be judged by how much of
-it it finds; `make_identity_comments` does the same for terms in texts. The fetchers read public
+it it finds; `make_identity_comments` does the same for terms in texts, and `load_loans` is one
+invented table with names that mean something. The fetchers read public
 data sets of the fairness literature from a folder or, without it, from OpenML.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from ._comments import KnownTextClassifier, make_identity_comments
 from ._known import KnownClassifier, KnownRegressor
 from ._loaders import fetch_adult, fetch_bank_marketing, fetch_communities, fetch_german_credit
+from ._loans import load_loans
 from ._planted import make_biased_classification, make_biased_regression
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "fetch_bank_marketing",
     "fetch_communities",
     "fetch_german_credit",
+    "load_loans",
     "make_biased_classification",
     "make_biased_regression",
     "make_identity_comments",

@@ -212,7 +212,7 @@ def test_compare_reports_that_were_damaged(run, wrong):
 @slow_sample
 def test_demo_with_a_page(run):
     code, out, _ = run("demo", "--max-queries", "300", "--trees", "3", "--html", "demo.html")
-    assert code == 0 and "Trained a forest of 3 trees" in out and "demo.html" in out
+    assert code == 0 and "Trained a model of 3 trees" in out and "demo.html" in out
     assert Path("demo.html").read_text("utf-8").rstrip().endswith("</html>")
 
 

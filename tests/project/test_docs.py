@@ -5,9 +5,12 @@ site is built by ``.ci/run``; `docs/check_site.py`, which looks at what was buil
 """
 
 import ast
+import json
 import re
 import runpy
 import shlex
+import shutil
+import subprocess
 
 import pytest
 from places import TOP
@@ -21,8 +24,6 @@ PAGES = sorted(
     path for path in DOCS.rglob("*.md") if not set(path.relative_to(DOCS).parts) & set(BUILT)
 )
 EXAMPLES = sorted((TOP / "examples").glob("0*/plot_*.py"))
-#: Gallery pages are made from examples, pages of public names from docstrings.
-MADE = re.compile(r"(auto_examples/.*|api/.*)\.rst$")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -64,19 +65,16 @@ def test_tables_end_where_the_text_begins(path):
     [*PAGES, *(TOP / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG"))],
     ids=str,
 )
-def test_links_of_the_sources_lead_somewhere(path):
+def test_links_lead_somewhere_in_a_checkout(path):
+    """Without a build: what is made by one is not there yet."""
     for address in LINK.findall(without_code(path.read_text(encoding="utf-8"))):
         if "://" in address:
             continue
         target, _, place = address.partition("#")
-        if MADE.search(target):
-            source = (path.parent / target).resolve()
-            if "auto_examples" in source.parts and source.name != "index.rst":
-                example = TOP / "examples" / source.parent.name / f"{source.stem}.py"
-                assert example in EXAMPLES or not source.stem.startswith("plot_"), address
-            continue
         to = (path.parent / target).resolve() if target else path
         assert to.exists(), f"{path.name}: {address}"
+        made = [name for name in BUILT if name in to.relative_to(TOP).parts]
+        assert not made, f"{path.name}: {address} is not there without a build"
         if place:
             assert place in anchors(to.read_text(encoding="utf-8")), f"{path.name}: {address}"
 
@@ -201,3 +199,36 @@ def test_the_check_sees_a_search_that_knows_nothing(site):
     assert len(problems(site)) == 4
     (site / "searchindex.js").unlink()
     assert "searchindex.js is not there" in problems(site)[0]
+
+
+# The search of the site ---------------------------------------------------------------------------
+
+#: Results as Sphinx gives them: page, title, anchor, description, score, file, kind.
+RESULTS = [
+    ["reference/api/skfairtest.certify", "skfairtest.certify", "", None, 215, "", "object"],
+    ["reference/api/skfairtest.certify", "certify", "", None, 16, "", "title"],
+    ["reference/api/skfairtest.SBFTAuditor", "skfairtest.SBFTAuditor", "", None, 215, "", "object"],
+    ["auto_examples/04_certified/plot_certified", "An example", "", None, 15, "", "title"],
+    ["reference/glossary", "Glossary", "", None, 5, "", "text"],
+    ["how_to/certify", "Certify a worst case", "", None, 10, "", "title"],
+    ["explanation/measured/scale", "Measured", "", None, 15, "", "title"],
+]
+
+
+@pytest.mark.services
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_search_puts_guides_before_pages_of_names():
+    order = (DOCS / "search_order.js").read_text(encoding="utf-8")
+    code = f"{order}\nconsole.log(JSON.stringify({json.dumps(RESULTS)}.map(Scorer.score)))"
+    answer = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    scores = json.loads(answer.stdout)
+    ranked = sorted(range(len(RESULTS)), key=lambda k: -scores[k])
+    assert [RESULTS[k][1] for k in ranked] == [
+        "skfairtest.SBFTAuditor",  # a name that is no word
+        "Certify a worst case",
+        "An example",
+        "Glossary",
+        "Measured",
+        "certify",
+        "skfairtest.certify",
+    ]

@@ -675,7 +675,7 @@ def test_estimates_stand_beside_raw_rates_and_say_what_they_hide():
     assert "sex × race: p = 0.03." in text
     least = data["groups"]["min_support"]
     share = data["selection"]["columns"].index("share")
-    names = {rf"{row[1]} \({row[0]}\)": row[share] < least for row in data["selection"]["rows"]}
+    names = {f"{row[1]} ({row[0]})": row[share] < least for row in data["selection"]["rows"]}
     assert set(names.values()) == {True, False}
     for name, is_small in names.items():
         mark = " \\*" if is_small else ""
