@@ -60,8 +60,8 @@ class AuditReport:
     >>> data = make_biased_regression(random_state=0)
     >>> quick = SBFTAuditor(max_queries=2000)
     >>> report = audit(data.estimator, data.data, auditor=quick, random_state=0, progress=False)
-    >>> report.sentence.split(":")[0]
-    'Two inputs that differ only in sex get different outputs'
+    >>> report.sentence.partition(" would")[0]
+    '67 of the 1,000 people in the table'
     """
 
     def __init__(
