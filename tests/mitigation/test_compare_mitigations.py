@@ -27,7 +27,6 @@ from skfairtest.mitigation._comparison.jackknife import deal, leave_out, paired_
 from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifier
 from skfairtest.mitigation._held_columns import HeldColumns
 from skfairtest.mitigation._replay import Replay, score_of_rows
-from skfairtest.mitigation._retraining import metrics
 
 running = import_module("skfairtest.mitigation._comparison.compare_mitigations")
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
@@ -264,7 +263,7 @@ def test_without_fairlearn_its_ways_say_so(monkeypatch):
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original(monkeypatch, whole):
     if not whole:
-        monkeypatch.setattr(metrics, "N_ESTIMATES", 200)
+        monkeypatch.setattr(methods.ShortRetrainer, "_n_estimates", 200)
     tree = DecisionTreeClassifier(random_state=0)
     table = compare(tree, *coded(150), methods=["retrain twins"])
     row = table.loc["retrain twins"]

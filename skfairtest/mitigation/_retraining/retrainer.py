@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,7 @@ from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._retraining.alternatives import (
     KEPT_AS_IT_IS,
+    SIMPLE_METHODS,
     Alternative,
     alternatives_table,
     choose,
@@ -218,6 +219,11 @@ class FairnessRetrainer(
     True
     """
 
+    #: Inputs by which a model is judged, and what is tried beside the rounds; less of both where
+    #: `compare_mitigations` has these methods in other rows of its table.
+    _n_estimates = 5_000
+    _simple_methods: ClassVar = SIMPLE_METHODS
+
     estimator: Any = field(default=None, kw_only=False)
     auditor: Any = field(default=None, kw_only=False)
     strategy: str = one_of(default="twins", options=tuple(STRATEGIES))
@@ -339,7 +345,12 @@ class FairnessRetrainer(
             rng=rng,
         )
         metrics = ShareMetrics(
-            strategy.space, folds, strategy.settings, mean=strategy.measures_mean, rng=rng
+            strategy.space,
+            folds,
+            strategy.settings,
+            mean=strategy.measures_mean,
+            n_estimates=self._n_estimates,
+            rng=rng,
         )
 
         def tell(share: float, line: str) -> bool:
@@ -354,7 +365,7 @@ class FairnessRetrainer(
         simple: list[Alternative] = []
         try:
             if rounds.measure_original():
-                simple = try_simple_methods(rounds)  # the cheap ones first
+                simple = try_simple_methods(rounds, self._simple_methods)  # the cheap ones first
                 start = _clock.now()
                 rounds.run(None if self.max_rounds == "auto" else self.max_rounds)
             seconds = _clock.now() - start
