@@ -302,7 +302,7 @@ def test_weights_that_leave_nothing():
         retrainer.fit(X, y, sample_weight=np.zeros(100))
     with pytest.raises(ValueError, match="but those of one class"):
         retrainer.fit(X, y, sample_weight=y)
-    with pytest.raises(ValueError, match="finite and not negative"):
+    with pytest.raises(ValueError, match="must be finite, at least 0"):
         retrainer.fit(X, y, sample_weight=np.full(100, -1.0))
     with pytest.raises(ValueError, match="scoring= has to take it"):
         FairnessRetrainer(LogisticRegression(), TWINS, scoring=lambda model, X, y: 0.5, **FAST).fit(
