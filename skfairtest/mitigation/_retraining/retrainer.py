@@ -12,9 +12,7 @@ from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import check_scoring
-from sklearn.utils import assert_all_finite
 from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
@@ -22,7 +20,7 @@ from skfairtest._delegation import DelegatingEstimator
 from skfairtest._parameters import DeclaredParameters, check_whole, checked, one_of, real
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import is_real
-from skfairtest._validation import check_table, make_generator, warn_of_target
+from skfairtest._validation import check_table, check_target_values, make_generator, warn_of_target
 from skfairtest.exceptions import (
     EstimatorFailedError,
     MitigationWarning,
@@ -469,28 +467,21 @@ class FairnessRetrainer(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
         if len(y) != n_rows:
             raise ValueError(
                 "Found input variables with inconsistent numbers of samples: X has "
                 f"{n_rows} rows, y has {len(y)}."
             )
-        if is_classifier(self.estimator):
-            check_classification_targets(y)
-            classes = np.unique(y)
-            if len(classes) == 1:
-                raise ValueError(
-                    f"y must have at least 2 classes; got one class, {classes.tolist()[0]!r}: no "
-                    "classifier can be trained on it."
-                )
-            return y
-        try:
+        y = check_target_values(self.estimator, y)
+        if not is_classifier(self.estimator):
             return y.astype(np.float64)  # labels of added rows are means
-        except (TypeError, ValueError) as error:
+        classes = np.unique(y)
+        if len(classes) == 1:
             raise ValueError(
-                f"{type(self.estimator).__name__} needs numbers as targets; got {y.tolist()[0]!r}. "
-                "Convert y, or take a classifier."
-            ) from error
+                f"y must have at least 2 classes; got one class, {classes.tolist()[0]!r}: no "
+                "classifier can be trained on it."
+            )
+        return y
 
     def _strategy(self, task: Task, rng: np.random.Generator) -> Any:
         kind = STRATEGIES[self.strategy]
