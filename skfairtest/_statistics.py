@@ -77,16 +77,6 @@ def moments(sums: Floats, binary: bool) -> tuple[Floats, Floats, Floats]:
         return n, mean, np.clip(squares / weight - mean**2, 0, None) * n / (n - 1)
 
 
-def sides_of(
-    n: Floats, total: Floats, squares: Floats, everyone: tuple[float, float, float], binary: bool
-) -> Sides:
-    """Means and variances of both sides from sums inside and sums over everyone."""
-    sums = np.array([n, total, squares, n])
-    rest = np.array([*everyone, everyone[0]])[:, None] - sums
-    first, second = moments(sums, binary), moments(rest, binary)
-    return Sides(*first, *second, binary)
-
-
 def clopper_pearson(count: Any, n: Any, alpha: float) -> tuple[Floats, Floats]:
     """The shares that `count` of `n` does not rule out at level `alpha`.
 

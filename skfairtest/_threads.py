@@ -1,4 +1,4 @@
-"""OpenMP threads: small batches get one thread, large batches whatever was faster of late.
+"""Threads of OpenMP and BLAS: one for small batches, for large ones whatever was faster of late.
 
 Threads that wait for cores which other work uses cost many times what they save, and sums that
 several threads share change in their last bits with the number of cores. So the models that the
@@ -31,12 +31,12 @@ _n_modules = 0
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit OpenMP to one thread within a context, or within a decorated function."""
+    """Limit OpenMP and BLAS to one thread within a context, or within a decorated function."""
     global _controller, _n_modules
     # An older controller does not know a library that was loaded since; a new one takes 10 ms.
     if _controller is None or len(sys.modules) != _n_modules:
         _controller, _n_modules = ThreadpoolController(), len(sys.modules)
-    with _controller.limit(limits=1, user_api="openmp"):
+    with _controller.limit(limits=1):
         yield
 
 

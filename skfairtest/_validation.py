@@ -145,8 +145,8 @@ def check_target_values(estimator: Any, y: Any) -> Any:
         return y if y.dtype.kind == "f" else y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"y must hold numbers, as {type(estimator).__name__} is a regressor; got "
-            f"{np.ravel(y)[:3].tolist()!r}. Take a classifier for labels."
+            f"y must hold numbers, as {type(estimator).__name__} is a regressor, which takes "
+            f"numbers as targets; got {np.ravel(y)[:3].tolist()!r}. Take a classifier for labels."
         ) from error
 
 

@@ -152,5 +152,5 @@ def pipeline_of():
 def few_inputs():
     """Let a retrainer judge models by few inputs, which is enough to see what it does."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skfairtest.mitigation._retraining.metrics.N_ESTIMATES", 600)
+        patch.setattr("skfairtest.FairnessRetrainer._n_estimates", 600)
         yield

@@ -9,14 +9,13 @@ Run with ``python examples/benchmarks/record_groups.py record before.json``, cha
 ``... record after.json``, and then ``... compare before.json after.json``.
 """
 
-import argparse
 import json
 import warnings
 
 import numpy as np
 import pandas as pd
 from _machine import describe_machine
-from record_results import compare
+from record_results import main
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
@@ -170,7 +169,7 @@ def reports():
                 yield f"report {part} {number}", pd.DataFrame(one["rows"], columns=one["columns"])
     compared = compare_mitigations(
         LogisticRegression(), table, truth == "good", sensitive_features="sex", favourable=True,
-        methods=["drop", "marginalize"], certify_time=0, n_inputs=500, random_state=0,
+        methods=["drop", "marginalize"], cv=5, random_state=0,
     )  # fmt: skip
     names = [
         "demographic_parity_difference", "demographic_parity_ratio", "equalized_odds_difference",
@@ -195,16 +194,5 @@ def record(path):
     print(f"{len(results)} lines written to {path}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["record", "compare"])
-    parser.add_argument("files", nargs="+")
-    options = parser.parse_args()
-    if options.command == "record":
-        record(options.files[0])
-    else:
-        compare(*options.files[:2])
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__.splitlines()[0], record)

@@ -189,8 +189,9 @@ def compare(before, after):
     print(f"{len(old.keys() | new.keys())} runs, {changed} of them differ")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(description, record):
+    """Record by this function, or compare two files that it has written."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("command", choices=["record", "compare"])
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
@@ -201,4 +202,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__.splitlines()[0], record)

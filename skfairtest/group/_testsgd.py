@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -301,35 +303,10 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         estimator = fitted_estimator(self, X, y, fit_params)
         answers = Answers(estimator, space, self.favourable, self.response_method, self.n_jobs)
         start, progress = _clock.now() - seconds, Progress(self, X, self.verbose)
-        n_groups = len(np.unique(patterns.marks))  # equal groups are counted once
-        needed = n_needed(
-            smaller, n_side=self._n_side, error=self.error_threshold,
-            alpha=self._alpha(n_groups),
-        )  # fmt: skip
-        if needed > self.max_queries:
-            self._warn_budget(needed)
         pool = space if chunked is None else chunked.pool
-        seeds, Z = draw_near(
-            pool, min(needed, self.max_queries), rng, are_drawn=chunked is not None
-        )
-        values, ended = self._ask(answers, Z, 0.9, progress)
-        if not len(values):
-            raise ended
-        drawn = _Drawn(patterns, cells, seeds[: len(values)])
-        everyone = np.ones(len(values), dtype=bool)
-        sides = pattern_sides(drawn, values, everyone, binary=bool(answers.binary))
-        ranked = _leave_enough(patterns) & np.isfinite(sides.difference)
-        kept = _worst_first(patterns, tables.attributes, sides, ranked)[: self.max_rules]
-        found = self._found(
-            rules=patterns.conditions(kept),
-            support=patterns.support[kept],
-            ranked=ranked[kept],
-            sides=chosen_sides(sides, kept),
-            n_rule_sets=patterns.n_patterns,
-            n_groups=n_groups,
-            favourable=answers.favourable,
-            n_queries=answers.n_queries,
-            stop=stop_of(ended, needed, self.max_queries),
+        draw = partial(draw_near, pool, rng=rng, are_drawn=chunked is not None)
+        found, values, ended = self._search(
+            patterns, smaller, tables.attributes, cells, answers, draw, progress
         )
         tables.forget_data()
         fitted = {
@@ -352,6 +329,51 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             X, self.sensitive_features, values=sensitive_features, estimator=estimator
         )
         return check_table(self, X), tables_of_space(X, sensitive, beside, self.space)
+
+    def _search(
+        self,
+        patterns: Patterns,
+        smaller: float,
+        attributes: list[Attribute],
+        cells: Cells,
+        answers: Answers,
+        draw: Callable[[int], tuple[Ints, Any]],
+        progress: Progress,
+    ) -> tuple[dict[str, Any], Floats, Any]:
+        """Ask about one pool, and rank the rule sets by it.
+
+        `smaller` is the share of rows on the smallest side that is compared; `draw` makes a pool of
+        so many rows, with the row of the data that each was made of. Returns the results, the
+        predictions, and what ended the asking early.
+        """
+        n_groups = len(np.unique(patterns.marks))  # equal groups are counted once
+        needed = n_needed(
+            smaller, n_side=self._n_side, error=self.error_threshold,
+            alpha=self._alpha(n_groups),
+        )  # fmt: skip
+        if needed > self.max_queries:
+            self._warn_budget(needed)
+        seeds, Z = draw(min(needed, self.max_queries))
+        values, ended = self._ask(answers, Z, 0.9, progress)
+        if not len(values):
+            raise ended
+        drawn = _Drawn(patterns, cells, seeds[: len(values)])
+        everyone = np.ones(len(values), dtype=bool)
+        sides = pattern_sides(drawn, values, everyone, binary=bool(answers.binary))
+        ranked = _leave_enough(patterns) & np.isfinite(sides.difference)
+        kept = _worst_first(patterns, attributes, sides, ranked)[: self.max_rules]
+        found = self._found(
+            rules=patterns.conditions(kept),
+            support=patterns.support[kept],
+            ranked=ranked[kept],
+            sides=chosen_sides(sides, kept),
+            n_rule_sets=patterns.n_patterns,
+            n_groups=n_groups,
+            favourable=answers.favourable,
+            n_queries=answers.n_queries,
+            stop=stop_of(ended, needed, self.max_queries),
+        )
+        return found, values, ended
 
     # Results ---------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ class TwinTables:
 
     def __init__(self, space: InputSpace) -> None:
         self.space = space
-        self.places = [place for j in space.sensitive for place in space.layout.places[j]]
+        self.places = space.layout.places_of(space.sensitive)
         codes = space.twins_.twin_codes
         self.n_twins = len(codes)
         #: One row for each combination: what its sensitive columns hold.

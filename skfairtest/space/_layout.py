@@ -68,6 +68,10 @@ class Layout:
         """The columns of each one-hot group, by the name of the group."""
         return {group.name: list(group.members) for group in self.groups if group is not None}
 
+    def places_of(self, attributes: Iterable[Any]) -> list[int]:
+        """Positions in the table of the columns of some attributes."""
+        return [place for j in attributes for place in self.places[j]]
+
     def attribute_of(self, place: int) -> int:
         """Return the attribute that a column of the table belongs to."""
         return next(j for j, places in enumerate(self.places) if place in places)

@@ -1,30 +1,13 @@
 """measure_plausibility and two_sample_auc tell real rows from anything else."""
 
 import numpy as np
-import pandas as pd
+from couples import people
 from sklearn.ensemble import IsolationForest
 
 from skfairtest import InputSpace
 from skfairtest.comparison import measure_plausibility, two_sample_auc
 
 FOREST = IsolationForest(n_estimators=10, contamination=0.1, random_state=0)
-
-
-def people(n, seed=0):
-    """Years at work follow from the age, husbands are men and wives are women."""
-    rng = np.random.default_rng(seed)
-    age = rng.integers(18, 70, n)
-    sex = rng.choice(["f", "m"], n)
-    single = rng.random(n) < 0.4
-    return pd.DataFrame(
-        {
-            "sex": sex,
-            "age": age,
-            "years": np.maximum(0, age - 18 - rng.integers(0, 3, n)),
-            "role": np.where(single, "single", np.where(sex == "m", "husband", "wife")),
-            "score": np.round(age / 70 + rng.normal(0, 0.05, n), 2),
-        }
-    )
 
 
 def test_real_rows_are_more_plausible_than_anything():

@@ -1,5 +1,7 @@
 """FairnessRetrainer: what falls, what is kept, and what is never touched."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,7 +80,11 @@ def three_rounds():
 @pytest.mark.parametrize(
     "strategy, n, most, limit", some([("twins", 600, 0.7, 0.2), ("aequitas", 3000, 1, 0.05)])
 )
-def test_share_of_discriminatory_inputs_falls_on_fresh_inputs(strategy, n, most, limit):
+def test_share_of_discriminatory_inputs_falls_on_fresh_inputs(
+    monkeypatch, strategy, n, most, limit
+):
+    # As many as by default: what "aequitas" lowers by a point, few inputs do not show.
+    monkeypatch.setattr(FairnessRetrainer, "_n_estimates", 5_000)
     X, y = people(n)
     mitigated = mitigate(strategy=strategy, max_score_drop=limit, random_state=2, max_rounds=5).fit(
         X, y
@@ -312,7 +318,8 @@ class Watched(ClassifierMixin, BaseEstimator):
 @pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
 def test_round_of_groups_that_costs_too_much_is_tried_with_half_its_rows(monkeypatch):
     X, y = people(1500, strength=3)
-    drops = iter([0.8] * 4 + [0.0] * 9)
+    # Dropping and averaging the column are judged first.
+    drops = iter([0.0] * 2 + [0.8] * 4 + [0.0] * 9)
 
     def drop(self, models):
         fall = next(drops)
@@ -347,8 +354,9 @@ def test_no_model_is_audited_twice_on_one_pool(monkeypatch):
     )
     mitigated = mitigate(LogisticRegression(), GROUPS, strategy="groups", max_rounds=2).fit(X, y)
     assert mitigated.n_added_ > 0
-    # Three models on the pool that rounds are judged by, two of them on a fresh one.
-    assert len(audited) == 5
+    # Once on the pool that rounds are judged by, and at most once on a fresh one.
+    counts = Counter(id(model.estimator) for model in audited)
+    assert max(counts.values()) <= 2
 
 
 def test_cost_rises_from_the_boundary():
@@ -450,7 +458,7 @@ def test_sample_weights_are_extended():
     heavy = mitigate(model).fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
     plain = mitigate(model).fit(X, y)
     assert heavy.predict(X).mean() > plain.predict(X).mean()
-    with pytest.raises(ValueError, match="one entry for each of 600 rows; got 3"):
+    with pytest.raises(ValueError, match="one value per row, 600; got 3"):
         mitigate().fit(X, y, sample_weight=[1, 2, 3])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from couples import people
 from sklearn.base import BaseEstimator, OutlierMixin, RegressorMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import IsolationForest
@@ -33,24 +34,6 @@ from skfairtest.oracle._compare import compare
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._plausible.neighbours import Neighbours
-
-
-def people(n, seed=0):
-    """Years at work follow from the age, husbands are men and wives are women."""
-    rng = np.random.default_rng(seed)
-    age = rng.integers(18, 70, n)
-    sex = rng.choice(["f", "m"], n)
-    single = rng.random(n) < 0.4
-    return pd.DataFrame(
-        {
-            "sex": sex,
-            "age": age,
-            "years": np.maximum(0, age - 18 - rng.integers(0, 3, n)),
-            "role": np.where(single, "single", np.where(sex == "m", "husband", "wife")),
-            "score": np.round(age / 70 + rng.normal(0, 0.05, n), 2),
-        }
-    )
-
 
 X = people(400)
 NEAR_SPACE = InputSpace().fit(X, ["sex"])

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from skfairtest._typing import Floats
 from skfairtest._validation import check_target_values
 from skfairtest.mitigation._averaging.averages import AveragingEstimator, last_step
+from skfairtest.space._space import InputSpace
 
 
 def _estimator_has(name: str, without: str = "") -> Callable[[Any], bool]:
@@ -414,3 +415,17 @@ class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
             tags.target_tags.single_output = inner.target_tags.single_output
             tags.regressor_tags.poor_score = inner.regressor_tags.poor_score or self.strength != 0
         return tags
+
+
+def averaged(estimator: Any, space: InputSpace, *, regression: bool) -> Any:
+    """Return an unfitted model that averages out the sensitive columns of a space.
+
+    A rare value may be missing from the rows of a fold: it changes no prediction.
+    """
+    kind: Any = MarginalizedRegressor if regression else MarginalizedClassifier
+    return kind(
+        estimator,
+        sensitive_features=space.sensitive_features,
+        unseen="ignore",
+        one_hot=space.layout.one_hot or None,
+    )

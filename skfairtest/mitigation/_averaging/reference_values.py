@@ -80,7 +80,7 @@ class ReferenceValues:
         space = InputSpace(one_hot=one_hot).fit(X, sensitive_features)
         layout, sensitive = space.layout, space.sensitive.tolist()
         self.names, self.one_hot = space.sensitive_features, space.layout.one_hot
-        self.places = sorted(place for j in sensitive for place in layout.places[j])
+        self.places = sorted(layout.places_of(sensitive))
         # Of these columns alone, and of numbers as they are, not by steps of a scale.
         self.container = make_container(take_columns(X, self.places))
         self.fields = [layout.fields[place] for place in self.places]

@@ -14,10 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from skfairtest import _clock
-from skfairtest.mitigation._averaging.marginalized import (
-    MarginalizedClassifier,
-    MarginalizedRegressor,
-)
+from skfairtest.mitigation._averaging.marginalized import averaged
 from skfairtest.mitigation._held_columns import HeldColumns
 from skfairtest.mitigation._retraining.guard import NO_DROP, Drop, Verdict
 from skfairtest.mitigation._retraining.metrics import Shares
@@ -46,9 +43,11 @@ class Alternative(NamedTuple):
     note: str = ""
 
 
-def try_simple_methods(rounds: Rounds) -> list[Alternative]:
-    """Drop the sensitive columns, and average them out. A failure is told and costs nothing."""
-    return [_try(name, method, rounds) for name, method in SIMPLE_METHODS.items()]
+def try_simple_methods(
+    rounds: Rounds, methods: dict[str, Callable[[Rounds], list[Any]]]
+) -> list[Alternative]:
+    """Try some of `SIMPLE_METHODS`. A failure is told and costs nothing."""
+    return [_try(name, method, rounds) for name, method in methods.items()]
 
 
 def _try(name: str, method: Callable[[Rounds], list[Any]], rounds: Rounds) -> Alternative:
@@ -82,9 +81,8 @@ def look_at(rounds: Rounds, models: list[Any], *, fresh: bool = False) -> Findin
 
 def _drop(rounds: Rounds) -> list[Any]:
     """Models that are trained with the sensitive columns held at one value."""
-    layout = rounds.strategy.space.layout
-    places = [place for j in rounds.strategy.space.sensitive for place in layout.places[j]]
-    hold = HeldColumns(places).fit(rounds.task.X)
+    space = rounds.strategy.space
+    hold = HeldColumns(space.layout.places_of(space.sensitive)).fit(rounds.task.X)
     task = rounds.task.with_table(hold.transform(rounds.task.X))
     models = task.train_all(rounds.folds)
     rounds.task.n_trained = task.n_trained
@@ -94,23 +92,16 @@ def _drop(rounds: Rounds) -> list[Any]:
 def _average(rounds: Rounds) -> list[Any]:
     """The original models, which predict the average over the values of the sensitive columns."""
     task, space = rounds.task, rounds.strategy.space
-    kind: Any = MarginalizedRegressor if task.classes is None else MarginalizedClassifier
     models = []
     for fold, original in zip(rounds.folds, rounds.originals, strict=True):
-        model = kind(
-            FrozenEstimator(original),
-            sensitive_features=space.sensitive_features,
-            # A rare value may be missing from the rows of a fold: it changes no prediction.
-            unseen="ignore",
-            one_hot=space.layout.one_hot or None,
-        )
+        model = averaged(FrozenEstimator(original), space, regression=task.classes is None)
         weights = None if task.weights is None else task.weights[fold.rows]
         model.fit(take_rows(task.X, fold.rows), task.y[fold.rows], sample_weight=weights)
         models.append(model)
     return models
 
 
-#: The cheap one of the two comes last, as in every list of methods: the simplest is named first.
+#: By name, the simplest first.
 SIMPLE_METHODS: dict[str, Callable[[Rounds], list[Any]]] = {"drop": _drop, "average": _average}
 
 #: The verdict on the original.

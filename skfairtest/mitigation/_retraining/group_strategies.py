@@ -68,7 +68,7 @@ class Groups:
         self.task = task
         self.auditor = auditor
         self.rng = rng
-        self._latest: tuple[Any, TestSGDAuditor] | None = None
+        self._audits: dict[int, tuple[Any, TestSGDAuditor]] = {}
         self._added: Addition | None = None
         self.seeds = [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
         # Before any training: bad columns are told at once.
@@ -91,8 +91,8 @@ class Groups:
 
     def audit(self, model: Any, *, fresh: bool = False) -> TestSGDAuditor:
         """All rule sets of a model, on the pool that rounds are judged by, or on another."""
-        if not fresh and self._latest is not None and self._latest[0] is model:
-            return self._latest[1]
+        if not fresh and id(model) in self._audits:
+            return self._audits[id(model)][1]
         auditor = clone(self.auditor).set_params(
             estimator=FrozenEstimator(model), random_state=self.seeds[int(fresh)]
         )
@@ -101,8 +101,9 @@ class Groups:
             warnings.filterwarnings("ignore", ABOUT_X)  # said once
             auditor.fit(self.task.X)
         if not fresh:
-            # What a round is measured by is what the next one is made from.
-            self._latest = model, auditor
+            # What a round is measured by is what the next one is made from. The model is kept, as
+            # its number would be another's once it is gone.
+            self._audits[id(model)] = model, auditor
         return auditor
 
     def near(self, rng: np.random.Generator) -> tuple[Ints, Any]:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import is_classifier
-from sklearn.metrics import r2_score
 
 from skfairtest._typing import Floats, Ints, is_real
+from skfairtest.mitigation._replay import Replay
 from skfairtest.space._rows import take_rows
 
 Values = NDArray[Any]
@@ -51,51 +51,6 @@ class Verdict(NamedTuple):
     bound: float = 0.0
 
 
-class Recorded:
-    """A fitted model's predictions for some rows, which are asked for by their numbers.
-
-    It takes the place of the model in a scorer, so that the score of any part of the rows costs no
-    further prediction.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    X : table of shape (n_rows, n_features)
-        The rows.
-    """
-
-    def __init__(self, model: Any, X: Any) -> None:
-        self.model = model
-        self._X = X
-        self._answers: dict[str, Any] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self.model, name)
-        if name not in ("predict", "predict_proba", "decision_function", "predict_log_proba"):
-            return value
-        if name not in self._answers:
-            self._answers[name] = np.asarray(value(self._X))
-        answers = self._answers[name]
-
-        def look_up(rows: Any) -> Any:
-            return answers[np.asarray(rows)]
-
-        look_up.__name__ = name  # by which scorers tell probabilities from labels
-        return look_up
-
-    def __sklearn_tags__(self) -> Any:
-        """Tags of the model."""
-        return self.model.__sklearn_tags__()
-
-    def score(self, rows: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy or R2, the scores that estimators have unless they say otherwise."""
-        predicted = self.predict(rows)
-        if is_classifier(self.model):
-            return float(np.average(predicted == y, weights=sample_weight))
-        return float(r2_score(y, predicted, sample_weight=sample_weight))
-
-
 class HeldOut:
     """Rows of one fold that are held out, and how a model is scored on some of them.
 
@@ -128,7 +83,7 @@ class HeldOut:
     def scores(self, model: Any, parts: list[Ints]) -> Floats:
         """Score on all rows, and on each part of them; NaN where a part has no score."""
         rows = np.arange(len(self.y))
-        recorded = model if isinstance(model, Recorded) else Recorded(model, self.X)
+        recorded = model if isinstance(model, Replay) else Replay(model, self.X)
         model = recorded.model
         if self.is_accuracy:
             right = np.asarray(recorded.predict(rows) == self.y, dtype=np.float64)
@@ -152,7 +107,7 @@ class HeldOut:
                 scores.append(np.nan)
         return np.array(scores)
 
-    def _learn_kind(self, recorded: Recorded, whole: float) -> None:
+    def _learn_kind(self, recorded: Replay, whole: float) -> None:
         """Note whether the scorer gives the same for predictions that are looked up by number.
 
         If so, also whether it asks for labels alone and counts the right ones; that is seen on all
@@ -282,7 +237,7 @@ class Guard:
         by much less: some were wrong before. So of accuracy the interval of the rows is combined
         with that expectation, the one that knows more counting more.
         """
-        said = [Recorded(model, fold.X) for fold, model in zip(self.folds, models, strict=True)]
+        said = [Replay(model, fold.X) for fold, model in zip(self.folds, models, strict=True)]
         drop = self.drop(said)
         confirmed = drop.high <= self.max_score_drop
         bound = drop.high
@@ -296,7 +251,7 @@ class Guard:
             bound = min(bound, float(mean + stats.norm.isf(1 - CONFIDENCE) * error))
         return Verdict(bound <= self.max_score_drop, confirmed, drop, bound)
 
-    def _share_changed(self, said: list[Recorded]) -> float:
+    def _share_changed(self, said: list[Replay]) -> float:
         """Share of the rows held out whose prediction is not the original's."""
         assert self._predicted is not None, "asked for accuracy alone"
         changed = [

@@ -22,10 +22,6 @@ from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import Broadcast, on_workers
 
-#: Inputs near the data, and uniform ones, by which a model is judged, and rows at most; fewer where
-#: an input has many twins.
-N_ESTIMATES = 5_000
-
 
 class Shares(NamedTuple):
     """How a model treats twins: on rows held out, near them, in the whole domain.
@@ -64,6 +60,9 @@ class ShareMetrics:
         How a model is asked.
     mean : bool
         Whether the mean difference of twins is measured instead of a share; see `Judged.measure`.
+    n_estimates : int
+        Inputs near the data, and uniform ones, by which a model is judged, and rows at most; fewer
+        where an input has many twins.
     rng : Generator
         Draws the inputs.
     """
@@ -75,6 +74,7 @@ class ShareMetrics:
         settings: dict[str, Any],
         *,
         mean: bool,
+        n_estimates: int,
         rng: np.random.Generator,
     ) -> None:
         self.space = space
@@ -82,7 +82,7 @@ class ShareMetrics:
         n_folds = each_once([fold.held for fold in folds[1:]], len(folds[0].rows))
         self.folds = folds[1 : 1 + n_folds]
         self.mean = mean
-        self.n_estimates = affordable_inputs(space, N_ESTIMATES)
+        self.n_estimates = affordable_inputs(space, n_estimates)
         self.rng = rng
         self._n_jobs = folds[0].task.n_jobs
         # A model is judged where it was sent, in one go. It asks for no workers of its own, unless

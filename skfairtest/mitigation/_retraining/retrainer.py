@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,7 @@ from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import check_scoring
-from sklearn.utils import assert_all_finite
 from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
@@ -22,7 +20,7 @@ from skfairtest._delegation import DelegatingEstimator
 from skfairtest._parameters import DeclaredParameters, check_whole, checked, one_of, real
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import is_real
-from skfairtest._validation import check_table, make_generator, warn_of_target
+from skfairtest._validation import check_table, check_target_values, make_generator, warn_of_target
 from skfairtest.exceptions import (
     EstimatorFailedError,
     MitigationWarning,
@@ -34,6 +32,7 @@ from skfairtest.group import TestSGDAuditor
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._retraining.alternatives import (
     KEPT_AS_IT_IS,
+    SIMPLE_METHODS,
     Alternative,
     alternatives_table,
     choose,
@@ -218,6 +217,11 @@ class FairnessRetrainer(
     True
     """
 
+    #: Inputs by which a model is judged, and what is tried beside the rounds; less of both where
+    #: `compare_mitigations` has these methods in other rows of its table.
+    _n_estimates = 5_000
+    _simple_methods: ClassVar = SIMPLE_METHODS
+
     estimator: Any = field(default=None, kw_only=False)
     auditor: Any = field(default=None, kw_only=False)
     strategy: str = one_of(default="twins", options=tuple(STRATEGIES))
@@ -339,7 +343,12 @@ class FairnessRetrainer(
             rng=rng,
         )
         metrics = ShareMetrics(
-            strategy.space, folds, strategy.settings, mean=strategy.measures_mean, rng=rng
+            strategy.space,
+            folds,
+            strategy.settings,
+            mean=strategy.measures_mean,
+            n_estimates=self._n_estimates,
+            rng=rng,
         )
 
         def tell(share: float, line: str) -> bool:
@@ -354,7 +363,7 @@ class FairnessRetrainer(
         simple: list[Alternative] = []
         try:
             if rounds.measure_original():
-                simple = try_simple_methods(rounds)  # the cheap ones first
+                simple = try_simple_methods(rounds, self._simple_methods)  # the cheap ones first
                 start = _clock.now()
                 rounds.run(None if self.max_rounds == "auto" else self.max_rounds)
             seconds = _clock.now() - start
@@ -458,28 +467,21 @@ class FairnessRetrainer(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
         if len(y) != n_rows:
             raise ValueError(
                 "Found input variables with inconsistent numbers of samples: X has "
                 f"{n_rows} rows, y has {len(y)}."
             )
-        if is_classifier(self.estimator):
-            check_classification_targets(y)
-            classes = np.unique(y)
-            if len(classes) == 1:
-                raise ValueError(
-                    f"y must have at least 2 classes; got one class, {classes.tolist()[0]!r}: no "
-                    "classifier can be trained on it."
-                )
-            return y
-        try:
+        y = check_target_values(self.estimator, y)
+        if not is_classifier(self.estimator):
             return y.astype(np.float64)  # labels of added rows are means
-        except (TypeError, ValueError) as error:
+        classes = np.unique(y)
+        if len(classes) == 1:
             raise ValueError(
-                f"{type(self.estimator).__name__} needs numbers as targets; got {y.tolist()[0]!r}. "
-                "Convert y, or take a classifier."
-            ) from error
+                f"y must have at least 2 classes; got one class, {classes.tolist()[0]!r}: no "
+                "classifier can be trained on it."
+            )
+        return y
 
     def _strategy(self, task: Task, rng: np.random.Generator) -> Any:
         kind = STRATEGIES[self.strategy]

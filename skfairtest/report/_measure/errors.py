@@ -30,7 +30,7 @@ def compare_errors(
     if case.task == "regression" or metric == "accuracy":
         favourable = None
     space = case.space
-    places = [place for j in space.sensitive.tolist() for place in space.layout.places[j]]
+    places = space.layout.places_of(space.sensitive)
     auditor = SubgroupAuditor(
         metric=metric,
         # Columns of the table: a one-hot group has the name of none of them.

@@ -115,11 +115,7 @@ def far_apart(Z: Floats, most: int) -> list[int]:
 
 def _changed_only(space: InputSpace, first: Floats, second: Floats) -> dict[str, Any]:
     """The columns in which any twin differs from the first, and the second twin's values there."""
-    changed = [
-        place
-        for j in np.flatnonzero((first != second).any(axis=0)).tolist()
-        for place in space.layout.places[j]
-    ]
+    changed = space.layout.places_of(np.flatnonzero((first != second).any(axis=0)))
     names = space.layout.container.names
     rows = rows_of(space.decode(second))
     return {
