@@ -25,8 +25,10 @@ from skfairtest.oracle._favourable import (
     resolve_favourable,
     warn_of_guess,
 )
+from skfairtest.report._data import Completed, Cost, Report, Search
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.describe import (
+    describe_data,
     describe_domain,
     describe_favourable,
     describe_model,
@@ -35,10 +37,9 @@ from skfairtest.report._measure.describe import (
 )
 from skfairtest.report._measure.fits import check_beside, check_columns, check_targets
 from skfairtest.report._measure.plain import plain
-from skfairtest.report._measure.plan import Plan, in_words
-from skfairtest.report._measure.settle import settle
+from skfairtest.report._measure.plan import Measured, Plan, in_words
 from skfairtest.report._render.words import NOT_SHOWN, carries, headline
-from skfairtest.report._report import SCHEMA_VERSION, AuditReport
+from skfairtest.report._report import AuditReport
 from skfairtest.space._sensitive_features import split_sensitive
 
 
@@ -211,21 +212,21 @@ def audit(
         warn_of_guess(case.favourable)
     plan = Plan(case, certify, groups, max_time, shown)
     try:
-        results = plan.run()
+        found = plan.run()
     finally:
         shown.finish()
     given |= {"random_state": seed}
     given["sensitive_features"] = case.sensitive_names if in_table else None
-    data = plain(_report(case, plan, results, given))
-    data["sentence"] = headline(data)
-    _warn_of_no_disparity(case, data["searches"][-1])
+    _warn_of_no_disparity(case, found.searches[-1])
+    data = plain(_report(case, plan, found, given))
+    data |= {"sentence": headline(data), "carries": carries(data["searches"])}
     return AuditReport(data, auditors=case.auditors)
 
 
-def _warn_of_no_disparity(case: Case, search: dict[str, Any]) -> None:
+def _warn_of_no_disparity(case: Case, search: Search) -> None:
     """Warn that no part has shown a difference, because parts keep their warnings."""
-    auditor = case.auditors.get(search["label"])
-    if auditor is not None and hasattr(auditor, "stop_reason_") and search["degree"] == 0:
+    auditor = case.auditors.get(search.label)
+    if auditor is not None and hasattr(auditor, "stop_reason_") and search.degree == 0:
         warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=users_level())
 
 
@@ -261,75 +262,43 @@ def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:
     return None if found.how == "guessed" and len(classes) > 2 else found
 
 
-def _report(
-    case: Case, plan: Plan, results: dict[str, Any], given: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the report as a dict, in the order in which it is read."""
-    searches = [
-        {
-            "sensitive": names,
-            "label": label,
-            "taken": space is not None,
-            "auditor": type(case.template).__name__,
-            **results["search"][label],
-            "rows": results["rows"][label],
-            "bracket": results["certificate"][label],
-        }
-        for label, names, space in plan.searches
-    ]
-    settle(case, searches)
+def _report(case: Case, plan: Plan, found: Measured, given: dict[str, Any]) -> Report:
+    """Return the report but for its sentences, in the order in which it is read."""
     parts = plan.course.parts
     status, reason = _status(plan)
-    return {
-        "schema": SCHEMA_VERSION,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "status": status,
-        "reason": reason,
-        "sentence": "",  # said of the whole
-        "model": describe_model(case),
-        "data": {
-            "n_rows": len(case.space.data),
-            "n_columns": len(case.space.layout.container.names),
-            "target_given": case.y is not None,
-        },
-        "domain": describe_domain(case),
-        "sensitive_features": [in_words(name) for name in case.sensitive_names],
-        "threshold": case.template.threshold,
-        "favourable": describe_favourable(case, results["selection"]["favourable"]),
-        "limits": None,
-        "rows_of_people": "worst",
-        "searches": searches,
-        "carries": carries(searches),
-        "groups": results["groups"],
-        "perturbed_groups": results["perturbed_groups"],
-        "selection": results["selection"],
-        "errors": results["errors"],
-        "parts": parts,
-        "cost": {
-            "queries": sum(part["queries"] for part in parts),
-            "seconds": plan.course.seconds,
-            "max_time": given["max_time"],
-        },
-        "seed": case.seed,
-        "settings": {
+    return Report(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        status=status,
+        reason=reason,
+        model=describe_model(case),
+        data=describe_data(case),
+        domain=describe_domain(case),
+        sensitive_features=[in_words(name) for name in case.sensitive_names],
+        threshold=case.template.threshold,
+        favourable=describe_favourable(case, found.selection.favourable),
+        **found._asdict(),
+        parts=parts,
+        cost=Cost(sum(part.queries for part in parts), plan.course.seconds, given["max_time"]),
+        seed=case.seed,
+        settings={
             "auditor": repr(case.template),
             "certify": repr(given["certify"]),
             "groups": repr(given["groups"]),
             "n_jobs": case.n_jobs,
         },
-        "versions": versions(),
-        "code": repeating_code(case.template, given),
-        "not_shown": NOT_SHOWN,
-    }
+        versions=versions(),
+        code=repeating_code(case.template, given),
+        not_shown=NOT_SHOWN,
+    )
 
 
-def _status(plan: Plan) -> tuple[str, str]:
+def _status(plan: Plan) -> tuple[Completed, str]:
     """Tell whether the audit is complete, and if not, why."""
     if plan.course.interrupted:
         return "interrupted", "interrupted by the user"
     for part in plan.course.parts:
-        if part["status"] == "failed":
-            return "failed", f"{part['part']}: {part['reason']}"
+        if part.status == "failed":
+            return "failed", f"{part.part}: {part.reason}"
     if plan.course.early:
         return "ended early", "; ".join(map(": ".join, plan.course.early.items()))
     return "complete", ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 from skfairtest._typing import is_real
 from skfairtest.finding._words import two_numbers
@@ -17,6 +17,7 @@ from skfairtest.report._render.words import beyond_domain
 #: What an outcome means for the exit code of a command.
 EXIT_CODES = {"within": 0, "exceeded": 1, "undecided": 3, "failed": 4}
 WORST_FIRST = ("exceeded", "failed", "undecided", "within")
+Status = Annotated[str, {"enum": WORST_FIRST}]
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class LimitCheck:
 
     name: str
     limit: float
-    status: str
+    status: Status
     figure: str
     value: float | None
     low: float | None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import asdict
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +12,11 @@ import pandas as pd
 from skfairtest.base import BaseAuditor
 from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
+from skfairtest.report._data import SCHEMA_VERSION, LimitsGiven, Report
 from skfairtest.report._limits import Limits, Outcome, check_limits
-from skfairtest.report._measure.plain import plain, real
+from skfairtest.report._measure.plain import keys, plain, real
 from skfairtest.report._render.text import render_text
 from skfairtest.report._without_rows import without_rows
-
-SCHEMA_VERSION = 1
 
 
 class AuditReport:
@@ -232,7 +229,7 @@ class AuditReport:
                 f"Expected a report of schema {SCHEMA_VERSION}, as AuditReport.to_dict returns it; "
                 f"got {'schema ' + repr(found) if isinstance(data, dict) else type(data).__name__}."
             )
-        missing = [name for name in required_keys() if name not in data]
+        missing = [name for name in keys(Report) if name not in data]
         if missing:
             raise ValueError(
                 f"The report lacks {missing}. Pass the whole dict that AuditReport.to_dict "
@@ -414,12 +411,9 @@ class AuditReport:
             limit. The figures are the same.
         """
         outcome = check_limits(self, limits)
-        given = {
-            "status": outcome.status,
-            "verdict": outcome.verdict,
-            "estimates_decide": limits.estimates_decide,
-            "checks": [asdict(check) for check in outcome.checks],
-        }
+        given = LimitsGiven(
+            outcome.status, outcome.verdict, limits.estimates_decide, outcome.checks
+        )
         return AuditReport({**self._data, "limits": plain(given)}, auditors=self.auditors)
 
     def check(self, limits: Limits) -> Outcome:
@@ -441,13 +435,6 @@ class AuditReport:
 def _pair_table(pair: dict[str, Any]) -> pd.DataFrame:
     table = pd.DataFrame(pair["cells"]).set_index("name")
     return table.sort_values(["changed", "matters"], ascending=False, kind="stable")
-
-
-def required_keys() -> list[str]:
-    """Return the keys that a report must have by its schema."""
-    schema = files("skfairtest.report").joinpath(f"schema/v{SCHEMA_VERSION}.json")
-    keys: list[str] = json.loads(schema.read_text(encoding="utf-8"))["required"]
-    return keys
 
 
 def write(path: Any, text: str) -> None:

@@ -453,7 +453,7 @@ def test_a_limit_on_a_ratio_is_rarely_passed_where_the_truth_breaks_it():
         table = selection_table(labels, sensitive_features={"g": groups}, favourable=1)
         low, high = table.attrs["smallest_ratio"]
         found = {
-            "columns": list(table.columns), "rows": plain(table.to_numpy(dtype=object)),
+            "columns": list(table.columns), "rows": plain(table.to_numpy(dtype=object).tolist()),
             "confidence": 0.95, "low": low, "high": high, "reason": "",
         }  # fmt: skip
         data = {"searches": [{"degree": 0.0}], "selection": found, "status": "complete"}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from skfairtest import _clock
 from skfairtest.finding._words import number
+from skfairtest.report._data import Bracket
 from skfairtest.report._measure.case import Case
 
 
-def certify_search(case: Case, label: str, seconds: float | None) -> dict[str, Any]:
+def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
     """Bracket what a search found, from below and from above."""
     from skfairtest.exact import certify  # imports numba
 
@@ -28,16 +27,16 @@ def certify_search(case: Case, label: str, seconds: float | None) -> dict[str, A
     if case.response == "predict_proba":
         upper = min(upper, 1.0)  # the rounding of the model's sums may lead past it
     words = "exactly" if certificate.certified else f"between {number(lower)} and"
-    return {
-        "found": certificate.found_share * upper if upper > 0 else 0.0,
-        "lower": lower,
-        "upper": upper,
-        "certified": certificate.certified,
-        "stop_reason": certificate.stop_reason,
-        "queries": case.n_queries - before,
-        "told": f"{words} {number(upper)}",
-        "early": "the bracket is open" if out_of_time and not certificate.certified else "",
-    }
+    return Bracket(
+        found=certificate.found_share * upper if upper > 0 else 0.0,
+        lower=lower,
+        upper=upper,
+        certified=certificate.certified,
+        stop_reason=certificate.stop_reason,
+        queries=case.n_queries - before,
+        told=f"{words} {number(upper)}",
+        early="the bracket is open" if out_of_time and not certificate.certified else "",
+    )
 
 
 def why_not(case: Case) -> str:
@@ -49,12 +48,3 @@ def why_not(case: Case) -> str:
     except ValueError as error:
         return str(error)
     return ""
-
-
-NOTHING: dict[str, Any] = {
-    "found": None,
-    "lower": None,
-    "upper": None,
-    "certified": False,
-    "stop_reason": "",
-}

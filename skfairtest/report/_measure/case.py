@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -118,7 +118,7 @@ class Case:
         return [*self.space.sensitive_features, *self.names_beside]
 
     @property
-    def task(self) -> str:
+    def task(self) -> Literal["classification", "regression", "unknown"]:
         """What the model does: "classification", "regression" or "unknown"."""
         # Objects that are no scikit-learn estimators have no tags to ask.
         if hasattr(self.estimator, "__sklearn_tags__"):

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.report._data import Part
 from skfairtest.report._measure.case import Case
 
 #: Numbers with more different values have a median that is typical, not a most frequent one.
 MANY_VALUES = 20
 
 
-def measure_columns(case: Case, seconds: float | None) -> dict[str, Any]:
+def measure_columns(case: Case, seconds: float | None) -> Part:
     """Measure it for the finding of each search, as far as the time allows."""
     before = case.n_queries
     needed = 2 * (len(case.space.domain.columns) + 1)
     for label, finding in case.findings.items():
         if case.affordable(seconds, needed * len(case.findings)) < needed * len(case.findings):
-            return {
-                "status": "left out",
-                "reason": f"{needed * len(case.findings)} queries would take too long",
-                "early": "not begun",
-            }
+            return Part(
+                status="left out",
+                reason=f"{needed * len(case.findings)} queries would take too long",
+                early="not begun",
+            )
         known = matters(case.oracle(case.space), finding.twins)
         case.findings[label] = finding._replace(pair=finding.pair.with_matters(known))
-    return {"queries": case.n_queries - before}
+    return Part(queries=case.n_queries - before)
 
 
 def matters(oracle: Oracle, twins: Floats) -> list[float]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 from skfairtest import _clock
 from skfairtest._progress import PartsProgress
+from skfairtest.report._data import AnyPart, Part, PartRun
 
 #: Warnings of a part that are kept.
 MOST_NOTES = 5
@@ -36,7 +37,7 @@ class Course:
         self.max_time = max_time
         self.waiting = dict(weights)
         self.progress = progress
-        self.parts: list[dict[str, Any]] = []
+        self.parts: list[PartRun] = []
         self.interrupted = False
         #: Parts that had not the time for all of it, and how much was done, in words.
         self.early: dict[str, str] = {}
@@ -55,22 +56,23 @@ class Course:
         total = sum(self.waiting.values())
         return left * self.waiting[name] / total if total else left
 
-    def leave_out(self, name: str, reason: str) -> dict[str, Any]:
+    def leave_out(self, name: str, blank: AnyPart, reason: str) -> AnyPart:
         """A part that does not run."""
         self.waiting.pop(name, None)
-        result = {"status": "left out", "reason": reason, "queries": 0, "seconds": 0.0}
+        result = replace(blank, status="left out", reason=reason)
         self._note(name, result, [])
         return result
 
     def run(
         self,
         name: str,
-        function: Callable[[float | None], dict[str, Any]],
-        rescue: Callable[[], dict[str, Any]] | None = None,
+        blank: AnyPart,
+        function: Callable[[float | None], AnyPart],
+        rescue: Callable[[], AnyPart] | None = None,
         refuses: tuple[type[Exception], ...] = (),
         at_least: float = 0.0,
-    ) -> dict[str, Any]:
-        """Run a part; `function` takes its seconds and returns its results.
+    ) -> AnyPart:
+        """Run a part; `function` takes its seconds and returns its results, else they are `blank`.
 
         Where the time did not allow all of it, its results have `early`: how much was done.
         `rescue` returns what there is after an error or Ctrl-C. Errors of the types `refuses` say
@@ -78,60 +80,48 @@ class Course:
         next to no time has `at_least` so many seconds, also where the time is over.
         """
         if self.interrupted:
-            return self.leave_out(name, "the audit was interrupted before this part")
+            return self.leave_out(name, blank, "the audit was interrupted before this part")
         seconds = self.seconds_for(name)
         if seconds is not None:
             seconds = max(seconds, at_least)
         if seconds == 0:
             self.early[name] = "not begun"
-            return self.leave_out(name, f"no time was left of max_time={self.max_time:g} s")
+            return self.leave_out(name, blank, f"no time was left of max_time={self.max_time:g} s")
         self.progress.part(name)
         began = _clock.now()
-        result: dict[str, Any] = {}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
                 result = function(seconds)
-                result.setdefault("status", "done")
-                result.setdefault("reason", "")
             except KeyboardInterrupt:
                 self.interrupted = True
-                result = self._rescued(rescue, "interrupted", "interrupted by the user")
+                saved = _rescued(rescue, blank)
+                result = replace(saved, status="interrupted", reason="interrupted by the user")
             except refuses as error:
-                result = {"status": "left out", "reason": str(error)}
+                result = replace(blank, status="left out", reason=str(error))
             except Exception as error:
-                result = self._rescued(rescue, "failed", f"{type(error).__name__}: {error}")
+                why = f"{type(error).__name__}: {error}"
+                result = replace(_rescued(rescue, blank), status="failed", reason=why)
         self.waiting.pop(name, None)
-        early = result.pop("early", "")
-        if early and result["status"] in ("done", "left out"):
+        early, reason = result.early, result.reason
+        if early and result.status in ("done", "left out"):
             self.early[name] = early
-            told = f"ended early, for lack of time: {early}" if result["status"] == "done" else ""
-            result["reason"] = "; ".join(filter(None, (told, result["reason"])))
-        result.setdefault("queries", 0)
-        result["seconds"] = _clock.now() - began
+            told = f"ended early, for lack of time: {early}" if result.status == "done" else ""
+            reason = "; ".join(filter(None, (told, reason)))
+        result = replace(result, reason=reason, seconds=_clock.now() - began)
         notes = list(dict.fromkeys(str(w.message) for w in caught))
         self._note(name, result, notes[:MOST_NOTES])
         return result
 
-    def _rescued(
-        self, rescue: Callable[[], dict[str, Any]] | None, status: str, reason: str
-    ) -> dict[str, Any]:
-        saved: dict[str, Any] = {}
-        if rescue is not None:
-            try:
-                saved = rescue()
-            except Exception:  # what cannot be told must not hide why the part ended
-                saved = {}
-        return {**saved, "status": status, "reason": reason}
-
-    def _note(self, name: str, result: dict[str, Any], notes: list[str]) -> None:
-        part = {key: result[key] for key in ("status", "reason", "queries", "seconds")}
-        self.parts.append({"part": name, **part, "notes": notes})
-        self.progress.done(_in_words(self.parts[-1], result.get("told", "")))
-        result.pop("told", None)
+    def _note(self, name: str, part: Part, notes: list[str]) -> None:
+        ran = PartRun(name, part.status, part.reason, part.queries, part.seconds, notes)
+        self.parts.append(ran)
+        words = part.told if part.status == "done" else f"{part.status}: {part.reason}"
+        self.progress.done(f"{name}: {words}" if words else name)
 
 
-def _in_words(part: dict[str, Any], told: str) -> str:
-    """A part and what it brought, in a line."""
-    words = told if part["status"] == "done" else f"{part['status']}: {part['reason']}"
-    return f"{part['part']}: {words}" if words else part["part"]
+def _rescued(rescue: Callable[[], AnyPart] | None, blank: AnyPart) -> AnyPart:
+    try:
+        return blank if rescue is None else rescue()
+    except Exception:  # what cannot be told must not hide why the part ended
+        return blank

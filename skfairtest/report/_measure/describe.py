@@ -10,6 +10,7 @@ import numpy as np
 
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._favourable import in_words, known_classes
+from skfairtest.report._data import Attribute, Data, Domain, Favourable, Model
 from skfairtest.report._measure.case import Case
 
 #: Characters of a model's text, and classes, that are kept.
@@ -18,45 +19,48 @@ MOST_CLASSES = 20
 PACKAGES = ("skfairtest", "scikit-learn", "numpy", "pandas")
 
 
-def describe_model(case: Case) -> dict[str, Any]:
+def describe_model(case: Case) -> Model:
     """The model: its class, its last step, its parameters."""
     estimator = case.estimator
     steps = getattr(estimator, "steps", None)
     final = steps[-1][1] if isinstance(steps, list) and steps else estimator
     classes = known_classes(estimator)
     text = repr(estimator)
-    return {
-        "class": type(estimator).__name__,
-        "final": type(final).__name__,
-        "repr": text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + " ...",
-        "task": case.task,
-        "response": case.response,
-        "n_classes": None if classes is None else len(classes),
-        "classes": [] if classes is None else [str(name) for name in classes[:MOST_CLASSES]],
-    }
+    return Model(
+        class_=type(estimator).__name__,
+        final=type(final).__name__,
+        repr=text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + " ...",
+        task=case.task,
+        response=case.response,
+        n_classes=None if classes is None else len(classes),
+        classes=[] if classes is None else [str(name) for name in classes[:MOST_CLASSES]],
+    )
 
 
-def describe_favourable(case: Case, found: str) -> dict[str, Any]:
+def describe_data(case: Case) -> Data:
+    """The table."""
+    n_columns = len(case.space.layout.container.names)
+    return Data(len(case.space.data), n_columns, case.y is not None)
+
+
+def describe_favourable(case: Case, found: str) -> Favourable:
     """Which predictions were taken as favourable, and how that came; `found` is the table's."""
     taken = case.favourable
     if taken is None:  # the labels of a model without classes are known when it has predicted
         words = f"{found} taken as favourable, the last of the labels that occur" if found else ""
-        return {"labels": found, "how": "guessed" if found else "", "words": words}
+        return Favourable(found, "guessed" if found else "", words)
     labels, words = in_words(taken.labels), taken.words
     if case.task == "regression":
         what = "a larger mean output" if labels == "mean" else f"outputs of at least {labels}"
         words = f"{what} taken as favourable"
-    return {"labels": labels, "how": taken.how, "words": words}
+    return Favourable(labels, taken.how, words)
 
 
-def describe_domain(case: Case) -> dict[str, Any]:
+def describe_domain(case: Case) -> Domain:
     """Which inputs exist."""
-    return {
-        "attributes": case.space.describe()
-        .rename(columns={"attribute": "name"})
-        .to_dict("records"),
-        "conditions": list(case.space.conditions),
-    }
+    table = case.space.describe()
+    attributes = [Attribute(*row) for row in table.itertuples(index=False)]
+    return Domain(attributes, list(case.space.conditions))
 
 
 def versions() -> dict[str, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from skfairtest.group import SubgroupAuditor
+from skfairtest.report._data import GroupsOfRows
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import compare_rows
 from skfairtest.space._sensitive_features import rows_beside
@@ -20,9 +22,7 @@ def metrics_of(task: str, has_favourable: bool) -> tuple[str, ...]:
     return ("false_positive_rate", "false_negative_rate") if has_favourable else ("accuracy",)
 
 
-def compare_errors(
-    case: Case, metric: str, favourable: Any, seconds: float | None
-) -> dict[str, Any]:
+def compare_errors(case: Case, metric: str, favourable: Any, seconds: float | None) -> GroupsOfRows:
     """Look at every frequent rule over all columns."""
     rows, predicted, queries = case.predictions(seconds)
     X, truth = case.rows_of(rows)
@@ -38,4 +38,4 @@ def compare_errors(
         favourable=favourable,
     )
     result = compare_rows(case, metric, auditor, X, truth, rows, predicted, beside)
-    return {**result, "queries": queries}
+    return replace(result, queries=queries)

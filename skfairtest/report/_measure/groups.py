@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from skfairtest.group import SubgroupAuditor
 from skfairtest.group._rules.attribute import MOST_CATEGORIES
 from skfairtest.group._rules.pattern_search import TooManyRules
 from skfairtest.oracle._favourable import in_words
+from skfairtest.report._data import GroupsOfRows, Largest, Rule
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._containers import make_container
@@ -24,10 +26,6 @@ MOST_CONDITIONS = 3
 MOST_WORDS = 5e9
 #: Rules that are listed.
 MOST_RULES = 10
-COLUMNS = (
-    "rule", "support", "value_inside", "value_outside", "score", "low", "high", "differs",
-    "n_inside", "n_outside",
-)  # fmt: skip
 
 
 def metric_of(case: Case) -> str:
@@ -38,7 +36,7 @@ def metric_of(case: Case) -> str:
     return "selection_rate" if is_real(least) else "mean_prediction"
 
 
-def compare_groups(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]:
+def compare_groups(case: Case, favourable: Any, seconds: float | None) -> GroupsOfRows:
     """Look at every frequent group that sensitive attributes describe."""
     rows, predicted, queries = case.predictions(seconds)
     metric = metric_of(case)
@@ -50,12 +48,12 @@ def compare_groups(case: Case, favourable: Any, seconds: float | None) -> dict[s
     values = sensitive_values(case, rows)
     result = compare_rows(case, "groups", auditor, values, None, rows, predicted)
     if metric == "selection_rate" and case.favourable is not None:
-        result["favourable"] = labels_in_words(case)
-    if not result["rules"]:
+        result = replace(result, favourable=labels_in_words(case))
+    if not result.rules:
         least = f"{auditor.min_support:.0%} of the rows"
         words = f"no group that a sensitive attribute describes has {least} inside and outside"
-        result |= {"status": "left out", "reason": words}
-    return {**result, "queries": queries}
+        result = replace(result, status="left out", reason=words)
+    return replace(result, queries=queries)
 
 
 def labels_in_words(case: Case) -> str:
@@ -74,7 +72,7 @@ def compare_rows(
     rows: Any,
     predicted: Any,
     beside: Any = None,
-) -> dict[str, Any]:
+) -> GroupsOfRows:
     """Look at every frequent rule over columns of these rows of the data; their predictions known.
 
     Columns beside the table of the model are those of `beside`.
@@ -103,31 +101,37 @@ def compare_rows(
     all_rules, listed = auditor.rules_, auditor.short_list_
     table = listed if len(listed) else all_rules[all_rules["ranked"]].iloc[:MOST_RULES]
     known = auditor.favourable_ is not None and auditor.favourable_ != "mean"
+    return GroupsOfRows(
+        **what_was_compared(auditor, table),
+        metric=auditor.metric,
+        favourable=in_words(auditor.favourable_) if known else "",
+        n=len(rows),
+        n_rows=len(case.space.data),
+        overall=auditor.overall_,
+        max_conditions=auditor.max_conditions,
+        n_differ=int(all_rules["differs"].sum()),
+        early=case.sampled(rows),
+    )
+
+
+def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
+    """What a fitted group auditor has compared, of which these rules are listed."""
+    names = [field.name for field in fields(Rule)]
+    score = auditor._largest_score()
+    told = "no rule"
+    if len(table):
+        told = f"largest score {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
     return {
-        "metric": auditor.metric,
-        "favourable": in_words(auditor.favourable_) if known else "",
-        "n": len(rows),
-        "n_rows": len(case.space.data),
-        "overall": auditor.overall_,
         "confidence": auditor.confidence,
         "correction": auditor.correction,
         "min_support": auditor.min_support,
-        "max_conditions": auditor.max_conditions,
         "n_rule_sets": auditor.n_rule_sets_,
-        "n_differ": int(all_rules["differs"].sum()),
-        **auditor._largest_score(),
-        "rules": table[list(COLUMNS)].to_dict("records"),
+        **score,
+        "largest": None if score["largest"] is None else Largest(**score["largest"]),
+        "rules": [Rule(*row) for row in table[names].itertuples(index=False)],
         "stop_reason": auditor.stop_reason_,
-        "told": told(table),
-        "early": case.sampled(rows),
+        "told": told,
     }
-
-
-def told(table: pd.DataFrame) -> str:
-    """The first rule of a table in words, for the line of the part."""
-    if not len(table):
-        return "no rule"
-    return f"largest score {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
 
 
 def values_of(X: Any, bins: int) -> dict[Any, int]:
@@ -152,10 +156,3 @@ def affordable_conditions(n_rows: int, values: int) -> int:
         if math.comb(values, most) * words <= MOST_WORDS:
             return most
     return 1
-
-
-NOTHING: dict[str, Any] = {
-    "metric": "", "favourable": "", "n": 0, "n_rows": 0, "overall": None, "confidence": None,
-    "correction": "", "min_support": None, "max_conditions": None, "n_rule_sets": 0, "n_differ": 0,
-    "low": None, "high": None, "largest": None, "rules": [], "stop_reason": "",
-}  # fmt: skip

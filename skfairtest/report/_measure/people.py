@@ -14,6 +14,7 @@ from skfairtest.group._rules.sensitive_groups import sensitive_attributes
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._model import Labels, named_labels
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.report._data import Direction, Group
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._space import InputSpace
@@ -163,7 +164,7 @@ def _by_group(
     rows: Ints,
     changed: Bools,
     directions: list[list[tuple[str, str]]],
-) -> list[dict[str, Any]]:
+) -> list[Group]:
     names = [str(space.domain.columns[j].name) for j in space.sensitive.tolist()]
     values = sensitive_values(case, rows)[names]
     crossed = [tuple(names)] if len(names) > 1 else False
@@ -178,16 +179,8 @@ def _by_group(
         if len(inside):
             by_direction = Counter(one for k in inside.tolist() for one in directions[k])
             listed = sorted(by_direction.items(), key=lambda item: (-item[1], item[0]))
-            counted.append(
-                {
-                    "group": group,
-                    "n": len(inside),
-                    "changed": int(changed[inside].sum()),
-                    "directions": [
-                        {"from": before, "to": after, "n": n} for (before, after), n in listed
-                    ],
-                }
-            )
+            told = [Direction(before, after, n) for (before, after), n in listed]
+            counted.append(Group(group, len(inside), int(changed[inside].sum()), told))
     return counted
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from skfairtest.group._rules.attribute import MAX_LEVELS
 from skfairtest.oracle._favourable import in_words
+from skfairtest.report._data import PerturbedGroups
 from skfairtest.report._measure.case import Case
-from skfairtest.report._measure.groups import COLUMNS, told
+from skfairtest.report._measure.groups import what_was_compared
 
 #: Rule sets that are listed.
 MOST_RULES = 20
@@ -15,7 +17,7 @@ MOST_RULES = 20
 NAME = "groups of perturbed inputs"
 
 
-def compare_perturbed(case: Case, template: Any, seconds: float | None) -> dict[str, Any]:
+def compare_perturbed(case: Case, template: Any, seconds: float | None) -> PerturbedGroups:
     """Run the group auditor with as many queries as the time allows.
 
     Attributes of too many categories are left out, unless none is left then.
@@ -34,32 +36,20 @@ def compare_perturbed(case: Case, template: Any, seconds: float | None) -> dict[
     auditor.fit(case.X)
     result = describe_perturbed(case)
     if auditor.stop_kind_ == "max_queries" and auditor.max_queries < whole:
-        result["early"] = f"{auditor.n_queries_:,} of {whole:,} queries"
+        result = replace(result, early=f"{auditor.n_queries_:,} of {whole:,} queries")
     if few and len(few) < len(names):
         left_out = ", ".join(str(name) for name in names if name not in few)
-        result["reason"] = f"without {left_out}, of more than {MAX_LEVELS} categories"
+        reason = f"without {left_out}, of more than {MAX_LEVELS} categories"
+        result = replace(result, reason=reason)
     return result
 
 
-def describe_perturbed(case: Case) -> dict[str, Any]:
+def describe_perturbed(case: Case) -> PerturbedGroups:
     """What the group auditor found."""
     auditor = case.auditors[NAME]
     table = auditor.rules_.iloc[:MOST_RULES]
-    return {
-        "favourable": in_words(auditor.favourable_),
-        "confidence": auditor.confidence,
-        "correction": auditor.correction,
-        "min_support": auditor.min_support,
-        "n_rule_sets": auditor.n_rule_sets_,
-        **auditor._largest_score(),
-        "rules": table[list(COLUMNS)].to_dict("records"),
-        "queries": auditor.n_queries_,
-        "stop_reason": auditor.stop_reason_,
-        "told": told(table),
-    }
-
-
-NOTHING: dict[str, Any] = {
-    "favourable": "", "confidence": None, "correction": "", "min_support": None, "n_rule_sets": 0,
-    "low": None, "high": None, "largest": None, "rules": [], "stop_reason": "",
-}  # fmt: skip
+    return PerturbedGroups(
+        **what_was_compared(auditor, table),
+        favourable=in_words(auditor.favourable_),
+        queries=auditor.n_queries_,
+    )

@@ -1,9 +1,10 @@
-"""Values as JSON knows them."""
+"""Parts of a report as JSON says them."""
 
 from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,26 @@ import pandas as pd
 
 from skfairtest.space._dates import ANY_DATE, iso
 
+#: Marks fields of parts that are not written.
+UNWRITTEN = {"unwritten": True}
+
+
+def keys(part: Any) -> dict[str, str]:
+    """The fields of a dataclass that are written, by their keys; `from_` is written as "from"."""
+    return {f.name.rstrip("_"): f.name for f in fields(part) if not f.metadata.get("unwritten")}
+
 
 def plain(value: Any) -> Any:
     """The value as JSON can say it: what has no number (NaN, infinity, missing) is None."""
+    if is_dataclass(value):
+        return {key: plain(getattr(value, name)) for key, name in keys(value).items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain(value._asdict())
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return [plain(item) for item in value.tolist()]
-    if isinstance(value, (list, tuple, set)):
+    if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, np.bool_):
         return bool(value)

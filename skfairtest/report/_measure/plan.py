@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from skfairtest.oracle._favourable import known_classes
+from skfairtest.report._data import (
+    AnyPart,
+    Bracket,
+    GroupsOfRows,
+    Part,
+    PerturbedGroups,
+    Rows,
+    Search,
+    Selection,
+)
 from skfairtest.report._measure import (
     bracket,
     columns,
@@ -19,7 +30,7 @@ from skfairtest.report._measure import (
 )
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.course import Course
-from skfairtest.report._measure.settle import gather
+from skfairtest.report._measure.settle import gather, settled
 from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
@@ -41,7 +52,17 @@ COLUMNS, GROUPS, SELECTION = "columns that matter", "groups", "selection table"
 
 
 #: Label, sensitive names and space; no space where the model takes none of them.
-Search = tuple[str, list[str], InputSpace | None]
+Asked = tuple[str, list[str], InputSpace | None]
+
+
+class Measured(NamedTuple):
+    """What the parts have found."""
+
+    searches: list[Search]
+    groups: GroupsOfRows
+    perturbed_groups: PerturbedGroups | None
+    selection: Selection
+    errors: list[GroupsOfRows]
 
 
 class Plan:
@@ -59,7 +80,7 @@ class Plan:
         self.certify, self.groups = certify, groups
         beside = [in_words(name) for name in case.names_beside]
         #: All together is the last.
-        self.searches: list[Search] = []
+        self.searches: list[Asked] = []
         if not len(case.space.sensitive):
             self.searches += _alone_and_together(beside, [None] * len(beside), None)
         else:
@@ -71,7 +92,7 @@ class Plan:
         self.taken = [(label, space) for label, _, space in self.searches if space is not None]
         self.labels = [label for label, _ in self.taken]
         weights = {
-            self.name(part, label): self._weight(part, label)
+            f"{part}: {label}": self._weight(part, label)
             for part in ("rows", "search", "certificate")
             for label in self.labels
         }
@@ -82,125 +103,128 @@ class Plan:
         }
         if self.asks_perturbed:
             weights[perturbed.NAME] = WEIGHTS["perturbed"]
-        weights |= {
-            self.name("errors", metric): WEIGHTS["errors"] for metric in self._error_metrics()
-        }
+        weights |= {f"errors: {metric}": WEIGHTS["errors"] for metric in self._error_metrics()}
         self.course = Course(max_time, weights, progress)
         self.callbacks = progress.callbacks
-
-    def name(self, part: str, label: str) -> str:
-        """What a part is called."""
-        return f"{part}: {label}"
 
     def _weight(self, part: str, label: str) -> float:
         alone = len(self.labels) - 1
         return WEIGHTS[part] if label == self.labels[-1] else ALONE[part] / alone
 
-    def run(self) -> dict[str, Any]:
-        """Run all parts; results by part, those of searches by label."""
+    def run(self) -> Measured:
+        """Run all parts."""
         case, course = self.case, self.course
-        found: dict[str, dict[str, Any]] = {"rows": {}, "search": {}, "certificate": {}}
-        for label, names, space in self.searches:
-            if space is None:
-                reason = not_taken(names)
-                course.leave_out(self.name("twins", label), reason)
-                for part, result in by_construction(case, reason).items():
-                    found[part][label] = result
+        searches = {one.label: one for one in self._begun()}
+        for label, one in searches.items():
+            if not one.taken:
+                course.leave_out(f"twins: {label}", Part(), one.reason)
         # All together first: if the time is short, it is what everybody asks for.
         for label, space in self.taken[::-1]:
             kept: list[rows.Judged] = []
-            found["rows"][label] = {
-                **rows.NOTHING,
-                **course.run(
-                    self.name("rows", label),
-                    partial(rows.compare_rows, case, label, space, kept),
-                    partial(rows.rescue_rows, case, label, space, kept),
-                ),
-            }
-        for label, space in self.taken[::-1]:
-            found["search"][label] = {
-                **search.NOTHING,
-                **course.run(
-                    self.name("search", label),
-                    partial(search.search, case, label, space, self.callbacks),
-                    partial(search.describe_search, case, label),
-                ),
-            }
-        favourable = None if case.favourable is None else case.favourable.labels
-        reason = "groups=False" if self.groups is False else self._why_no_favourable()
-        found_groups = (
-            course.leave_out(GROUPS, reason)
-            if reason
-            else course.run(
-                GROUPS, partial(groups.compare_groups, case, favourable), refuses=(ValueError,)
+            found_rows = course.run(
+                f"rows: {label}",
+                Rows(),
+                partial(rows.compare_rows, case, label, space, kept),
+                partial(rows.rescue_rows, case, label, space, kept),
             )
+            searches[label] = replace(searches[label], rows=found_rows)
+        for label, space in self.taken[::-1]:
+            blank = searches[label]
+            searches[label] = course.run(
+                f"search: {label}",
+                blank,
+                partial(search.search, case, blank, space, self.callbacks),
+                partial(search.describe_search, case, blank),
+            )
+        favourable = None if case.favourable is None else case.favourable.labels
+        why_no_favourable = self._why_no_favourable()
+        found_groups = self._run_unless(
+            "groups=False" if self.groups is False else why_no_favourable,
+            GROUPS,
+            GroupsOfRows(),
+            partial(groups.compare_groups, case, favourable),
         )
         found_perturbed = self._perturbed(favourable) if self.asks_perturbed else None
-        reason = self._why_no_favourable()
-        table = (
-            course.leave_out(SELECTION, reason)
-            if reason
-            else course.run(SELECTION, partial(selection.select, case, favourable))
+        table = self._run_unless(
+            why_no_favourable,
+            SELECTION,
+            Selection(),
+            partial(selection.select, case, favourable),
+            refuses=(),
         )
+        why_no_errors = "errors need y, what is true of the rows" if case.y is None else ""
         found_errors = [
-            {**groups.NOTHING, "metric": metric, **self._errors(metric, favourable)}
+            self._run_unless(
+                why_no_errors,
+                f"errors: {metric}",
+                GroupsOfRows(metric=metric),
+                partial(errors.compare_errors, case, metric, favourable),
+            )
             for metric in self._error_metrics()
         ]
         # Certificates come last: a large model may take longer to be read than it should.
-        reason = "certify=False" if self.certify is False else bracket.why_not(case)
+        why_not = "certify=False" if self.certify is False else bracket.why_not(case)
         for label in self.labels[::-1]:
-            found["certificate"][label] = {**bracket.NOTHING, **self._certificate(label, reason)}
+            is_begun = hasattr(case.auditors.get(label), "stop_reason_")
+            found = self._run_unless(
+                why_not or ("" if is_begun else "there is no search to begin from"),
+                f"certificate: {label}",
+                Bracket(),
+                partial(bracket.certify_search, case, label),
+            )
+            searches[label] = replace(searches[label], bracket=found)
         if self.labels:
             gather(case, self.labels[-1])
-            course.run(COLUMNS, partial(columns.measure_columns, case), at_least=COLUMNS_SECONDS)
-        return {
-            **found,
-            "groups": {**groups.NOTHING, **found_groups},
-            "perturbed_groups": found_perturbed,
-            "selection": {**selection.NOTHING, **table},
-            "errors": found_errors,
-        }
+            measure = partial(columns.measure_columns, case)
+            course.run(COLUMNS, Part(), measure, at_least=COLUMNS_SECONDS)
+        *alone, together = searches.values()
+        told = [settled(case, one, []) for one in alone]
+        told.append(settled(case, together, alone))
+        return Measured(told, found_groups, found_perturbed, table, found_errors)
+
+    def _begun(self) -> list[Search]:
+        """The searches as far as they are known before they run."""
+        auditor = type(self.case.template).__name__
+        return [
+            by_construction(self.case, names, label, auditor)
+            if space is None
+            else Search(sensitive=names, label=label, taken=True, auditor=auditor)
+            for label, names, space in self.searches
+        ]
+
+    def _run_unless(
+        self,
+        reason: str,
+        name: str,
+        blank: AnyPart,
+        function: Callable[[float | None], AnyPart],
+        refuses: tuple[type[Exception], ...] = (ValueError,),
+    ) -> AnyPart:
+        """Run a part, unless there is a reason to leave it out."""
+        if reason:
+            return self.course.leave_out(name, blank, reason)
+        return self.course.run(name, blank, function, refuses=refuses)
 
     def _error_metrics(self) -> tuple[str, ...]:
         return errors.metrics_of(self.case.task, not self._why_no_favourable())
-
-    def _errors(self, metric: str, favourable: Any) -> dict[str, Any]:
-        name = self.name("errors", metric)
-        if self.case.y is None:
-            return self.course.leave_out(name, "errors need y, what is true of the rows")
-        return self.course.run(
-            name,
-            partial(errors.compare_errors, self.case, metric, favourable),
-            refuses=(ValueError,),
-        )
-
-    def _certificate(self, label: str, reason: str) -> dict[str, Any]:
-        name = self.name("certificate", label)
-        if not reason and not hasattr(self.case.auditors.get(label), "stop_reason_"):
-            reason = "there is no search to begin from"
-        if reason:
-            return self.course.leave_out(name, reason)
-        return self.course.run(
-            name, partial(bracket.certify_search, self.case, label), refuses=(ValueError,)
-        )
 
     @property
     def asks_perturbed(self) -> bool:
         """Whether somebody asks how the model treats groups of perturbed inputs."""
         return not isinstance(self.groups, (bool, str))
 
-    def _perturbed(self, favourable: Any) -> dict[str, Any]:
+    def _perturbed(self, favourable: Any) -> PerturbedGroups:
+        name, blank = perturbed.NAME, PerturbedGroups()
         if not self.labels:
-            reason = not_taken(self.searches[-1][1])
-            return {**perturbed.NOTHING, **self.course.leave_out(perturbed.NAME, reason)}
+            return self.course.leave_out(name, blank, not_taken(self.searches[-1][1]))
         template = self.groups.set_params(favourable=favourable)
-        found = self.course.run(
-            perturbed.NAME,
+        return self.course.run(
+            name,
+            blank,
             partial(perturbed.compare_perturbed, self.case, template),
             partial(perturbed.describe_perturbed, self.case),
             refuses=(ValueError,),
         )
-        return {**perturbed.NOTHING, **found}
 
     def _why_no_favourable(self) -> str:
         """Why nobody can tell which predictions are favourable; empty where that can be told."""
@@ -215,7 +239,7 @@ class Plan:
 
 def _alone_and_together(
     names: list[str], spaces: Sequence[InputSpace | None], whole: InputSpace | None
-) -> list[Search]:
+) -> list[Asked]:
     """Each attribute alone and, where there are several, all of them together."""
     if len(names) == 1:
         return [(names[0], names, whole)]
@@ -223,20 +247,32 @@ def _alone_and_together(
     return [*alone, (", ".join(names) + " together", names, whole)]
 
 
-def by_construction(case: Case, reason: str) -> dict[str, dict[str, Any]]:
+def by_construction(case: Case, names: list[str], label: str, auditor: str) -> Search:
     """What is known of twins in columns that the model does not take: they are one input to it."""
-    part = {"status": "left out", "reason": reason, "queries": 0, "seconds": 0.0}
+    why = not_taken(names)
+    left_out: dict[str, Any] = {"status": "left out", "reason": why}
     has_rate = case.response != "regression" or case.template.threshold is not None
-    known = {
-        "degree": 0.0, "rate": 0.0 if has_rate else None, "n_rows": len(case.space.data),
-        "changed": 0,
-    }  # fmt: skip
-    ends = {"found": 0.0, "lower": 0.0, "upper": 0.0, "certified": True, "stop_reason": reason}
-    return {
-        "rows": {**rows.NOTHING, **part, **known, "n_twins": 1, "n_combinations": 1},
-        "search": {**search.NOTHING, **part, "degree": 0.0, "stop_reason": reason},
-        "certificate": {**bracket.NOTHING, **part, **ends},
-    }
+    ends = Bracket(**left_out, found=0.0, lower=0.0, upper=0.0, certified=True, stop_reason=why)
+    people = Rows(
+        **left_out,
+        degree=0.0,
+        rate=0.0 if has_rate else None,
+        n_rows=len(case.space.data),
+        changed=0,
+        n_twins=1,
+        n_combinations=1,
+    )
+    return Search(
+        **left_out,
+        sensitive=names,
+        label=label,
+        taken=False,
+        auditor=auditor,
+        degree=0.0,
+        stop_reason=why,
+        rows=people,
+        bracket=ends,
+    )
 
 
 def in_words(name: Any) -> str:

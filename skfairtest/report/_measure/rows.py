@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from skfairtest.inspection._curve_display import disparity_curve
 from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
+from skfairtest.report._data import Above, Curve, Person, Rows, WorstRow
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.report._measure.people import (
     Changes,
@@ -42,7 +44,7 @@ CONFIDENCE = 0.95
 
 def compare_rows(
     case: Case, label: str, space: InputSpace, kept: list[Judged], seconds: float | None
-) -> dict[str, Any]:
+) -> Rows:
     """Compare the rows of the data with their twins, or as many as the time allows.
 
     These are then a random sample of the rows. `kept` takes what was judged, for `rescue_rows`.
@@ -62,13 +64,10 @@ def compare_rows(
     disparity = whole.disparity
     order = order[: len(disparity)]
     if oracle.response == "regression":
-        result |= above_spread(
-            disparity,
-            oracle.respond(space.data[order]),
-            len(space.data),
-            some_twins=result["n_twins"] < space.twins_.n_combinations,
-        )
-    result |= count_people(case, space, order, changes, _counts_above(case, result))
+        some_twins = result.n_twins < space.twins_.n_combinations
+        outputs = oracle.respond(space.data[order])
+        result = above_spread(result, disparity, outputs, some_twins=some_twins)
+    counted = count_people(case, space, order, changes, _counts_above(case, result))
     worst = worst_places(disparity, order)
     if np.isfinite(deadline):
         left = max(0.0, deadline - _clock.now())
@@ -79,13 +78,15 @@ def compare_rows(
     twins = _twins(space, order[shown], whole, shown)
     pairs = case.pairs(oracle, *twins)
     listed = _worst_rows(case, label, space, order[shown], pairs, twins)
-    result["worst"] = listed[: len(worst)]
-    result["person"] = _person(case, oracle, space, order, changes)
-    result["queries"] = case.n_queries - before
-    result["told"] = in_words(result)
-    if result["n"] < result["n_rows"]:
-        result["early"] = f"{result['n']:,} of {result['n_rows']:,} rows"
-    return result
+    return replace(
+        result,
+        **counted,
+        worst=listed[: len(worst)],
+        person=_person(case, oracle, space, order, changes),
+        queries=case.n_queries - before,
+        told=in_words(result),
+        early=case.sampled(order),
+    )
 
 
 #: What the oracle says of some rows, and what it means for each of them.
@@ -97,16 +98,16 @@ def _whole(kept: list[Judged]) -> Judged:
     return concatenated(judged), concatenated(changes)
 
 
-def _counts_above(case: Case, rows: dict[str, Any]) -> float | None:
+def _counts_above(case: Case, rows: Rows) -> float | None:
     """From which difference of outputs a person counts; None where other labels do."""
     if case.template.threshold is not None:
         return float(case.template.threshold)
-    return float(rows["above"][SHOWN_PART]["difference"]) if rows["above"] else None
+    return rows.above[SHOWN_PART].difference if rows.above else None
 
 
 def _person(
     case: Case, oracle: Oracle, space: InputSpace, order: Ints, changes: Changes
-) -> dict[str, Any] | None:
+) -> Person | None:
     """A row and its twin: another decision if there is one, the largest difference otherwise."""
     place = person_to_show(changes, order)
     if place is None:
@@ -114,53 +115,52 @@ def _person(
     z = space.data[order[place]]
     twin = space.twins_.with_sensitive(z[None], changes.twin[[place]])
     (pair,) = case.pairs(oracle, z[None], twin)
-    return {
-        "row": row_names(case.X)(int(order[place])),
-        "inside": bool(space.contains(z[None])[0]),
-        "pair": beginning_with(own_values(space, z, pair), pair).to_dict(),
-    }
+    return Person(
+        row=row_names(case.X)(int(order[place])),
+        inside=bool(space.contains(z[None])[0]),
+        pair=beginning_with(own_values(space, z, pair), pair),
+    )
 
 
-def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -> dict[str, Any]:
+def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -> Rows:
     """What the rows show that were judged before a failure; asks nothing."""
     if not kept:
-        return {**NOTHING, "n_rows": len(space.data)}
+        return Rows(n_rows=len(space.data))
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
     rows = shuffled(case)[: len(whole.disparity)]
     if case.response != "regression" or case.template.threshold is not None:
-        result |= count_people(case, space, rows, changes, case.template.threshold)
+        counted = count_people(case, space, rows, changes, case.template.threshold)
+        result = replace(result, **counted)
     worst = worst_places(whole.disparity, rows)
     shown = shown_places(space, whole.disparity, rows, worst)
     twins = _twins(space, rows[shown], whole, shown)
     pairs = case.pairs_unasked(space, *twins, whole.disparity[shown])
     listed = _worst_rows(case, label, space, rows[shown], pairs, twins)
-    result["worst"] = listed[: len(worst)]
-    return result
+    return replace(result, worst=listed[: len(worst)])
 
 
-def told_rows(case: Case, space: InputSpace, judged: Judgement) -> dict[str, Any]:
+def told_rows(case: Case, space: InputSpace, judged: Judgement) -> Rows:
     """Counts and shares of the rows that were judged."""
-    result: dict[str, Any] = {**NOTHING, "n_rows": len(space.data)}
     disparity, verdict = judged.disparity, judged.verdict
     n = len(disparity)
-    rate = None
+    rate = low = high = None
+    some_twins = space.twins_.n_combinations > min(space.twins_.n_twins, MOST_TWINS)
     if case.response != "regression" or case.template.threshold is not None:
         rate = float(verdict.mean())
-    some_twins = space.twins_.n_combinations > min(space.twins_.n_twins, MOST_TWINS)
-    if rate is not None:
-        ends = share_ends(int(verdict.sum()), n, len(space.data), some_twins=some_twins)
-        result["low"], result["high"] = ends
+        low, high = share_ends(int(verdict.sum()), n, len(space.data), some_twins=some_twins)
     points = disparity_curve(disparity, "", CURVE_POINTS)[["difference", "share"]]
-    return {
-        **result,
-        "n": n,
-        "n_twins": int(min(space.twins_.n_twins, MOST_TWINS)),
-        "n_combinations": space.twins_.n_combinations,
-        "degree": float(disparity.max(initial=0.0)),
-        "rate": rate,
-        "curve": points.to_dict("list"),
-    }
+    return Rows(
+        n=n,
+        n_rows=len(space.data),
+        n_twins=int(min(space.twins_.n_twins, MOST_TWINS)),
+        n_combinations=space.twins_.n_combinations,
+        degree=float(disparity.max(initial=0.0)),
+        rate=rate,
+        low=low,
+        high=high,
+        curve=Curve(*(points[name].tolist() for name in points)),
+    )
 
 
 def _twins(space: InputSpace, rows: Ints, judged: Judgement, places: Ints) -> tuple[Floats, Floats]:
@@ -176,7 +176,7 @@ def _worst_rows(
     rows: Ints,
     pairs: list[Pair],
     twins: tuple[Floats, Floats],
-) -> list[dict[str, Any]]:
+) -> list[WorstRow]:
     """The worst rows as the report has them; the worst inside of the domain is a finding."""
     names, Z = row_names(case.X), space.data[rows]
     # Where the domain was given, rows of the data may lie outside of it.
@@ -186,14 +186,8 @@ def _worst_rows(
         if inside[place]:
             codes = np.stack([side[place] for side in twins])
             case.offer(label, pair, codes, f"row {names(row)} of the data")
-        listed.append(
-            {
-                "row": names(row),
-                "inside": bool(inside[place]),
-                "own": own_values(space, Z[place], pair),
-                "pair": pair.to_dict(),
-            }
-        )
+        own = own_values(space, Z[place], pair)
+        listed.append(WorstRow(names(row), bool(inside[place]), own, pair))
     return listed
 
 
@@ -202,9 +196,7 @@ def shuffled(case: Case) -> Ints:
     return np.random.default_rng(case.seed).permutation(len(case.space.data))
 
 
-def above_spread(
-    disparity: Floats, predictions: Floats, n_rows: int, *, some_twins: bool
-) -> dict[str, Any]:
+def above_spread(rows: Rows, disparity: Floats, predictions: Floats, *, some_twins: bool) -> Rows:
     """How many rows exceed parts of the spread of the predictions."""
     # Of several outputs the differences are of the one that differs most: the widest spread.
     spread = float(np.max(np.diff(np.percentile(predictions, SPREAD, axis=0), axis=0)))
@@ -212,18 +204,9 @@ def above_spread(
     for part in PARTS_OF_SPREAD:
         exceeds = disparity > part * spread
         n = int(exceeds.sum())
-        low, high = share_ends(n, len(disparity), n_rows, some_twins=some_twins)
-        above.append(
-            {
-                "share_of_spread": part,
-                "difference": part * spread,
-                "n": n,
-                "rate": float(exceeds.mean()),
-                "low": low,
-                "high": high,
-            }
-        )
-    return {"spread": spread, "above": above}
+        low, high = share_ends(n, len(disparity), rows.n_rows, some_twins=some_twins)
+        above.append(Above(part, part * spread, n, float(exceeds.mean()), low, high))
+    return replace(rows, spread=spread, above=above)
 
 
 def share_ends(
@@ -267,19 +250,11 @@ def row_names(X: Any) -> Any:
     return str
 
 
-def in_words(rows: dict[str, Any]) -> str:
+def in_words(rows: Rows) -> str:
     """What the rows show, for a line of progress."""
-    of_rows = f"{rows['n']:,} rows"
-    if rows["n"] < rows["n_rows"]:
-        of_rows += f" (a sample of {rows['n_rows']:,})"
-    if rows["rate"] is None:
-        return f"largest difference {number(rows['degree'])} on {of_rows}"
-    return f"{rows['rate']:.1%} of {of_rows}, largest difference {number(rows['degree'])}"
-
-
-NOTHING: dict[str, Any] = {
-    "n": 0, "n_rows": 0, "n_twins": 0, "n_combinations": 0, "degree": None, "rate": None,
-    "low": None, "high": None, "spread": None, "above": [],
-    "curve": {"difference": [], "share": []}, "worst": [], "person": None,
-    "changed": None, "counts_above": None, "by_group": [],
-}  # fmt: skip
+    of_rows = f"{rows.n:,} rows"
+    if rows.n < rows.n_rows:
+        of_rows += f" (a sample of {rows.n_rows:,})"
+    if rows.rate is None:
+        return f"largest difference {number(rows.degree)} on {of_rows}"
+    return f"{rows.rate:.1%} of {of_rows}, largest difference {number(rows.degree)}"

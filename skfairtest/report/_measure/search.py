@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.finding._words import number
+from skfairtest.report._data import AllPairs, History, Search
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.space._space import InputSpace
 
@@ -23,8 +25,8 @@ HISTORY_POINTS = 200
 
 
 def search(
-    case: Case, label: str, space: InputSpace, callbacks: tuple[Any, ...], seconds: float | None
-) -> dict[str, Any]:
+    case: Case, blank: Search, space: InputSpace, callbacks: tuple[Any, ...], seconds: float | None
+) -> Search:
     """Run the auditor; what it found is told by `describe_search`, also after a failure."""
     auditor = case.auditor(space, seconds)
     if seconds is not None and auditor.max_queries is not None:
@@ -33,9 +35,9 @@ def search(
         auditor.set_params(max_queries=min(auditor.max_queries, most))
     if callbacks:
         auditor.set_callbacks(*callbacks)
-    case.auditors[label] = auditor
+    case.auditors[blank.label] = auditor
     auditor.fit(case.X)
-    return {**describe_search(case, label), "early": _early(case.template, auditor)}
+    return replace(describe_search(case, blank), early=_early(case.template, auditor))
 
 
 def _early(template: Any, auditor: Any) -> str:
@@ -48,30 +50,29 @@ def _early(template: Any, auditor: Any) -> str:
     return f"{auditor.n_queries_:,}{of} queries"
 
 
-def describe_search(case: Case, label: str) -> dict[str, Any]:
+def describe_search(case: Case, blank: Search) -> Search:
     """What an auditor that ran found; asks the model for the outputs of the pairs shown."""
-    auditor = case.auditors[label]
-    result = {
-        "degree": auditor.fairness_degree_,
-        "found": auditor.n_found_,
-        "kept": len(auditor.disparities_),
-        "inputs": auditor.n_inputs_,
-        "search_queries": auditor.n_queries_,
-        "stop_reason": auditor.stop_reason_,
-        "history": _history(auditor),
-    }
-    result["told"] = (
-        f"largest difference {number(auditor.fairness_degree_)} ({auditor.n_queries_} queries)"
+    auditor = case.auditors[blank.label]
+    degree, n = auditor.fairness_degree_, auditor.n_queries_
+    return replace(
+        blank,
+        degree=degree,
+        found=auditor.n_found_,
+        kept=len(auditor.disparities_),
+        inputs=auditor.n_inputs_,
+        search_queries=n,
+        stop_reason=auditor.stop_reason_,
+        history=_history(auditor),
+        told=f"largest difference {number(degree)} ({n} queries)",
+        **_pairs(case, blank.label, auditor),
     )
-    result |= _pairs(case, label, auditor)
-    return result
 
 
-def _history(auditor: Any) -> dict[str, list[float]]:
+def _history(auditor: Any) -> History:
     table = auditor.history_
     places = np.unique(np.linspace(0, max(0, len(table) - 1), HISTORY_POINTS).astype(int))
     table = table.iloc[places] if len(table) else table
-    return {name: table[name].tolist() for name in ("queries", "seconds", "degree", "found")}
+    return History(*(table[field.name].tolist() for field in fields(History)))
 
 
 def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
@@ -89,14 +90,14 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
         (worst,) = case.pairs(oracle, twins[:1], twins[1:])
         case.offer(label, worst, twins, "the search")
     return {
-        "further_pairs": [pair.to_dict() for pair in shown],
-        "all_pairs": {
-            "columns": [str(name) for name in space.layout.container.names],
-            "first": rows_of(space.decode(first)),
+        "further_pairs": shown,
+        "all_pairs": AllPairs(
+            columns=[str(name) for name in space.layout.container.names],
+            first=rows_of(space.decode(first)),
             **_changed_only(space, first, second),
-            "difference": auditor.disparities_[:KEPT_PAIRS].tolist(),
-            "of_a_row": case.is_row(space, Z).tolist(),
-        },
+            difference=auditor.disparities_[:KEPT_PAIRS].tolist(),
+            of_a_row=case.is_row(space, Z).tolist(),
+        ),
         "queries": auditor.n_queries_ + case.n_queries - before,
     }
 
@@ -131,13 +132,3 @@ def rows_of(table: Any) -> list[list[Any]]:
         return [list(row) for row in zip(*columns, strict=True)]
     rows: list[list[Any]] = np.asarray(table).tolist()
     return rows
-
-
-NOTHING: dict[str, Any] = {
-    "degree": None, "found": 0, "kept": 0, "inputs": 0, "search_queries": 0, "stop_reason": "",
-    "history": {"queries": [], "seconds": [], "degree": [], "found": []},
-    "further_pairs": [],
-    "all_pairs": {
-        "columns": [], "first": [], "changed": [], "second": [], "difference": [], "of_a_row": [],
-    },
-}  # fmt: skip

@@ -10,6 +10,7 @@ import pandas as pd
 from skfairtest._typing import Ints
 from skfairtest.group import selection_table
 from skfairtest.oracle._favourable import favourable_labels, in_words
+from skfairtest.report._data import Interaction, Selection
 from skfairtest.report._measure.case import Case
 from skfairtest.space._sensitive_features import rows_beside
 
@@ -19,7 +20,7 @@ CONFIDENCE = 0.95
 MIN_SHARE = 0.02
 
 
-def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]:
+def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
     """The selection table of the model's predictions for the rows, or for a sample of them.
 
     A sample where predictions for all rows take too long.
@@ -34,7 +35,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
             reason = (
                 f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
             )
-            return {"status": "left out", "reason": reason, "queries": queries}
+            return Selection(status="left out", reason=reason, queries=queries)
     table = selection_table(
         predicted,
         sensitive_features=sensitive_values(case, rows),
@@ -46,25 +47,25 @@ def select(case: Case, favourable: Any, seconds: float | None) -> dict[str, Any]
     low, high = table.attrs["smallest_ratio"]
     counted = table.attrs.get("favourable", "")
     labels = "" if regresses else in_words(favourable_labels(counted))
-    return {
-        "favourable": labels,
-        "confidence": CONFIDENCE,
-        "min_share": MIN_SHARE,
-        "n": len(rows),
-        "n_rows": len(case.space.data),
-        "low": low,
-        "high": high,
-        "columns": [str(name) for name in table.columns],
-        "rows": table.to_numpy(dtype=object).tolist(),
-        "interactions": [
-            {"attribute": attribute, "rate": rate, "p_value": p_value}
+    return Selection(
+        favourable=labels,
+        confidence=CONFIDENCE,
+        min_share=MIN_SHARE,
+        n=len(rows),
+        n_rows=len(case.space.data),
+        low=low,
+        high=high,
+        columns=[str(name) for name in table.columns],
+        rows=table.to_numpy(dtype=object).tolist(),
+        interactions=[
+            Interaction(attribute, rate, p_value)
             for attribute, tests in table.attrs["interactions"].items()
             for rate, p_value in tests.items()
         ],
-        "queries": queries,
-        "told": f"{len(table)} groups",
-        "early": case.sampled(rows),
-    }
+        queries=queries,
+        told=f"{len(table)} groups",
+        early=case.sampled(rows),
+    )
 
 
 def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
@@ -80,9 +81,3 @@ def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
     if beside is not None:
         values |= {str(name): beside[name] for name in beside}
     return pd.DataFrame(values)
-
-
-NOTHING: dict[str, Any] = {
-    "favourable": "", "confidence": None, "min_share": None, "n": 0, "n_rows": 0,
-    "low": None, "high": None, "columns": [], "rows": [], "interactions": [],
-}  # fmt: skip

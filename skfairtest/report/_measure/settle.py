@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from functools import reduce
 
+from skfairtest.report._data import Rows, Search
 from skfairtest.report._measure.case import Case
 
 #: Relative difference of two ends that is that of two ways to add up.
@@ -25,37 +27,42 @@ def gather(case: Case, label: str) -> None:
             case.offer(label, finding.pair, finding.twins, shown_by)
 
 
-def settle(case: Case, searches: list[dict[str, Any]]) -> None:
-    """Give each search its finding; changes the dicts.
+def settled(case: Case, search: Search, alone: list[Search]) -> Search:
+    """The search with its finding; `alone` are those of each of its attributes, if it has several.
 
     No figure is below what was seen: neither the degree nor the upper end of a bracket below a pair
     of the domain, and the rows of all attributes together show what those of each alone show.
     """
-    *alone, together = searches
-    for search in alone:
-        _take_rows(together["rows"], search["rows"])
-    for search in searches:
-        finding = case.findings.get(search["label"])
-        search["shown_by"], search["pair"], search["pair_of_a_row"] = "", None, False
-        if finding is not None:
-            search["shown_by"], search["pair"] = finding.shown_by, finding.pair.to_dict()
-            search["pair_of_a_row"] = bool(case.is_row(case.space, finding.twins[:1])[0])
-            search["degree"] = max(search["degree"] or 0.0, finding.pair.difference)
-        bracket = search["bracket"]
-        if bracket["lower"] is not None and search["degree"] is not None:
-            bracket["lower"] = max(bracket["lower"], search["degree"])
-            if bracket["lower"] > bracket["upper"] * (1 + ROUNDING):
-                bracket["certified"] = False
-                bracket["stop_reason"] = BEYOND
-            bracket["upper"] = max(bracket["upper"], bracket["lower"])
+    rows = reduce(_with_others, (other.rows for other in alone), search.rows)
+    search = replace(search, rows=rows)
+    finding = case.findings.get(search.label)
+    if finding is not None:
+        search = replace(
+            search,
+            shown_by=finding.shown_by,
+            pair=finding.pair,
+            pair_of_a_row=bool(case.is_row(case.space, finding.twins[:1])[0]),
+            degree=max(search.degree or 0.0, finding.pair.difference),
+        )
+    lower, upper = search.bracket.lower, search.bracket.upper
+    if lower is None or upper is None or search.degree is None:
+        return search
+    lower = max(lower, search.degree)
+    bracket = replace(search.bracket, lower=lower, upper=max(upper, lower))
+    if lower > upper * (1 + ROUNDING):
+        bracket = replace(bracket, certified=False, stop_reason=BEYOND)
+    return replace(search, bracket=bracket)
 
 
-def _take_rows(rows: dict[str, Any], others: dict[str, Any]) -> None:
-    """Let rows show what others show that were compared in one attribute alone."""
-    if (others["degree"] or 0.0) > (rows["degree"] or 0.0):
-        rows["degree"] = others["degree"]
-        shown = [row["row"] for row in others["worst"][:1]]
-        if others["person"] is not None and rows["person"] is None:
-            rows["person"] = others["person"]
-        left = [row for row in rows["worst"] if row["row"] not in shown]
-        rows["worst"] = [*others["worst"][:1], *left][: max(1, len(rows["worst"]))]
+def _with_others(rows: Rows, others: Rows) -> Rows:
+    """The rows with what those show that were compared in one attribute alone."""
+    if (others.degree or 0.0) <= (rows.degree or 0.0):
+        return rows
+    shown = others.worst[:1]
+    left = [row for row in rows.worst if row.row not in [other.row for other in shown]]
+    return replace(
+        rows,
+        degree=others.degree,
+        worst=[*shown, *left][: max(1, len(rows.worst))],
+        person=rows.person or others.person,
+    )

@@ -1,0 +1,492 @@
+"""What a report holds. The JSON schema is written from these classes by docs/write_schema.py.
+
+Each field is a key of the JSON. Beside its type stands what it is, and what JSON Schema is to
+check of it. What was not measured keeps its default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from skfairtest.finding._pair import Pair
+from skfairtest.report._limits import LimitCheck, Status
+from skfairtest.report._measure.plain import UNWRITTEN
+
+SCHEMA_VERSION: Final = 1
+
+Share = Annotated[float | None, {"minimum": 0, "maximum": 1}]
+TEN = {"maxItems": 10}
+
+
+Ended = Annotated[Literal["done", "left out", "failed", "interrupted"], "Whether the part ran."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Whether a part of the audit ran, and what it cost."""
+
+    status: Ended = "done"
+    reason: Annotated[
+        str, "Why it did not run, or how it ended early; empty where it was done."
+    ] = ""
+    queries: Annotated[int, "Rows that were given to the model."] = 0
+    seconds: Annotated[float, {"minimum": 0}] = 0.0
+    #: What it brought, for a line of progress; and how much was done where time was short.
+    told: str = field(default="", metadata=UNWRITTEN)
+    early: str = field(default="", metadata=UNWRITTEN)
+
+
+AnyPart = TypeVar("AnyPart", bound=Part)
+
+
+# The people in the table -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Above:
+    """Rows whose difference exceeds a share of the spread."""
+
+    share_of_spread: float
+    difference: float
+    n: int
+    rate: float
+    low: Annotated[float | None, "As of the rate."]
+    high: Annotated[float | None, "As of the rate."]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Share of the rows whose difference exceeds each of these."""
+
+    difference: list[float] = field(default_factory=list)
+    share: list[Annotated[float, {"minimum": 0, "maximum": 1}]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class WorstRow:
+    """A row of the data with its two twins that differ most."""
+
+    row: Annotated[str, "Label or place of the row."]
+    inside: Annotated[bool, "Whether the row lies in the domain."]
+    own: Annotated[
+        list[Any],
+        "What the row itself has in the columns in which the twins differ, in their order.",
+    ]
+    pair: Pair
+
+
+@dataclass(frozen=True)
+class Person:
+    """A row of the data, first, and its twin."""
+
+    row: Annotated[str, "Label of the row in the data."]
+    inside: Annotated[bool, "Whether it lies in the domain."]
+    pair: Pair
+
+
+@dataclass(frozen=True)
+class Direction:
+    """How many people would get what instead of what."""
+
+    from_: Annotated[str, "Label of the row; empty where outputs are compared."]
+    to: Annotated[str, "Label of a twin, or higher, lower or another."]
+    n: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """The people of a group."""
+
+    group: str
+    n: Annotated[int, "Rows of the group that were compared."]
+    changed: int
+    directions: list[Direction]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(Part):
+    """The rows of the data compared with their twins."""
+
+    n: Annotated[int, "Rows compared."] = 0
+    n_rows: Annotated[int, "Rows of the data."] = 0
+    n_twins: Annotated[int, "Twins that a row was compared with at most."] = 0
+    n_combinations: Annotated[
+        float | None,
+        "Combinations of sensitive values that there are; null where a sensitive column is real.",
+    ] = 0
+    degree: Annotated[float | None, "Largest difference on these rows, in the domain or not."] = (
+        None
+    )
+    rate: Annotated[
+        Share, "Share that is discriminatory; null for a regressor without a threshold."
+    ] = None
+    low: Annotated[
+        Share,
+        "The share of all rows is at least this: of a sample of the rows the lower end of its 95% "
+        "interval; null where the rate is exact.",
+    ] = None
+    high: Annotated[
+        Share,
+        "The share of all rows is at most this: 1 where rows were compared with some of their "
+        "twins only.",
+    ] = None
+    spread: Annotated[
+        float | None, "Of a regressor's predictions, from their 5th to their 95th percentile."
+    ] = None
+    above: list[Above] = field(default_factory=list)
+    curve: Curve = Curve()
+    worst: Annotated[list[WorstRow], "The worst rows, at most ten.", TEN] = field(
+        default_factory=list
+    )
+    person: Annotated[
+        Person | None,
+        "One that gets another decision if there is one, of these the one with the largest "
+        "difference.",
+    ] = None
+    changed: Annotated[
+        int | None,
+        "Rows that would get another decision, or an output that differs by more than "
+        "counts_above, if only the sensitive values were changed.",
+    ] = None
+    counts_above: Annotated[
+        float | None,
+        "The difference of outputs from which a row is counted in changed and by_group; null where "
+        "other labels are.",
+    ] = None
+    by_group: Annotated[
+        list[Group],
+        "These rows by group and by what they would get instead; a row may count in several "
+        "directions.",
+    ] = field(default_factory=list)
+
+
+# The domain ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bracket(Part):
+    """How large the difference can get."""
+
+    found: Annotated[float | None, "What the search had found."] = None
+    lower: Annotated[float | None, "Largest difference known."] = None
+    upper: Annotated[
+        float | None,
+        "No difference in the domain is larger; null where the model could not be certified.",
+    ] = None
+    certified: Annotated[bool, "Whether both ends meet."] = False
+    stop_reason: str = ""
+
+
+@dataclass(frozen=True)
+class History:
+    """The course of the search."""
+
+    queries: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    degree: list[float] = field(default_factory=list)
+    found: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class AllPairs:
+    """All discriminatory inputs that are kept, at most 10,000, worst first."""
+
+    columns: list[str] = field(default_factory=list)
+    first: list[list[Any]] = field(default_factory=list)
+    changed: Annotated[list[str], "Columns in which any twin differs."] = field(
+        default_factory=list
+    )
+    second: Annotated[list[list[Any]], "Values of the other twin in the changed columns."] = field(
+        default_factory=list
+    )
+    difference: list[float] = field(default_factory=list)
+    of_a_row: Annotated[
+        list[bool],
+        "Whether the input equals a row of the data in all but the sensitive columns.",
+    ] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search(Part):
+    """Twins that differ in these sensitive attributes."""
+
+    sensitive: list[str]
+    label: str
+    taken: Annotated[
+        bool,
+        "Whether the model takes any of these attributes; if not, twins are equal by construction "
+        "and nothing was searched.",
+    ]
+    auditor: str
+    degree: Annotated[
+        float | None,
+        "Largest difference known in the domain, whatever part has shown it. Rows outside of the "
+        "domain may show more: see rows.",
+    ] = None
+    shown_by: Annotated[str, "What has shown it."] = ""
+    found: Annotated[int, "Distinct discriminatory inputs found."] = 0
+    kept: Annotated[int, "Those kept."] = 0
+    inputs: Annotated[int, "Distinct inputs looked at."] = 0
+    search_queries: Annotated[int, "Queries of the search alone."] = 0
+    stop_reason: Annotated[str, "What ended the search."] = ""
+    pair: Pair | None = None
+    pair_of_a_row: Annotated[
+        bool, "Whether the pair equals a row of the data in all but the sensitive columns."
+    ] = False
+    history: History = History()
+    further_pairs: Annotated[
+        list[Pair],
+        "The worst discriminatory inputs with their twins, at most ten, any two of which differ in "
+        "two columns or more.",
+        TEN,
+    ] = field(default_factory=list)
+    all_pairs: AllPairs = AllPairs()
+    rows: Rows = Rows()
+    bracket: Bracket = Bracket()
+
+
+# Groups ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A group of rows, or of perturbed inputs, beside all others."""
+
+    rule: str
+    support: Annotated[float, "Share of the rows of the data that the rule holds for."]
+    value_inside: float | None
+    value_outside: float | None
+    score: float | None
+    low: float | None
+    high: float | None
+    differs: Annotated[bool, "Whether the simultaneous interval excludes no difference."]
+    n_inside: Annotated[int, "Rows that count inside; of perturbed_groups, perturbed inputs."]
+    n_outside: Annotated[int, "Rows that count outside; of perturbed_groups, perturbed inputs."]
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The rule with the largest score of all, as measured."""
+
+    rule: str
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(Part):
+    """Groups, each compared with everything else."""
+
+    favourable: str = ""
+    confidence: float | None = None
+    correction: str = ""
+    min_support: float | None = None
+    n_rule_sets: int = 0
+    low: Annotated[float | None, "The largest score of all is at least this."] = None
+    high: Annotated[
+        float | None,
+        "The largest score of all is at most this; null where not all of them were kept.",
+    ] = None
+    largest: Annotated[Largest | None, "Null where nothing was compared."] = None
+    rules: Annotated[list[Rule], {"maxItems": 20}] = field(default_factory=list)
+    stop_reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerturbedGroups(Compared):
+    """Rule sets over perturbed inputs near the rows, by TestSGD.
+
+    Their n_inside and n_outside count perturbed inputs, not rows.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsOfRows(Compared):
+    """Groups of rows of the data, by SubgroupAuditor.
+
+    Intervals are about people like them, and hold for all groups at once.
+    """
+
+    metric: Annotated[
+        str, "What is compared, as SubgroupAuditor names it; empty where nothing was."
+    ] = ""
+    n: Annotated[int, "Rows of the data that were compared: all, or a random sample."] = 0
+    n_rows: Annotated[int, "Rows of the data."] = 0
+    overall: Annotated[float | None, "The metric of all rows that count."] = None
+    max_conditions: Annotated[int | None, "Most conditions of a rule."] = None
+    n_differ: Annotated[
+        int, "Rules that are kept and differ; the list has those that do not repeat each other."
+    ] = 0
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """A test of the hypothesis that the effects of an intersection's attributes add up."""
+
+    attribute: str
+    rate: str
+    p_value: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection(Part):
+    """The selection table: rates by group."""
+
+    favourable: str = ""
+    confidence: float | None = None
+    min_share: Annotated[float | None, "Groups below this share of the rows have no ratio."] = None
+    n: Annotated[int, "Rows of the data that were counted: all, or a random sample."] = 0
+    n_rows: Annotated[int, "Rows of the data."] = 0
+    low: Annotated[
+        float | None, "The smallest impact ratio of all groups is at least this (95%)."
+    ] = None
+    high: Annotated[
+        float | None, "The smallest impact ratio of all groups is at most this (95%)."
+    ] = None
+    columns: Annotated[
+        list[str], "As selection_table has them; n and names that end in _n count rows."
+    ] = field(default_factory=list)
+    rows: list[list[Any]] = field(default_factory=list)
+    interactions: list[Interaction] = field(default_factory=list)
+
+
+# What was audited, and how ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Model:
+    """The model."""
+
+    class_: str
+    final: Annotated[str, "The last step of a pipeline."]
+    repr: str
+    task: Literal["classification", "regression", "unknown"]
+    response: Annotated[str, "How the model was asked."]
+    n_classes: int | None
+    classes: Annotated[list[str], {"maxItems": 20}]
+
+
+@dataclass(frozen=True)
+class Data:
+    """The table."""
+
+    n_rows: int
+    n_columns: int
+    target_given: bool
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute of the domain: one column, or a one-hot group."""
+
+    name: Any
+    kind: str
+    domain: str
+    step: Any
+    columns: int
+    sensitive: bool
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Which inputs exist."""
+
+    attributes: list[Attribute]
+    conditions: list[str]
+
+
+@dataclass(frozen=True)
+class Favourable:
+    """Which predictions were taken as favourable."""
+
+    labels: Annotated[
+        str,
+        "The favourable labels, or the least favourable output; empty where nothing is known of "
+        "them.",
+    ]
+    how: Annotated[
+        str,
+        {"enum": ["given", "inferred", "guessed", ""]},
+        "By the user, from a word that is a label, or as the last of two.",
+    ]
+    words: Annotated[str, "The same in words; empty where nothing is favourable."]
+
+
+@dataclass(frozen=True)
+class PartRun:
+    """A part of the audit in the list of all."""
+
+    part: str
+    status: Ended
+    reason: str
+    queries: int
+    seconds: float
+    notes: Annotated[list[str], "Warnings."]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the audit took."""
+
+    queries: int
+    seconds: float
+    max_time: float | None
+
+
+@dataclass(frozen=True)
+class LimitsGiven:
+    """The limits that the report was compared with, by with_limits."""
+
+    status: Status
+    verdict: str
+    estimates_decide: bool
+    checks: list[LimitCheck]
+
+
+Completed = Literal["complete", "ended early", "interrupted", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What skfairtest.audit found, version 1. Figures that are not known are null."""
+
+    schema: Literal[1] = SCHEMA_VERSION
+    created: Annotated[str, "When, in UTC.", {"format": "date-time"}]
+    status: Completed
+    reason: Annotated[str, "Why it is not complete."]
+    sentence: Annotated[str, "The finding."] = ""
+    model: Model
+    data: Data
+    domain: Domain
+    sensitive_features: Annotated[list[str], {"minItems": 1}]
+    threshold: float | None
+    favourable: Favourable
+    limits: Annotated[LimitsGiven | None, "Null where none were given."] = None
+    rows_of_people: Annotated[
+        Literal["worst", "counts", "none"],
+        "What is left of the rows of data in this file: all, counts without rows, or nothing.",
+    ] = "worst"
+    searches: Annotated[
+        list[Search],
+        "Each sensitive attribute alone, then all together.",
+        {"minItems": 1},
+    ]
+    carries: Annotated[str, "Which attribute carries the difference."] = ""
+    groups: Annotated[
+        GroupsOfRows,
+        "Groups of rows that sensitive attributes describe: rates of favourable predictions, or "
+        "mean predictions.",
+    ]
+    perturbed_groups: Annotated[PerturbedGroups | None, "Null where nobody asked."]
+    selection: Selection
+    errors: Annotated[
+        list[GroupsOfRows],
+        "For which groups the model errs most, by SubgroupAuditor; one a metric.",
+    ]
+    parts: Annotated[list[PartRun], "In the order in which they ran."]
+    cost: Cost
+    seed: int
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    code: Annotated[str, "Repeats the audit."]
+    not_shown: list[str]
