@@ -6,12 +6,13 @@ from dataclasses import field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from skfairtest import _clock
 from skfairtest._parameters import checked
 from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
-from skfairtest.exact._bracket import Limits
+from skfairtest.exact._bracket import Course, Limits
 from skfairtest.exact._bracketing import close, known_twins, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._mixture import MixtureFamily
@@ -159,6 +160,9 @@ class CertifiedAuditor(BaseAuditor):
         says little.
     n_boxes_ : int
         Number of boxes of the domain that the branch and bound examined.
+    bound_history_ : DataFrame
+        The course of the bracket: seconds, boxes, degree, bound. A row is what was known after so
+        many seconds: no disparity is above the bound, and one of the degree was found.
     n_check_queries_ : int
         Number of queries that check whether the model was read correctly, which `n_queries_` does
         not count.
@@ -297,6 +301,9 @@ class CertifiedAuditor(BaseAuditor):
         family, n_check_queries = read_family(*asked, rng, self.n_jobs, limits.deadline)
         oracle.measured["n_check_queries_"] = n_check_queries
         oracle.measured |= bracket_results(oracle.degree, family.trivial(), False, 0)
+        course = Course(lambda: oracle.stopping.seconds)
+        course.note(oracle.degree, family.trivial() + 2 * family.rounding, 0)
+        oracle.measured["bound_history_"] = course.points
         inner = family.inner if isinstance(family, MixtureFamily) else family
         most = TREE_QUERIES if isinstance(inner, TreeFamily) else np.inf
         most = FEW_QUERIES if family.quick else most
@@ -307,7 +314,7 @@ class CertifiedAuditor(BaseAuditor):
         elif seconds > 0:
             look_at_data(oracle, family, limits.by(TIME_SHARE))
         family = in_rounds(family, asked, self.n_jobs, known_twins(oracle))
-        closed = close(oracle, family, limits)
+        closed = close(oracle, family, limits, course)
         oracle.measured |= bracket_results(
             closed.degree, closed.upper, closed.certified, closed.n_boxes
         )
@@ -341,7 +348,8 @@ class CertifiedAuditor(BaseAuditor):
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         (measured,) = found.measured  # empty where the model could not be read
-        return measured
+        course = pd.DataFrame(measured.get("bound_history_", Course(float).points))
+        return measured | {"bound_history_": course.astype({"boxes": "int64"})}
 
 
 DEFAULT_QUERIES = 20_000.0

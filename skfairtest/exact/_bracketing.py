@@ -9,7 +9,7 @@ import pandas as pd
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Course, Limits
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason
 
@@ -60,7 +60,7 @@ class Closed(NamedTuple):
     kind: StopReason
 
 
-def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
+def close(oracle: Oracle, family: Family, limits: Limits, course: Course) -> Closed:
     """Bound the fairness degree, starting from what the oracle has found.
 
     Parameters
@@ -71,6 +71,8 @@ def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
         The model, read out.
     limits : Limits
         When to stop, and the relative width of a closed bracket.
+    course : Course
+        Where the bracket is noted while it closes.
 
     Returns
     -------
@@ -78,6 +80,8 @@ def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
         The bracket. Its upper end is never below what was found.
     """
     trivial, rtol = family.trivial(), limits.rtol
+    room = 2 * family.rounding
+    course.note(oracle.degree, trivial + room, 0)
     # A closed form is worked out even where reading the model has taken all the time.
     wanted = limits.deadline > -np.inf and (family.quick or not limits.is_late)
     if trivial <= 0 or not wanted:
@@ -87,7 +91,11 @@ def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
         n_boxes = 0
     else:
         # Half of the width is kept back for rounding: a search stops as soon as it may.
-        narrow = limits._replace(rtol=max(rtol / 2, rtol - ROOM))
+        narrow = Limits(
+            limits.deadline,
+            max(rtol / 2, rtol - ROOM),
+            lambda low, high, n: course.note(low, min(high, trivial) + room, n),
+        )
         bracket = family.solve(oracle.degree, narrow)
         upper, ended, n_boxes = min(bracket.upper, trivial), bracket.reason, bracket.n_boxes
         if bracket.twins is not None:
@@ -96,18 +104,19 @@ def close(oracle: Oracle, family: Family, limits: Limits) -> Closed:
     if ended == "closed" and upper - degree <= rtol * upper:
         ended = "rounding"  # whatever keeps the ends apart from here on
     if upper > 0:
-        upper += 2 * family.rounding
+        upper += room
     upper = max(upper, degree)
-    room = single_room(family, oracle)
+    course.end(degree, upper, n_boxes)
+    single = single_room(family, oracle)
     # What rounding may do at worst is no excuse for ends that people would write differently.
-    certified = upper - degree <= rtol * upper + min(room, MOST_ROOM * upper)
-    if not certified and upper - degree <= rtol * upper + room:
+    certified = upper - degree <= rtol * upper + min(single, MOST_ROOM * upper)
+    if not certified and upper - degree <= rtol * upper + single:
         ended = "rounding"
     kind = StopReason.COMPLETE if certified else KINDS.get(ended, StopReason.OPEN)
     reason = _reason(certified, ended, rtol, oracle)
     if certified and upper - degree > rtol * upper:
         reason = (
-            f"certified: the bracket is closed to the single precision of the model, {room:.1g}"
+            f"certified: the bracket is closed to the single precision of the model, {single:.1g}"
         )
     return Closed(degree, upper, certified, reason, n_boxes, kind)
 

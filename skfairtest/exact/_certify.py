@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params, check_seconds
-from skfairtest.exact._bracket import Limits
+from skfairtest.exact._bracket import Course, Limits
 from skfairtest.exact._bracketing import close, known_twins, look_at_data
 from skfairtest.exact._checkpoint import check_path
 from skfairtest.exact._dispatch import read_family
@@ -50,6 +51,8 @@ class Certificate:
         The class whose probability or score these outputs are; None for a regressor and for labels.
     response : str
         How the model was asked, as in the auditor's `response_`.
+    bound_history : DataFrame
+        The course of the bracket: seconds, boxes, degree, bound, as a `CertifiedAuditor` has it.
 
     See Also
     --------
@@ -77,6 +80,7 @@ class Certificate:
     worst_case_outputs: Any = None
     worst_case_class: Any = None
     response: str = "unknown"
+    bound_history: Any = None
 
     def _repr_html_(self) -> str:
         """Return the card that notebooks show."""
@@ -166,7 +170,8 @@ def certify(
     if max_time != 0:
         look_at_data(oracle, family, limits.by(TIME_SHARE))
     family = in_rounds(family, asked, auditor.n_jobs, known_twins(oracle), kept)
-    closed = close(oracle, family, limits)
+    course = Course(lambda: _clock.now() - began)
+    closed = close(oracle, family, limits, course)
     upper = max(closed.upper, found)
     worst = outputs = of_class = None
     if oracle.worst is not None:
@@ -188,4 +193,5 @@ def certify(
         worst_case_outputs=outputs,
         worst_case_class=of_class,
         response=oracle.response,
+        bound_history=pd.DataFrame(course.points),
     )

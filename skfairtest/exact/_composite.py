@@ -6,7 +6,7 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.exact._all_inputs import all_inputs, look_at
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Limits, unnoted
 from skfairtest.exact._bracketing import Family
 from skfairtest.exact._expression import Answer, Known, Node
 from skfairtest.exact._ranges import output_ranges
@@ -109,7 +109,7 @@ class CompositeFamily:
         if rows is not None and not any(known.vague for known in self._known):
             return look_at(rows, self.space, self.evaluate, known)
         gaps, pairs, n_boxes, reasons = {}, [], 0, []
-        narrow = limits._replace(rtol=limits.rtol * NARROW)
+        narrow = limits._replace(rtol=limits.rtol * NARROW, note=unnoted)
         for k, (key, family) in enumerate(self.families.items()):
             until = narrow._replace(deadline=limits.by(1 / (len(self.families) - k)))
             # Differences of the whole are none of its parts: these begin from nothing.

@@ -152,10 +152,15 @@ class _Parts:
                 break
             least, _, boxes, seen = heapq.heappop(self._heap)
             self._bound(-least, boxes, seen)
+            self.limits.note(self.known, self._upper, self.n_boxes)
         if self.limits.is_late or self.unsettled == "memory":
             reason = self.unsettled or reason
-        upper = max([self.known, self.dropped, *(-entry[0] for entry in self._heap[:1])])
-        return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
+        return Bracket(self.known, self._upper, self.twins, self.n_boxes, reason)
+
+    @property
+    def _upper(self) -> float:
+        """No difference is larger."""
+        return max([self.known, self.dropped, *(-entry[0] for entry in self._heap[:1])])
 
     def _bound(self, upper: float, boxes: Boxes, seen: bool) -> None:
         space = narrowed(self.space, boxes.low[0], boxes.high[0])

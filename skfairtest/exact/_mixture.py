@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Limits, unnoted
 from skfairtest.exact._bracketing import Family
 from skfairtest.space._containers import make_container
 from skfairtest.space._space import InputSpace
@@ -200,10 +200,15 @@ class MixtureFamily:
         if not self.share and self.rest is None:
             return Bracket(known, known, None, 0, "closed")
         if self.rest is None:
-            found = self.inner.solve(known / self.share, limits)
+            share = self.share
+            of_share = limits._replace(
+                note=lambda low, high, n: limits.note(share * low, share * high, n)
+            )
+            found = self.inner.solve(known / share, of_share)
             upper = max(known, self.share * found.upper)
             return found._replace(lower=max(known, self.share * found.lower), upper=upper)
         # A difference of the mixture is none of the model inside: both begin from nothing.
+        limits = limits._replace(note=unnoted)
         found = self.rest.solve(0.0, limits._replace(deadline=limits.by(0.5 if self.share else 1)))
         upper, n_boxes, reason = self.strength * found.upper, found.n_boxes, found.reason
         if self.share:

@@ -317,10 +317,16 @@ class _Search:
                 self.dropped = max(self.dropped, -least)
             for child in children:
                 self._push(child, -least)
-        upper = max([self.known, self.dropped, *(-entry[0] for entry in self._heap[:1])])
+            self.limits.note(self.known, self._upper, self.n_boxes)
+        upper = self._upper
         if reason == "closed" and upper > self.enough:
             reason = "boxes are as narrow as numbers allow"
         return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
+
+    @property
+    def _upper(self) -> float:
+        """No difference is larger."""
+        return max([self.known, self.dropped, *(-entry[0] for entry in self._heap[:1])])
 
     def _look(self, part: Part) -> None:
         """Look for distant twins in a box, by setting one column after another."""

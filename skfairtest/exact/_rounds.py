@@ -207,24 +207,30 @@ class _Rounds:
             self._begin()
         while True:
             self._sort_out()
+            self.limits.note(self.known, self._upper, self.n_boxes)
             if not len(self.open.upper) or self.limits.is_late:
                 break
             self._round()
             if kept is not None:
                 self._sort_out()
                 kept.save(self._state())
-        done = float(self.done.upper.max(initial=0.0))
-        upper = max(self.known, done, float(self.open.upper.max(initial=0.0)))
+        upper = self._upper
         reason = "time" if len(self.open.upper) else "closed"
         if reason == "closed" and upper > self.enough:
             reason = self.hindrance
         twins = self.twins if self.known > start else None
         return Bracket(self.known, upper, twins, self.n_boxes, reason)
 
+    @property
+    def _upper(self) -> float:
+        """No difference is larger."""
+        parts = (float(boxes.upper.max(initial=0.0)) for boxes in (self.done, self.open))
+        return max(self.known, *parts)
+
     def _begin(self) -> None:
         """Search in one piece for some seconds, which is enough for most models; then in boxes."""
         deadline = min(self.limits.deadline, _clock.now() + IN_ONE_PIECE)
-        whole = self.family.base.solve(self.known, Limits(deadline, self.limits.rtol))
+        whole = self.family.base.solve(self.known, self.limits._replace(deadline=deadline))
         self.n_boxes = whole.n_boxes
         if whole.twins is not None and whole.lower > self.known:
             self.known, self.twins = whole.lower, whole.twins

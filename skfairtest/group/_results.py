@@ -40,6 +40,7 @@ class GroupResults:
     """Results as properties of `_state`, a dict of arrays; how rules read is the subclass's."""
 
     _state: dict[str, Any]
+    _short: dict[str, Any]
     confidence: float
     correction: str
     max_rules: int
@@ -92,6 +93,16 @@ class GroupResults:
             "n_inside": sides.n.astype(np.int64),
             "n_outside": sides.n_out.astype(np.int64),
         }
+
+    def _short_table(self) -> pd.DataFrame:
+        """Rules of the short list, what each is a part of, and what it adds to that."""
+        state, short = self._result("short_list_"), self._short
+        chosen = {name: values[short["pattern"]] for name, values in state.items()}
+        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_pattern"]]
+        words = ["" if part is None else self._describe(part).words for part in parts]
+        return self._table(chosen).assign(
+            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
+        )
 
     @property
     def rules_(self) -> pd.DataFrame:

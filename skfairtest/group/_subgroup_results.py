@@ -92,14 +92,7 @@ class SubgroupResults(GroupAuditor):
     @property
     def short_list_(self) -> pd.DataFrame:
         """At most ten rules that do not repeat each other."""
-        state, short = self._result("short_list_"), self._short
-        chosen = {name: values[short["pattern"]] for name, values in state.items()}
-        table = self._table(chosen)
-        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_pattern"]]
-        words = ["" if part is None else self._describe(part).words for part in parts]
-        return table.assign(
-            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
-        )
+        return self._short_table()
 
     def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
         """Tell which rows a rule holds for.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from skfairtest import _clock
 from skfairtest._parameters import check_whole, one_of
@@ -26,7 +27,7 @@ from skfairtest._validation import (
 )
 from skfairtest.group._base import MIN_OUTSIDE, PoolAuditor, stop_of
 from skfairtest.group._inference.counting import GivenRowSets, pattern_sides
-from skfairtest.group._inference.pivot import chosen_sides
+from skfairtest.group._inference.pivot import chosen_sides, signed_root
 from skfairtest.group._outcomes.answers import Answers
 from skfairtest.group._outcomes.given_rows import GivenRows
 from skfairtest.group._pools.chunked_rows import ChunkedRows
@@ -42,7 +43,8 @@ from skfairtest.group._rules.pattern_search import (
     places_of,
     simplest_of_equal,
 )
-from skfairtest.group._rules.patterns import ROUNDING, Patterns
+from skfairtest.group._rules.patterns import ROUNDING, Patterns, PatternSubset
+from skfairtest.group._rules.short_list import short_list
 from skfairtest.group._rules.tables import AttributeTables, tables_of_space
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sensitive_features import split_sensitive
@@ -50,6 +52,8 @@ from skfairtest.space._space import InputSpace
 
 #: Bins of a numeric column for which `n_bins` names none.
 BINS = 10
+#: The worst rule sets, of which those are listed that do not repeat each other.
+LOOKED_AT = 2_000
 
 
 class KeepsTables:
@@ -149,6 +153,9 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule set must leave 5% of the rows outside).
+    short_list_ : DataFrame
+        At most ten of the worst 2,000 rule sets, which do not repeat each other, with the columns
+        of `rules_` and those of `SubgroupAuditor.short_list_`.
     n_rule_sets_, n_groups_ : int
         Number of frequent rule sets, and of the different groups that they describe: equal groups
         are counted once. The intervals allow for this number of groups.
@@ -362,6 +369,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         sides = pattern_sides(drawn, values, everyone, binary=bool(answers.binary))
         ranked = _leave_enough(patterns) & np.isfinite(sides.difference)
         kept = _worst_first(patterns, attributes, sides, ranked)[: self.max_rules]
+        short = self._listed(drawn, kept[ranked[kept]][:LOOKED_AT], sides, values, n_groups)
         found = self._found(
             rules=patterns.conditions(kept),
             support=patterns.support[kept],
@@ -373,9 +381,32 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             n_queries=answers.n_queries,
             stop=stop_of(ended, needed, self.max_queries),
         )
-        return found, values, ended
+        return found | {"_short": short}, values, ended
+
+    def _listed(
+        self, drawn: _Drawn, kept: Ints, sides: Sides, values: Floats, n_groups: int
+    ) -> dict[str, NDArray[Any]]:
+        """Choose rule sets that do not repeat each other, of some that were kept."""
+        few = chosen_sides(sides, kept)
+        critical = float(stats.norm.isf(self._alpha(n_groups) / 2))
+        listed = short_list(
+            drawn._replace(patterns=drawn.patterns.subset(kept)),
+            drawn.patterns.conditions(kept),
+            few,
+            values,
+            np.ones(len(values), dtype=bool),
+            differs=np.abs(signed_root(few)) > critical,
+            critical=critical,
+            confidence=self.confidence,
+        )
+        return {name: np.asarray(column) for name, column in listed._asdict().items()}
 
     # Results ---------------------------------------------------------------------------------
+
+    @property
+    def short_list_(self) -> pd.DataFrame:
+        """At most ten rule sets that do not repeat each other, as those of `SubgroupAuditor`."""
+        return self._short_table()
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         return describe(self.tables_.attributes, rule)
@@ -490,9 +521,18 @@ def _worst_first(
 class _Drawn(NamedTuple):
     """Patterns of rows that were drawn from others, and that have the cells of these."""
 
-    patterns: Patterns
+    patterns: Patterns | PatternSubset
     cells: Cells
     rows: Ints
+
+    @property
+    def n_patterns(self) -> int:
+        """How many there are."""
+        return self.patterns.n_patterns
+
+    def inside(self, pattern: int) -> Bools:
+        """Which of the drawn rows a pattern holds for."""
+        return np.asarray(self.patterns.inside(pattern)[self.cells.of_row[self.rows]])
 
     def sums(self, values: NDArray[Any]) -> Floats:
         """Sum of each column over the drawn rows inside of each pattern."""

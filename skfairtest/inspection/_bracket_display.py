@@ -11,16 +11,19 @@ import pandas as pd
 from skfairtest.finding._words import number, two_numbers
 from skfairtest.inspection._asking import by_name, check_auditor
 from skfairtest.inspection._style import (
-    COLORS,
+    BOUND,
+    FOUND,
     HATCHES,
+    NEUTRAL,
     ROW,
+    TWINS,
+    Display,
     axes_for,
+    bare,
     finish,
-    ink,
     legend,
     paper,
     rows_axis,
-    series,
     span,
     steps,
     wrap,
@@ -28,9 +31,14 @@ from skfairtest.inspection._style import (
 
 COLUMNS = ("name", "found", "lower", "upper", "rows", "certified")
 KINDS = ("bar", "time")
+#: Entries of the legend, by what they end in.
+ORDER = (
+    "found", "found while certifying", "proven bound", "neither found nor ruled out",
+    "largest in the data",
+)  # fmt: skip
 
 
-class BracketDisplay:
+class BracketDisplay(Display):
     """Draw what is known of the largest difference between twins: what was found, and its bounds.
 
     Twins are two inputs that are identical but for the sensitive attributes. Make it with
@@ -44,8 +52,8 @@ class BracketDisplay:
         largest difference among the rows of the data; and `certified`, whether both bounds agree.
         Unknown numbers are NaN.
     history : DataFrame, default=None
-        Courses of the searches for ``plot(kind="time")``, with the columns `name`, `seconds` and
-        `degree`.
+        Courses of the searches for ``plot(kind="time")``, with the columns `name`, `seconds`,
+        `degree` and, where bounds are known, `bound`.
 
     Attributes
     ----------
@@ -58,7 +66,9 @@ class BracketDisplay:
     open_ : list of matplotlib Rectangle or Polygon
         The range between the found difference and its upper bound, where there is a bound.
     lines_ : list of matplotlib Line2D
-        The courses of the searches, with ``kind="time"``.
+        What was found over time, with ``kind="time"``, one line per row of the table.
+    bounds_ : list of matplotlib Line2D
+        The upper bounds: strokes or, with ``kind="time"``, their courses.
 
     See Also
     --------
@@ -125,16 +135,9 @@ class BracketDisplay:
                     "certified": bool(getattr(one, "certified_", False)),
                 }
             )
-            course = one.history_
-            courses.append(
-                pd.DataFrame(
-                    {
-                        "name": name,
-                        "seconds": [0.0, *course["seconds"], one.seconds_],
-                        "degree": [0.0, *course["degree"], degree],
-                    }
-                )
-            )
+            last = {"seconds": one.seconds_, "degree": degree, "bound": table[-1]["upper"]}
+            bounds = getattr(one, "bound_history_", None)
+            courses.append(_course(name, last, one.history_, bounds))
         return cls(pd.DataFrame(table, columns=COLUMNS), pd.concat(courses, ignore_index=True))
 
     @classmethod
@@ -156,7 +159,7 @@ class BracketDisplay:
         TypeError
             If one is not a certificate.
         """
-        table = []
+        table, courses = [], []
         for name, one in by_name(certificate).items():
             if not hasattr(one, "fairness_degree_upper_bound"):
                 raise TypeError(
@@ -174,17 +177,11 @@ class BracketDisplay:
                     "certified": bool(one.certified),
                 }
             )
-        return cls(pd.DataFrame(table, columns=COLUMNS))
-
-    def frame(self) -> pd.DataFrame:
-        """Return the data that is drawn.
-
-        Returns
-        -------
-        DataFrame
-            One row per bar, with the columns name, found, lower, upper, rows and certified.
-        """
-        return self.table.copy()
+            if one.bound_history is not None:
+                last = {"seconds": one.seconds, "degree": table[-1]["lower"], "bound": upper}
+                courses.append(_course(name, last, one.bound_history))
+        history = pd.concat(courses, ignore_index=True) if courses else None
+        return cls(pd.DataFrame(table, columns=COLUMNS), history)
 
     def plot(
         self,
@@ -201,8 +198,8 @@ class BracketDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on. None makes a new figure.
         kind : {"bar", "time"}, default="bar"
-            "bar" draws one bar per auditor. "time" draws the course of the search over seconds,
-            with the final bounds as a band.
+            "bar" draws one bar per auditor. "time" draws over seconds how what was found rose and
+            the bound fell; what lies between was neither found nor ruled out.
         bar_kwargs, line_kwargs : dict, default=None
             Passed to matplotlib for the bars of what was found, and for the courses.
 
@@ -220,15 +217,16 @@ class BracketDisplay:
             raise ValueError(f"kind must be one of {KINDS}; got {kind!r}.")
         if kind == "time" and (self.history is None or self.history.empty):
             raise ValueError(
-                "kind='time' needs the course of a search, which a certificate does not have. "
-                "Make the display with from_auditor, or use kind='bar'."
+                "kind='time' needs the course of a search, which this display does not have. Make "
+                "it with from_auditor or from_certificate, or use kind='bar'."
             )
         self.bars_: list[Any] = []
         self.open_: list[Any] = []
         self.lines_: list[Any] = []
+        self.bounds_: list[Any] = []
         if kind == "time":
             return self._plot_time(axes_for(ax, self, (7.0, 4.0)), line_kwargs or {})
-        size = (7.0, 1.3 + 1.6 * ROW * max(1, len(self.table)))
+        size = (7.0, 1.6 + 1.6 * ROW * max(1, len(self.table)))
         return self._plot_bars(axes_for(ax, self, size), bar_kwargs or {})
 
     def _plot_bars(self, ax: Any, bar_kwargs: dict[str, Any]) -> BracketDisplay:
@@ -242,24 +240,22 @@ class BracketDisplay:
         for place, row in enumerate(self.table.itertuples(index=False)):
             found, lower, upper = _known(row.found), _known(row.lower), _or_nan(row.upper)
             lower = max(found, lower)
-            style = {"height": 0.5, "color": COLORS[0], **bar_kwargs}
+            style = {"height": 0.5, "color": FOUND, **bar_kwargs}
             self.bars_ += ax.barh([place], [found], **style).patches
             shown["found"] = self.bars_[-1]
             if lower > found * (1 + 1e-9):
                 shown["found while certifying"] = ax.barh(
-                    [place], [lower - found], left=[found], height=0.5, color=COLORS[5],
-                    edgecolor=ink(), linewidth=0.5, hatch="..",
-                )[0]  # fmt: skip
+                    [place], [lower - found], left=[found], height=0.5, color=FOUND, alpha=0.5
+                )[0]
             ends = lower, upper, _known(row.rows)
             self._end_of_bar(ax, place, ends, bool(row.certified), shown)
             if math.isfinite(_or_nan(row.rows)):
-                shown["largest among rows of the data"] = ax.plot(
+                shown["largest in the data"] = ax.plot(
                     [row.rows], [place], linestyle="", marker="D", markersize=8, color=paper(),
-                    clip_on=False, zorder=5,
-                    markeredgecolor=COLORS[1], markeredgewidth=2,
+                    clip_on=False, zorder=5, markeredgecolor=NEUTRAL, markeredgewidth=2,
                 )[0]  # fmt: skip
-        ax.set_xlabel("difference between twins")
-        legend(ax, list(shown.values()), list(shown), ncols=2)
+        ax.set_xlabel(wrap(TWINS.format(output="the output"), 40))
+        legend(ax, *_in_order(shown), ncols=2)
         return finish(self, ax)
 
     def _end_of_bar(
@@ -271,21 +267,22 @@ class BracketDisplay:
         shown: dict[str, Any],
     ) -> None:
         lower, upper, rows = ends
-        words = f"{number(lower)}, certified"
+        words = f"{number(lower)}, proven"
         at = upper if math.isfinite(upper) else lower
         if not closed and not math.isfinite(upper):
-            words, at = f"{number(lower)} found, no upper end", lower
+            words, at = f"{number(lower)} found, no bound", lower
         elif not closed:
             words = " to ".join(two_numbers(lower, upper))
             self.open_ += ax.barh(
                 [place], [upper - lower], left=[lower], height=0.5, facecolor="none",
-                edgecolor=ink(), hatch=HATCHES[0], linewidth=1,
+                edgecolor=NEUTRAL, hatch=HATCHES[0], linewidth=0,
             ).patches  # fmt: skip
-            shown["not found, not ruled out"] = self.open_[-1]
+            shown["neither found nor ruled out"] = self.open_[-1]
         if closed or math.isfinite(upper):
-            shown["no difference is larger"] = ax.plot(
-                [at, at], [place - 0.36, place + 0.36], color=ink(), linewidth=2.5
-            )[0]
+            self.bounds_ += ax.plot(
+                [at, at], [place - 0.36, place + 0.36], color=BOUND, linewidth=3
+            )
+            shown["proven bound"] = self.bounds_[-1]
         marker = "→ " if not closed and not math.isfinite(upper) else ""
         at = max(at, rows)  # the mark of the rows may lie beyond the bar
         ax.annotate(
@@ -295,32 +292,77 @@ class BracketDisplay:
 
     def _plot_time(self, ax: Any, line_kwargs: dict[str, Any]) -> BracketDisplay:
         assert self.history is not None
-        handles, names = [], []
+        shown: dict[str, Any] = {}
+        alone = len(self.table) == 1
         for place, row in enumerate(self.table.itertuples(index=False)):
-            look = {**series(place), "linewidth": 1.2, "markersize": 5}
             course = self.history[self.history["name"] == row.name]
-            style = {**steps(place, course), **line_kwargs}
+            of = "" if alone else f"{row.name}: "
+            style = {**steps(place, course), "marker": "", "clip_on": True, **line_kwargs}
             self.lines_ += ax.plot(course["seconds"], course["degree"], **style)
-            handles.append(self.lines_[-1])
-            names.append(f"{row.name}: found")
+            known = course[course["bound"].notna()] if "bound" in course else course[:0]
+            if len(known):
+                style = {**style, "color": BOUND}
+                self.bounds_ += ax.plot(known["seconds"], known["bound"], **style)
+                shown[f"{of}proven bound"] = self.bounds_[-1]
+                band = ax.fill_between(
+                    known["seconds"], known["degree"], known["bound"], step="post", linewidth=0,
+                    facecolor="none", edgecolor=NEUTRAL, hatch=HATCHES[place % len(HATCHES)],
+                    alpha=0.6, zorder=0,
+                )  # fmt: skip
+                self.open_.append(band)
+                shown[f"{of}neither found nor ruled out"] = band
+            shown[f"{of}found"] = self.lines_[-1]
             upper, lower = _or_nan(row.upper), _known(row.lower)
-            if math.isfinite(upper):
-                if upper > lower * (1 + 1e-6):
-                    band = ax.axhspan(
-                        lower, upper, facecolor="none", edgecolor=look["color"], linewidth=0,
-                        hatch=HATCHES[place % len(HATCHES)], alpha=0.5,
-                    )  # fmt: skip
-                    self.open_.append(band)
-                handles.append(ax.axhline(upper, **look))
-                names.append(f"{row.name}: no difference is larger")
+            said = number(lower)
+            if not row.certified and math.isfinite(upper):
+                said = " to ".join(two_numbers(lower, upper))
+            at = float(course["seconds"].max()), lower if math.isnan(upper) else upper
+            ax.annotate(
+                said, at, xytext=(8, 4), textcoords="offset points", va="bottom", ha="left",
+                annotation_clip=False,
+            )  # fmt: skip
             if math.isfinite(_or_nan(row.rows)):
-                handles.append(ax.axhline(row.rows, **{**look, "linestyle": ":"}))
-                names.append(f"{row.name}: rows of the data")
+                end = float(course["seconds"].max())
+                shown[f"{of}largest in the data"] = ax.plot(
+                    [end], [row.rows], linestyle="", marker="D", markersize=8, color=paper(),
+                    clip_on=False, zorder=5, markeredgecolor=style["color"] if not alone else
+                    NEUTRAL, markeredgewidth=2,
+                )[0]  # fmt: skip
         values = self.table[["found", "lower", "upper", "rows"]].to_numpy(dtype=float)
-        ax.set(xlabel="seconds", ylabel="difference between twins", ylim=span(values.ravel()))
-        ax.set_xlim(left=0)
-        legend(ax, handles, names, ncols=2)
+        ax.set_ylim(0, self._top(span(values.ravel())[1]))
+        ax.set_xlim(0, float(self.history["seconds"].max()) or 1.0)
+        ax.set_xlabel("seconds since the search began")
+        ax.set_ylabel(wrap(TWINS.format(output="the output"), 40))
+        bare(ax, ("bottom", "left"))
+        legend(ax, *_in_order(shown), ncols=2 if alone else 1)
         return finish(self, ax)
+
+    def _top(self, least: float) -> float:
+        """Upper end of the axis: the first bounds, unless these would flatten all the rest."""
+        assert self.history is not None
+        first = self.history.get("bound", pd.Series(dtype=float)).max()
+        return max(least, min(1.05 * _known(first), 2.5 * least))
+
+
+def _course(
+    name: str, last: dict[str, float], found: pd.DataFrame, bounds: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Return what was found and what was proven over time, from nothing to the end of the run."""
+    parts = [part for part in (found, bounds) if part is not None and len(part)]
+    whole = pd.concat([pd.DataFrame([{"seconds": 0.0, "degree": 0.0}]), *parts])
+    whole = whole.sort_values("seconds", kind="stable")
+    whole = pd.concat([whole, pd.DataFrame([last])], ignore_index=True)
+    # A note of the certificate may be later than that of the search, and know no more.
+    course = whole.reindex(columns=["seconds", "degree", "bound"]).astype(float)
+    course["degree"] = course["degree"].cummax()
+    course["bound"] = course["bound"].cummin().ffill()
+    return course.assign(name=name)[["name", "seconds", "degree", "bound"]]
+
+
+def _in_order(shown: dict[str, Any]) -> tuple[list[Any], list[str]]:
+    """Return what a legend names: what was found before what is only known not to be larger."""
+    names = [name for part in ORDER for name in shown if name.endswith(part)]
+    return [shown[name] for name in names], names
 
 
 def _or_nan(value: Any) -> float:

@@ -13,7 +13,17 @@ from skfairtest._validation import check_table
 from skfairtest.base import BaseAuditor
 from skfairtest.finding._words import name_output, number
 from skfairtest.inspection._asking import by_name, check_auditor
-from skfairtest.inspection._style import axes_for, finish, ink, legend, span, steps
+from skfairtest.inspection._style import (
+    TWINS,
+    Display,
+    axes_for,
+    finish,
+    ink,
+    legend,
+    span,
+    steps,
+    wrap,
+)
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._row_comparison import compare_table
 from skfairtest.space._space import InputSpace
@@ -22,7 +32,7 @@ from skfairtest.space._space import InputSpace
 MOST_POINTS = 500
 
 
-class DisparityCurveDisplay:
+class DisparityCurveDisplay(Display):
     """Draw the share of rows whose disparity exceeds t, for one model or several.
 
     The disparity of a row is the largest difference between the model's outputs for its twins,
@@ -31,7 +41,7 @@ class DisparityCurveDisplay:
 
     Parameters
     ----------
-    curves : DataFrame
+    table : DataFrame
         Points of the curves, with the columns `name`, `difference` (the value of t) and `share` (of
         the rows whose disparity exceeds t, from 0 to 1). Between two points the share of the left
         one holds.
@@ -74,9 +84,9 @@ class DisparityCurveDisplay:
     """
 
     def __init__(
-        self, curves: pd.DataFrame, threshold: float | None = None, output: str = "output"
+        self, table: pd.DataFrame, threshold: float | None = None, output: str = "output"
     ) -> None:
-        self.curves = curves
+        self.table = table
         self.threshold = threshold
         self.output = output
 
@@ -177,16 +187,6 @@ class DisparityCurveDisplay:
         whole = pd.concat(curves, ignore_index=True)
         return cls(whole, threshold, _only(outputs, "output"))
 
-    def frame(self) -> pd.DataFrame:
-        """Return the data that is drawn.
-
-        Returns
-        -------
-        DataFrame
-            The points, with the columns name, difference and share.
-        """
-        return self.curves.copy()
-
     def plot(self, ax: Any = None, *, line_kwargs: Any = None) -> DisparityCurveDisplay:
         """Draw the curves.
 
@@ -205,10 +205,10 @@ class DisparityCurveDisplay:
         ax = axes_for(ax, self, (6.4, 4.0))
         self.lines_: list[Any] = []
         self.threshold_ = None
-        names = list(dict.fromkeys(self.curves["name"]))
-        end = span([*self.curves["difference"], self.threshold or 0.0])[1]
+        names = list(dict.fromkeys(self.table["name"]))
+        end = span([*self.table["difference"], self.threshold or 0.0])[1]
         for place, name in enumerate(names):
-            curve = self.curves[self.curves["name"] == name]
+            curve = self.table[self.table["name"] == name]
             style = {**steps(place, curve), **(line_kwargs or {})}
             # To the end of the axis, so that a curve of one point is seen as well.
             x, y = [*curve["difference"], end], [*curve["share"], curve["share"].iloc[-1]]
@@ -219,10 +219,10 @@ class DisparityCurveDisplay:
             handles.append(self.threshold_)
             labels.append(f"threshold {number(self.threshold)}")
         ax.set_xlim(0, end)
-        top = float(np.nanmax(self.curves["share"], initial=0.0))
+        top = float(np.nanmax(self.table["share"], initial=0.0))
         ax.set_ylim(0, min(1.0, 1.15 * top) + 0.02 if top > 0 else 1.0)
         ax.yaxis.set_major_formatter(_percent())
-        ax.set_xlabel(f"difference between twins ({self.output})", parse_math=False)
+        ax.set_xlabel(wrap(TWINS.format(output=self.output), 64), parse_math=False)
         ax.set_ylabel("rows with a larger difference")
         legend(ax, handles, labels)
         return finish(self, ax)

@@ -1,4 +1,4 @@
-"""GroupScoresDisplay draws the worst rules with the intervals of their scores."""
+"""GroupScoresDisplay draws the groups that differ most, with intervals of the differences."""
 
 from __future__ import annotations
 
@@ -9,36 +9,47 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest.finding._fitted_cards import counted_by, share_name
-from skfairtest.finding._words import number
+from skfairtest.finding._words import number, value_in_words
 from skfairtest.inspection._asking import check_auditor
 from skfairtest.inspection._style import (
-    COLORS,
+    FOUND,
+    NEUTRAL,
+    Display,
     axes_for,
     beside,
     finish,
     ink,
-    left_out,
+    is_share,
     legend,
+    one_line,
     paper,
+    percent,
     rows_axis,
     span,
+    width,
     wrap,
 )
 
+#: Inches of a figure below which the words of rules are broken sooner.
+WIDE = 7.5
 
-class GroupScoresDisplay:
-    """Draw rules that describe groups, with their scores and intervals, the worst first.
 
-    A rule (or rule set) describes a group by values of attributes. Its score is the difference
-    between a metric inside and outside of the group: shares of favourable predictions, mean
-    predictions of a regressor, error rates or another one. Make it with `from_auditor`.
+class GroupScoresDisplay(Display):
+    """Draw how much groups differ from everybody else, with intervals, the worst first.
+
+    A rule (or rule set) describes a group by values of attributes. Drawn is the difference between
+    a metric inside and outside of the group, with its sign: shares of favourable predictions, mean
+    predictions of a regressor, error rates or another one. Where two rules describe a group and
+    everybody else, the second tells nothing new and is not drawn. Make it with `from_auditor`.
 
     Parameters
     ----------
-    rules : DataFrame
+    table : DataFrame
         A table such as `rules_` of a group auditor, with the columns `rule`, `score`, `low`,
-        `high`, `n_inside`, `value_inside` and `value_outside`. `differs` says whether a difference
-        was shown; without this column, it was shown where `low` is above 0.
+        `high`, `n_inside`, `value_inside` and `value_outside`, and with `n_outside` where it is
+        known. A score is the size of a difference. `differs` says whether a difference
+        was shown; without this column, it was shown where `low` is above 0. Its ``attrs`` may have
+        `n_groups`, how many were compared, for a remark on how many of them are drawn.
     confidence : float, default=None
         Confidence of the intervals, written beside them if it is given.
     correction : {"bonferroni", "resampling", "none"}, default=None
@@ -56,9 +67,9 @@ class GroupScoresDisplay:
     figure_ : matplotlib Figure
         Their figure.
     points_ : list of matplotlib Line2D
-        Scores of the rules that are shown, one per row.
+        Differences of the rules that are shown, one per row; hollow where none was shown.
     intervals_ : matplotlib LineCollection
-        The intervals of the scores.
+        Their intervals.
 
     See Also
     --------
@@ -87,13 +98,13 @@ class GroupScoresDisplay:
 
     def __init__(
         self,
-        rules: pd.DataFrame,
+        table: pd.DataFrame,
         confidence: float | None = None,
         correction: str | None = None,
         measure: str | None = None,
         counted: str = "rows",
     ) -> None:
-        self.rules = rules
+        self.table = table
         self.confidence = confidence
         self.correction = correction
         self.measure = measure
@@ -109,7 +120,8 @@ class GroupScoresDisplay:
             A fitted auditor. It may have been interrupted after it compared rules.
         short_list : bool, default=None
             Whether to take `short_list_`, whose rules do not repeat each other, in place of
-            `rules_`. None takes it if the auditor has one that is not empty.
+            `rules_`. None takes it if the auditor has one that is not empty. A `TextSGDAuditor`
+            has none.
 
         Returns
         -------
@@ -135,23 +147,16 @@ class GroupScoresDisplay:
         taken = (
             auditor.rules_ if listed is None or (short_list is None and listed.empty) else listed
         )
-        measure = share_name(auditor) if hasattr(auditor, "metric") else None
+        taken.attrs["n_groups"] = auditor.n_groups_
+        measure = share_name(auditor)
+        if measure == "selection rate" and isinstance(auditor.favourable_, list):
+            measure = f"share predicted {' or '.join(map(value_in_words, auditor.favourable_))}"
         return cls(taken, auditor.confidence, auditor.correction, measure, counted_by(auditor))
-
-    def frame(self) -> pd.DataFrame:
-        """Return all rules, drawn or not.
-
-        Returns
-        -------
-        DataFrame
-            As `rules`.
-        """
-        return self.rules.copy()
 
     def plot(
         self, ax: Any = None, *, most: int = 20, point_kwargs: Any = None
     ) -> GroupScoresDisplay:
-        """Draw the scores and their intervals.
+        """Draw the differences and their intervals.
 
         Parameters
         ----------
@@ -167,48 +172,61 @@ class GroupScoresDisplay:
         self : GroupScoresDisplay
             The display.
         """
-        table = self.rules.iloc[:most]
-        names = [wrap(rule, 48, 3) for rule in table["rule"]]
-        n_lines = max((name.count("\n") for name in names), default=0) + 1
-        height = (0.15 + 0.14 * n_lines) * max(2, len(table))
-        ax = axes_for(ax, self, (8.5, 1.4 + height))
-        rows_axis(ax, names)
+        kept = self.table[~_mirrored(self.table)]
+        table = kept.iloc[:most]
+        ax = axes_for(ax, self, (8.5, 1.6 + 0.34 * max(2, len(table))))
+        letters = 48 if ax.figure.get_size_inches()[0] > WIDE else 30
+        rows_axis(ax, [_broken(rule, letters) for rule in table["rule"]])
         for label in ax.get_yticklabels():
             label.set_fontsize("small")
-        names = ["score", "low", "high", "value_inside", "value_outside", "n_inside"]
-        numbers = table[names].to_numpy(dtype=float)
-        ax.set_xlim(span(numbers[:, :3].ravel()))
-        at = np.arange(len(table))
-        differs = self._differ(table)
+        columns = ["score", "low", "high", "value_inside", "value_outside", "n_inside"]
+        score, low, high, inside, outside, n_inside = table[columns].to_numpy(dtype=float).T
+        sign = np.where(inside < outside, -1.0, 1.0)
+        share = is_share(self.measure)
+        at, differs = np.arange(len(table)), self._differ(table)
         # A step-down test may show that such a difference is above 0, and not by how much.
-        above = differs & (numbers[:, 1] <= 0)
-        low = np.where(above, numbers[:, 0], numbers[:, 1])
-        self.intervals_ = ax.hlines(at, low, numbers[:, 2], color=COLORS[0], linewidth=2)
+        above = differs & (low <= 0)
+        ends = [sign * np.where(above, score, low), sign * high]
+        colors = [FOUND if one else NEUTRAL for one in differs]
+        self.intervals_ = ax.hlines(at, *ends, color=colors or FOUND, linewidth=2)
         self.points_, shown, texts = [], {}, []
-        for place, (score, _, _, inside, outside, n_inside) in enumerate(numbers):
+        for place, value in enumerate(sign * score):
             style = {
-                "linestyle": "", "marker": ">" if inside > outside else "<", "markersize": 8,
-                "color": COLORS[0], "markerfacecolor": COLORS[0] if differs[place] else paper(),
+                "linestyle": "", "marker": "o", "markersize": 8, "color": colors[place],
+                "markerfacecolor": colors[place] if differs[place] else paper(),
                 **(point_kwargs or {}),
             }  # fmt: skip
-            self.points_ += ax.plot([score], [place], **style)
-            words = "more inside" if inside > outside else "less inside"
-            shown[words if differs[place] else f"{words} (interval holds 0)"] = self.points_[-1]
-            texts.append(f"{_side_by_side(inside, outside)}   {n_inside:,.0f}")
+            self.points_ += ax.plot([value], [place], **style)
+            words = "differs" if differs[place] else "not shown to differ (interval holds 0)"
+            shown[words] = self.points_[-1]
+            both = _side_by_side(inside[place], outside[place], share)
+            texts.append(f"{both} ({n_inside[place]:,.0f})")
         if above.any():
-            shown["above 0, not known by how much"] = ax.hlines(
-                at[above], 0, low[above], color=COLORS[0], linewidth=1, linestyle=":"
+            shown["differs, not known by how much"] = ax.hlines(
+                at[above], 0, ends[0][above], color=FOUND, linewidth=1, linestyle=":"
             )
+        ax.set_xlim(span(np.concatenate([sign * score, *ends])))
         ax.axvline(0, color=ink(), linewidth=1)
-        beside(ax, texts, f"inside | outside   {self.counted} inside")
-        n = len(self.rules) - len(table)
-        score = "score" if self.measure is None else f"difference in {self.measure}"
-        ax.set_xlabel(f"{score}{self._intervals()}{left_out(n, len(self.rules), 'rules')}")
+        beside(ax, texts, f"inside | outside ({self.counted})")
+        of = max(len(kept), self.table.attrs.get("n_groups", 0))
+        ax.set_xlabel(self._label(share) + _left_out(len(table), of), parse_math=False)
+        if share:
+            percent(ax, points=True)
         if not shown:
             ax.text(0.5, 0.5, "no rule was compared", transform=ax.transAxes, ha="center")
-        else:
-            legend(ax, list(shown.values()), list(shown), ncols=1)
+        elif list(shown) != ["differs"]:
+            legend(ax, list(shown.values()), list(shown), ncols=1, lift=1)
         return finish(self, ax)
+
+    def _label(self, share: bool) -> str:
+        """Say what the axis measures."""
+        measure = wrap(f"difference in the {self.measure or 'measure'},", 52)
+        unit = ", in percentage points" if share else ""
+        sure = "bars: intervals"
+        if self.confidence is not None:
+            sure = f"bars: {100 * self.confidence:.4g}% intervals"
+            sure += "" if self.correction in (None, "none") else ", all of which hold at once"
+        return f"{measure}\ninside minus outside of the group{unit}\n{sure}"
 
     @staticmethod
     def _differ(table: pd.DataFrame) -> NDArray[Any]:
@@ -216,15 +234,45 @@ class GroupScoresDisplay:
         shown: Any = table["differs"] if "differs" in table else table["low"] > 0
         return np.asarray(shown, dtype=bool)
 
-    def _intervals(self) -> str:
-        if self.confidence is None:
-            return ", with intervals"
-        kind = "" if self.correction in (None, "none") else "simultaneous "
-        return f", {kind}{100 * self.confidence:.4g}% intervals"
+
+def _broken(rule: Any, letters: int) -> str:
+    """Break a rule between its conditions, and where one of them is too long; at most 3 lines."""
+    lines = [""]
+    for part in str(rule).split(" and "):
+        longer = f"{lines[-1]} and {part}" if lines[-1] else part
+        if lines[-1] and width(longer) > letters:
+            lines += [f"and {part}"]
+        else:
+            lines[-1] = longer
+    if len(lines) > 3 or max(map(width, lines)) > letters:
+        return wrap(rule, letters, 3)
+    return "\n".join(one_line(line) for line in lines)
 
 
-def _side_by_side(first: float, second: float) -> str:
+def _left_out(n: int, of: int) -> str:
+    """Return a remark for the label of the axis if some groups are not drawn."""
+    if n >= of:
+        return ""
+    return f"\ndrawn: {n:,} of {of:,} groups; the others overlap with these, or differ less"
+
+
+def _mirrored(table: pd.DataFrame) -> NDArray[Any]:
+    """Tell which rules describe everybody but the group of a rule above: the same difference."""
+    names = ["value_inside", "value_outside"]
+    names += ["n_inside", "n_outside"] if "n_outside" in table else []
+    seen: set[tuple[float, ...]] = set()
+    mirrored = []
+    for inside, outside, *counts in table[names].to_numpy(dtype=float).round(12).tolist():
+        mirrored.append((outside, inside, *counts[::-1]) in seen and inside != outside)
+        if not mirrored[-1]:
+            seen.add((inside, outside, *counts))
+    return np.array(mirrored, dtype=bool)
+
+
+def _side_by_side(first: float, second: float, share: bool) -> str:
     """Write two shares or means, with equally many decimals if they are small."""
+    if share:
+        return f"{first:.1%} | {second:.1%}"
     if max(abs(first), abs(second)) <= 1:
         return f"{first:.3f} | {second:.3f}"
     return f"{number(first)} | {number(second)}"

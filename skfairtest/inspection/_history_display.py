@@ -7,16 +7,16 @@ from typing import Any
 import pandas as pd
 
 from skfairtest.inspection._asking import by_name, check_auditor
-from skfairtest.inspection._style import axes_for, finish, legend, steps
+from skfairtest.inspection._style import Display, axes_for, finish, legend, steps
 
 LABELS = {
-    "queries": "queries", "seconds": "seconds", "degree": "largest difference found",
-    "found": "discriminatory inputs found",
+    "queries": "rows that the model was asked about", "seconds": "seconds",
+    "degree": "largest difference found", "found": "discriminatory inputs found",
 }  # fmt: skip
 COLUMNS = ("name", "queries", "seconds", "found", "degree")
 
 
-class HistoryDisplay:
+class HistoryDisplay(Display):
     """Draw the course of one or several searches over queries or seconds.
 
     A course is the largest difference, or the number of discriminatory inputs, found so far. Make
@@ -94,16 +94,6 @@ class HistoryDisplay:
             whole = pd.concat([part for part in parts if len(part)], ignore_index=True)
             courses.append(whole.assign(name=name))
         return cls(pd.concat(courses, ignore_index=True)[list(COLUMNS)])
-
-    def frame(self) -> pd.DataFrame:
-        """Return the data that is drawn.
-
-        Returns
-        -------
-        DataFrame
-            The points, with the columns name, queries, seconds, found and degree.
-        """
-        return self.table.copy()
 
     def plot(
         self, ax: Any = None, *, x: str = "queries", y: str = "degree", line_kwargs: Any = None

@@ -10,9 +10,11 @@ from skfairtest.finding._pair import Cell, Pair
 from skfairtest.finding._words import number, two_numbers, value_in_words
 from skfairtest.inspection._asking import check_auditor, pair_at
 from skfairtest.inspection._style import (
-    COLORS,
+    FOUND,
     MARKERS,
+    NEUTRAL,
     ROW,
+    Display,
     axes_for,
     bare,
     finish,
@@ -22,6 +24,8 @@ from skfairtest.inspection._style import (
     wrap,
 )
 
+#: Colours of the twin with the larger output and of the other one.
+TWIN = (FOUND, NEUTRAL)
 #: Changed cells that a card has room for.
 MOST_CHANGED = 30
 #: Rows of the card that the predictions take, its label and the heads of the table among them.
@@ -30,7 +34,7 @@ TOP = 4.6
 COLUMNS, LETTERS = (0.035, 0.46, 0.74), (38, 24, 22)
 
 
-class PairDisplay:
+class PairDisplay(Display):
     """Draw two twins as a card: both predictions and all columns, those that differ first.
 
     Twins are two inputs that are identical but for the sensitive attributes. Make it with
@@ -208,7 +212,7 @@ class PairDisplay:
         (self.line_,) = inner.plot([low, high], [0, 0], **style)
         words = two_numbers(high, low)
         for side, (value, word) in enumerate(zip((high, low), words, strict=True)):
-            look = {"marker": MARKERS[side], "color": COLORS[side], "markersize": size}
+            look = {"marker": MARKERS[side], "color": TWIN[side], "markersize": size}
             self.points_ += inner.plot([value], [0], linestyle="", **look)
             inner.annotate(
                 word, (value, 0), xytext=(9 - 18 * side, 0), textcoords="offset points",
@@ -242,7 +246,7 @@ class PairDisplay:
             words = value_in_words(first), value_in_words(second)
         for side, (at, most) in enumerate(zip(COLUMNS[1:], LETTERS[1:], strict=True)):
             ax.plot(
-                [at + 0.01], [top - 0.5], linestyle="", marker=MARKERS[side], color=COLORS[side],
+                [at + 0.01], [top - 0.5], linestyle="", marker=MARKERS[side], color=TWIN[side],
                 markersize=0.7 * size, clip_on=False,
             )  # fmt: skip
             self._write(

@@ -11,8 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest._typing import is_real
 from skfairtest.finding._words import number
 from skfairtest.inspection._style import (
-    COLORS,
+    BOUND,
+    FOUND,
     MARKERS,
+    NEUTRAL,
+    Display,
     axes_for,
     finish,
     ink,
@@ -23,7 +26,7 @@ from skfairtest.inspection._style import (
 from skfairtest.model_selection._refit import PREFIX, metric_names, not_dominated, two_columns
 
 
-class ParetoDisplay:
+class ParetoDisplay(Display):
     """Draw the candidates of a search by two metrics, their Pareto front, and the refitted one.
 
     The front holds the candidates that no other beats in both metrics. Make it with
@@ -152,16 +155,6 @@ class ParetoDisplay:
         limit: Any = getattr(rule, "limit", None)
         return cls(table, x, y, float(limit) if is_real(limit) else None)
 
-    def frame(self) -> pd.DataFrame:
-        """Return the data that is drawn.
-
-        Returns
-        -------
-        DataFrame
-            One row per candidate: candidate, unfairness, objective, on_front, is_refit.
-        """
-        return self.table.copy()
-
     def plot(
         self, ax: Any = None, *, scatter_kwargs: Any = None, line_kwargs: Any = None
     ) -> ParetoDisplay:
@@ -183,13 +176,13 @@ class ParetoDisplay:
         known = np.isfinite(self.table[["unfairness", "objective"]].to_numpy()).all(axis=1)
         table = self.table[known]
         style: dict[str, Any] = {
-            "color": ink(), "alpha": 0.45, "s": 28, "linewidths": 0, "rasterized": is_many(table),
+            "color": NEUTRAL, "s": 28, "linewidths": 0, "rasterized": is_many(table),
             **(scatter_kwargs or {}),
         }  # fmt: skip
         self.points_ = ax.scatter(table["unfairness"], table["objective"], **style)
         front = table.loc[table["on_front"]].sort_values(["unfairness", "objective"])
         style = {
-            "color": COLORS[0], "marker": MARKERS[0], "linewidth": 1.5, "drawstyle": "steps-post",
+            "color": FOUND, "marker": MARKERS[0], "linewidth": 1.5, "drawstyle": "steps-post",
             **(line_kwargs or {}),
         }  # fmt: skip
         (self.front_,) = ax.plot(front["unfairness"], front["objective"], **style)
@@ -199,11 +192,11 @@ class ParetoDisplay:
         if len(chosen):
             (self.refit_,) = ax.plot(
                 chosen["unfairness"], chosen["objective"], linestyle="", marker="s", markersize=14,
-                markerfacecolor="none", markeredgecolor=COLORS[1], markeredgewidth=2,
+                markerfacecolor="none", markeredgecolor=ink(), markeredgewidth=2,
             )  # fmt: skip
             shown["refitted"] = self.refit_
         if self.limit is not None:
-            self.limit_ = ax.axvline(self.limit, color=COLORS[1], linestyle="--", linewidth=1.2)
+            self.limit_ = ax.axvline(self.limit, color=BOUND, linestyle="--", linewidth=1.2)
             shown[f"limit {number(self.limit)}"] = self.limit_
         ax.set_xlabel(f"{wrap(self.x, 50)} (smaller is better)", parse_math=False)
         ax.set_ylabel(f"{wrap(self.y, 30)} (larger is better)", parse_math=False)

@@ -11,10 +11,12 @@ from skfairtest._typing import Floats
 from skfairtest.finding._words import name_output, value_in_words
 from skfairtest.inspection._asking import ask_model, check_auditor, twins_of
 from skfairtest.inspection._style import (
-    COLORS,
+    FOUND,
     LINES,
     MARKERS,
+    NEUTRAL,
     ROW,
+    Display,
     axes_for,
     finish,
     ink,
@@ -26,6 +28,8 @@ from skfairtest.inspection._style import (
 )
 from skfairtest.space._space import InputSpace
 
+#: Colours of the twin with the larger output and of the other one.
+TWIN = (FOUND, NEUTRAL)
 #: Values of a numeric column that are asked about.
 N_POINTS = 101
 #: Values of each column that are asked about to choose one.
@@ -38,7 +42,7 @@ GAP = 0.08
 MOST_CATEGORIES = 30
 
 
-class ProfileDisplay:
+class ProfileDisplay(Display):
     """Draw the model's outputs for two twins as one column changes and all others stay the same.
 
     Twins are two inputs that are identical but for the sensitive attributes. Make it with
@@ -172,16 +176,6 @@ class ProfileDisplay:
             attribute.is_category,
         )
 
-    def frame(self) -> pd.DataFrame:
-        """Return the data that is drawn.
-
-        Returns
-        -------
-        DataFrame
-            One row per value: value, first, second, is_pair.
-        """
-        return self.table.copy()
-
     def plot(self, ax: Any = None, *, line_kwargs: Any = None) -> ProfileDisplay:
         """Draw the profile.
 
@@ -210,7 +204,7 @@ class ProfileDisplay:
         at = values.where(~gone, (0.0 if gone.all() else values.max()) + GAP * spread)
         for side in (0, 1):
             style = {
-                "color": COLORS[side], "linestyle": LINES[side], "linewidth": 2,
+                "color": TWIN[side], "linestyle": LINES[side], "linewidth": 2,
                 "marker": MARKERS[side] if few else "", **(line_kwargs or {}),
             }  # fmt: skip
             self.lines_ += ax.plot(
@@ -230,7 +224,7 @@ class ProfileDisplay:
             for side in (0, 1):
                 self.pair_ += ax.plot(
                     [row["value"]], [row[("first", "second")[side]]], linestyle="", markersize=10,
-                    marker=MARKERS[side], color=COLORS[side], markeredgecolor=ink(),
+                    marker=MARKERS[side], color=TWIN[side], markeredgecolor=ink(),
                 )  # fmt: skip
         ax.set_xlabel(wrap(self.column, 70), parse_math=False)
         ax.set_ylabel(wrap(self.output, 40), parse_math=False)
@@ -244,7 +238,7 @@ class ProfileDisplay:
         ax.hlines(at, table["first"], table["second"], color=ink(), alpha=0.4, linewidth=2)
         for side in (0, 1):
             style = {
-                "color": COLORS[side], "linestyle": "", "marker": MARKERS[side], "markersize": 7,
+                "color": TWIN[side], "linestyle": "", "marker": MARKERS[side], "markersize": 7,
                 **line_kwargs,
             }  # fmt: skip
             self.lines_ += ax.plot(table[("first", "second")[side]], at, **style)

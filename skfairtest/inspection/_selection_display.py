@@ -10,15 +10,16 @@ import pandas as pd
 from skfairtest.finding._words import number
 from skfairtest.group import selection_table
 from skfairtest.inspection._style import (
-    COLORS,
-    MARKERS,
+    FOUND,
     ROW,
+    Display,
     axes_for,
     beside,
     finish,
     ink,
     left_out,
     paper,
+    percent,
     rows_axis,
     shorten,
     span,
@@ -29,13 +30,18 @@ MEASURES = (
     "selection_rate", "scoring_rate", "mean_prediction", "impact_ratio", "false_positive_rate",
     "false_negative_rate", "accuracy", "mean_error",
 )  # fmt: skip
+#: Measures that a reader may not know by their names.
+WORDS = {
+    "selection_rate": "selection rate: share with the favourable prediction",
+    "impact_ratio": "impact ratio: rate of the group over the highest rate",
+}
 #: Measures that lie between 0 and 1.
 SHARES = (
     "selection_rate", "scoring_rate", "false_positive_rate", "false_negative_rate", "accuracy",
 )  # fmt: skip
 
 
-class SelectionDisplay:
+class SelectionDisplay(Display):
     """Draw rates by group with their intervals and counts.
 
     Make it with `from_predictions`.
@@ -112,16 +118,6 @@ class SelectionDisplay:
         """
         return cls(selection_table(y_pred, sensitive_features=sensitive_features, **settings))
 
-    def frame(self) -> pd.DataFrame:
-        """Return all groups, drawn or not.
-
-        Returns
-        -------
-        DataFrame
-            As `table`.
-        """
-        return self.table.copy()
-
     def plot(
         self,
         ax: Any = None,
@@ -178,8 +174,8 @@ class SelectionDisplay:
         letters = _letters(table)
         self._draw(ax, table, at, measure, n_rows, letters, point_kwargs or {})
         sure = self.table.attrs.get("confidence")
-        sure = "with intervals" if sure is None else f"{100 * sure:.4g}% intervals"
-        words = [f"{measure.replace('_', ' ')}, {sure}"]
+        sure = "intervals" if sure is None else f"{100 * sure:.4g}% intervals"
+        words = [f"{WORDS.get(measure, measure.replace('_', ' '))} (bars: {sure})"]
         words += [f"({letter}) {shorten(note, 70)}" for note, letter in letters.items()]
         below = left_out(len(self.table) - len(table), len(self.table), "groups")
         ax.set_xlabel("\n".join(words) + below, parse_math=False)
@@ -213,23 +209,26 @@ class SelectionDisplay:
         value, low, high = (table[name].to_numpy(dtype=float) for name in columns)
         of = measure.removesuffix("_estimate")
         counts = table.get(f"{of}_n", table["n"])
-        self.intervals_ = ax.hlines(at, low, high, color=COLORS[0], linewidth=2)
+        self.intervals_ = ax.hlines(at, low, high, color=FOUND, linewidth=2)
         self.points_, texts = [], [""] * n_rows
         for place, one, n, note in zip(at, value, counts, _notes(table), strict=True):
             style = {
-                "linestyle": "", "marker": MARKERS[2 if note else 0], "markersize": 7,
-                "color": COLORS[0], "markerfacecolor": paper() if note else COLORS[0],
+                "linestyle": "", "marker": "o", "markersize": 7,
+                "color": FOUND, "markerfacecolor": paper() if note else FOUND,
                 **point_kwargs,
             }  # fmt: skip
             known = np.isfinite(one)
             self.points_ += ax.plot([one] if known else [], [place] if known else [], **style)
             said = "–" if not known else f"{one:.3f}" if abs(one) <= 1 else number(one)
+            said = f"{one:.1%}" if known and of in SHARES else said
             words = f"{said}   {_count(n)} rows"
             texts[place] = words + (f"   ({letters.get(note, '…')})" if note else "")
         ends = [*value, *low, *high]
         ax.set_xlim((-0.02, 1.02) if of in SHARES else span(ends))
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
+        if of in SHARES:
+            percent(ax)
         if of == "mean_error":
             ax.axvline(0, color=ink(), linewidth=1)
         self.texts_ = beside(ax, texts)

@@ -1,6 +1,22 @@
-"""What all displays share: axes, colours that colour-blind people can tell apart, and labels.
+"""What all displays share: the grammar of pictures, axes, colours and labels.
 
-Text and axes take their colours from matplotlib's rcParams, so that a dark style works.
+The grammar; whoever draws another picture keeps to it:
+
+- One thing is what a picture is about. It is blue (`FOUND`): the difference that was found, the
+  group that differs, the front. The card and the page of a report have the same blue.
+- What stands beside it for comparison is grey (`NEUTRAL`): the other twin, the rows of the data,
+  the other candidates, a model before it was changed, a group that was not shown to differ.
+- What nothing exceeds, or nothing may exceed, is vermilion (`BOUND`): a proven bound, a limit.
+- Several things of equal standing (models, auditors) take `series`, which has no vermilion.
+- A disc is a value, a square the other twin's, a hollow diamond the largest among real rows, an
+  upright stroke a bound. A thin bar through a mark is its interval. A hollow mark is uncertain.
+- Hatching is what nobody knows: neither found nor ruled out. A dotted line in the colour of text
+  is a threshold or a value that is only pointed at.
+- Shares are in percent, their differences in percentage points. Axes say in words what is
+  compared. A display has no title, which belongs to whoever knows the question.
+
+Each colour is backed by a mark, a line style or a hatch, because some colours look the same in
+grey. Text and axes take their colours from matplotlib's rcParams, so that a dark style works.
 """
 
 from __future__ import annotations
@@ -11,10 +27,16 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import pandas as pd
+
 #: Colours of Okabe and Ito, https://jfly.uni-koeln.de/color/, those first that stand out from white
 #: and from black alike. In grey some look the same, so markers, lines and hatches differ, too.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
+#: What a picture is about; what stands beside it; what nothing exceeds.
+FOUND, NEUTRAL, BOUND = COLORS[0], "#7F8891", COLORS[1]
+#: Colours of things of equal standing.
+SERIES = (FOUND, *COLORS[2:], NEUTRAL)
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1.5, 1.5, 1.5, 1.5)), (0, (1, 3)))
 HATCHES = ("////", "\\\\\\\\", "....", "||||")
 #: Points of one artist above which a picture holds it as pixels.
@@ -22,6 +44,28 @@ MANY_POINTS = 2000
 #: Inches of a row of a picture with rows.
 ROW = 0.3
 ELLIPSIS = "…"
+
+
+#: What an axis of differences between twins is called.
+TWINS = "difference in {output} if only sensitive columns are changed"
+
+
+class Display:
+    """Base of the displays, which hold a table and draw it. Not for use by itself."""
+
+    table: pd.DataFrame
+    ax_: Any
+    figure_: Any
+
+    def frame(self) -> pd.DataFrame:
+        """Return the data of the display, whether they are drawn or not.
+
+        Returns
+        -------
+        DataFrame
+            A copy of the table that the constructor was given.
+        """
+        return self.table.copy()
 
 
 # Axes ---------------------------------------------------------------------------------------------
@@ -63,9 +107,9 @@ def paper() -> Any:
 def series(place: int) -> dict[str, Any]:
     """Return colour, marker and line style of one of several series."""
     return {
-        "color": COLORS[place % len(COLORS)],
+        "color": SERIES[place % len(SERIES)],
         "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": LINES[(place + place // len(COLORS)) % len(LINES)],
+        "linestyle": LINES[(place + place // len(SERIES)) % len(LINES)],
     }
 
 
@@ -120,9 +164,34 @@ def left_out(n: int, of: int, what: str) -> str:
     return f"\n{n:,} of {of:,} {what} are left out of the picture" if n else ""
 
 
-def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], ncols: int | None = None) -> Any:
-    """Put a legend above the axes, where it hides nothing."""
-    names = [shorten(name, 40) for name in names]
+def percent(ax: Any, *, points: bool = False) -> None:
+    """Write the horizontal axis in percent, or as signed differences in percentage points."""
+    from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+    form = FuncFormatter(_points) if points else PercentFormatter(1.0)
+    ax.xaxis.set_major_formatter(form)
+
+
+def _points(share: float, _: Any) -> str:
+    return f"{100 * share:+.3g}" if abs(share) > 1e-9 else "0"
+
+
+def is_share(measure: str | None) -> bool:
+    """Tell by its name whether a measure is a share of rows."""
+    words = (measure or "").replace("_", " ")
+    return words.startswith("share") or words.endswith("rate") or words == "accuracy"
+
+
+def legend(
+    ax: Any,
+    handles: Sequence[Any],
+    names: Sequence[str],
+    ncols: int | None = None,
+    *,
+    lift: float = 0.0,
+) -> Any:
+    """Put a legend above the axes, where it hides nothing, and `lift` lines above what is there."""
+    names = [shorten(name, 48) for name in names]
     if ncols is None:
         longest = max(map(width, names)) + 6
         inches = ax.get_window_extent().width / ax.figure.dpi
@@ -130,7 +199,7 @@ def legend(ax: Any, handles: Sequence[Any], names: Sequence[str], ncols: int | N
     # matplotlib leaves out names that begin with "_", so they are written afterwards.
     box = ax.legend(
         handles, [str(place) for place in range(len(names))], loc="lower left",
-        bbox_to_anchor=(0, 1), borderaxespad=0.3, frameon=False, ncols=ncols,
+        bbox_to_anchor=(0, 1), borderaxespad=0.3 + 1.4 * lift, frameon=False, ncols=ncols,
     )  # fmt: skip
     for text, name in zip(box.get_texts(), names, strict=True):
         text.set_parse_math(False)

@@ -387,10 +387,15 @@ def test_bracket_of_auditors(fitted):
     display.plot()
     assert [bar.get_width() for bar in display.bars_] == table["found"].tolist()
     assert display.open_ == []
-    course = display.plot(kind="time").lines_[0].get_xydata()
+    display.plot(kind="time")
+    course = display.lines_[0].get_xydata()
     assert course[0].tolist() == [0, 0]
     assert course[-1, 1] == fitted.auditor.fairness_degree_
     assert (np.diff(course, axis=0) >= 0).all()
+    # Only one of them certifies: its bound falls until what was found attains it.
+    (bound,) = (line.get_xydata() for line in display.bounds_)
+    assert (np.diff(bound[:, 0]) >= 0).all() and (np.diff(bound[:, 1]) <= 0).all()
+    assert bound[-1, 1] == fitted.certified.fairness_degree_upper_bound_
 
 
 def test_bracket_that_is_open():
@@ -401,21 +406,25 @@ def test_bracket_that_is_open():
     assert bar.get_hatch() and display.bars_[0].get_width() == 0.4
     assert "0.50 to 0.80" in [text.get_text() for text in display.ax_.texts]
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert "found while certifying" in names and "not found, not ruled out" in names
+    assert "found while certifying" in names and "neither found nor ruled out" in names
     with pytest.raises(ValueError, match="kind='time' needs"):
         display.plot(kind="time")
     with pytest.raises(ValueError, match="kind must be one of"):
         display.plot(kind="pie")
     with pytest.raises(TypeError, match="what certify"):
         BracketDisplay.from_certificate(3)
-    history = pd.DataFrame({"name": "a", "seconds": [0.0, 1.0], "degree": [0.0, 0.4]})
+    history = pd.DataFrame(
+        {"name": "a", "seconds": [0.0, 1.0], "degree": [0.0, 0.5], "bound": [np.nan, 0.8]}
+    )
     assert len(BracketDisplay(pd.DataFrame([row]), history).plot(kind="time").open_) == 1
+    display = BracketDisplay(pd.DataFrame([row]), history.drop(columns="bound")).plot(kind="time")
+    assert display.open_ == display.bounds_ == []
 
 
 def test_bracket_of_what_was_found_alone():
     row = {"name": "a", "found": 0.4, "lower": np.nan, "upper": np.nan, "rows": np.nan}
     display = BracketDisplay(pd.DataFrame([row]).assign(certified=False)).plot()
-    assert [text.get_text() for text in display.ax_.texts] == ["→ 0.40 found, no upper end"]
+    assert [text.get_text() for text in display.ax_.texts] == ["→ 0.40 found, no bound"]
     assert len(display.ax_.lines) == 0 and display.open_ == []
     assert max(display.ax_.get_xticks()) <= 0.43  # the room for words is no part of the axis
 
@@ -630,13 +639,44 @@ def rules(n):
 
 def test_groups_of_an_auditor(fitted):
     display = GroupScoresDisplay.from_auditor(fitted.groups).plot()
-    kept = fitted.groups.rules_.iloc[:20]
-    assert [p.get_xdata()[0] for p in display.points_] == kept["score"].tolist()
+    kept = fitted.groups.short_list_
+    sign = np.sign(kept["value_inside"] - kept["value_outside"])
+    assert [p.get_xdata()[0] for p in display.points_] == (sign * kept["score"]).tolist()
     ends = [segment[:, 0].tolist() for segment in display.intervals_.get_segments()]
-    assert ends == kept[["low", "high"]].to_numpy().tolist()
-    assert "simultaneous 95% intervals" in display.ax_.get_xlabel()
+    assert ends == (kept[["low", "high"]].mul(sign, axis=0)).to_numpy().tolist()
+    label = display.ax_.get_xlabel()
+    assert label.startswith("difference in the share predicted 1,\ninside minus outside")
+    assert "95% intervals, all of which hold at once" in label
+    n = fitted.groups.n_groups_
+    assert len(kept) < n and f"drawn: {len(kept)} of {n:,} groups" in label
     # Made up near the rows, and not counted as if they were people.
-    assert any("perturbed inputs inside" in text.get_text() for text in display.ax_.texts)
+    assert any("(perturbed inputs)" in text.get_text() for text in display.ax_.texts)
+
+
+def test_a_group_and_everybody_else_are_one_difference():
+    table = rules(3).assign(
+        value_inside=[0.1, 0.9, 0.1], value_outside=[0.9, 0.1, 0.9], n_inside=[10, 30, 20],
+        n_outside=[30, 10, 20],
+    )  # fmt: skip
+    display = GroupScoresDisplay(table, measure="share predicted yes").plot()
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == table["rule"][
+        [0, 2]
+    ].tolist()
+    assert len(display.frame()) == 3
+    assert all(point.get_xdata()[0] <= 0 for point in display.points_)  # less inside
+    # Of tables that do not count the others, the two means decide.
+    assert len(GroupScoresDisplay(table.drop(columns="n_outside")).plot().points_) == 2
+    equal = table.assign(value_inside=0.5, value_outside=0.5)
+    assert len(GroupScoresDisplay(equal).plot().points_) == 3
+
+
+def test_nothing_stands_on_the_heads_of_columns():
+    display = GroupScoresDisplay(rules(5))
+    display.plot(ax=plt.subplots(figsize=(6.2, 3.5), layout="constrained")[1])
+    display.figure_.draw_without_rendering()
+    (head,) = [text for text in display.ax_.texts if "inside | outside" in text.get_text()]
+    box, legend = head.get_window_extent(), display.ax_.get_legend().get_window_extent()
+    assert not box.overlaps(legend)
 
 
 def test_groups_of_any_outcome_are_those_of_the_short_list():
@@ -648,12 +688,12 @@ def test_groups_of_any_outcome_are_those_of_the_short_list():
     auditor.fit(X, y, y_pred=np.where(wrong, 1 - y, y))
     display = GroupScoresDisplay.from_auditor(auditor).plot()
     assert display.frame()["rule"].tolist() == auditor.short_list_["rule"].tolist()
-    assert display.ax_.get_xlabel().startswith("difference in accuracy, simultaneous 95%")
+    assert display.ax_.get_xlabel().startswith("difference in the accuracy,")
     assert (display.frame()["low"] > 0).all() and display.frame()["differs"].all()
     filled = {point.get_markerfacecolor() for point in display.points_}
     assert filled == {display.points_[0].get_color()}
     begins = [segment[0, 0] for segment in display.intervals_.get_segments()]
-    assert begins == display.frame()["low"].tolist()
+    assert begins == (-display.frame()["low"]).tolist()  # the accuracy is lower inside
     every = GroupScoresDisplay.from_auditor(auditor, short_list=False).plot(most=200)
     assert every.frame()["rule"].tolist() == auditor.rules_["rule"].tolist()
     hollow = [p.get_markerfacecolor() != p.get_color() for p in every.points_]
@@ -673,12 +713,13 @@ def test_groups_that_differ_by_an_unknown_amount_are_drawn_as_differing():
     first = display.points_[0]
     assert shown["differs"].iloc[0] and shown["low"].iloc[0] == 0
     assert first.get_markerfacecolor() == first.get_color()
-    assert display.intervals_.get_segments()[0][0, 0] == shown["score"].iloc[0]
+    assert abs(display.intervals_.get_segments()[0][0, 0]) == shown["score"].iloc[0]
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert any("above 0" in text for text in texts)
+    assert any("not known by how much" in text for text in texts)
 
 
-def test_a_short_list_needs_an_auditor_that_has_one(fitted):
+def test_a_short_list_needs_an_auditor_that_has_one(fitted, monkeypatch):
+    monkeypatch.delattr(TestSGDAuditor, "short_list_")
     with pytest.raises(ValueError, match="short_list=True needs an auditor with short_list_"):
         GroupScoresDisplay.from_auditor(fitted.groups, short_list=True)
 
@@ -686,7 +727,7 @@ def test_a_short_list_needs_an_auditor_that_has_one(fitted):
 def test_very_many_rule_sets():
     display = GroupScoresDisplay(rules(20_000)).plot()
     assert len(display.points_) == 20 and len(display.frame()) == 20_000
-    assert "19,980 of 20,000 rules are left out" in display.ax_.get_xlabel()
+    assert "drawn: 20 of 20,000 groups" in display.ax_.get_xlabel()
     last = GroupScoresDisplay(rules(20_000).iloc[-2:]).plot().points_
     assert {point.get_markerfacecolor() for point in last} == {plt.rcParams["axes.facecolor"]}
     assert GroupScoresDisplay(rules(3).iloc[:0]).plot().points_ == []
@@ -705,7 +746,8 @@ def test_selection_draws_a_measure_with_interval_and_count(fitted):
     np.testing.assert_array_equal(ends, table[["selection_rate_low", "selection_rate_high"]])
     counts = [text.get_text() for text in display.texts_ if text.get_text()]
     assert all(f"{n:,} rows" in text for n, text in zip(table["n"], counts, strict=True))
-    assert display.ax_.get_xlabel() == "selection rate, 95% intervals"
+    assert display.ax_.get_xlabel().startswith("selection rate: share with the favourable")
+    assert "95% intervals" in display.ax_.get_xlabel()
     ratios = display.plot(measure="impact_ratio")
     assert [p.get_xdata()[0] for p in ratios.points_] == table["impact_ratio"].tolist()
     # No line at four fifths: the table draws no conclusion, nor does the picture.

@@ -100,6 +100,7 @@ class NetworkFamily:
         while True:
             narrow = boxes.known + max(limits.rtol * boxes.known, 2 * self.rounding)
             upper = min([boxes.upper, *(other.upper for other in others)])
+            limits.note(boxes.known, upper, self._n_boxes(boxes, others))
             done = boxes.top <= narrow  # what was dropped is as narrow as it gets
             reason = "closed"
             if upper > narrow and not done:
@@ -115,5 +116,8 @@ class NetworkFamily:
                     boxes.step(limits)
                 other.round(boxes, limits)
         upper = max(boxes.known, upper)
-        n = boxes.n_boxes + sum(other.n_nodes for other in others)
-        return Bracket(boxes.known, upper, boxes.twins, n, reason)
+        return Bracket(boxes.known, upper, boxes.twins, self._n_boxes(boxes, others), reason)
+
+    @staticmethod
+    def _n_boxes(boxes: BoxSearch, others: list[Any]) -> int:
+        return boxes.n_boxes + sum(other.n_nodes for other in others)

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
-from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._bracket import Bracket, Note, unnoted
 from skfairtest.exact._trees import best_first
 from skfairtest.exact._trees.best_first import N_OPEN, N_SPARE, PairBoxes, Pool, hand_over, search
 from skfairtest.exact._trees.doubled_domain import Box, Layout
@@ -343,7 +343,7 @@ class CompiledSearch:
         self.workers[0].begin(problem.layout.whole if start is None else start)
         self.walkers = _Walkers(problem, n_walkers=8)
 
-    def run(self, deadline: float, rtol: float) -> Bracket:
+    def run(self, deadline: float, rtol: float, note: Note = unnoted) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
         reason, began, local = "closed", _clock.now(), 0.0
         with ThreadPoolExecutor(len(self.workers)) as threads:
@@ -363,11 +363,19 @@ class CompiledSearch:
                 # The threads may well wait for each other: a round is short.
                 list(threads.map(lambda worker: worker.work(rtol), busy))
                 self._meet()
-        upper = max([self.known, *(float(w.state[best_first.DROPPED]) for w in self.workers)])
-        upper = max([upper, *(worker.top for worker in self.workers)])
+                note(self.known, self._upper, self._n_boxes)
         twins = None if self.point is None else self.problem.layout.codes(self.point)
-        n_boxes = int(sum(worker.state[best_first.OPENED] for worker in self.workers))
-        return Bracket(self.known, upper, twins, n_boxes, reason)
+        return Bracket(self.known, self._upper, twins, self._n_boxes, reason)
+
+    @property
+    def _upper(self) -> float:
+        """No difference is larger."""
+        dropped = (float(worker.state[best_first.DROPPED]) for worker in self.workers)
+        return max([self.known, *dropped, *(worker.top for worker in self.workers)])
+
+    @property
+    def _n_boxes(self) -> int:
+        return int(sum(worker.state[best_first.OPENED] for worker in self.workers))
 
     def _search_locally(self, busy: list[Worker]) -> None:
         """Search locally once, also into the box with the largest bound."""

@@ -10,7 +10,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._clock import OutOfTime
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Limits, Note
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.doubled_domain import Box
@@ -222,7 +222,7 @@ class TreeFamily:
         Bracket
             Of the model as it was read.
         """
-        deadline, rtol = limits
+        deadline, rtol, note = limits
         if not self.problems:
             return Bracket(known, max(known, self.trivial()), None, 0, "time")
         bounds = [problem.trivial() for problem in self.problems]
@@ -240,7 +240,9 @@ class TreeFamily:
             until = now + (deadline - now) / (len(order) - rank)
             narrow = max(rtol, self._single_share(o, lower, bounds[o]))
             closest = max(closest, narrow)
-            bracket = self._solve_one(o, lower, until, deadline, narrow)
+            others = max([upper, *(bounds[other] for other in order[rank + 1 :])])
+            told = _note_of_one(note, lower, bounds[o], others, n_boxes)
+            bracket = self._solve_one(o, lower, until, deadline, narrow, told)
             n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)
             upper = max(upper, min(bracket.upper, bounds[o]))
@@ -253,35 +255,47 @@ class TreeFamily:
         return Bracket(lower, upper, twins, n_boxes, ended[0] if ended else "closed")
 
     def _solve_one(
-        self, o: int, known: float, until: float, deadline: float, rtol: float
+        self, o: int, known: float, until: float, deadline: float, rtol: float, note: Note
     ) -> Bracket:
         """Solve one output, with NumPy until the compiled code is available."""
         problem, start = self.problems[o], self._starts[o]
         several = self.n_workers > 1
         if self.compiled or (self.compiled is None and is_compiled(several)):
-            return self._compiled(o, known, until, rtol)
+            return self._compiled(o, known, until, rtol, note)
         began = _clock.now()
         may_compile = self.compiled is None and AVAILABLE
         may_compile = may_compile and deadline > began + NUMPY_FIRST + COMPILING
         first = min(until, began + NUMPY_FIRST) if may_compile else until
         search = ListSearch(problem, known, first, start)
-        bracket = search.run(first, rtol)
+        bracket = search.run(first, rtol, note)
         if bracket.reason != "time" or not may_compile:
             return bracket
         # Nobody knows how long compiling takes on this machine: it must not take more than is left.
         if not compiling(several).wait(deadline - NUMPY_LAST):
-            return search.run(max(until, deadline - NUMPY_LAST / 2), rtol)
+            return search.run(max(until, deadline - NUMPY_LAST / 2), rtol, note)
         del search  # its lists, before others take their room
         # What is left is shared anew: compiling was for all outputs.
         until = max(until, min(deadline, _clock.now() + (until - first)))
-        further = self._compiled(o, bracket.lower, until, rtol)
+        further = self._compiled(o, bracket.lower, until, rtol, note)
         twins = bracket.twins if further.twins is None else further.twins
         upper = min(bracket.upper, further.upper)
         return Bracket(
             further.lower, upper, twins, bracket.n_boxes + further.n_boxes, further.reason
         )
 
-    def _compiled(self, o: int, known: float, until: float, rtol: float) -> Bracket:
+    def _compiled(self, o: int, known: float, until: float, rtol: float, note: Note) -> Bracket:
         warm_up(self.n_workers > 1)
         search = CompiledSearch(self.problems[o], known, self.n_workers, self._starts[o])
-        return search.run(until, rtol)
+        return search.run(until, rtol, note)
+
+
+def _note_of_one(note: Note, lower: float, most: float, others: float, n_boxes: int) -> Note:
+    """Return what takes the bracket of one output and notes that of all outputs.
+
+    `most` bounds this output and `others` the other ones; `lower` is attained by one of them.
+    """
+
+    def told(low: float, high: float, n: int) -> None:
+        note(max(lower, low), max(others, min(high, most)), n_boxes + n)
+
+    return told

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._bracket import Bracket, Note, unnoted
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed
@@ -255,7 +255,7 @@ class ListSearch:
         listed = np.arange(len(table.pairs.one))
         self._keep(start, table, listed, table.pairs.start, np.inf)
 
-    def run(self, deadline: float, rtol: float) -> Bracket:
+    def run(self, deadline: float, rtol: float, note: Note = unnoted) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
         reason, self.deadline = "closed", deadline
         while self.heap:
@@ -279,9 +279,14 @@ class ListSearch:
                 self._release(table, listed)
             self.n_boxes += 1
             self._take_apart(box, table, listed, bound, rtol)
-        upper = max([self.known, self.dropped] + [-entry.bound for entry in self.heap[:1]])
+            note(self.known, self._upper, self.n_boxes)
         twins = None if self.point is None else self.problem.layout.codes(self.point)
-        return Bracket(self.known, upper, twins, self.n_boxes, reason)
+        return Bracket(self.known, self._upper, twins, self.n_boxes, reason)
+
+    @property
+    def _upper(self) -> float:
+        """No difference is larger."""
+        return max([self.known, self.dropped] + [-entry.bound for entry in self.heap[:1]])
 
     def _take_apart(self, box: Box, table: _Table, listed: Ints, bound: float, rtol: float) -> None:
         pairs = table.pairs

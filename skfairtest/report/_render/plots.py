@@ -19,6 +19,7 @@ NAMED = {
     INK: "currentColor", PAPER: "var(--paper)", "#000000": "currentColor", "#ffffff":
     "var(--paper)", "#0072b2": "var(--blue)", "#d55e00": "var(--red)", "#009e73": "var(--green)",
     "#cc79a7": "var(--pink)", "#e69f00": "var(--amber)", "#56b4e9": "var(--sky)",
+    "#7f8891": "var(--soft)",
 }  # fmt: skip
 
 #: Inches: so narrow that letters can be read on a phone, where the picture is as wide as the page.
