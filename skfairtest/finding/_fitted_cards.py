@@ -169,7 +169,7 @@ def comparison_card(comparison: Any) -> str:
     """Show the medians of each auditor that was compared."""
     runs = comparison.runs
     degrees = runs["degree"].dropna()
-    sentence = "no run of any auditor ended well"
+    sentence = "every run failed"
     if len(degrees):
         best = runs.loc[degrees.idxmax(), "auditor"]
         sentence = f"largest difference {number(degrees.max())}, in a run of {best}"
@@ -246,7 +246,7 @@ def retrainer_card(retrainer: Any) -> str:
             ["", "before", "after"], rows, f"{_capital(measure)}, with intervals; and one pair"
         ),
         facts=facts,
-        note="Measured on fresh inputs that no choice was made by. " + _TWINS_NOTE,
+        note="Measured on new inputs, by which nothing was chosen. " + _TWINS_NOTE,
     )
 
 

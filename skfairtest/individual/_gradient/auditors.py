@@ -225,7 +225,13 @@ class EIDIGAuditor(TwoPhaseAuditor):
     step : float, default=1.0
         Length of all steps, in steps of each attribute.
     gradient : "auto" or callable, default="auto"
-        "auto" takes analytic gradients of linear models, `MLPClassifier` and `MLPRegressor`, and automatic ones of torch modules in a skorch net (the extra `torch`). The model may be the last step of a `Pipeline`, behind steps that scale, encode or pass single columns. A callable takes rows in the container of X and returns an array of shape (n, n_columns): the derivative of the output by each column of X, by the number itself or by the code of a category. The output is that of the second of two classes, of the predicted one of more classes, or a regressor's.
+        "auto" takes analytic gradients of linear models, `MLPClassifier` and `MLPRegressor`, and
+        automatic ones of torch modules in a skorch net (the extra `torch`). The model may be the
+        last step of a `Pipeline`, behind steps that scale, encode or pass single columns. A
+        callable takes rows in the container of X and returns an array of shape (n, n_columns): the
+        derivative of the output by each column of X, by the number itself or by the code of a
+        category. The output is that of the second of two classes, of the predicted one of more
+        classes, or a regressor's.
 
     Attributes
     ----------
