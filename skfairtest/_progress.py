@@ -45,7 +45,7 @@ __all__ = [
 
 STEPS = 100
 #: How warnings of the table begin, which are said once, though it is looked at in several places.
-ABOUT_X = "X (seems to hold the target|holds columns that say who)"
+ABOUT_X = "X (seems to hold the target|holds columns that identify rows)"
 
 
 class Progress:

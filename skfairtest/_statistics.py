@@ -1,4 +1,4 @@
-"""Intervals for a difference of two shares or means, alone or for many rule sets at once."""
+"""Intervals for a difference of two shares or means, alone or for many rules at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Shape(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """What was observed inside and outside of each rule set; arrays of shape (n_rules,).
+    """What was observed inside and outside of each rule; arrays of shape (n_rules,).
 
     The variances are those of single predictions; `binary` says that predictions are 0 or 1.
     `shape` is that of means; None where it is not known, and means are taken to be normal.
@@ -156,11 +156,11 @@ def score_interval(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def n_needed(smallest: float, *, n_side: int, error: float, alpha: float) -> int:
-    """Rows of one shared pool that give every rule set its rows and its error.
+    """Rows of one shared pool that give every rule its rows and its error.
 
-    The smaller side of any rule set that counts holds at least the share `smallest` of the rows.
-    Shares are taken to be one half, where the error is largest, so the predictions of the model
-    play no part: the pool is not stopped when it looks good.
+    The smaller side of any rule that counts holds at least the share `smallest` of the rows. Shares
+    are taken to be one half, where the error is largest, so the predictions of the model play no
+    part: the pool is not stopped when it looks good.
     """
     z = float(stats.norm.isf(alpha / 2))
     per_row = np.array([1 / smallest, 1 / (1 - smallest)])

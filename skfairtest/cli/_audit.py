@@ -46,25 +46,25 @@ model treats most differently, and compare what is found with limits, if any.
   --threshold T       difference above which an input is discriminatory
   --favourable LABEL  label that people want, for groups; guessed by default
   --auditor NAME      sbft (default), surrogate, random, ...
-  --max-queries N     inputs that the search asks the model (20,000)
+  --max-queries N     rows that the search may ask about (20,000)
   --max-time S        seconds for the whole audit (60), or none
   --seed N            0 by default; the same seed repeats a search
 Limits:
-  --max-degree D                        largest difference of two such inputs
-  --max-on-data-rate R                  share of rows above the threshold
+  --max-degree D                        largest difference between such inputs
+  --max-on-data-rate R                  largest share of discriminatory rows
   --max-group-score G, --min-impact-ratio I   limits on groups
   --estimates-decide                    ignore bounds and intervals, which can
                                         leave a limit undecided
 Results:
-  --html F, --json F, --junit F, --markdown F   files to write; - prints it
+  --html F, --json F, --junit F, --markdown F   files to write, or - to print
   --rows KEPT         rows of people in files: worst (default), counts or none
   --quiet             print the verdict only
   --config FILE       read options from [tool.skfairtest.audit] of a TOML file
   --trust TYPE        allow this type in a skops file; may be repeated
   --unsafe-pickle     load a pickle, which runs whatever code is in it
 
-Exit codes: 0 within the limits, or none given; 1 exceeded; 2 usage or input;
-3 undecided; 4 the model failed; 130 interrupted (results are still written).
+Exit codes: 0 within the limits, or none given; 1 exceeded; 2 wrong usage or
+input; 3 undecided; 4 the model failed; 130 interrupted (results are written).
 
 Example: skfairtest audit model.skops test.csv --sensitive sex,race \\
              --target income --max-degree 0.1 --junit fairness.xml
@@ -174,7 +174,7 @@ def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> 
 def verdict(report: AuditReport, outcome: Outcome) -> str:
     """Return a line that says what was and was not shown."""
     if report.status == "interrupted":
-        return f"Interrupted, and this is what was found until then. {outcome.verdict}"
+        return f"Interrupted; this is what was found so far. {outcome.verdict}"
     return outcome.verdict
 
 

@@ -37,15 +37,15 @@ linear models, trees, forests, boosting and networks, in pipelines, too.
   --max-degree D        exceeded if a difference above D is found, within if
                         the bound is not above D, undecided in between
   --max-time S          seconds (60), or none; 0.1 gives a rough bound
-  --max-queries N       inputs that the search asks the model (20,000)
+  --max-queries N       rows that the search may ask about (20,000)
   --seed N              seed of the search (0)
   --json F              write the figures; - prints them
   --quiet               print the verdict only
 These are as in skfairtest audit: --target, --drop, --space, --trust,
 --unsafe-pickle.
 
-Exit codes: 0 within, or no limit given; 1 exceeded; 2 usage or input, or an
-unsupported model; 3 undecided; 4 the model failed; 130 interrupted.
+Exit codes: 0 within, or no limit given; 1 exceeded; 2 wrong usage or input, or
+an unsupported model; 3 undecided; 4 the model failed; 130 interrupted.
 
 Example: skfairtest certify model.skops test.csv --sensitive sex \\
              --max-degree 0.2

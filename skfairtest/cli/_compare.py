@@ -35,7 +35,7 @@ For two models, these options are as in skfairtest audit: --target, --drop,
 --sensitive-file, --space, --threshold, --favourable, --auditor,
 --max-queries, --max-time (for each), --seed, --trust, --unsafe-pickle.
 
-Exit codes: 0 compared; 2 usage or input; 4 a model failed; 130 interrupted.
+Exit codes: 0 compared; 2 wrong usage or input; 4 model failed; 130 interrupted.
 
 Example: skfairtest compare before.json after.json --names before,after
 """

@@ -117,7 +117,7 @@ def _findings(auditor: SBFTAuditor, X_new: Any) -> str:
         "Change only an applicant's community: does the model change its answer?",
         "",
         f"  largest difference found  {auditor.fairness_degree_:.2f} between two probabilities "
-        f"(a search gives a lower bound)",
+        f"(a search may miss larger ones)",
     ]
     worst = auditor.worst_case_
     if worst is not None:

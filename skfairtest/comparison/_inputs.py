@@ -45,7 +45,7 @@ def measure_diversity(
         Discriminatory inputs that are compared: a random choice of those that the auditor keeps.
         More of them reach more leaves, so compare auditors by equal numbers.
     n_leaves : int, default=1000
-        Leaves of the reference tree, at most.
+        Largest number of leaves of the reference tree.
     n_inputs : int, default=20000
         Uniform inputs that the tree is fitted on, with the model's outputs as targets.
     random_state : int, RandomState or None, default=None
@@ -62,8 +62,8 @@ def measure_diversity(
     Notes
     -----
     Beyond 32 MB an auditor keeps only the discriminatory inputs with the largest disparities
-    (`discriminatory_inputs_` has fewer rows than `n_found_`); the measures are then of these, which
-    crowd more than all do. Limit such runs by `max_found`.
+    (`discriminatory_inputs_` has fewer rows than `n_found_`); the measures then describe these,
+    which lie closer together than all do. Limit such runs by `max_found`.
 
     References
     ----------
@@ -130,8 +130,8 @@ class PlausibilityMeasures:
     distance_of_rows : float
         The same for the rows that the inputs are compared with; NaN without any.
     two_sample_auc : float
-        Area under the ROC curve of a classifier told to separate the inputs from those rows: 0.5
-        where it cannot, 1 where it always can; NaN without rows, or with fewer than ten.
+        Area under the ROC curve of a classifier that separates the inputs from those rows: 0.5 if
+        it cannot, 1 if it always can; NaN without rows, or with fewer than ten.
     """
 
     n_inputs: int
@@ -152,10 +152,10 @@ def measure_plausibility(
 ) -> PlausibilityMeasures:
     """Measure how plausible inputs are: how much they look like the rows of a table.
 
-    Three measures, from the weakest to the strongest: the share that an outlier detector accepts,
-    the distance to the nearest row, and whether a classifier that is trained afterwards can tell
-    them from real rows. The discriminatory inputs of a tester are a selection: compare them with
-    real rows that discriminate, and that neither the model nor the tester has seen.
+    There are three measures, from the weakest to the strongest: the share that an outlier detector
+    accepts, the distance to the nearest row, and whether a classifier that is trained afterwards
+    can tell them from real rows. The discriminatory inputs of a tester are a selection: compare
+    them with real rows that discriminate, and that neither the model nor the tester has seen.
 
     Parameters
     ----------
@@ -223,8 +223,8 @@ def two_sample_auc(first: Floats, second: Floats, *, random_state: int = 0) -> f
     """Measure how well a classifier tells two samples apart: the area under its ROC curve.
 
     This is the statistic of a classifier two-sample test [1]_, with histogram boosting that is
-    cross-validated: 0.5 where the samples are alike, 1 where they never are. Of the larger sample
-    three times as many rows as the smaller one has are taken, at most.
+    cross-validated: 0.5 if the samples are alike, 1 if they never are. From the larger sample at
+    most three times as many rows are taken as the smaller one has.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def two_sample_auc(first: Floats, second: Floats, *, random_state: int = 0) -> f
     Returns
     -------
     float
-        The area; NaN where a sample has fewer than ten rows.
+        The area; NaN if a sample has fewer than ten rows.
 
     References
     ----------

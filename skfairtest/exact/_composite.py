@@ -17,7 +17,7 @@ from skfairtest.space._space import InputSpace
 MOST_INPUTS = 100_000
 #: Share of the width of a bracket that the models inside may leave.
 NARROW = 0.5
-APART = "the models inside are bounded apart from each other, or their link from their difference"
+APART = "the inner models, or their link and their difference, are bounded separately"
 
 
 class CompositeFamily:

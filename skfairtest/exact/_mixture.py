@@ -24,7 +24,7 @@ from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._mixture import Mixture
 from skfairtest.whitebox._tree_model import EPS, EXPONENTIAL
 
-OPEN = "the average over other columns is bounded apart from the share of the model itself"
+OPEN = "the average over other columns is bounded separately from the model's own share"
 
 
 class Parts(NamedTuple):

@@ -16,7 +16,7 @@ from skfairtest.finding._card import findings_card, numbers_table
 from skfairtest.finding._pair import Pair, make_pair, worst_pair
 from skfairtest.finding._words import difference_in_words, name_output, number, value_in_words
 
-#: Rule sets that are shown.
+#: Rules that are shown.
 MOST_RULES = 5
 
 _TWINS = "Twins are two inputs identical but for the sensitive columns. "
@@ -101,18 +101,18 @@ def certificate_card(certificate: Any) -> str:
 
 
 def rules_card(auditor: Any) -> str:
-    """Show the worst rule sets of an auditor of groups."""
+    """Show the worst rules of an auditor of groups."""
     model = auditor.estimator_
     of = "predictions that were given" if model is None else model_name(model)
     kind = f"{type(auditor).__name__} of {of}"
     facts = [
-        ("rule sets compared", f"{auditor.n_rule_sets_:,}"),
+        ("rules compared", f"{auditor.n_rule_sets_:,}"),
         *_cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_),
     ]
     state = auditor._state
     if not len(state["rules"]):
         return findings_card(kind, "no groups were compared", facts=facts, note=_GROUPS_NOTE)
-    # A table of all rule sets, of which there may be thousands, would take its time.
+    # A table of all rules, of which there may be thousands, would take its time.
     few = {name: value[:MOST_RULES] for name, value in state.items()}
     rules = auditor._table(few)
     worst = rules.iloc[0]
@@ -169,7 +169,7 @@ def comparison_card(comparison: Any) -> str:
     """Show the medians of each auditor that was compared."""
     runs = comparison.runs
     degrees = runs["degree"].dropna()
-    sentence = "no run of any auditor ended well"
+    sentence = "every run failed"
     if len(degrees):
         best = runs.loc[degrees.idxmax(), "auditor"]
         sentence = f"largest difference {number(degrees.max())}, in a run of {best}"
@@ -246,7 +246,7 @@ def retrainer_card(retrainer: Any) -> str:
             ["", "before", "after"], rows, f"{_capital(measure)}, with intervals; and one pair"
         ),
         facts=facts,
-        note="Measured on fresh inputs that no choice was made by. " + _TWINS_NOTE,
+        note="Measured on new inputs, by which nothing was chosen. " + _TWINS_NOTE,
     )
 
 

@@ -31,9 +31,9 @@ from skfairtest.workers._sending import n_workers
 BATCH = 16_384
 
 
-#: Rows on each side of a rule set for intervals that reach 0.05 on both sides of a score.
+#: Rows on each side of a rule for intervals that reach 0.05 on both sides of a score.
 SIDE = 1_000
-#: Share of the rows that a rule set leaves outside, at least, to be ranked.
+#: Share of the rows that a rule leaves outside, at least, to be ranked.
 MIN_OUTSIDE = 0.05
 
 
@@ -244,28 +244,27 @@ class PoolAuditor(GroupAuditor):
         ("approved", "good"), else the last class, with a warning. For a regressor, None and "mean"
         compare mean predictions; if it has several outputs, their mean is compared.
     min_support : float, default=0.05
-        Smallest share of the rows that a rule set must hold for, in (0, 1).
+        Smallest share of the rows for which a rule must hold, in (0, 1).
     confidence : float, default=0.95
         Confidence of the intervals.
     max_rules : int, default=20_000
-        Number of rule sets that are kept, worst first. All rule sets are counted and compared, kept
-        or not.
+        Number of rules that are kept, worst first. All rules are counted and compared, kept or not.
     response_method : {"auto", "predict", "predict_proba"}, default="auto"
         "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
         labels in place of their share.
     max_attributes : int, default=None
-        Largest number of conditions of a rule set. None sets no limit beyond the number of
-        attributes, or of categories of terms, unless there are more than a million rule sets of a
-        table: then it takes the largest number that stays below a million, with a warning.
+        Largest number of conditions of a rule. None sets no limit beyond the number of attributes,
+        or of categories of terms. If a table has more than a million rules, None takes the largest
+        number of conditions that leaves fewer than a million, with a warning.
     error_threshold : float, default=0.05
-        Largest distance between a score and the ends of its interval; the pool of rows is made
-        large enough for it, also where few rule sets are compared: the default asks about at least
-        1,000 rows on each side of a rule set, another value in proportion to its square. It is a
-        difference of shares, computed for shares of one half; for means its unit is twice the
-        standard deviation of the predictions.
+        Largest distance between a score and the ends of its interval. The pool of rows is made
+        large enough for it. Even if few rules are compared, the default asks about at least 1,000
+        rows on each side of a rule, other values in inverse proportion to their square. The
+        distance is a difference of shares, computed for shares of one half; for means its unit is
+        twice the standard deviation of the predictions.
     correction : {"bonferroni", "none"}, default="bonferroni"
-        How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
-        once, so that the worst of many rule sets may be quoted. With "none", as in the paper, each
+        How the intervals allow for the number of rules. With "bonferroni" all intervals hold at
+        once, so that the worst of many rules may be quoted. With "none", as in the paper, each
         interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=100_000
         Budget in queries: one query is one row for which the model is asked. If `error_threshold`
@@ -274,17 +273,17 @@ class PoolAuditor(GroupAuditor):
     Attributes
     ----------
     rules_ : DataFrame
-        The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
+        The kept rules, worst first: `rule` (in words), `attributes`, `conditions` (for each
         attribute the values that match: a tuple of categories, in which None is a missing one, or
         an interval), `support` (share of the rows of X), `value_inside` and `value_outside` (shares
         of favourable predictions, or mean predictions of a regressor without a threshold), `score`
         (their absolute difference), `low` and `high` (the interval of the score), `differs`
         (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
-        large enough to compare: a rule set must leave 5% of the rows outside).
+        large enough to compare: a rule must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int
-        Number of frequent rule sets, and of the different groups that they describe: equal groups
-        are counted once. The intervals allow for this number of groups.
+        Number of frequent rules, and of the different groups that they describe: equal groups are
+        counted once. The intervals allow for this number of groups.
     favourable_ : list, float or "mean"
         The predictions that counted as favourable.
     stop_reason_, stop_kind_ : str
@@ -304,7 +303,7 @@ class PoolAuditor(GroupAuditor):
 
     @property
     def _n_side(self) -> int:
-        """Rows to ask about on each side of a rule set, however few of them are compared."""
+        """Rows to ask about on each side of a rule, however few of them are compared."""
         return math.ceil(SIDE * (0.05 / self.error_threshold) ** 2 - 1e-9)
 
     def _warn_budget(self, needed: int) -> None:
@@ -326,7 +325,7 @@ def stop_of(ended: Any, needed: int, budget: int) -> StopSearch:
     """Tell what ended a run."""
     if ended is not None:
         return stopped_by(ended)
-    text = "all frequent rule sets were compared"
+    text = "all frequent rules were compared"
     if needed <= budget:
         return StopSearch(StopReason.COMPLETE, text)
     return StopSearch(StopReason.MAX_QUERIES, f"{text}; max_queries={budget} reached")

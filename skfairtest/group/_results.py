@@ -15,7 +15,7 @@ from skfairtest.group._inference.pivot import Simultaneous, all_at_once
 
 
 class Description(NamedTuple):
-    """A rule set for people: words, and for each attribute its name and the values that match."""
+    """A rule for people: words, and for each attribute its name and the values that match."""
 
     words: str
     attributes: list[Any]
@@ -23,7 +23,7 @@ class Description(NamedTuple):
 
 
 def describe(attributes: Sequence[Any], rule: NDArray[np.int16]) -> Description:
-    """A rule set over columns of a table: the number of a rule for each attribute, -1 for none."""
+    """A rule over columns of a table: the number of a rule for each attribute, -1 for none."""
     parts = [
         (attribute, int(number))
         for attribute, number in zip(attributes, rule, strict=True)
@@ -46,7 +46,7 @@ class GroupResults:
     max_rules: int
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
-        """A rule set in words, the attributes that it names, and their values."""
+        """A rule in words, the attributes that it names, and their values."""
         raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -106,7 +106,7 @@ class GroupResults:
 
     @property
     def rules_(self) -> pd.DataFrame:
-        """The kept rule sets, worst first."""
+        """The kept rules, worst first."""
         return self._table(self._result("rules_"))
 
     def _table(self, state: dict[str, Any]) -> pd.DataFrame:
@@ -126,7 +126,7 @@ class GroupResults:
 
     @property
     def group_fairness_score_(self) -> float:
-        """Score of the worst rule set."""
+        """Score of the worst rule."""
         return float(self._result("group_fairness_score_")["score"][0])
 
     def _largest_score(self) -> dict[str, Any]:

@@ -65,13 +65,13 @@ class KeepsTables:
 class TestSGDAuditor(KeepsTables, PoolAuditor):
     """Find the group that gets the most different share of favourable outcomes.
 
-    A rule names values of one sensitive attribute: a set of its categories, or a range of adjacent
-    bins. A rule set is a conjunction of rules. Every rule set that holds for at least `min_support`
-    of the rows is evaluated; its score is the difference between the share of favourable
-    predictions on the rows that it holds for (inside) and on the others (outside). Shares are
-    estimated on perturbed rows: a row is drawn from the data, and one attribute that is not
-    sensitive is moved by one step. All rule sets share one pool of such rows, and the model is
-    asked about each of them once.
+    A rule, which the paper calls a rule, names values of one or several sensitive attributes,
+    joined by "and": a set of categories, or a range of adjacent bins. Every rule that holds for at
+    least `min_support` of the rows is evaluated; its score is the difference between the share of
+    favourable predictions on the rows for which it holds (inside) and on the others (outside).
+    Shares are estimated on perturbed rows: a row is drawn from the data, and one attribute that is
+    not sensitive is moved by one step. All rules share one pool of such rows, and the model is
+    asked about each row once.
 
     Parameters
     ----------
@@ -83,12 +83,11 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         ("approved", "good"), else the last class, with a warning. For a regressor, None and "mean"
         compare mean predictions; if it has several outputs, their mean is compared.
     min_support : float, default=0.05
-        Smallest share of the rows that a rule set must hold for, in (0, 1).
+        Smallest share of the rows for which a rule must hold, in (0, 1).
     confidence : float, default=0.95
         Confidence of the intervals.
     max_rules : int, default=20_000
-        Number of rule sets that are kept, worst first. All rule sets are counted and compared, kept
-        or not.
+        Number of rules that are kept, worst first. All rules are counted and compared, kept or not.
     n_jobs : int, default=None
         Number of parts of a large batch that are predicted at the same time. None means 1, unless
         `joblib.parallel_config` sets another number. The result does not depend on it.
@@ -100,18 +99,18 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
         labels in place of their share.
     max_attributes : int, default=None
-        Largest number of conditions of a rule set. None sets no limit beyond the number of
-        attributes, or of categories of terms, unless there are more than a million rule sets of a
-        table: then it takes the largest number that stays below a million, with a warning.
+        Largest number of conditions of a rule. None sets no limit beyond the number of attributes,
+        or of categories of terms. If a table has more than a million rules, None takes the largest
+        number of conditions that leaves fewer than a million, with a warning.
     error_threshold : float, default=0.05
-        Largest distance between a score and the ends of its interval; the pool of rows is made
-        large enough for it, also where few rule sets are compared: the default asks about at least
-        1,000 rows on each side of a rule set, another value in proportion to its square. It is a
-        difference of shares, computed for shares of one half; for means its unit is twice the
-        standard deviation of the predictions.
+        Largest distance between a score and the ends of its interval. The pool of rows is made
+        large enough for it. Even if few rules are compared, the default asks about at least 1,000
+        rows on each side of a rule, other values in inverse proportion to their square. The
+        distance is a difference of shares, computed for shares of one half; for means its unit is
+        twice the standard deviation of the predictions.
     correction : {"bonferroni", "none"}, default="bonferroni"
-        How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
-        once, so that the worst of many rule sets may be quoted. With "none", as in the paper, each
+        How the intervals allow for the number of rules. With "bonferroni" all intervals hold at
+        once, so that the worst of many rules may be quoted. With "none", as in the paper, each
         interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=100_000
         Budget in queries: one query is one row for which the model is asked. If `error_threshold`
@@ -145,20 +144,20 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     estimator_ : estimator
         The estimator that was audited.
     rules_ : DataFrame
-        The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
+        The kept rules, worst first: `rule` (in words), `attributes`, `conditions` (for each
         attribute the values that match: a tuple of categories, in which None is a missing one, or
         an interval), `support` (share of the rows of X), `value_inside` and `value_outside` (shares
         of favourable predictions, or mean predictions of a regressor without a threshold), `score`
         (their absolute difference), `low` and `high` (the interval of the score), `differs`
         (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
-        large enough to compare: a rule set must leave 5% of the rows outside).
+        large enough to compare: a rule must leave 5% of the rows outside).
     short_list_ : DataFrame
-        At most ten of the worst 2,000 rule sets, which do not repeat each other, with the columns
-        of `rules_` and those of `SubgroupAuditor.short_list_`.
+        At most ten of the worst 2,000 rules, which do not repeat each other, with the columns of
+        `rules_` and those of `SubgroupAuditor.short_list_`.
     n_rule_sets_, n_groups_ : int
-        Number of frequent rule sets, and of the different groups that they describe: equal groups
-        are counted once. The intervals allow for this number of groups.
+        Number of frequent rules, and of the different groups that they describe: equal groups are
+        counted once. The intervals allow for this number of groups.
     favourable_ : list, float or "mean"
         The predictions that counted as favourable.
     stop_reason_, stop_kind_ : str
@@ -188,10 +187,10 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     too, nor whether that is unfair, which is for people to judge. A small score says nothing about
     groups below `min_support` or about attributes that were not named.
 
-    Equal groups are reported once, by the rule set that is simplest to read: fewest conditions,
-    then fewest bounds and values. Unlike in the paper, the size of the pool is fixed before the
-    model is asked, as if all shares were one half, so that sampling cannot stop when the score
-    happens to be large.
+    Equal groups are reported once, by the rule that is simplest to read: fewest conditions, then
+    fewest bounds and values. Unlike in the paper, the size of the pool is fixed before the model is
+    asked, as if all shares were one half, so that sampling cannot stop when the score happens to be
+    large.
 
     References
     ----------
@@ -233,7 +232,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     def fit(
         self, X: Any, y: Any = None, *, sensitive_features: Any = None, **fit_params: Any
     ) -> Any:
-        """Evaluate every frequent rule set and rank the rule sets by their scores.
+        """Evaluate every frequent rule and rank the rules by their scores.
 
         Parameters
         ----------
@@ -261,13 +260,13 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         Raises
         ------
         ValueError, TypeError
-            If a parameter or an input cannot be audited, or no rule set is frequent. It is raised
+            If a parameter or an input cannot be audited, or no rule is frequent. It is raised
             before the first query where possible.
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
-            If the estimator fails during the audit. The rule sets are then ranked by the
-            predictions made so far.
+            If the estimator fails during the audit. The rules are then ranked by the predictions
+            made so far.
         """
         start = _clock.now()
         self._check_params()
@@ -347,7 +346,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         draw: Callable[[int], tuple[Ints, Any]],
         progress: Progress,
     ) -> tuple[dict[str, Any], Floats, Any]:
-        """Ask about one pool, and rank the rule sets by it.
+        """Ask about one pool, and rank the rules by it.
 
         `smaller` is the share of rows on the smallest side that is compared; `draw` makes a pool of
         so many rows, with the row of the data that each was made of. Returns the results, the
@@ -412,28 +411,27 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         return describe(self.tables_.attributes, rule)
 
     def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
-        """Tell which rows a rule set holds for.
+        """Tell which rows a rule holds for.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_features)
             Rows with the columns and the kind of table seen in fit.
         rule : int, str or Series
-            Position in `rules_`, the text of the rule set in its column `rule`, or a row of
-            `rules_`.
+            Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
             The columns beside X, where fit got some.
 
         Returns
         -------
         ndarray of bool of shape (n_rows,)
-            True where the rule set holds. A row with a missing number matches no rule over that
+            True where the rule holds. A row with a missing number matches no rule over that
             attribute.
 
         Raises
         ------
         ValueError
-            If there is no such rule set, or a sensitive value was not seen in fit.
+            If there is no such rule, or a sensitive value was not seen in fit.
         """
         number = self._rule_number(rule)
         return self.tables_.holds(
@@ -443,25 +441,25 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     def confirm(
         self, X_new: Any, n_rules: int = 10, *, sensitive_features: Any = None
     ) -> pd.DataFrame:
-        """Estimate the worst rule sets again, on rows that were not searched.
+        """Estimate the worst rules again, on rows that were not searched.
 
         The model is asked about the rows as they are. If they are a random sample of a population,
-        the intervals hold for that population; they allow for `n_rules` rule sets, not for all that
-        were searched, because the rule sets were chosen without the new rows.
+        the intervals hold for that population; they allow for `n_rules` rules, not for all that
+        were searched, because the rules were chosen without the new rows.
 
         Parameters
         ----------
         X_new : array-like or DataFrame of shape (n_rows, n_features)
             Rows that fit has not seen.
         n_rules : int, default=10
-            Number of the worst rule sets to estimate.
+            Number of the worst rules to estimate.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
             The columns beside X_new, where fit got some.
 
         Returns
         -------
         DataFrame
-            One row per rule set, with the columns of `rules_` and two that compare with the search:
+            One row per rule, with the columns of `rules_` and two that compare with the search:
             `searched_score` and `same_direction`. Where a side is empty, the score is NaN.
 
         Raises
@@ -473,7 +471,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         check_whole("n_rules", n_rules, 1)
         columns = self.tables_.numbers(X_new, sensitive_features)
         if not len(columns[0]):
-            raise ValueError("X_new has no rows. Pass rows on which to confirm the rule sets.")
+            raise ValueError("X_new has no rows. Pass rows on which to confirm the rules.")
         rows = GivenRows(self.space_.layout.container.check_names(X_new))
         answers = Answers(
             self.estimator_, rows, self.favourable_, self.response_method, self.n_jobs

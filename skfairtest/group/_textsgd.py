@@ -40,8 +40,8 @@ class KeepsTerms:
 class TextSGDAuditor(KeepsTerms, PoolAuditor):
     """Find the terms that change the share of favourable predictions most.
 
-    A rule set names at most one term of each category, such as "gay" and "taoist". Inside of it are
-    the texts that have any term of each of these categories, with those terms replaced by the named
+    A rule names at most one term of each category, such as "gay" and "taoist". Inside of it are the
+    texts that have any term of each of these categories, with those terms replaced by the named
     ones; outside are the unchanged texts that lack one of the named terms. The score is the
     difference between the shares of favourable predictions inside and outside.
 
@@ -56,12 +56,11 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         ("approved", "good"), else the last class, with a warning. For a regressor, None and "mean"
         compare mean predictions; if it has several outputs, their mean is compared.
     min_support : float, default=0.05
-        Smallest share of the rows that a rule set must hold for, in (0, 1).
+        Smallest share of the rows for which a rule must hold, in (0, 1).
     confidence : float, default=0.95
         Confidence of the intervals.
     max_rules : int, default=20_000
-        Number of rule sets that are kept, worst first. All rule sets are counted and compared, kept
-        or not.
+        Number of rules that are kept, worst first. All rules are counted and compared, kept or not.
     n_jobs : int, default=None
         Number of parts of a large batch that are predicted at the same time. None means 1, unless
         `joblib.parallel_config` sets another number. The result does not depend on it.
@@ -73,18 +72,18 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
         labels in place of their share.
     max_attributes : int, default=None
-        Largest number of conditions of a rule set. None sets no limit beyond the number of
-        attributes, or of categories of terms, unless there are more than a million rule sets of a
-        table: then it takes the largest number that stays below a million, with a warning.
+        Largest number of conditions of a rule. None sets no limit beyond the number of attributes,
+        or of categories of terms. If a table has more than a million rules, None takes the largest
+        number of conditions that leaves fewer than a million, with a warning.
     error_threshold : float, default=0.05
-        Largest distance between a score and the ends of its interval; the pool of rows is made
-        large enough for it, also where few rule sets are compared: the default asks about at least
-        1,000 rows on each side of a rule set, another value in proportion to its square. It is a
-        difference of shares, computed for shares of one half; for means its unit is twice the
-        standard deviation of the predictions.
+        Largest distance between a score and the ends of its interval. The pool of rows is made
+        large enough for it. Even if few rules are compared, the default asks about at least 1,000
+        rows on each side of a rule, other values in inverse proportion to their square. The
+        distance is a difference of shares, computed for shares of one half; for means its unit is
+        twice the standard deviation of the predictions.
     correction : {"bonferroni", "none"}, default="bonferroni"
-        How the intervals allow for the number of rule sets. With "bonferroni" all intervals hold at
-        once, so that the worst of many rule sets may be quoted. With "none", as in the paper, each
+        How the intervals allow for the number of rules. With "bonferroni" all intervals hold at
+        once, so that the worst of many rules may be quoted. With "none", as in the paper, each
         interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=2_000_000
         Budget in queries: one query is one text for which the model is asked. If `error_threshold`
@@ -106,17 +105,17 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
     estimator_ : estimator
         The estimator that was audited.
     rules_ : DataFrame
-        The kept rule sets, worst first: `rule` (in words), `attributes`, `conditions` (for each
+        The kept rules, worst first: `rule` (in words), `attributes`, `conditions` (for each
         attribute the values that match: a tuple of categories, in which None is a missing one, or
         an interval), `support` (share of the rows of X), `value_inside` and `value_outside` (shares
         of favourable predictions, or mean predictions of a regressor without a threshold), `score`
         (their absolute difference), `low` and `high` (the interval of the score), `differs`
         (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
-        large enough to compare: a rule set must leave 5% of the rows outside).
+        large enough to compare: a rule must leave 5% of the rows outside).
     n_rule_sets_, n_groups_ : int
-        Number of frequent rule sets, and of the different groups that they describe: equal groups
-        are counted once. The intervals allow for this number of groups.
+        Number of frequent rules, and of the different groups that they describe: equal groups are
+        counted once. The intervals allow for this number of groups.
     favourable_ : list, float or "mean"
         The predictions that counted as favourable.
     stop_reason_, stop_kind_ : str
@@ -131,13 +130,12 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
 
     Notes
     -----
-    The support of a rule set is the share of texts that have any term of each of its categories, so
-    it does not depend on which terms the rule set names. The intervals refer to the population from
-    which the samples are drawn, independently and with replacement: the texts of X with the terms
+    The support of a rule is the share of texts that have any term of each of its categories, so it
+    does not depend on which terms the rule names. The intervals refer to the population from which
+    the samples are drawn, independently and with replacement: the texts of X with the terms
     replaced, and the texts of X that lack a term. They do not account for how X itself was drawn;
-    those of `confirm` do. All rule sets share the sample outside, and rule sets over the same
-    categories share the texts inside. The model is asked about a text that is drawn again only
-    once.
+    those of `confirm` do. All rules share the sample outside, and rules over the same categories
+    share the texts inside. The model is asked about a text that is drawn again only once.
 
     A replaced text may read oddly, and a term may be used in another sense ("black coffee"). A
     difference shows that the model's predictions depend on the term, not why, and not that this is
@@ -177,7 +175,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Evaluate every frequent rule set and rank the rule sets by their scores.
+        """Evaluate every frequent rule and rank the rules by their scores.
 
         Parameters
         ----------
@@ -197,10 +195,10 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         Raises
         ------
         ValueError, TypeError
-            If a parameter or a text cannot be audited, or no rule set is frequent. It is raised
-            before the first query.
+            If a parameter or a text cannot be audited, or no rule is frequent. It is raised before
+            the first query.
         EstimatorFailedError
-            If the estimator fails during the audit. The rule sets asked about so far are ranked.
+            If the estimator fails during the audit. The rules asked about so far are ranked.
         """
         start = _clock.now()
         self._check_params()
@@ -237,7 +235,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[dict[str, Any], Floats, Any]:
-        """Ask about one sample, and rank the rule sets by it.
+        """Ask about one sample, and rank the rules by it.
 
         Returns the results, the predictions, and what ended the asking early.
         """
@@ -256,9 +254,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         rows, weights = sample.outside
         values, ended = self._ask(answers, [corpus.texts[row] for row in rows], 0.1, progress)
         if len(values) < len(rows):  # without an outside there is nothing to compare with
-            raise (
-                ended if is_failure(ended) else RuntimeError(f"No rule set was compared: {ended}.")
-            )
+            raise (ended if is_failure(ended) else RuntimeError(f"No rule was compared: {ended}."))
         asked, ended = self._ask_inside(corpus, sample, answers, progress)
         if not asked.rules:
             raise ended
@@ -285,7 +281,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
     def _ask_inside(
         self, corpus: Corpus, sample: TextSample, answers: Answers, progress: Progress
     ) -> tuple[Asked, Any]:
-        """Ask about the texts inside of all rule sets, several rule sets in one batch."""
+        """Ask about the texts inside of all rules, several rules in one batch."""
         asked = Asked([], [])
         todo = corpus.rule_sets(sample)
         start = 0
@@ -315,26 +311,25 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         )
 
     def matches(self, X: Any, rule: Any) -> NDArray[np.bool_]:
-        """Tell which texts contain all terms of a rule set.
+        """Tell which texts contain all terms of a rule.
 
         Parameters
         ----------
         X : list, Series or array of str of shape (n_texts,)
             Texts.
         rule : int, str or Series
-            Position in `rules_`, the text of the rule set in its column `rule`, or a row of
-            `rules_`.
+            Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
 
         Returns
         -------
         ndarray of bool of shape (n_texts,)
-            True where the text contains all terms of the rule set.
+            True where the text contains all terms of the rule.
         """
         number = self._rule_number(rule)
         return Corpus(self.terms_, check_texts(X)[0]).contains(self._state["rules"][number])
 
     def confirm(self, X_new: Any, n_rules: int = 10) -> pd.DataFrame:
-        """Estimate the worst rule sets again, on texts that were not searched.
+        """Estimate the worst rules again, on texts that were not searched.
 
         The model is asked once about every new text that has a term of each category, with the
         terms replaced. If the texts are a random sample of a population, the intervals hold for
@@ -345,12 +340,12 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         X_new : list, Series or array of str of shape (n_texts,)
             Texts that fit has not seen.
         n_rules : int, default=10
-            Number of the worst rule sets to estimate.
+            Number of the worst rules to estimate.
 
         Returns
         -------
         DataFrame
-            One row per rule set, with the columns of `rules_` and two that compare with the search:
+            One row per rule, with the columns of `rules_` and two that compare with the search:
             `searched_score` and `same_direction`. Where a side is empty, the score is NaN.
         """
         self._result("confirm")

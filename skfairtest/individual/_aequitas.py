@@ -21,9 +21,9 @@ SHORTEST = 50
 class AequitasAuditor(BaseAuditor):
     """Audit by Aequitas: walks that set out from random discriminatory inputs.
 
-    A global search draws inputs uniformly. From each one that discriminates, walks set out that
-    change one non-sensitive value by one step at a time. Which value, and whether up or down, is
-    drawn with probabilities that all walks learn together. Then the next round begins with new
+    A global search draws inputs uniformly. From each one that discriminates, walks start that
+    change one non-sensitive value by one step at a time. The value and the direction, up or down,
+    are drawn with probabilities that all walks learn together. Then the next round begins with new
     uniform inputs, until the budget is spent.
 
     Parameters
@@ -68,13 +68,13 @@ class AequitasAuditor(BaseAuditor):
         Uniform inputs of the global search in each round. None means as many as a tenth of
         `max_queries` and `max_inputs` holds, at least 1,000 and at most 20,000.
     n_local : int, default=1000
-        Steps of the walk from each discriminatory input. Where a round has fewer of them than
-        `batch_size`, several walks of no fewer than 50 steps share them.
+        Steps of the walk from each discriminatory input. If a round has fewer such inputs than
+        `batch_size`, several walks of at least 50 steps share the steps of an input.
     delta : float, default=0.001
         Change of a direction's probability after each step, and gain of an attribute's probability
         after each step that led to a discriminatory input.
     batch_size : int, default=2048
-        Walks that go in lockstep and share each ``predict`` call. With 1, the published algorithm,
+        Walks that go in lockstep and share each ``predict`` call. 1 gives the published algorithm:
         one walk follows another, and the probabilities change after every step.
 
     Attributes
@@ -150,8 +150,8 @@ class AequitasAuditor(BaseAuditor):
     and a walk keeps the two with which it set out. The probabilities start anew in each round, as
     in the paper's local search. Inputs are counted once, however often a walk comes by.
 
-    Walks that only come by known inputs are given up. No walk sets out as long as neither walks nor
-    the global search bring anything new; the run then goes on with global searches.
+    Walks that only meet known inputs are given up. While neither walks nor the global search find
+    anything new, no walk starts, and the run goes on with global searches.
 
     A discriminatory input shows that the model treats two twins differently. It does not show
     whether such a person exists, nor whether the difference is unfair. Walks stay near what the

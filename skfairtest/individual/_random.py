@@ -24,17 +24,17 @@ class RandomAuditor(BaseAuditor):
     """Audit with uniform random inputs.
 
     Inputs are drawn uniformly from the domain. Each is compared with all its twins, or with two
-    random ones where the sensitive attributes have more than eight combinations. The search is
-    simple and unbiased: where all twins are compared, `discrimination_rate_` estimates the share of
+    random ones if the sensitive attributes have more than eight combinations. The search is simple
+    and unbiased: if all twins are compared, `discrimination_rate_` estimates the share of
     discriminatory inputs in the domain. It is the baseline that a directed search has to beat.
 
-    Where the constraint admits less than 5% of the domain, inputs near valid ones are drawn as
-    well, near rows of X and near what was found so far, so that the budget is spent in a reasonable
-    time. `discrimination_rate_` is then the share among the uniform draws alone, and NaN where
-    there are none.
+    If the constraint admits less than 5% of the domain, inputs near rows of X and near valid inputs
+    found so far are drawn as well, so that the budget is spent in a reasonable time.
+    `discrimination_rate_` is then the share among the uniform draws alone, and NaN if there are
+    none.
 
-    Where the `space` has ``proposals="data"`` or `plausible`, inputs are rows of X crossed with one
-    of their neighbours. `discrimination_rate_` then estimates the share among such inputs that
+    If the `space` has ``proposals="data"`` or `plausible`, inputs are rows of X crossed with one of
+    their neighbours. `discrimination_rate_` then estimates the share among such inputs that
     satisfy the constraint and are plausible: the share near the data, not that of the domain.
 
     Parameters

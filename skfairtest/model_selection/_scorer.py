@@ -158,7 +158,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         sample_weight: Any = None,
         sensitive_features: Any = None,
     ) -> Any:
-        """Return the fitted auditor of which a score is a result.
+        """Return the fitted auditor whose result is the score.
 
         Parameters
         ----------

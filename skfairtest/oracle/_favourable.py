@@ -53,7 +53,7 @@ class Favourable(NamedTuple):
                 "Give favourable="
             )
         elif self.how == "inferred":
-            told += ", by its word"
+            told += ", by its name"
         return told
 
 

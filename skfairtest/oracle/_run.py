@@ -204,5 +204,5 @@ def _joint_stop(parts: list[Findings], n: int) -> StopSearch:
     each = texts.pop() if len(texts) == 1 else kind.value
     count = f"{kinds.count(kind)} of {n} restarts"
     if kind.value in SHARED or kind is StopReason.MAX_TIME:
-        return StopSearch(kind, f"{each}: {count} spent their share of it")
+        return StopSearch(kind, f"{each}: {count} used up their share")
     return StopSearch(kind, f"{each} in {count}")

@@ -38,21 +38,21 @@ def conditions(
 ) -> list[str]:
     """Return the conditions that inputs satisfy, each as a line of text."""
     lines = [
-        f"one of the columns {members} is 1, as one attribute {name!r}"
+        f"exactly one of the columns {members} is 1; they are the attribute {name!r}"
         for name, members in layout.one_hot.items()
     ]
     lines += [name_of(one) for one in constraints_of(constraint)]
     if plausibility is not None:
         share = plausibility.share_accepted
         lines.append(
-            f"one of two twins looks like the data, to a detector that accepts {share:.1%} of the "
-            "rows"
+            f"at least one of two twins looks like the data to a detector that accepts {share:.1%} "
+            "of the rows"
         )
     if isinstance(twins.dependents, Mapping):
         for name, values in twins.dependents.items():
             for value, followers in values.items():
                 for other, wanted in followers.items():
-                    lines.append(f"where {name} is {value}, {other} is {wanted}, in twins too")
+                    lines.append(f"if {name} is {value}, {other} is {wanted}, also in twins")
     elif twins.dependents is not None:
-        lines.append(f"twins differ in what {name_of(twins.dependents)} changes as well")
+        lines.append(f"twins also differ in the columns that {name_of(twins.dependents)} changes")
     return lines

@@ -66,8 +66,8 @@ def warning_of(columns: list[Any]) -> str:
     said = {IDENTIFIER: "different in almost every row, like an identifier", FREE_TEXT: "free text"}
     told = [f"{column.name!r} ({said[column.looks_like]})" for column in columns]
     return (
-        f"X holds columns that say who a row is, not what it is like: {', '.join(told)}. Searches "
-        "give them the values of X and no others, and what is found for one value says nothing of "
-        "another row. Leave them out of the model and of X, or give their domains by "
-        "InputSpace(categories=...), of numbers by InputSpace(bounds=...)."
+        f"X holds columns that identify rows: {', '.join(told)}. Searches try only their values in "
+        "X, and a result for one value says nothing about other rows. Leave them out of the model "
+        "and of X. If they are meant as they are, give their domains: InputSpace(bounds=...) for "
+        "numbers, InputSpace(categories=...) for others."
     )

@@ -101,8 +101,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         ``transform`` does so, which is cloned and fitted to X. With None twins differ in the
         sensitive attributes only.
     proposals : {"uniform", "data"}, default="uniform"
-        Where new inputs are drawn: anywhere in the domain, or near the data, by crossing a row of X
-        with one of its nearest neighbours. With `plausible` they are always drawn near the data.
+        Whether new inputs are drawn anywhere in the domain, or near the data, by crossing a row of
+        X with one of its nearest neighbours. With `plausible` they are always drawn near the data.
 
     Attributes
     ----------

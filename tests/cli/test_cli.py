@@ -167,7 +167,7 @@ def test_interrupted_runs_write_what_was_found(run):
         "audit", *words, *QUICK, "--max-degree", "0.1", "--json", "out.json", "--html", "out.html",
         "--junit", "out.xml", "--markdown", "out.md",
     )  # fmt: skip
-    assert code == 130 and out.startswith("Interrupted, and this is what was found until then.")
+    assert code == 130 and out.startswith("Interrupted; this is what was found so far.")
     report = AuditReport.from_json("out.json")
     assert report.status == "interrupted" and report.fairness_degree > 0
     assert "interrupted" in Path("out.xml").read_text("utf-8")

@@ -412,7 +412,7 @@ def test_more_than_a_million_rules_are_refused_or_shortened():
         auditor.fit(X, y_pred=X[:, 0])
     assert "min_support=0." in str(told.value)
     fits = int(re.search(r"max_conditions=(\d+) leaves", str(told.value))[1])
-    with pytest.warns(UserWarning, match=f"up to max_conditions={fits} are looked at") as caught:
+    with pytest.warns(UserWarning, match=f"up to max_conditions={fits} are compared") as caught:
         auditor.set_params(max_conditions=None).fit(X, y_pred=X[:, 0])
     assert caught[0].filename == __file__ and auditor.n_rule_sets_ <= 1_000_000
     assert auditor.rules_["conditions"].map(len).max() == fits

@@ -72,7 +72,7 @@ def test_results_and_query_count():
     assert ranked[["n_inside", "n_outside"]].min().min() >= 1000
     reach = np.maximum(ranked["high"] - ranked["score"], ranked["score"] - ranked["low"])
     assert reach.max() <= 0.05
-    assert auditor.stop_reason_ == "all frequent rule sets were compared"
+    assert auditor.stop_reason_ == "all frequent rules were compared"
     assert auditor.favourable_ == ["yes"] and auditor.sensitive_features_ == SENSITIVE
     assert len(rules) == auditor.n_groups_ <= auditor.n_rule_sets_
     supports = [auditor.matches(people(), number).mean() for number in range(0, len(rules), 50)]

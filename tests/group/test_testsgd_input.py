@@ -99,7 +99,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-@pytest.mark.filterwarnings("ignore:X holds columns that say who a row is")
+@pytest.mark.filterwarnings("ignore:X holds columns that identify rows")
 def test_odd_tables_are_refused_before_the_first_query(name):
     X, settings, message = ODD[name]
     model = PlantedClassifier(lambda X: np.zeros(len(X), dtype=bool))
@@ -168,7 +168,7 @@ def test_a_million_rule_sets_at_most():
     model = PlantedClassifier(lambda X: X["share_0"] > 0.5)
     settings = {"sensitive_features": [f"share_{j}" for j in range(9)], "error_threshold": 0.3}
     with pytest.warns(
-        UserWarning, match="Rules of up to max_attributes=2 are looked at. There are"
+        UserWarning, match="Only rules of up to max_attributes=2 are compared. There are"
     ):
         auditor = fit(model, X, **settings)
     assert auditor.rules_["attributes"].map(len).max() == 2 and auditor.n_rule_sets_ < 1e6

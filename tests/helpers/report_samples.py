@@ -197,7 +197,7 @@ def rows_of_groups(metric, rules, **more):
         "overall": 0.104, "confidence": 0.95, "correction": "resampling", "min_support": 0.05,
         "largest": {"rule": worst["rule"], "score": worst["score"]},
         "rules": rules, "n": 30_162, "n_rows": 30_162, "n_differ": 36, "max_conditions": 3,
-        "queries": 0, "seconds": 0.4, "stop_reason": "all frequent rule sets were compared", **more,
+        "queries": 0, "seconds": 0.4, "stop_reason": "all frequent rules were compared", **more,
     }  # fmt: skip
 
 
@@ -275,7 +275,7 @@ def usual():
             "correction": "bonferroni", "min_support": 0.05, "n_rule_sets": 1_812, "low": 0.2,
             "high": 0.4, "largest": {"rule": rules[0]["rule"], "score": rules[0]["score"]},
             "rules": rules,
-            "queries": 30_162, "seconds": 3.0, "stop_reason": "all rule sets were compared",
+            "queries": 30_162, "seconds": 3.0, "stop_reason": "all rules were compared",
         },
         "selection": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95, "n": 30_162,

@@ -30,7 +30,7 @@ SEX = ["f", "m"] * 20
 def test_words_that_say_it(classes, labels):
     found = resolve_favourable(None, classes)
     assert found.labels == labels and found.how == "inferred"
-    assert found.words == f"{labels[0]} taken as favourable, by its word"
+    assert found.words == f"{labels[0]} taken as favourable, by its name"
 
 
 @pytest.mark.parametrize(

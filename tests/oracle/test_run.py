@@ -62,15 +62,15 @@ def test_restarts_judge_as_many_inputs_as_the_run_may(max_inputs, n_workers):
     fit(auditor, data.data, n_workers)
     assert auditor.n_inputs_ == max_inputs
     n = min(3, max_inputs)
-    reached = f"max_inputs={max_inputs} reached: {n} of 3 restarts spent their share of it"
+    reached = f"max_inputs={max_inputs} reached: {n} of 3 restarts used up their share"
     assert auditor.stop_reason_ == reached
 
 
 @pytest.mark.parametrize(
     ("limits", "text"),
     [
-        ({"max_queries": 3001}, "max_queries=3001 reached: 3 of 3 restarts spent"),
-        ({"max_queries": None, "max_time": 0.9}, "max_time=0.9 reached: 3 of 3 restarts spent"),
+        ({"max_queries": 3001}, "max_queries=3001 reached: 3 of 3 restarts used up"),
+        ({"max_queries": None, "max_time": 0.9}, "max_time=0.9 reached: 3 of 3 restarts used up"),
     ],
 )
 def test_messages_quote_the_limits_of_the_user(limits, text, clock):

@@ -40,8 +40,9 @@ def test_conditions_in_words():
         constraint=Order("years", "<=", "age", offset=-18), twins={"sex": {"m": {"years": 0}}}
     ).fit(table(), ["sex"])
     assert space.conditions == [
-        "one of the columns ['race_a', 'race_b', 'race_c'] is 1, as one attribute 'race'",
+        "exactly one of the columns ['race_a', 'race_b', 'race_c'] is 1; they are the attribute "
+        "'race'",
         "years <= age - 18",
-        "where sex is m, years is 0, in twins too",
+        "if sex is m, years is 0, also in twins",
     ]
     assert InputSpace(one_hot=None).fit(table(), ["sex"]).conditions == []

@@ -12,7 +12,7 @@ from sklearn import datasets
 from skfairtest import InputSpace, RandomAuditor, audit
 from skfairtest.datasets import make_biased_regression
 
-WARNING = "columns that say who a row is"
+WARNING = "columns that identify rows"
 
 
 def people(n=200):

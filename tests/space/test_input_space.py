@@ -153,4 +153,4 @@ def test_twins_may_be_an_object_that_learns():
     learned = Retired().fit(X)
     by_function = clone(auditor).set_params(space=InputSpace(twins=learned.transform)).fit(X)
     assert by_function.fairness_degree_ == auditor.fairness_degree_ > 7
-    assert "twins differ in what" in " ".join(auditor.space_.conditions)
+    assert "twins also differ in the columns that" in " ".join(auditor.space_.conditions)

@@ -16,8 +16,8 @@ def draw_near(
     A row of the data, drawn uniformly with replacement; in it one attribute that is not sensitive,
     drawn uniformly; moved by one step up or down with equal chance. A move out of the domain stops
     at its end, a missing value stays missing, and a row that the constraint refuses stays as it is
-    in the data. Sensitive values never move, so a row is inside a rule set exactly if its seed is,
-    and the rows inside are drawn independently from those that the paper draws inside.
+    in the data. Sensitive values never move, so a row is inside a rule exactly if its seed is, and
+    the rows inside are drawn independently from those that the paper draws inside.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Draws the texts that the model is asked about, shared by as many rule sets as possible."""
+"""Draws the texts that the model is asked about, shared by as many rules as possible."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Seeds = dict[tuple[int, ...], Ints]
 #: Categories, and the number of a word in each.
 RuleSet = tuple[tuple[int, ...], tuple[int, ...]]
 
-#: Texts outside for each text inside. Those outside are shared by all rule sets, so many cost
+#: Texts outside for each text inside. Those outside are shared by all rules, so many cost
 #: little, and with ten times as many the error is nearly that of the inside alone.
 OUTSIDE = 10
 
@@ -37,14 +37,14 @@ class TextSample(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Rule sets that were asked about, and number, mean and variance of the predictions inside."""
+    """Rules that were asked about, and number, mean and variance of the predictions inside."""
 
     rules: list[Ints]
     inside: list[tuple[float, float, float]]
 
 
 class Corpus:
-    """Texts with their terms, as rule sets see them. A rule is -1 for a category without one."""
+    """Texts with their terms, as rules see them; -1 is a category that a rule does not name."""
 
     def __init__(self, terms: Terms, texts: list[str]) -> None:
         self.terms = terms
@@ -71,18 +71,18 @@ class Corpus:
                 else "no text has any of the terms, so give others in categories="
             )
             raise ValueError(
-                f"No rule set over {self.terms.categories!r} holds for min_support={min_support:g} "
+                f"No rule over {self.terms.categories!r} holds for min_support={min_support:g} "
                 f"of {len(self.texts)} texts. The largest support of one is {largest:.4g}: "
                 f"{advice}."
             )
         return frequent
 
     def n_rule_sets(self, categories: Any) -> int:
-        """How many rule sets there are over each of these sets of categories, together."""
+        """How many rules there are over each of these sets of categories, together."""
         return sum(prod(len(self.terms.words[j]) for j in chosen) for chosen in categories)
 
     def rule_sets(self, sample: TextSample) -> list[RuleSet]:
-        """All rule sets."""
+        """All rules."""
         return [
             (chosen, words)
             for chosen in sample.inside
@@ -115,7 +115,7 @@ class Corpus:
     def outside(
         self, rules: Rules, rows: Ints, weights: Ints, values: Floats, binary: bool
     ) -> tuple[Floats, Floats]:
-        """Number, mean and variance outside of each rule set, and the share of texts there."""
+        """Number, mean and variance outside of each rule, and the share of texts there."""
         outside, share = np.empty((len(rules), 3)), np.empty(len(rules))
         for number, rule in enumerate(rules):
             out = ~self.contains(rule)
@@ -161,7 +161,7 @@ def _price(corpus: Corpus, outside: Ints, drawn: Seeds) -> int:
 def ask_batch(
     corpus: Corpus, sample: TextSample, answers: Answers, batch: list[RuleSet], asked: Asked
 ) -> None:
-    """Ask about the texts inside of some rule sets, and note the predictions."""
+    """Ask about the texts inside of some rules, and note the predictions."""
     texts: list[str] = []
     rules = []
     for chosen, words in batch:

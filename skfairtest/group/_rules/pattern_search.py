@@ -92,7 +92,7 @@ def frequent_patterns(
         raise search.none_frequent()
     if told:
         warnings.warn(
-            f"Rules of up to {label}={most} are looked at. {told}",
+            f"Only rules of up to {label}={most} are compared. {told}",
             UserWarning,
             stacklevel=users_level(),
         )

@@ -63,7 +63,7 @@ class MAFTAuditor(TwoPhaseAuditor):
         Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
         where these are fewer. X must have as many rows as clusters.
     max_iter : int, default=10
-        Most steps of a seed in the global phase.
+        Largest number of steps of a seed in the global phase.
     n_local : int, default=1000
         Steps of the local phase from each discriminatory input of the global phase.
     step : float, default=1.0
@@ -121,7 +121,7 @@ class MAFTAuditor(TwoPhaseAuditor):
     estimator_ : estimator
         The estimator that was audited.
     n_iter_ : int
-        Most steps that a seed took in the global phase.
+        Largest number of steps that a seed took in the global phase.
 
     See Also
     --------
@@ -136,8 +136,8 @@ class MAFTAuditor(TwoPhaseAuditor):
     class, as in the paper, and is zero wherever the label stays. The gradient of a tree or a forest
     is zero in most directions, too, so that seeds hardly move.
 
-    Where labels decide, twins follow the rule of the paper: they move against the gradient of the
-    confidence in the predicted class. Where a threshold on the outputs decides, and for regressors,
+    If labels decide, twins follow the rule of the paper: they move against the gradient of the
+    confidence in the predicted class. If a threshold on the outputs decides, and for regressors,
     they move in the direction that drives the two outputs apart. A regressor without a threshold
     has discriminatory inputs everywhere, and the global phase has nothing to do: give a threshold.
     The twin is the one whose output is farthest away, among all combinations or, where these are
@@ -219,18 +219,19 @@ class EIDIGAuditor(TwoPhaseAuditor):
         Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
         where these are fewer. X must have as many rows as clusters.
     max_iter : int, default=10
-        Most steps of a seed in the global phase.
+        Largest number of steps of a seed in the global phase.
     n_local : int, default=1000
         Steps of the local phase from each discriminatory input of the global phase.
     step : float, default=1.0
         Length of all steps, in steps of each attribute.
     gradient : "auto" or callable, default="auto"
-        "auto": analytic for linear models, `MLPClassifier` and `MLPRegressor`, automatic for torch
-        modules in a skorch net (the extra `torch`); each also as the last step of a `Pipeline`,
-        behind steps that scale, encode or pass single columns. A callable takes rows in the
-        container of X and returns the derivative of the output by each column of X, shape
-        (n, n_columns), by the number itself or by the code of a category: of the second class of
-        two, of the predicted one of more, or of a regressor's output.
+        "auto" takes analytic gradients of linear models, `MLPClassifier` and `MLPRegressor`, and
+        automatic ones of torch modules in a skorch net (the extra `torch`). The model may be the
+        last step of a `Pipeline`, behind steps that scale, encode or pass single columns. A
+        callable takes rows in the container of X and returns an array of shape (n, n_columns): the
+        derivative of the output by each column of X, by the number itself or by the code of a
+        category. The output is that of the second of two classes, of the predicted one of more
+        classes, or a regressor's.
 
     Attributes
     ----------
@@ -284,7 +285,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
     estimator_ : estimator
         The estimator that was audited.
     n_iter_ : int
-        Most steps that a seed took in the global phase.
+        Largest number of steps that a seed took in the global phase.
 
     See Also
     --------
@@ -295,8 +296,8 @@ class EIDIGAuditor(TwoPhaseAuditor):
     -----
     Evaluations of the gradient are not counted as queries. The steps of a pipeline turn a value of
     a discrete column into numbers; its gradient is taken along their difference to those of the
-    neighbouring value. What `MAFTAuditor` says of directions, groups of seeds and the end of a run
-    holds here, too.
+    neighbouring value. The notes of `MAFTAuditor` on directions, groups of seeds and the end of a
+    run hold here, too.
 
     A discriminatory input shows that the model treats two twins differently. Whether such a person
     exists, and whether the difference is unfair, it does not show; nor does a run that finds none
@@ -381,7 +382,7 @@ class ADFAuditor(TwoPhaseAuditor):
         Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
         where these are fewer. X must have as many rows as clusters.
     max_iter : int, default=10
-        Most steps of a seed in the global phase.
+        Largest number of steps of a seed in the global phase.
     n_local : int, default=1000
         Steps of the local phase from each discriminatory input of the global phase.
     step : float, default=1.0
@@ -446,7 +447,7 @@ class ADFAuditor(TwoPhaseAuditor):
     estimator_ : estimator
         The estimator that was audited.
     n_iter_ : int
-        Most steps that a seed took in the global phase.
+        Largest number of steps that a seed took in the global phase.
 
     See Also
     --------
@@ -456,8 +457,8 @@ class ADFAuditor(TwoPhaseAuditor):
     Notes
     -----
     The loss is the log-loss of the predicted class. For decision scores and regression outputs, and
-    where a threshold decides, the gradient is that of the output itself. Evaluations of the
-    gradient are not counted as queries.
+    if a threshold decides, the gradient is that of the output itself. Evaluations of the gradient
+    are not counted as queries.
 
     A discriminatory input shows that the model treats two twins differently. Whether such a person
     exists, and whether the difference is unfair, it does not show; nor does a run that finds none

@@ -245,7 +245,7 @@ class TwoPhaseAuditor(BaseAuditor):
         Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
         where these are fewer. X must have as many rows as clusters.
     max_iter : int, default=10
-        Most steps of a seed in the global phase.
+        Largest number of steps of a seed in the global phase.
     n_local : int, default=1000
         Steps of the local phase from each discriminatory input of the global phase.
     step : float, default=1.0
@@ -254,7 +254,7 @@ class TwoPhaseAuditor(BaseAuditor):
     Attributes
     ----------
     n_iter_ : int
-        Most steps that a seed took in the global phase.
+        Largest number of steps that a seed took in the global phase.
     """
 
     n_global: int = whole(default=1000, least=1)

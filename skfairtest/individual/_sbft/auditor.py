@@ -20,14 +20,13 @@ from skfairtest.space._space import InputSpace
 class SBFTAuditor(BaseAuditor):
     """Audit by search-based fairness testing (SBFT): search for the largest disparity.
 
-    The fitness of an input is the difference between the model's outputs to its twins, which differ
-    in the sensitive attributes only. Local searches improve single inputs along their columns, and
-    new ones start from crossings of the best inputs, the elites. An island of such inputs that has
-    stalled is left for a new one that starts from other rows of the data. What is found is a lower
-    bound of the fairness degree, the largest difference over the whole input domain.
-
-    With the same seed a larger budget goes on where a smaller one ends. `PublishedSBFTAuditor` is
-    the algorithm of the paper.
+    The fitness of an input is the difference between the model's outputs for its twins, which
+    differ in the sensitive attributes only. Local searches improve single inputs along their
+    columns, and new ones start from crossings of the best inputs, the elites. If such a group of
+    searches, an island, finds nothing better, a new one starts from other rows of the data. The
+    result is a lower bound of the fairness degree, the largest difference over the whole input
+    domain. With the same seed a larger budget continues the search of a smaller one.
+    `PublishedSBFTAuditor` is the algorithm of the paper.
 
     Parameters
     ----------
@@ -65,13 +64,13 @@ class SBFTAuditor(BaseAuditor):
         Number of independent searches, each with its own seed, that share the budget. The results
         combine those of all searches.
     population_size : int, default=30
-        Elites of an island, at most: the best inputs at which its local searches ended.
+        Largest number of elites of an island: the best inputs at which its local searches ended.
     crossover_proba : float, default=0.75
         Probability that a local search starts from a crossing of two inputs, not from a row of the
         data.
     n_searches : int, default=None
-        Local searches that go on at the same time and share each ``predict`` call. None means four
-        at first, and up to 24 as the run goes on; more where columns are few.
+        Number of local searches that run at the same time and share each ``predict`` call. None
+        means four at first, and up to 24 as the run goes on; more if there are few columns.
 
     Attributes
     ----------
@@ -125,19 +124,19 @@ class SBFTAuditor(BaseAuditor):
     estimator_ : estimator
         The estimator that was audited.
     operators_ : DataFrame
-        What each operator cost and brought: the inputs that were judged (known ones as well), the
-        queries, the discriminatory inputs among those judged (known ones as well), and the gain in
-        degree. "rows" are rows of the data and uniform inputs. "probes" are single changes of one
-        column. "combined" makes several changes together that were better one by one, and "neutral"
-        several that made no difference. "pairs" tries other sensitive values. "crossed" are
-        children of two inputs, and "relinked" single differences between a child's parents.
+        What each operator cost and what it contributed: the inputs that it judged and the
+        discriminatory ones among these (both include inputs known before), the queries, and the
+        gain in degree. "rows" judges rows of the data and uniform inputs. "probes" changes one
+        column at a time. "combined" makes several changes together that were better one by one, and
+        "neutral" several that made no difference. "pairs" tries other sensitive values. "crossed"
+        judges children of two inputs, and "relinked" single differences between a child's parents.
     island_degrees_ : ndarray
-        The largest disparity that each island which began from rows of the data has reached by
-        itself, in their order; the last one was still searching.
+        The largest disparity that each island has reached by itself, in order, for islands that
+        began from rows of the data; the last one was still searching.
     degree_estimate_ : tuple of two floats
-        An estimate, and no bound, of where the largest disparity of the domain lies: from
-        `fairness_degree_` to a value beyond it that follows from how far apart the two best islands
-        are; see Notes. The second value is infinite where one island alone has searched.
+        An estimate, not a bound, of where the largest disparity of the domain lies: from
+        `fairness_degree_` to a larger value that follows from how far apart the two best islands
+        are (see Notes). The second value is infinite if only one island has searched.
         `CertifiedAuditor` gives a bound that holds.
 
     See Also
@@ -151,11 +150,11 @@ class SBFTAuditor(BaseAuditor):
     may stand for a sensitive one. A degree of zero does not show that a model is fair.
 
     Islands search one after the other, each from rows of its own, until they stall. If several end
-    at the same disparity, more budget is unlikely to bring more. So `degree_estimate_` takes what
-    they reached as independent draws from one distribution and gives the limits of Robson and
-    Whitlock [2]_ for its end: three times the difference of the two largest values beyond the
-    largest, which would hold in three of four cases if the islands were such draws. They are not
-    quite, and all of them may miss the same narrow place.
+    at the same disparity, a larger budget is unlikely to find a larger one. So `degree_estimate_`
+    treats the disparities that they reached as independent draws from one distribution, and gives
+    the limits of Robson and Whitlock [2]_ for its end: the largest value, and that value plus three
+    times the difference of the two largest. These would hold in three of four cases if the islands
+    were such draws. They are not quite, and all of them may miss the same narrow place.
 
     References
     ----------
@@ -210,7 +209,7 @@ class SBFTAuditor(BaseAuditor):
 
     @property
     def operators_(self) -> pd.DataFrame:
-        """What each operator of the search cost and brought."""
+        """What each operator of the search cost and contributed."""
         return pd.DataFrame(
             self._of_tuned("operators_", "operators"), index=pd.Index(OPERATORS, name="operator")
         )
@@ -223,6 +222,6 @@ class SBFTAuditor(BaseAuditor):
 
     @property
     def degree_estimate_(self) -> tuple[float, float]:
-        """An estimate, and no bound, of where the largest disparity lies."""
+        """An estimate, not a bound, of where the largest disparity lies."""
         bests = self._of_tuned("degree_estimate_", "island_bests")
         return estimated_range(bests.tolist(), self.fairness_degree_)

@@ -15,11 +15,11 @@ from skfairtest.space._space import InputSpace
 class PublishedSBFTAuditor(BaseAuditor):
     """Audit by search-based fairness testing (SBFT) to the letter of the paper.
 
-    A genetic search for the largest disparity: the population holds inputs, and the fitness of an
-    input is the difference between the model's outputs to two of its twins. In each generation
-    parents that a roulette wheel picks have children by crossover and mutation, random newcomers
-    join, the fittest stay, and single steps around the best input are tried. Use it to repeat
-    published results; `SBFTAuditor` is the same idea tuned, and finds more.
+    A genetic search looks for the largest disparity. The population holds inputs, and the fitness
+    of an input is the difference between the model's outputs for two of its twins. In each
+    generation parents that a roulette wheel picks have children by crossover and mutation, random
+    newcomers join, the fittest stay, and single steps around the best input are tried. Use it to
+    repeat published results; `SBFTAuditor` tunes the same idea, and finds more.
 
     Parameters
     ----------
@@ -130,11 +130,11 @@ class PublishedSBFTAuditor(BaseAuditor):
     The paper evaluates one input after another, and each new best changes the cached pair for those
     behind it. Here the model is asked about a generation at once, with the pair that was cached at
     its start, and the inputs behind a change are asked about again with the new pair. The search
-    sees what it would see one input at a time; rows that were asked in vain count as queries.
+    sees what it would see one input at a time; rows that were asked about in vain count as queries.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
-    show that there are none.
+    A discriminatory input shows that the model treats two twins differently. It does not show
+    whether such a person exists, nor whether the difference is unfair. A run that finds none does
+    not show that there are none.
 
     References
     ----------

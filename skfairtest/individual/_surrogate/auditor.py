@@ -40,9 +40,9 @@ class SurrogateAuditor(BaseAuditor):
     which the tree expects many discriminatory inputs; steps away from those that were found, with
     and without the tree's choice among them; those with one value drawn anew; and crossings of two.
     A bandit shares the batch among the distributions by the *new* discriminatory inputs that each
-    brings for what it costs. Proposals that are known already are dropped before they cost a query.
-    As one of the distributions is uniform, the search does not fall behind uniform inputs where a
-    tree is of no help. We recommend this tester for finding many discriminatory inputs.
+    finds for its cost. Proposals that are known already are dropped before they cost a query. As
+    one of the distributions is uniform, the search does not fall behind uniform inputs where a tree
+    is of no help. We recommend this tester for finding many discriminatory inputs.
 
     Where the `space` has `plausible` or ``proposals="data"``, discriminatory inputs have to look
     like people, and steps away from known ones would lead astray. All inputs are then rows of X

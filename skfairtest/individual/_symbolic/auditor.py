@@ -79,7 +79,7 @@ class SymbolicAuditor(BaseAuditor):
     t2 : float, default=0.2
         The directed search negates the conditions whose confidence is below it.
     n_neighbours : int, default=40
-        Inputs around a judged one that the model labels for an explanation.
+        Number of inputs around a judged one that the model labels for an explanation.
     max_depth : int, default=12
         Largest depth of an explaining tree, and so the most conditions on a path.
     batch_size : int, default=64
@@ -164,9 +164,9 @@ class SymbolicAuditor(BaseAuditor):
     costs many rows, and so none is made that is not needed. When the queue is empty, uniform random
     inputs are the next seeds, so that the budget ends the run.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
-    show that there are none.
+    A discriminatory input shows that the model treats two twins differently. It does not show
+    whether such a person exists, nor whether the difference is unfair. A run that finds none does
+    not show that there are none.
 
     References
     ----------

@@ -73,14 +73,14 @@ class ThemisAuditor(BaseAuditor):
     confidence : float, default=0.95
         Confidence of the intervals.
     measure : {"causal", "group"}, default="causal"
-        The measure that has to be known to the margin, and by which subsets are judged. Both are
-        measured.
+        The measure that has to be known to the margin, and by which subsets are judged. Both
+        measures are reported.
     favourable : label, set of labels or float, default=None
         Favourable predictions. For a classifier these are one label or several. None takes a label
-        whose word says it ("approved", "good"), else the last of ``classes_``; with two classes the
-        difference is the same for either. For a regressor this is the output above which a
-        prediction is favourable, and None takes the mean output for all twins of the sampled
-        inputs.
+        whose name says that it is favourable ("approved", "good"), else the last of ``classes_``;
+        with two classes the difference is the same for either. For a regressor this is the output
+        above which a prediction is favourable, and None takes the mean output for all twins of the
+        sampled inputs.
     candidates : list of str or int, default=None
         Columns whose subsets are searched for minimal discriminating ones. Subsets are searched up
         to the largest size at which each has at most 1,000 combinations of values. None means no
@@ -91,7 +91,7 @@ class ThemisAuditor(BaseAuditor):
     Attributes
     ----------
     causal_discrimination_ : float
-        Share of the sampled inputs that discriminate; NaN if the budget held none.
+        Share of the sampled inputs that discriminate; NaN if the budget allowed none.
     causal_interval_ : list of two floats
         Its confidence interval.
     group_discrimination_ : float
@@ -165,33 +165,33 @@ class ThemisAuditor(BaseAuditor):
 
     Notes
     -----
-    The published tool stops where the normal interval is narrower than the margin. That interval
-    has no width at a share of 0, so after a dozen inputs a model that discriminates rarely is taken
-    for one that never does. Here the intervals are those of Clopper and Pearson, and inputs are
-    counted once. The data are looked at first after 100 distinct inputs, and then at each doubling
-    of their number. Each look has its own part of the error (a half, a sixth, a twelfth, ...), so
-    that the confidence holds although the data decide when to stop. This takes more inputs than a
-    single look would.
+    The published tool stops when the normal interval is narrower than the margin. That interval has
+    no width at a share of 0, so after a dozen inputs a model that discriminates rarely is taken for
+    one that never does. Here the intervals are those of Clopper and Pearson, and inputs are counted
+    once. The data are looked at first after 100 distinct inputs, and then at each doubling of their
+    number. Each look has its own part of the error (a half, a sixth, a twelfth, ...), so that the
+    confidence holds although the data decide when to stop. This takes more inputs than a single
+    look would.
 
     A real sensitive column is compared at some hundred values. The measures are those of these
     twins, which for causal discrimination is a lower bound.
 
     The interval of the group measure holds for all groups at once (Bonferroni). With many groups
     and few inputs the difference is too large on average, as the largest of several estimates less
-    the smallest always is; the interval allows for that. Where a regressor's mean output is the
-    cut, the intervals take it as known.
+    the smallest always is; the interval allows for that. If a regressor's mean output is the cut,
+    the intervals treat it as known.
 
     A superset of a discriminating subset discriminates at least as much, by either measure, and is
     skipped. The subsets share the budget of the run. Where the budget ends the run early,
     `stop_reason_` says so and subsets may be missing. Each decision on a subset has the confidence
-    by itself; that all of them are right at once has less. All results but those of the subsets
-    concern `sensitive_features`.
+    by itself; all of them together have less. All results but those of the subsets concern
+    `sensitive_features`.
 
-    A share concerns uniform inputs, not the people of any data set: many of them may not exist.
-    Where the `space` has ``proposals="data"`` or `plausible`, it concerns inputs near the data,
-    rows of X crossed with one of their neighbours, and is no share of the domain. A share of 0 does
-    not show that a model treats all twins alike; the upper end of its interval says how many may be
-    treated differently.
+    A share concerns uniform inputs, not the people of any data set: many of them may not exist. If
+    the `space` has ``proposals="data"`` or `plausible`, it concerns inputs near the data, rows of X
+    crossed with one of their neighbours, and is no share of the domain. A share of 0 does not show
+    that a model treats all twins alike; the upper end of its interval says how many may be treated
+    differently.
 
     References
     ----------
