@@ -74,9 +74,8 @@ for name, found in shares.items():
     percent = [100 * share for share in found.values()]
     ax.plot(list(found), percent, marker=marker, color=color, linestyle=line, linewidth=2)
     ax.annotate(
-        name, (10_000, percent[-1]), xytext=(10, 0), textcoords="offset points", va="center",
-        color=color,
-    )  # fmt: skip
+        name, (10_000, percent[-1]), xytext=(10, 0), textcoords="offset points", va="center"
+    )
 bound = certified.fairness_degree_upper_bound_
 for level, color, line, text, above in (
     (100, "#D55E00", "-", f"proven: no difference is larger than {bound:.2f}", True),
@@ -85,7 +84,7 @@ for level, color, line, text, above in (
     ax.axhline(level, color=color, linewidth=2, linestyle=line)
     ax.annotate(
         text, (10_000, level), xytext=(0, 3 if above else -3), textcoords="offset points",
-        ha="right", va="bottom" if above else "top", color=color,
+        ha="right", va="bottom" if above else "top",
     )  # fmt: skip
 ax.set(
     xscale="log",
