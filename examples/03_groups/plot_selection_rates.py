@@ -1,56 +1,68 @@
 """
-=====================================================
-How often is each group selected, and how sure is it?
-=====================================================
+===================================================
+Of which people are fewer loans granted, how surely
+===================================================
 
 Where the groups are known, their rates can be counted, without a search. This example counts them
-for predictions on scikit-learn's diabetes data, by sex, by age and by both, with intervals.
+for predictions on a made-up table of loan applications, by community, by age and by both, with
+intervals.
 """
 
 # %%
 # Predictions for people whom the model has not seen
 # --------------------------------------------------
-# Each patient is predicted by a model that was trained on others. "Selected" are those whose
-# disease is predicted to get far worse, a class that a clinic may want to invite first.
+# Each application is predicted by a model that was trained on others. The communities Alder, Birch
+# and Cedar are invented.
 
 import matplotlib.pyplot as plt
-from sklearn.datasets import load_diabetes
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from skfairtest import SelectionDisplay
+from skfairtest.datasets import load_loans
 
-X, progression = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-y = (progression > 140).map({True: "far", False: "little"})
-model = RandomForestClassifier(min_samples_leaf=5, random_state=0)
-predicted = cross_val_predict(model, X, y)
+X, decision = load_loans(return_X_y=True)
+encode = make_column_transformer(
+    (OneHotEncoder(), ["community", "purpose", "district"]), remainder="passthrough"
+)
+model = make_pipeline(encode, RandomForestClassifier(min_samples_leaf=5, random_state=0))
+predicted = cross_val_predict(model, X, decision)
 
 # %%
 # Rates and impact ratios
 # -----------------------
 # The impact ratio is a group's rate divided by the highest rate. Its interval allows for the
-# highest rate being one that chance picked. The source codes ``sex`` as 1 and 2.
+# highest rate being one that chance picked.
 
-people = X[["sex", "age"]].assign(
-    sex=X["sex"].map("code {:.0f}".format),
-    age=X["age"].map(lambda age: "under 50" if age < 50 else "50 and over"),
+people = X[["community", "age"]].assign(
+    age=X["age"].map(lambda age: "under 40" if age < 40 else "40 and over")
 )
 display = SelectionDisplay.from_predictions(
-    predicted, sensitive_features=people, favourable="far", y_true=y
+    predicted, sensitive_features=people, favourable="granted", y_true=decision
 )
+table = display.frame()
 columns = ["attribute", "group", "n", "selection_rate", "impact_ratio", "impact_ratio_low"]
-print(display.frame()[columns].round(2).to_string(index=False))
+print(table[columns].round(2).to_string(index=False))
 
 # %%
 # The picture
 # -----------
 
 display.plot()
+rates = table[table["attribute"] == "community"].set_index("group")["selection_rate"]
+display.figure_.suptitle(
+    f"The model grants a loan to {rates['Birch']:.0%} of the people of Birch,\n"
+    f"to {rates['Alder']:.0%} of Alder and {rates['Cedar']:.0%} of Cedar"
+)
+display.ax_.set_xlabel("share of people to whom the model grants a loan (bars: 95% intervals)")
 plt.show()
 
 # %%
 # What this does not show
 # -----------------------
-# The groups differ in their measurements, and may differ in the disease: rates say nothing about
-# the reason. Whether a text of law or a guideline applies, and what follows from a ratio, is for
-# people who know it.
+# The groups may differ in what they earn, or in what they apply for: rates say nothing about the
+# reason. Whether a text of law or a guideline applies, and what follows from a ratio, is for people
+# who know it.

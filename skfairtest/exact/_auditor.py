@@ -303,7 +303,7 @@ class CertifiedAuditor(BaseAuditor):
         oracle.measured |= bracket_results(oracle.degree, family.trivial(), False, 0)
         course = Course(lambda: oracle.stopping.seconds)
         course.note(oracle.degree, family.trivial() + 2 * family.rounding, 0)
-        oracle.measured["bound_history_"] = course.points
+        oracle.measured["bound_history"] = course.points
         inner = family.inner if isinstance(family, MixtureFamily) else family
         most = TREE_QUERIES if isinstance(inner, TreeFamily) else np.inf
         most = FEW_QUERIES if family.quick else most
@@ -348,8 +348,13 @@ class CertifiedAuditor(BaseAuditor):
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         (measured,) = found.measured  # empty where the model could not be read
-        course = pd.DataFrame(measured.get("bound_history_", Course(float).points))
-        return measured | {"bound_history_": course.astype({"boxes": "int64"})}
+        points = measured.get("bound_history", Course(float).points)
+        return measured | {"bound_history": {k: np.asarray(v) for k, v in points.items()}}
+
+    @property
+    def bound_history_(self) -> pd.DataFrame:
+        """The course of the bracket: seconds, boxes, degree, bound."""
+        return pd.DataFrame(self._result("bound_history_")["bound_history"])
 
 
 DEFAULT_QUERIES = 20_000.0

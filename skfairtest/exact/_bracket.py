@@ -54,6 +54,7 @@ class Course:
     def end(self, lower: float, upper: float, n_boxes: int) -> None:
         """Add the bracket that the model has confirmed; what it did not confirm was not known."""
         self.points["degree"] = [min(degree, lower) for degree in self.points["degree"]]
+        self.points["bound"] = [max(bound, upper) for bound in self.points["bound"]]
         self._add(lower, upper, n_boxes)
 
     def _add(self, lower: float, upper: float, n_boxes: int) -> None:

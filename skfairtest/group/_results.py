@@ -104,6 +104,13 @@ class GroupResults:
             sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
         )
 
+    def _to_confirm(self, n_rules: int, short_list: bool | None) -> list[int]:
+        """Places of the rules that are estimated again: of the short list, or the worst."""
+        listed: list[int] = self._short["pattern"].tolist()
+        if short_list is False or (short_list is None and not listed):
+            listed = list(range(len(self._state["rules"])))
+        return listed[:n_rules]
+
     @property
     def rules_(self) -> pd.DataFrame:
         """The kept rules, worst first."""

@@ -187,10 +187,7 @@ class SubgroupResults(GroupAuditor):
             X_new = self._tables.container.check_names(X_new)
             asked = AskedMetric(self.metric, self.estimator_, X_new, self.favourable, self.n_jobs)
             rows = asked.rows(asked.ask(np.arange(n)), truth, weights)
-        listed = self._short["pattern"].tolist()
-        if short_list is False or (short_list is None and not listed):
-            listed = list(range(len(self._state["rules"])))
-        numbers = listed[:n_rules]
+        numbers = self._to_confirm(n_rules, short_list)
         rules = self._state["rules"][numbers]
         held = np.array([self._tables.holds(columns, rule) for rule in rules], dtype=bool)
         held = held.reshape(-1, n)

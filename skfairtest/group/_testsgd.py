@@ -152,9 +152,6 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule must leave 5% of the rows outside).
-    short_list_ : DataFrame
-        At most ten of the worst 2,000 rules, which do not repeat each other, with the columns of
-        `rules_` and those of `SubgroupAuditor.short_list_`.
     n_rule_sets_, n_groups_ : int
         Number of frequent rules, and of the different groups that they describe: equal groups are
         counted once. The intervals allow for this number of groups.
@@ -163,6 +160,9 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     stop_reason_, stop_kind_ : str
         What ended the run, in words and as one of "complete", "max_queries", "callback",
         "interrupted" and "failed".
+    short_list_ : DataFrame
+        At most ten of the worst 2,000 rule sets, which do not repeat each other, with the columns
+        of `rules_` and those of `SubgroupAuditor.short_list_`.
     sensitive_features_ : list
         The sensitive attributes.
     one_hot_ : dict of name to list
@@ -368,7 +368,11 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         sides = pattern_sides(drawn, values, everyone, binary=bool(answers.binary))
         ranked = _leave_enough(patterns) & np.isfinite(sides.difference)
         kept = _worst_first(patterns, attributes, sides, ranked)[: self.max_rules]
-        short = self._listed(drawn, kept[ranked[kept]][:LOOKED_AT], sides, values, n_groups)
+        worst = kept[ranked[kept]][:LOOKED_AT]
+        of_worst = drawn._replace(patterns=patterns.subset(worst))
+        short = self._listed(
+            of_worst, patterns.conditions(worst), chosen_sides(sides, worst), values, n_groups
+        )
         found = self._found(
             rules=patterns.conditions(kept),
             support=patterns.support[kept],
@@ -383,18 +387,22 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         return found | {"_short": short}, values, ended
 
     def _listed(
-        self, drawn: _Drawn, kept: Ints, sides: Sides, values: Floats, n_groups: int
+        self,
+        drawn: _Drawn,
+        rules: NDArray[np.int16],
+        sides: Sides,
+        values: Floats,
+        n_groups: int,
     ) -> dict[str, NDArray[Any]]:
-        """Choose rule sets that do not repeat each other, of some that were kept."""
-        few = chosen_sides(sides, kept)
+        """Choose rule sets that do not repeat each other."""
         critical = float(stats.norm.isf(self._alpha(n_groups) / 2))
         listed = short_list(
-            drawn._replace(patterns=drawn.patterns.subset(kept)),
-            drawn.patterns.conditions(kept),
-            few,
+            drawn,
+            rules,
+            sides,
             values,
             np.ones(len(values), dtype=bool),
-            differs=np.abs(signed_root(few)) > critical,
+            differs=np.abs(signed_root(sides)) > critical,
             critical=critical,
             confidence=self.confidence,
         )
@@ -439,9 +447,14 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         )
 
     def confirm(
-        self, X_new: Any, n_rules: int = 10, *, sensitive_features: Any = None
+        self,
+        X_new: Any,
+        n_rules: int = 10,
+        *,
+        short_list: bool | None = None,
+        sensitive_features: Any = None,
     ) -> pd.DataFrame:
-        """Estimate the worst rules again, on rows that were not searched.
+        """Estimate the listed rules again, on rows that were not searched.
 
         The model is asked about the rows as they are. If they are a random sample of a population,
         the intervals hold for that population; they allow for `n_rules` rules, not for all that
@@ -452,7 +465,10 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         X_new : array-like or DataFrame of shape (n_rows, n_features)
             Rows that fit has not seen.
         n_rules : int, default=10
-            Number of the worst rules to estimate.
+            Largest number of rules to estimate.
+        short_list : bool, default=None
+            Whether to take the rules of `short_list_` or the worst of `rules_`, many of which
+            describe nearly the same rows. None takes the short list if it is not empty.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
             The columns beside X_new, where fit got some.
 
@@ -477,11 +493,12 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             self.estimator_, rows, self.favourable_, self.response_method, self.n_jobs
         )
         values = answers.ask(np.arange(len(columns[0])))
-        rules = self._state["rules"][:n_rules]
+        numbers = self._to_confirm(n_rules, short_list)
+        rules = self._state["rules"][numbers]
         inside = GivenRowSets(np.array([self.tables_.holds(columns, rule) for rule in rules]))
         everyone = np.ones(len(values), dtype=bool)
         sides = pattern_sides(inside, values, everyone, binary=bool(answers.binary))
-        return self._confirmation(list(range(len(rules))), sides, inside.support)
+        return self._confirmation(numbers, sides, inside.support)
 
 
 def _leave_enough(patterns: Patterns) -> Bools:
@@ -527,6 +544,10 @@ class _Drawn(NamedTuple):
     def n_patterns(self) -> int:
         """How many there are."""
         return self.patterns.n_patterns
+
+    def among(self, rows: Ints) -> _Drawn:
+        """The same patterns of some of the drawn rows."""
+        return self._replace(rows=self.rows[rows])
 
     def inside(self, pattern: int) -> Bools:
         """Which of the drawn rows a pattern holds for."""

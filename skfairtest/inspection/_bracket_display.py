@@ -33,7 +33,7 @@ COLUMNS = ("name", "found", "lower", "upper", "rows", "certified")
 KINDS = ("bar", "time")
 #: Entries of the legend, by what they end in.
 ORDER = (
-    "found", "found while certifying", "proven bound", "neither found nor ruled out",
+    "found", "found while certifying", "proven bound", "not ruled out",
     "largest in the data",
 )  # fmt: skip
 
@@ -277,7 +277,7 @@ class BracketDisplay(Display):
                 [place], [upper - lower], left=[lower], height=0.5, facecolor="none",
                 edgecolor=NEUTRAL, hatch=HATCHES[0], linewidth=0,
             ).patches  # fmt: skip
-            shown["neither found nor ruled out"] = self.open_[-1]
+            shown["not ruled out"] = self.open_[-1]
         if closed or math.isfinite(upper):
             self.bounds_ += ax.plot(
                 [at, at], [place - 0.36, place + 0.36], color=BOUND, linewidth=3
@@ -310,7 +310,7 @@ class BracketDisplay(Display):
                     alpha=0.6, zorder=0,
                 )  # fmt: skip
                 self.open_.append(band)
-                shown[f"{of}neither found nor ruled out"] = band
+                shown[f"{of}not ruled out"] = band
             shown[f"{of}found"] = self.lines_[-1]
             upper, lower = _or_nan(row.upper), _known(row.lower)
             said = number(lower)

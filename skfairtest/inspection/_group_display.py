@@ -174,9 +174,11 @@ class GroupScoresDisplay(Display):
         """
         kept = self.table[~_mirrored(self.table)]
         table = kept.iloc[:most]
-        ax = axes_for(ax, self, (8.5, 1.6 + 0.34 * max(2, len(table))))
-        letters = 48 if ax.figure.get_size_inches()[0] > WIDE else 30
-        rows_axis(ax, [_broken(rule, letters) for rule in table["rule"]])
+        wide = ax is None or ax.figure.get_size_inches()[0] > WIDE
+        names = [_broken(rule, 48 if wide else 30) for rule in table["rule"]]
+        n_lines = 1 + max((name.count("\n") for name in names), default=0)
+        ax = axes_for(ax, self, (8.5, 1.6 + (0.22 + 0.13 * n_lines) * max(2, len(table))))
+        rows_axis(ax, names)
         for label in ax.get_yticklabels():
             label.set_fontsize("small")
         columns = ["score", "low", "high", "value_inside", "value_outside", "n_inside"]

@@ -195,7 +195,7 @@ def legend(
     if ncols is None:
         longest = max(map(width, names)) + 6
         inches = ax.get_window_extent().width / ax.figure.dpi
-        ncols = max(1, min(len(names), 4, int(inches * 11 / longest)))
+        ncols = max(1, min(len(names), 4, int(inches * 12.5 / longest)))
     # matplotlib leaves out names that begin with "_", so they are written afterwards.
     box = ax.legend(
         handles, [str(place) for place in range(len(names))], loc="lower left",

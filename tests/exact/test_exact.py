@@ -39,7 +39,9 @@ import skfairtest
 from skfairtest import (
     CertifiedAuditor,
     InputSpace,
+    MarginalizedRegressor,
     NoDisparityWarning,
+    Order,
     RandomAuditor,
     SBFTAuditor,
     Support,
@@ -246,6 +248,77 @@ def test_little_time_gives_a_bracket(plain, clock):
         assert auditor.gap_ == pytest.approx(upper - abs(one - two), abs=1e-9)
         assert np.ptp(answers, axis=0).max() <= upper
     assert longer.fairness_degree_ <= short.fairness_degree_upper_bound_
+
+
+def three_classes(y):
+    return np.digitize(y, np.quantile(y, [0.3, 0.7]))
+
+
+COURSES = {
+    "trees": (lambda X, y: GradientBoostingRegressor(random_state=0).fit(X, y), {}),
+    "classes": (
+        lambda X, y: RandomForestClassifier(8, max_depth=5, random_state=0).fit(
+            X, three_classes(y)
+        ),
+        {},
+    ),
+    "network": (
+        lambda X, y: MLPRegressor(hidden_layer_sizes=(6,), max_iter=200, random_state=0).fit(X, y),
+        {"max_time": 5},
+    ),
+    "polynomial": (
+        lambda X, y: make_pipeline(PolynomialFeatures(2), LinearRegression()).fit(X, y), {},
+    ),
+    "share": (
+        lambda X, y: MarginalizedRegressor(
+            GradientBoostingRegressor(random_state=0), sensitive_features=[0], strength=0.5
+        ).fit(X, y),
+        {},
+    ),
+    "parts": (
+        lambda X, y: GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, y),
+        {"space": InputSpace(constraint=Order(2, "<=", 3)), "max_time": 5},
+    ),
+    "sum": (
+        lambda X, y: VotingRegressor(
+            [("tree", DecisionTreeRegressor(max_depth=5, random_state=0)),
+             ("line", LinearRegression())]
+        ).fit(X, y),
+        {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.ConstraintWarning")
+@pytest.mark.parametrize("name", COURSES)
+def test_course_of_a_bracket_holds_at_each_point(plain, name):
+    X, y = plain
+    make, params = COURSES[name]
+    auditor = certified(make(X, y), X, **params)
+    course = auditor.bound_history_
+    assert list(course) == ["seconds", "boxes", "degree", "bound"]
+    assert course["seconds"].is_monotonic_increasing and course["boxes"].is_monotonic_increasing
+    assert course["degree"].is_monotonic_increasing and course["bound"].is_monotonic_decreasing
+    last = course.iloc[-1]
+    assert last["degree"] == auditor.fairness_degree_
+    assert last["bound"] == auditor.fairness_degree_upper_bound_
+    assert last["boxes"] == auditor.n_boxes_
+    # The pair that is known in the end was there from the beginning: no bound may be below it.
+    assert (course["bound"] >= auditor.fairness_degree_).all()
+    if name in ("trees", "classes"):
+        assert course["bound"].nunique() > 3
+
+
+def test_certify_keeps_the_course_of_its_bracket(plain):
+    X, y = plain
+    model = GradientBoostingRegressor(random_state=0).fit(X, y)
+    found = RandomAuditor(model, sensitive_features=[0], max_queries=50, random_state=0).fit(X)
+    certificate = certify(found, engine="numpy")
+    course = certificate.bound_history
+    assert course["bound"].iloc[-1] == certificate.fairness_degree_upper_bound
+    assert course["bound"].iloc[0] > 1.1 * course["bound"].iloc[-1]
+    assert (course["bound"] >= certificate.fairness_degree).all()
 
 
 def test_wide_tolerance_ends_sooner(plain):

@@ -58,9 +58,9 @@ def test_numpy_goes_on_where_compiling_takes_too_long(forest, monkeypatch, fits)
         def __init__(self, problem, known, n_workers, start):
             super().__init__(problem, known, start=start)
 
-        def run(self, deadline, rtol):
+        def run(self, deadline, rtol, note):
             searched.append(self.known)
-            return super().run(deadline, rtol)
+            return super().run(deadline, rtol, note)
 
     monkeypatch.setattr(families, "NUMPY_FIRST", 0.0)
     monkeypatch.setattr(families, "AVAILABLE", True)

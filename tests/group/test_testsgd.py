@@ -153,7 +153,7 @@ def test_missing_numbers_match_no_rule_and_missing_categories_are_one():
 
 def test_confirm_on_new_rows():
     auditor, new = fit(), people(4000, seed=77)
-    table = auditor.confirm(new, 3)
+    table = auditor.confirm(new, 3, short_list=False)
     answers = auditor.estimator_.predict(new) == "yes"
     for number, row in table.iterrows():
         inside = auditor.matches(new, number)
@@ -165,6 +165,23 @@ def test_confirm_on_new_rows():
     # Fewer rule sets share the error, so intervals are narrower.
     wide, narrow = auditor.confirm(new, 50).iloc[0], auditor.confirm(new, 1).iloc[0]
     assert narrow["high"] - narrow["low"] < wide["high"] - wide["low"]
+
+
+def test_listed_rule_sets_do_not_repeat_each_other():
+    auditor, new = fit(), people(4000, seed=77)
+    listed, worst = auditor.short_list_, auditor.rules_
+    assert 1 < len(listed) <= 10 < len(worst) and listed["differs"].all()
+    assert listed["rule"].iloc[0] == worst["rule"].iloc[0]
+    assert set(listed["rule"]) <= set(worst["rule"])
+    seen = np.zeros(len(new), dtype=bool)
+    for rule in listed["rule"]:
+        inside = auditor.matches(new, rule)
+        assert (inside & ~seen).sum() > 0.4 * inside.sum()  # half of the rows of the search
+        seen |= inside
+    # What is worst of all repeats itself: that is what the list is for.
+    first, second = (auditor.matches(new, number) for number in (0, 1))
+    assert (first & second).sum() > 0.6 * min(first.sum(), second.sum())
+    assert auditor.confirm(new)["rule"].tolist() == listed["rule"].tolist()
 
 
 def test_confirm_of_large_outputs_loses_no_digits():

@@ -79,11 +79,17 @@ def _groups(report: dict[str, Any]) -> Any:
 
 
 def _of_rows(part: dict[str, Any]) -> Any:
+    words = part["metric"].replace("_", " ")
+    if words == "selection rate" and part["favourable"]:
+        words = f"share predicted {part['favourable']}"
+    return _of_rules(part, words)
+
+
+def _of_rules(part: dict[str, Any], measure: str, counted: str = "rows") -> Any:
+    table = pd.DataFrame(part["rules"])
+    table.attrs["n_groups"] = part["n_rule_sets"]
     return inspection.GroupScoresDisplay(
-        pd.DataFrame(part["rules"]),
-        part["confidence"],
-        part["correction"],
-        part["metric"].replace("_", " "),
+        table, part["confidence"], part["correction"], measure, counted
     )
 
 
@@ -92,12 +98,9 @@ def _perturbed_groups(report: dict[str, Any]) -> Any:
     if part is None or not part["rules"]:
         why = "give audit(groups=TestSGDAuditor())" if part is None else part["reason"]
         raise ValueError(f"The report has no groups of perturbed inputs to show: {why}")
-    return inspection.GroupScoresDisplay(
-        pd.DataFrame(part["rules"]),
-        part["confidence"],
-        part["correction"],
-        counted="perturbed inputs",
-    )
+    favourable = part["favourable"]
+    words = "mean prediction" if favourable == "mean" else f"share predicted {favourable}"
+    return _of_rules(part, words, "perturbed inputs")
 
 
 def _errors(report: dict[str, Any]) -> Any:

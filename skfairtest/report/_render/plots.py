@@ -36,7 +36,6 @@ _RC: dict[Any, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
     "legend.labelcolor": INK,
-    "hatch.color": INK,
     "grid.color": INK,
     "axes.facecolor": PAPER,
     "figure.facecolor": PAPER,
