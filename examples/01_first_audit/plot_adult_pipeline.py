@@ -4,16 +4,17 @@ What does an audit say of a pipeline on census data?
 ====================================================
 
 Real tables hold words and numbers, and the model is a pipeline that encodes them. An auditor takes
-the pipeline and the raw table as they are. This example trains one on the Adult census data and
-looks along one column at the two inputs that it treats most differently.
+the pipeline and the raw table as they are. This example trains one on the Adult census data, and
+follows the two
+inputs that it treats most differently along one of their other columns.
 """
 
 # %%
 # The data
 # --------
 # ``fetch_adult`` reads the files where they are, or downloads them from OpenML. Where neither
-# works, as in a build without a network, invented data take their place: then nothing below is
-# about anybody.
+# works, as in a build without a network, invented applications for loans take their place: then
+# nothing below is about anybody.
 
 import matplotlib.pyplot as plt
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -22,24 +23,24 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from skfairtest import ProfileDisplay, SBFTAuditor
-from skfairtest.datasets import fetch_adult, make_biased_classification
+from skfairtest.datasets import fetch_adult, load_loans
 
 try:
     X, y = fetch_adult(return_X_y=True)
     name, sensitive = "adult", ["sex", "race"]
 except (ConnectionError, FileNotFoundError) as error:
     print(f"Invented data in place of adult: {error}")
-    bunch = make_biased_classification(n_samples=5000, random_state=0)
-    X, y = bunch.data, bunch.target
-    name, sensitive = "invented", ["sex"]
+    X, y = load_loans(n_samples=5000, return_X_y=True)
+    name, sensitive = "loans", ["community"]
 X, y = X.iloc[:5000], y.iloc[:5000]
 print(f"{name}: {X.shape[0]} rows, {X.shape[1]} columns")
 
 # %%
 # The pipeline and its audit
 # --------------------------
-# Words are numbered within the pipeline. The auditor sees the table before that: a twin has another
-# word in the sensitive columns, not another number.
+# The pipeline turns words into numbers. The auditor sees the table before that: twins (two inputs
+# that are identical but for the sensitive columns) have different words there, not different
+# numbers.
 
 words = make_column_selector(dtype_exclude="number")
 encode = make_column_transformer(
@@ -65,14 +66,20 @@ print(auditor.worst_case_.T.to_string())
 # %%
 # Along one column
 # ----------------
-# What the model says to each of the two as one other column changes and all else stays: the column
-# along which their difference changes most.
+# What the model predicts for each of the two as one other column changes and all else stays. It is
+# the column along which their difference changes most.
 
-ProfileDisplay.from_auditor(auditor).plot()
+display = ProfileDisplay.from_auditor(auditor).plot()
+high, low = sorted(auditor.worst_case_outputs_, reverse=True)
+display.figure_.suptitle(
+    f"The same person but for {' and '.join(sensitive)}: the model's probability\n"
+    f"of '{auditor.worst_case_class_}' is {high:.0%} for one and {low:.0%} for the other"
+)
 plt.show()
 
 # %%
 # What this does not show
 # -----------------------
 # Why the model does so, and whether a difference is warranted. Columns that stand for the sensitive
-# ones are equal in both twins, so what the model does through them does not show.
+# ones are equal in both twins, so what the model does through them does not show. And the two are
+# made up: there may be nobody like them.

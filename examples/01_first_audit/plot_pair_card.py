@@ -38,15 +38,24 @@ auditor
 # %%
 # The card
 # --------
-# The dumbbell at the top is the difference of the two predictions beside the threshold. Below, the
-# cells that differ come first; all others are equal.
+# The line at the top joins the two predictions, with the threshold below it. In the table the
+# columns that differ come first; all others are equal.
 
-PairDisplay.from_auditor(auditor).plot()
+display = PairDisplay.from_auditor(auditor).plot()
+communities = auditor.worst_case_["community"]
+first, second = (
+    f"{chance:.0%} for {community}"
+    for community, chance in zip(communities, auditor.worst_case_outputs_, strict=True)
+)
+display.figure_.suptitle(
+    f"The same application from two communities: the probability\n"
+    f"of '{auditor.worst_case_class_}' is {first} and {second}"
+)
 plt.show()
 
 # %%
 # What this does not show
 # -----------------------
 # The search has combined values that perhaps nobody has. The pair says something about the model,
-# not about how many people are concerned. And what a search finds is a lower bound; another pair
+# not about how many people are concerned. And what a search finds is a lower bound: another pair
 # may differ more.

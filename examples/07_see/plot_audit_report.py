@@ -47,11 +47,15 @@ print(report)
 # %%
 # A picture
 # ---------
-# A report has displays of its parts: the pair, the bracket, the curve of the rows, the course of
-# the search, groups, and rates. The difference found is a lower bound, the certified one an upper
-# bound.
+# A report has displays of its parts: the pair, the bracket (the largest difference found, and the
+# largest possible one), the curve of the rows, the course of the search, groups, and rates.
 
-report.display("bracket").plot()
+display = report.display("bracket").plot()
+bounds = display.frame().iloc[0]
+display.figure_.suptitle(
+    f"The largest difference found is {bounds['lower']:.2f};\n"
+    f"none is larger than {bounds['upper']:.2f}, which is proven"
+)
 plt.show()
 
 # %%

@@ -30,10 +30,17 @@ print(f"largest difference found: {auditor.fairness_degree_:.2f}")
 # A profile takes two queries for each value. Without a name, the column is the one along which the
 # difference changes most.
 
-ProfileDisplay.from_auditor(auditor, "income").plot()
+display = ProfileDisplay.from_auditor(auditor, "income").plot()
+pair = display.frame().query("is_pair").iloc[0]
+display.figure_.suptitle(
+    f"The same application from two communities: at an income of {pair['value']:,.0f}\n"
+    f"the chance of a refusal is {pair['first']:.0%} for one and {pair['second']:.0%} for the other"
+)
 plt.show()
 
 # %%
+# The circle and the square mark the pair.
+#
 # What this does not show
 # -----------------------
 # All other columns stay as they are in the pair; for another pair the lines are others. The picture

@@ -21,9 +21,9 @@ def test_the_finding_is_among_the_checks_of_skore(capsys):
     found = runpy.run_path(str(EXAMPLE))
     assert isinstance(found["check"], skore.Check)
     tips = found["report"].checks.summarize().frame(section="tip").set_index("code")
-    assert tips.loc["SFT001", "explanation"].startswith("Two inputs that differ only in sex")
+    assert tips.loc["SFT001", "explanation"].startswith("Two inputs that differ only in community")
     metrics = found["report"].metrics.summarize().frame()
-    assert -1 <= metrics["neg_fairness_degree_sex"] < 0
+    assert -1 <= metrics["neg_fairness_degree_community"] < 0
     # Within its limit the check has passed, and says nothing.
     again = type(found["check"])(skfairtest_limits(), **found["check"].options)
     assert again.check_function(found["report"]) is None

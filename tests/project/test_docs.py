@@ -127,7 +127,7 @@ def test_example_asks_one_question_and_shows_one_picture(path):
     title = ast.get_docstring(ast.parse(text)).split("\n")[1]
     assert title.endswith("?")
     assert text.count("plt.show()") == 1
-    drawn = len(re.findall(r"\.plot\((?:\)|most|kind|\*)|plt\.subplots\(", text))
+    drawn = len(re.findall(r"\.plot\((?:\)|most|kind|x=|\*)|plt\.subplots\(", text))
     assert drawn >= 1
 
 
