@@ -168,17 +168,12 @@ class MitigationDisplay:
         # The score's change is the drop with its sign turned, and so are the ends.
         rows.append(("mitigated", SCORE, "", -drop["value"], -drop["high"], -drop["low"]))
         is_mean = is_regressor(retrainer) and getattr(retrainer.auditor, "threshold", None) is None
-        before, after = (found["near"]["value"] for found in (retrainer.before_, retrainer.after_))
-        told = [brief(value) if is_mean else percent(value) for value in (before, after)]
-        name = "Mean difference between twins" if is_mean else "Treated differently from a twin"
-        message = f"{name}, near the data: {told[0]} before, {told[1]} after"
-        highlight: str | None = "mitigated"
-        if retrainer.estimator_ is retrainer.original_estimator_:
-            message, highlight = f"The original is kept. {name}, near the data: {told[0]}", None
+        kept = retrainer.estimator_ is retrainer.original_estimator_
+        message = _before_and_after(retrainer, is_mean=is_mean, kept=kept)
         score = "score"
         if retrainer.scoring is None and not is_regressor(retrainer):
             score = "accuracy"
-        return cls(_table(rows), _what(is_mean), {}, highlight, message, score)
+        return cls(_table(rows), _what(is_mean), {}, None if kept else "mitigated", message, score)
 
     @classmethod
     def from_comparison(cls, comparison: MitigationComparison) -> MitigationDisplay:
@@ -441,6 +436,19 @@ def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["model", "measure", "group", "value", "low", "high"])
     kinds = dict.fromkeys(("value", "low", "high"), float)
     return table.astype({**kinds, **dict.fromkeys(("model", "measure", "group"), str)})
+
+
+def _before_and_after(retrainer: Any, *, is_mean: bool, kept: bool) -> str:
+    before, after = (found["rows"]["value"] for found in (retrainer.before_, retrainer.after_))
+    if is_mean:
+        told = f"twins differ by {brief(before)} on average"
+        now = brief(after)
+    else:
+        told = f"{percent(before)} of the people are treated differently from a twin"
+        now = percent(after)
+    if kept:
+        return f"The original is kept: {told}"
+    return f"{told[:1].upper()}{told[1:]}; after the mitigation {now}"
 
 
 def _what(mean: bool) -> str:

@@ -116,16 +116,21 @@ class Words:
         """What a method leaves for people."""
         value, low, high = self._interval(row)
         if row["degree_bound"] == 0:
+            nobody = "no difference between twins" if self.is_mean else "nobody treated differently"
             known = METHODS.get(method) is not None
-            return "nothing by construction" if known else "nothing (proven for all inputs)"
+            return f"{nobody}{', by construction' if known else ' (proven for all inputs)'}"
         if self.is_mean:
             return (
                 f"a mean difference between twins of {number(value)} ({number(low)} to "
                 f"{number(high)})"
             )
         if value == 0:
-            return f"none of the {self.n_rows} people (at most {percent(high)} of people like them)"
-        return f"{percent(value)} of the people ({_ends(100 * low, 100 * high)})"
+            return (
+                f"none of the {self.n_rows} people treated differently (at most {percent(high)} of "
+                "people like them)"
+            )
+        ends = _ends(100 * low, 100 * high)
+        return f"{percent(value)} of the people treated differently ({ends})"
 
     def of_original(self, original: Any) -> str:
         """The same of the original, as half a sentence."""
@@ -199,7 +204,7 @@ class Words:
         costs = "costs" if least > limit else "may cost"
         end = "Whether that is worth it is for people to say."
         if least <= limit:
-            end = "The rows do not rule out a larger cost; more rows would."
+            end = "These rows do not rule out a larger cost; more rows may."
         return (
             f"No method is recommended: what leaves less {costs} too much",
             f"{method} leaves {self.left(row, method)}, {self.cost(row)}; max_score_drop={limit:g} "

@@ -202,17 +202,17 @@ class MitigationComparison:
         """What the columns say."""
         told, settings = Words(self.settings), self.settings
         if told.is_mean:
-            left = f"Mean difference of outputs if only {told.sensitive} is changed"
+            left = f"mean difference of outputs if only {told.sensitive} is changed"
         else:
-            left = f"Shares that would get {told.changed} if only {told.sensitive} were changed"
-        pays = "the group whose mean prediction clearly falls most"
+            left = f"shares that would get {told.changed} if only {told.sensitive} were changed"
+        pays = "mean prediction clearly falls most"
         if settings["favourable"]:
-            pays = f"the group whose rate of {settings['favourable']} clearly falls most, in points"
-        level = f"{settings['confidence']:.0%}"
+            pays = f"rate of {settings['favourable']} clearly falls most, in points"
         return (
-            f"{left}: among the {told.n_rows} people held out in {settings['n_folds']} folds, and "
-            f"among inputs near them; the lowest impact ratio of a group; seconds of a training; "
-            f"{pays}. Intervals: {level}"
+            f"People, near people: {left}, among the {told.n_rows} people held out in "
+            f"{settings['n_folds']} folds, and among inputs near them. Impact ratio: the lowest of "
+            f"a group. Seconds: of a training. Who pays: the group whose {pays}. Intervals: "
+            f"{settings['confidence']:.0%}"
         )
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
