@@ -37,7 +37,7 @@ def rates_by_group(
     Returns
     -------
     DataFrame
-        One row a group: `rows`, `selection_rate` (mean output of a regression),
+        One row per group: `rows`, `selection_rate` (mean output of a regression),
         `true_positive_rate`, `false_positive_rate`; NaN where nothing is to be counted.
     """
     names, codes = np.unique(groups, return_inverse=True)

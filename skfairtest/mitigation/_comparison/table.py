@@ -71,7 +71,7 @@ class Measured:
 
 
 def make_comparison(measured: Measured) -> MitigationComparison:
-    """One row a method, one a method and group, and what was compared."""
+    """The rows of methods, those of methods and groups, and what was compared."""
     case, name = measured.case, measured.scores.name
     groups = case.group_names()
     number = deal(_strata(measured), measured.scores.rng)
