@@ -46,6 +46,7 @@ _HOMES = {
     "MAFTAuditor": "individual",
     "MarginalizedClassifier": "mitigation",
     "MarginalizedRegressor": "mitigation",
+    "MitigationComparison": "mitigation",
     "MitigationDisplay": "inspection",
     "MitigationWarning": "exceptions",
     "NoDisparityWarning": "exceptions",
@@ -137,6 +138,7 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.mitigation import FoundPairs as FoundPairs
     from skfairtest.mitigation import MarginalizedClassifier as MarginalizedClassifier
     from skfairtest.mitigation import MarginalizedRegressor as MarginalizedRegressor
+    from skfairtest.mitigation import MitigationComparison as MitigationComparison
     from skfairtest.mitigation import compare_mitigations as compare_mitigations
     from skfairtest.mitigation import estimate_discrimination as estimate_discrimination
     from skfairtest.model_selection import AuditScorer as AuditScorer

@@ -265,7 +265,7 @@ def run(pair, names, seed, rows):
     if names[0] in PHASES["peers"]:
         methods = {"mirror": Mirror(model, sensitive), "mutants": Mutants(model, sensitive)}
         methods = {name: methods[name] for name in names}
-    table = compare_mitigations(
+    comparison = compare_mitigations(
         model,
         X,
         y,
@@ -276,21 +276,13 @@ def run(pair, names, seed, rows):
         random_state=seed,
         progress=False,
     )
-    groups = table.attrs["groups"]
-    known = {
-        name: group["accuracy"]
-        for name, group in groups["original"].items()
-        if group["rows"] >= FEWEST_ROWS
-    }
-    for method in table.index:
-        falls = {
-            name: own - groups[method][name]["accuracy"]
-            for name, own in known.items()
-            if method in groups
-        }
-        if falls:
-            table.loc[method, "payer"] = max(falls, key=falls.get)
-            table.loc[method, "largest_fall"] = max(falls.values())
+    table, accuracies = comparison.table, comparison.groups["accuracy"]
+    known = comparison.groups.loc["original"].query("rows >= @FEWEST_ROWS").index
+    for method in accuracies.index.unique("method"):
+        falls = (accuracies["original"] - accuracies[method])[known]
+        if falls.notna().any():
+            table.loc[method, "payer"] = falls.idxmax()
+            table.loc[method, "largest_fall"] = falls.max()
     return table.reset_index().assign(pair=pair, seed=seed, rows=len(X))
 
 

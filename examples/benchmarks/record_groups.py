@@ -174,9 +174,9 @@ def reports():
     names = [
         "demographic_parity_difference", "demographic_parity_ratio", "equalized_odds_difference",
     ]  # fmt: skip
-    yield "comparison", compared[names]
-    for method, groups in compared.attrs["groups"].items():
-        yield f"comparison {method}", pd.DataFrame.from_dict(groups, orient="index")
+    yield "comparison", compared.table[names]
+    for method, groups in compared.groups.groupby(level="method", sort=False):
+        yield f"comparison {method}", groups.droplevel("method")
 
 
 def record(path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -45,8 +45,8 @@ _RULES = """
   border: 0; border-bottom: 1px solid var(--skft-line); overflow-wrap: normal; font-weight: 400;
   color: inherit; background: transparent; white-space: normal; }
 .skft thead th { color: var(--skft-soft); font-size: 12px; }
-.skft td.skft-number, .skft th.skft-number { text-align: end; font-variant-numeric: tabular-nums;
-  white-space: nowrap; }
+.skft td.skft-number, .skft th.skft-number { text-align: end; font-variant-numeric: tabular-nums; }
+.skft td.skft-number { white-space: nowrap; }
 .skft tr.skft-changed th, .skft tr.skft-changed td { background: var(--skft-mark);
   font-weight: 700; }
 .skft tr.skft-changed th:first-child { box-shadow: inset 3px 0 var(--skft-edge); }
@@ -180,15 +180,30 @@ def _outputs(pair: Pair) -> str:
     return f"<tfoot>{told}</tfoot>"
 
 
-def numbers_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """Return a table of a name and numbers per row, with three significant digits."""
+def numbers_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    caption: str = "",
+    *,
+    words: Collection[int] = (),
+    marked: Any = None,
+) -> str:
+    """Return a table of a name and numbers per row, with three significant digits.
+
+    Columns in `words` hold texts, and the row with the name `marked` stands out.
+    """
+    kinds = ["" if place == 0 or place in words else _NUMBER for place in range(len(columns))]
     head = "".join(
-        f'<th scope="col"{"" if place == 0 else _NUMBER}>{in_html(name)}</th>'
-        for place, name in enumerate(columns)
+        f'<th scope="col"{kind}>{in_html(name)}</th>'
+        for kind, name in zip(kinds, columns, strict=True)
     )
     body = "".join(
-        f'<tr><th scope="row">{in_html(first)}</th>'
-        + "".join(f"<td{_NUMBER}>{in_html(_told(value))}</td>" for value in rest)
+        f"<tr{_CHANGED if marked is not None and first == marked else ''}>"
+        f'<th scope="row">{in_html(first)}</th>'
+        + "".join(
+            f"<td{kind}>{in_html(_told(value))}</td>"
+            for kind, value in zip(kinds[1:], rest, strict=True)
+        )
         + "</tr>"
         for first, *rest in rows
     )
@@ -199,6 +214,7 @@ def numbers_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption
     )
 
 
+_CHANGED = ' class="skft-changed"'
 _NUMBER = ' class="skft-number"'
 
 

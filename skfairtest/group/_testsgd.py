@@ -52,7 +52,7 @@ from skfairtest.space._space import InputSpace
 
 #: Bins of a numeric column for which `n_bins` names none.
 BINS = 10
-#: The worst rule sets, of which those are listed that do not repeat each other.
+#: The worst rules, of which those are listed that do not repeat each other.
 LOOKED_AT = 2_000
 
 
@@ -161,7 +161,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         What ended the run, in words and as one of "complete", "max_queries", "callback",
         "interrupted" and "failed".
     short_list_ : DataFrame
-        At most ten of the worst 2,000 rule sets, which do not repeat each other, with the columns
+        At most ten of the worst 2,000 rules, which do not repeat each other, with the columns
         of `rules_` and those of `SubgroupAuditor.short_list_`.
     sensitive_features_ : list
         The sensitive attributes.
@@ -394,7 +394,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         values: Floats,
         n_groups: int,
     ) -> dict[str, NDArray[Any]]:
-        """Choose rule sets that do not repeat each other."""
+        """Choose rules that do not repeat each other."""
         critical = float(stats.norm.isf(self._alpha(n_groups) / 2))
         listed = short_list(
             drawn,
@@ -412,7 +412,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
 
     @property
     def short_list_(self) -> pd.DataFrame:
-        """At most ten rule sets that do not repeat each other, as those of `SubgroupAuditor`."""
+        """At most ten rules that do not repeat each other, as those of `SubgroupAuditor`."""
         return self._short_table()
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:

@@ -1,7 +1,8 @@
-"""MitigationDisplay draws measures of a model before and after mitigation, with intervals."""
+"""MitigationDisplay draws what methods of mitigation leave, what they cost, and for whom."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,37 +20,50 @@ from skfairtest.inspection._style import (
     finish,
     ink,
     paper,
+    series,
     shorten,
     span,
     wrap,
 )
+from skfairtest.mitigation import MitigationComparison
+from skfairtest.mitigation._comparison.recommend import IN_POINTS, Words, percent, short_group
 
-#: Measures of a retrainer in the order of the panels, and what is written below each.
-PLACES = {"rows": "rows held out", "near": "inputs near the rows", "uniform": "uniform inputs"}
-OTHERS = {
-    "degree": "largest difference\n(arrow: upper end)",
-    "group": "score of the worst group",
-}
-SCORE = "score"
-#: Rows of the figure that labels, head and axes take.
-AROUND = 5.0
+#: Measures in the order of the panels, and what is written below each.
+PLACES = {"rows": "people", "near": "inputs near\nthem", "uniform": "uniform\ninputs"}
+GROUP, SCORE, RATE = "group", "score", "rate"
+#: Groups whose rates are drawn at most: those with the most rows.
+MOST_GROUPS = len(MARKERS)
+#: Inches of the picture's width, of the names of the models, and of what stands around the rows.
+WIDTH, NAMES, AROUND = 6.2, 1.6, 0.7
+#: Letters of a line across the picture, and points of a line of small ones.
+LINE, LETTER = 74, 14
 
 
 class MitigationDisplay:
-    """Draw how a mitigation changed unfairness and the score of a model, with intervals.
+    """Draw what methods of mitigation leave, what they cost, and for whom.
 
     Make it with `from_retrainer` or `from_comparison`.
 
     Parameters
     ----------
     table : DataFrame
-        One row per model and measure, with the columns `model`, `measure`, `value`, `low` and
-        `high`, the ends of its interval (NaN if there is none). The measures "rows", "near" and
-        "uniform" say how often twins are treated differently. "degree" is the largest difference
-        found; its `high` is an upper bound over the domain. "group" is the score of the worst group
-        by favourable predictions, and "score" is the change of the model's score.
+        One row per model and measure, and per group where the measure is "rate", with the columns
+        `model`, `measure`, `group`, `value`, `low` and `high`, the ends of its interval (NaN if
+        there is none). The measures "rows", "near" and "uniform" say how often twins are treated
+        differently, "group" is the largest difference between a group and the others, "score" the
+        change of the model's score, and "rate" the rate of favourable predictions of a group.
     what : str, default="share of inputs whose twins are treated differently"
         Name of what "rows", "near" and "uniform" measure, as it is written.
+    notes : dict of str to str, default=None
+        Why models have no figures, by their names.
+    highlight : str, default=None
+        The model that stands out.
+    message : str, default=""
+        The sentence above the picture.
+    score : str, default="score"
+        Name of the score.
+    rate : str, default="favourable"
+        Name of the favourable prediction.
 
     Attributes
     ----------
@@ -59,8 +73,12 @@ class MitigationDisplay:
         Their figure.
     panels_ : dict of str to matplotlib Axes
         The panel of each measure.
-    points_ : dict of (str, str) to matplotlib Line2D
-        The value of each measure and model.
+    points_ : dict of (str, str, str) to matplotlib Line2D
+        The value of each measure, model and group, which is empty but for rates.
+    notes_ : dict of str to matplotlib Text
+        What is written about models without figures.
+    message_ : matplotlib Text
+        The sentence above the picture.
 
     See Also
     --------
@@ -75,25 +93,36 @@ class MitigationDisplay:
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from skfairtest import MitigationDisplay
-    >>> table = pd.DataFrame(
-    ...     {"share_near": [0.12, 0.01], "share_near_low": [0.1, 0.0],
-    ...      "share_near_high": [0.14, 0.02], "accuracy_change": [0.0, -0.004],
-    ...      "accuracy_change_low": [0.0, -0.01], "accuracy_change_high": [0.0, 0.002]},
-    ...     index=["original", "drop"])
-    >>> display = MitigationDisplay.from_comparison(table).plot()
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skfairtest import MitigationDisplay, compare_mitigations
+    >>> from skfairtest.datasets import load_loans
+    >>> X, y = load_loans(300, return_X_y=True)
+    >>> X = X.select_dtypes("number").assign(birch=(X["community"] == "Birch").astype(int))
+    >>> comparison = compare_mitigations(
+    ...     DecisionTreeClassifier(max_depth=3, random_state=0), X, y, sensitive_features="birch",
+    ...     methods=["drop"], favourable="granted", random_state=0, progress=False)
+    >>> display = MitigationDisplay.from_comparison(comparison).plot()
     >>> list(display.panels_)
-    ['near', 'score']
+    ['rows', 'near', 'score', 'rate']
     """
 
     def __init__(
         self,
         table: pd.DataFrame,
         what: str = "share of inputs whose twins are treated differently",
+        notes: Mapping[str, str] | None = None,
+        highlight: str | None = None,
+        message: str = "",
+        score: str = "score",
+        rate: str = "favourable",
     ) -> None:
         self.table = table
         self.what = what
+        self.notes = notes
+        self.highlight = highlight
+        self.message = message
+        self.score = score
+        self.rate = rate
 
     @classmethod
     def from_retrainer(cls, retrainer: Any) -> MitigationDisplay:
@@ -128,67 +157,90 @@ class MitigationDisplay:
                 "The retrainer has no before_ and after_: its run ended before the model was "
                 f"measured ({retrainer.stop_reason_}). See its history_."
             )
-        rows = []
-        for model, found in (("original", retrainer.before_), ("mitigated", retrainer.after_)):
-            for measure, values in found.items():
-                numbers = values["value"], values.get("low"), values.get("high")
-                rows.append((model, measure, *numbers))
-        drop = getattr(retrainer, "score_drop_", None)
-        if drop is not None:
-            rows.append(("original", SCORE, 0.0, None, None))
-            # The score's change is the drop with its sign turned, and so are the ends.
-            rows.append(("mitigated", SCORE, -drop["value"], -drop["high"], -drop["low"]))
-        return cls(_table(rows), _what(_is_mean(retrainer)))
+        rows = [
+            (model, measure, "", values["value"], values.get("low"), values.get("high"))
+            for model, found in (("original", retrainer.before_), ("mitigated", retrainer.after_))
+            for measure, values in found.items()
+            if measure in (*PLACES, GROUP)
+        ]
+        drop = retrainer.score_drop_
+        rows.append(("original", SCORE, "", 0.0, None, None))
+        # The score's change is the drop with its sign turned, and so are the ends.
+        rows.append(("mitigated", SCORE, "", -drop["value"], -drop["high"], -drop["low"]))
+        is_mean = is_regressor(retrainer) and getattr(retrainer.auditor, "threshold", None) is None
+        kept = retrainer.estimator_ is retrainer.original_estimator_
+        message = _before_and_after(retrainer, is_mean=is_mean, kept=kept)
+        score = "score"
+        if retrainer.scoring is None and not is_regressor(retrainer):
+            score = "accuracy"
+        return cls(_table(rows), _what(is_mean), {}, None if kept else "mitigated", message, score)
 
     @classmethod
-    def from_comparison(cls, table: pd.DataFrame) -> MitigationDisplay:
-        """Show the table of `compare_mitigations`.
+    def from_comparison(cls, comparison: MitigationComparison) -> MitigationDisplay:
+        """Show what `compare_mitigations` measured, and what that recommends.
 
         Parameters
         ----------
-        table : DataFrame
-            What `compare_mitigations` returned, or some of its rows.
+        comparison : MitigationComparison
+            What `compare_mitigations` returned.
 
         Returns
         -------
         MitigationDisplay
-            The display, not yet drawn, with one row per method; methods without figures are left
-            out.
+            The display, not yet drawn, with one row per method; methods without figures have the
+            reason in theirs.
 
         Raises
         ------
-        TypeError, ValueError
-            If the table is not of this kind.
+        TypeError
+            If it is something else.
         """
-        if not isinstance(table, pd.DataFrame):
+        if not isinstance(comparison, MitigationComparison):
             raise TypeError(
-                "from_comparison needs the DataFrame that compare_mitigations returns; got "
-                f"{type(table).__name__}."
+                "from_comparison needs the MitigationComparison that compare_mitigations returns; "
+                f"got {type(comparison).__name__}."
             )
-        kind = "difference" if "difference_rows" in table else "share"
-        sources = {place: f"{kind}_{place}" for place in PLACES}
-        change = [str(name) for name in table if str(name).endswith("_change")]
-        if change:
-            sources[SCORE] = change[0]
-        sources = {measure: name for measure, name in sources.items() if name in table}
-        if not sources:
-            raise ValueError(
-                "The table has none of the columns of compare_mitigations, such as share_near; it "
-                f"has {list(table.columns)[:10]}."
-            )
+        settings, score = comparison.settings, comparison.settings["score"]
+        kind = "difference" if settings["is_mean"] else "share"
+        known = comparison.table[comparison.table[score].notna()]
+        sources = {"rows": f"{kind}_rows", "near": f"{kind}_near", SCORE: f"{score}_change"}
         rows = [
-            (model, measure, row[name], row.get(f"{name}_low"), row.get(f"{name}_high"))
+            (model, measure, "", row[name], row[f"{name}_low"], row[f"{name}_high"])
             for measure, name in sources.items()
-            for model, row in table.iterrows()
+            for model, row in known.iterrows()
         ]
-        if "degree" in table:
-            rows += [
-                (model, "degree", row["degree"], None, row.get("degree_bound"))
-                for model, row in table.iterrows()
-            ]
-        long = _table(rows)
-        long = long[long.groupby("model")["value"].transform(lambda v: v.notna().any())]
-        return cls(long.reset_index(drop=True), _what(kind == "difference"))
+        sizes = comparison.groups.xs("original")["rows"]
+        largest = sizes.sort_values(ascending=False, kind="stable").index[:MOST_GROUPS]
+        rows += [
+            (
+                row["method"],
+                RATE,
+                short_group(row["group"], settings),
+                row["selection_rate"],
+                None,
+                None,
+            )
+            for row in comparison.groups.reset_index().to_dict("records")
+            if row["method"] in known.index and row["group"] in largest
+        ]
+        recommended = comparison.recommend()
+        told = Words(settings)
+        what = _what(True)
+        if not settings["is_mean"]:
+            what = f"would get {told.changed} if only {told.sensitive} were changed"
+        return cls(
+            _table(rows),
+            what,
+            {
+                str(name): str(note)
+                for name, note in comparison.table["note"].items()
+                if name not in known.index
+            },
+            recommended.method,
+            f"{recommended.sentence[:1].upper()}{recommended.sentence[1:]}",
+            score,
+            settings["favourable"] or "mean prediction",
+        )
 
     def frame(self) -> pd.DataFrame:
         """Return the data that is drawn.
@@ -196,7 +248,7 @@ class MitigationDisplay:
         Returns
         -------
         DataFrame
-            One row a model and measure: model, measure, value, low, high.
+            One row a model, measure and group: model, measure, group, value, low, high.
         """
         return self.table.copy()
 
@@ -215,33 +267,38 @@ class MitigationDisplay:
         self : MitigationDisplay
             The display.
         """
+        notes = dict(self.notes or {})
         models = list(dict.fromkeys(self.table["model"]))
-        order = [*PLACES, *OTHERS, SCORE]
+        names = [*models, *(name for name in notes if name not in models)]
+        order = [*PLACES, GROUP, SCORE, RATE]
         measures = sorted(set(self.table["measure"]), key=order.index)
-        size = (1.6 + 1.9 * len(measures), ROW * (AROUND + 1.2 * max(2, len(models))))
-        ax = axes_for(ax, self, size)
+        n_rows = max(2, len(names))
+        message = wrap(self.message, LINE, 3)
+        n_groups = self.table.loc[self.table["measure"] == RATE, "group"].nunique()
+        head = LETTER * max(2, n_groups) + 8
+        height = AROUND + (head + 18 * (message.count("\n") + 1)) / 72 + 1.2 * ROW * n_rows
+        ax = axes_for(ax, self, (WIDTH, height))
         ax.set_axis_off()
         self.panels_: dict[str, Any] = {}
-        self.points_: dict[tuple[str, str], Any] = {}
+        self.points_: dict[tuple[str, str, str], Any] = {}
         shares = [name for name in measures if name in PLACES]
         limits = span(self._numbers(shares))
-        step, rows = 1 / len(measures), max(2, len(models))
-        top = (rows + 0.8) / (rows + 1.6)  # the head stands above the panels
+        step = 1 / len(measures)
         for place, measure in enumerate(measures):
-            panel = ax.inset_axes([place * step, 0, 0.84 * step, top])
+            panel = ax.inset_axes([place * step, 0, 0.82 * step, 1])
             self.panels_[measure] = panel
             self._draw(panel, measure, models, point_kwargs or {})
-            low, high = limits if measure in PLACES else span(self._numbers([measure]))
-            panel.set_xlim(low - 0.05 * (high - low), high)
-            panel.set_yticks(range(len(models)))
-            names = [shorten(model, 24) for model in models] if place == 0 else []
-            panel.set_yticklabels(names or [""] * len(models), parse_math=False)
-        if shares:
-            middle = (len(shares) * step - 0.16 * step) / 2
-            ax.text(
-                middle, top + 0.04, wrap(self.what, max(20, 24 * len(shares)), 3), ha="center",
-                va="bottom", transform=ax.transAxes, parse_math=False,
+            low, high = limits if measure in PLACES else span(
+                self._numbers([measure]), zero=measure != RATE
             )  # fmt: skip
+            # Room for the number that stands above the last point.
+            panel.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+            panel.set_ylim(n_rows - 0.4, -0.75)
+            panel.set_yticks(range(len(names)))
+            told = [shorten(name, 22) for name in names] if place == 0 else [""] * len(names)
+            panel.set_yticklabels(told, parse_math=False)
+        self._mark(names)
+        self._write(ax, names, notes, shares, message, head)
         return finish(self, ax)
 
     def _numbers(self, measures: list[str]) -> list[float]:
@@ -251,43 +308,147 @@ class MitigationDisplay:
     def _draw(
         self, panel: Any, measure: str, models: list[str], point_kwargs: dict[str, Any]
     ) -> None:
-        from matplotlib.ticker import MaxNLocator
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
 
         rows = self.table[self.table["measure"] == measure].to_dict("records")
+        groups = list(dict.fromkeys(row["group"] for row in rows))
         for row in rows:
-            place, value = models.index(row["model"]), row["value"]
-            first = place == 0
-            color = COLORS[1 if first else 0]
+            model, value = row["model"], row["value"]
+            at = models.index(model)
             low, high = (row[end] if np.isfinite(row[end]) else value for end in ("low", "high"))
-            panel.hlines([place], [low], [high], color=color, linewidth=2)
-            if measure == "degree" and np.isfinite(row["high"]):
-                panel.plot([high], [place], linestyle="", marker=5, color=color, markersize=6)
+            chosen = model == self.highlight
+            color = COLORS[0] if chosen else ink()
             style = {
-                "linestyle": "", "marker": MARKERS[1 if first else 0], "markersize": 7,
-                "color": color, "markerfacecolor": paper() if first else color, **point_kwargs,
+                "linestyle": "", "markersize": 7 if chosen else 6, "color": color,
+                "marker": MARKERS[1 if model == "original" else 0],
+                "markerfacecolor": paper() if model == "original" else color, **point_kwargs,
             }  # fmt: skip
-            (self.points_[measure, row["model"]],) = panel.plot([value], [place], **style)
-            if np.isfinite(value):
+            if measure == RATE:
+                of_group = series(groups.index(row["group"])) | {"linestyle": ""}
+                style = {"markersize": 6, **of_group, **point_kwargs}
+            panel.hlines([at], [low], [high], color=color, linewidth=2 if chosen else 1.2)
+            (point,) = panel.plot([value], [at], **style)
+            self.points_[measure, model, row["group"]] = point
+            # The original's change of its own score is no news, and rates are read by the legend.
+            if np.isfinite(value) and measure != RATE and (measure, model) != (SCORE, "original"):
                 panel.annotate(
-                    brief(value), (value, place), xytext=(0, 6), textcoords="offset points",
-                    ha="center", va="bottom", fontsize="small",
+                    self._told(measure, value), (value, at), xytext=(0, 5),
+                    textcoords="offset points", ha="center", va="bottom", fontsize="small",
+                    fontweight="bold" if chosen else "normal",
                 )  # fmt: skip
         bare(panel)
         panel.tick_params(axis="y", length=0)
-        panel.set_ylim(len(models) - 0.4, -0.8)
+        panel.tick_params(axis="x", labelsize="small")
         panel.grid(axis="x", alpha=0.3)
         panel.set_axisbelow(True)
-        panel.xaxis.set_major_locator(MaxNLocator(3))
+        panel.xaxis.set_major_locator(MaxNLocator(2))
+        if self._is_share(measure):
+            panel.xaxis.set_major_formatter(FuncFormatter(_hundredfold))
         if measure == SCORE:
-            panel.axvline(0, color=ink(), linewidth=1)
-        words = {**PLACES, **OTHERS, SCORE: "change of the score"}[measure]
-        panel.set_xlabel(words, fontsize="small")
+            # Not where the numbers stand.
+            places = np.arange(len(models))
+            panel.vlines(
+                np.zeros(len(places)),
+                places - 0.2,
+                places + 0.4,
+                color=ink(),
+                linewidth=1,
+                zorder=1,
+            )
+        panel.set_xlabel(self._words(measure), fontsize="small", parse_math=False)
+
+    def _is_share(self, measure: str) -> bool:
+        """Whether a measure is drawn in percent, or in points of accuracy."""
+        if measure == SCORE:
+            return self.score in IN_POINTS
+        if measure == RATE:
+            return self.rate != "mean prediction"
+        return not self.what.startswith("mean")
+
+    def _told(self, measure: str, value: float) -> str:
+        if measure == SCORE and self.score in IN_POINTS:
+            return f"{round(100 * value, 1) + 0.0:+.1f}"
+        return percent(value) if self._is_share(measure) else brief(value)
+
+    def _words(self, measure: str) -> str:
+        if measure == SCORE:
+            name = shorten(self.score.replace("_", " "), 17)
+            return f"{name},\nchange" + (" in points" if self.score in IN_POINTS else "")
+        if measure == RATE:
+            unit = ", in %" if self._is_share(RATE) else ""
+            return f"{shorten(self.rate, 16)}{unit},\nby group"
+        if measure == GROUP:
+            return "worst group:\ndifference, in %"
+        return PLACES[measure]
+
+    def _mark(self, names: list[str]) -> None:
+        """Put a band behind the row of the model that stands out, and write its name in bold."""
+        if self.highlight not in names:
+            return
+        at = names.index(self.highlight)
+        for place, panel in enumerate(self.panels_.values()):
+            panel.axhspan(at - 0.7, at + 0.35, color=COLORS[0], alpha=0.15, linewidth=0, zorder=0)
+            if place == 0:
+                panel.get_yticklabels()[at].set_fontweight("bold")
+
+    def _write(
+        self, ax: Any, names: list[str], notes: dict[str, str], shares: list[str],
+        message: str, head: float,
+    ) -> None:  # fmt: skip
+        """Write the message, the heads, the groups, and why models have no figures."""
+        panels = list(self.panels_.values())
+        first = panels[0]
+        # Above the panels on its right, whose lines would cross the words.
+        first.set_zorder(max(panel.get_zorder() for panel in panels) + 1)
+        self.notes_ = {
+            name: first.text(
+                0, names.index(name), wrap(note, 62, 2), transform=first.get_yaxis_transform(),
+                va="center", ha="left", fontsize="small", style="italic", parse_math=False,
+                bbox={"facecolor": paper(), "edgecolor": "none", "pad": 2}, clip_on=False,
+            )
+            for name, note in notes.items()
+        }  # fmt: skip
+        if shares:
+            unit = ", in %" if self._is_share(shares[0]) else ""
+            ax.annotate(
+                wrap(f"{self.what}{unit}", max(30, 17 * len(shares)), 3), (0, 1),
+                xycoords="axes fraction", xytext=(0, 4), textcoords="offset points", ha="left",
+                va="bottom", fontsize="small", parse_math=False,
+            )  # fmt: skip
+        if RATE in self.panels_:
+            groups = {group: point for (m, _, group), point in self.points_.items() if m == RATE}
+            box = self.panels_[RATE].legend(
+                list(groups.values()), [str(place) for place in range(len(groups))],
+                loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small",
+                borderaxespad=0.2, handletextpad=0.1, borderpad=0, labelspacing=0.2,
+            )  # fmt: skip
+            for text, group in zip(box.get_texts(), groups, strict=True):
+                text.set_parse_math(False)
+                text.set_text(shorten(group, 16))
+        self.message_ = ax.annotate(
+            message, (0, 1), xycoords="axes fraction", xytext=(-72 * NAMES, head),
+            textcoords="offset points", ha="left", va="bottom", fontweight="bold",
+            parse_math=False,
+        )  # fmt: skip
 
 
 def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=["model", "measure", "value", "low", "high"])
-    numbers = ["value", "low", "high"]
-    return table.astype({**dict.fromkeys(numbers, float), "model": str, "measure": str})
+    table = pd.DataFrame(rows, columns=["model", "measure", "group", "value", "low", "high"])
+    kinds = dict.fromkeys(("value", "low", "high"), float)
+    return table.astype({**kinds, **dict.fromkeys(("model", "measure", "group"), str)})
+
+
+def _before_and_after(retrainer: Any, *, is_mean: bool, kept: bool) -> str:
+    before, after = (found["rows"]["value"] for found in (retrainer.before_, retrainer.after_))
+    if is_mean:
+        told = f"twins differ by {brief(before)} on average"
+        now = brief(after)
+    else:
+        told = f"{percent(before)} of the people are treated differently from a twin"
+        now = percent(after)
+    if kept:
+        return f"The original is kept: {told}"
+    return f"{told[:1].upper()}{told[1:]}; after the mitigation {now}"
 
 
 def _what(mean: bool) -> str:
@@ -296,7 +457,6 @@ def _what(mean: bool) -> str:
     return "share of inputs whose twins are treated differently"
 
 
-def _is_mean(retrainer: Any) -> bool:
-    """Whether a retrainer measures mean differences: a regressor's, without a threshold."""
-    auditor = retrainer.auditor
-    return bool(is_regressor(retrainer)) and getattr(auditor, "threshold", None) is None
+def _hundredfold(value: float, _: int) -> str:
+    """A tick in percent or points; not nested in a method, since pictures are pickled."""
+    return f"{round(100 * value, 9) + 0.0:.3g}"

@@ -8,6 +8,7 @@ from skfairtest.mitigation._averaging.marginalized import (
     MarginalizedRegressor,
 )
 from skfairtest.mitigation._comparison.compare_mitigations import compare_mitigations
+from skfairtest.mitigation._comparison.result import MitigationComparison
 from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_discrimination
 from skfairtest.mitigation._labelers import (
     FoundPairs,
@@ -27,6 +28,7 @@ __all__ = [
     "FoundPairs",
     "MarginalizedClassifier",
     "MarginalizedRegressor",
+    "MitigationComparison",
     "average_label",
     "compare_mitigations",
     "estimate_discrimination",

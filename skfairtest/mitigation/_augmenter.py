@@ -44,7 +44,7 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
     One round of `FairnessRetrainer` as a sampler: a clone of the estimator is fitted and audited,
     and the pairs that were found are put below the data. What comes after it in an
     ``imblearn.pipeline.Pipeline`` learns from both. It does not balance classes, and it does not
-    check that anything got better: that is for the pipeline's own validation to see.
+    check that anything got better: the validation of the pipeline does.
 
     Parameters
     ----------
@@ -56,10 +56,11 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
         protected attributes.
     labeler : {"majority", "average", "opposite"} or callable, default="majority"
         Label of each pair. "majority": vote of diverse models. "average": average of the model's
-        predictions for the twins. "opposite": the label that the model does not give. A callable
-        gets `FoundPairs` and returns one label a pair.
+        predictions for the twins. "opposite": the label that the model does not predict. A callable
+        gets `FoundPairs` and returns one label per pair.
     share : float, default=0.1
-        Most rows to add, as a share of the rows of X. Fewer are added where fewer were found.
+        Largest number of rows to add, as a share of the rows of X. Fewer are added if fewer were
+        found.
     random_state : int, RandomState or Generator, default=None
         Seed. The same seed gives the same rows.
 
@@ -68,7 +69,7 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
     estimator_ : estimator
         The model that was audited.
     n_added_ : int
-        Rows that the last ``fit_resample`` added.
+        Number of rows that the last ``fit_resample`` added.
     sampling_strategy_ : str
         Not used: this sampler knows no target counts.
     n_features_in_, feature_names_in_

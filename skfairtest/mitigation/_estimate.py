@@ -85,16 +85,16 @@ def estimate_discrimination(
     estimator : estimator
         Fitted regressor, classifier or pipeline.
     X : array-like or DataFrame of shape (n_rows, n_features), or chunks
-        Rows that show which inputs exist; or such a table in chunks, as for `InputSpace.fit`, in
-        one pass: rows are then drawn from a random sample of 100,000 of them.
+        Rows that show which inputs exist, or such a table in chunks, as for `InputSpace.fit`.
+        Chunks are read once, and rows are then drawn from a random sample of 100,000 of them.
     sensitive_features : "auto", str, int or list of these, default="auto"
         Sensitive columns by name or position; "auto" takes the names of common ones.
     n_samples : int, default=10_000
         Inputs in the sample. The model is asked about each with every combination of sensitive
         values.
     confidence : float, default=0.95
-        Confidence of the interval. Of inputs near the data it is about the rows: it is no narrower
-        for more inputs than there are rows.
+        Confidence of the interval. For inputs near the data the interval is about the rows: more
+        inputs than there are rows do not make it narrower.
     near : {None, "data", "rows"}, default=None
         None draws inputs uniformly from the domain. "data" draws rows of X, each crossed with one
         of its neighbours, that is, half of its values replaced by the neighbour's: inputs that
@@ -122,7 +122,7 @@ def estimate_discrimination(
     One large sample takes the place of the paper's 400 trials of 1,000 inputs: its mean is the
     same estimate, and its interval is honest at 0, where the spread of the trials has no width.
     The rate is a share of inputs, not of people: of the uniform domain, most inputs may be
-    unlike anybody. An input of which the constraint leaves no two twins counts as not
+    unlike anybody. An input for which the constraint leaves no two twins counts as not
     discriminatory.
 
     Uniform inputs and rows are independent, and have Wilson's interval [2]_. Inputs near the data

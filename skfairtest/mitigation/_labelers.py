@@ -78,7 +78,7 @@ def majority_label(pairs: FoundPairs) -> Values:
     Returns
     -------
     ndarray of shape (n_pairs,)
-        One label a pair.
+        One label per pair.
 
     References
     ----------
@@ -114,7 +114,7 @@ def average_label(pairs: FoundPairs) -> Values:
     Returns
     -------
     ndarray of shape (n_pairs,)
-        One label a pair.
+        One label per pair.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def opposite_label(pairs: FoundPairs) -> Values:
     Returns
     -------
     ndarray of shape (n_pairs,)
-        One label a pair.
+        One label per pair.
 
     Examples
     --------
@@ -183,12 +183,12 @@ def check_labeler(labeler: Any) -> None:
 
 
 def label_pairs(labeler: Any, pairs: FoundPairs) -> Values:
-    """Ask a labeler, and see that it gave one known label a pair."""
+    """Ask a labeler, and see that it gave one known label per pair."""
     function = labeler if callable(labeler) else LABELERS[labeler]
     labels = np.asarray(function(pairs))
     if labels.shape != (len(pairs),):
         raise ValueError(
-            f"labeler must return one label a pair, shape ({len(pairs)},); got shape "
+            f"labeler must return one label per pair, shape ({len(pairs)},); got shape "
             f"{labels.shape}. Both twins of a pair get the same label."
         )
     if pairs.classes is None:

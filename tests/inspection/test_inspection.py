@@ -6,6 +6,7 @@ import inspect
 import pickle
 import sys
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -111,13 +112,13 @@ def fitted(people):
         with pytest.MonkeyPatch.context() as patch:  # what takes most of the time
             patch.setattr(one_fold, "DEGREE_QUERIES", 20)
             patch.setattr(jackknife, "N_PARTS", 5)
-            table = compare_mitigations(
+            comparison = compare_mitigations(
                 tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2,
                 random_state=0, progress=False,
             )  # fmt: skip
     return SimpleNamespace(
         X=X, y=y, model=model, auditor=auditor, certified=certified, groups=groups, search=search,
-        retrainer=retrainer, table=table, certificate=certify(auditor, max_time=2),
+        retrainer=retrainer, comparison=comparison, certificate=certify(auditor, max_time=2),
     )  # fmt: skip
 
 
@@ -140,7 +141,7 @@ MAKERS = {
     ),
     "search": lambda f: ParetoDisplay.from_cv_results(f.search),
     "retrainer": lambda f: MitigationDisplay.from_retrainer(f.retrainer),
-    "comparison": lambda f: MitigationDisplay.from_comparison(f.table),
+    "comparison": lambda f: MitigationDisplay.from_comparison(f.comparison),
 }
 
 
@@ -824,14 +825,13 @@ def test_pareto_of_results(fitted):
 
 def test_mitigation_of_a_retrainer(fitted):
     display = MitigationDisplay.from_retrainer(fitted.retrainer)
-    table = display.frame().set_index(["model", "measure"])
+    table = display.frame().set_index(["model", "measure"])[["value", "low", "high"]]
     for model, found in (
         ("original", fitted.retrainer.before_),
         ("mitigated", fitted.retrainer.after_),
     ):
         for place in ("rows", "near", "uniform"):
-            assert table.loc[(model, place), ["value", "low", "high"]].to_dict() == found[place]
-        assert table.loc[(model, "degree"), "value"] == found["degree"]["value"]
+            assert table.loc[(model, place)].to_dict() == found[place]
     drop = fitted.retrainer.score_drop_
     assert table.loc[("mitigated", "score")].tolist() == [
         -drop["value"],
@@ -839,11 +839,13 @@ def test_mitigation_of_a_retrainer(fitted):
         -drop["low"],
     ]
     display.plot()
-    assert list(display.panels_) == ["rows", "near", "uniform", "degree", "score"]
-    for (measure, model), point in display.points_.items():
+    assert list(display.panels_) == ["rows", "near", "uniform", "score"]
+    for (measure, model, _), point in display.points_.items():
         assert point.get_xdata()[0] == table.loc[(model, measure), "value"]
     limits = {display.panels_[place].get_xlim() for place in ("rows", "near", "uniform")}
     assert len(limits) == 1  # shares of different inputs are read against each other
+    kept = fitted.retrainer.estimator_ is fitted.retrainer.original_estimator_
+    assert display.message_.get_text().startswith("The original is kept") == kept
 
 
 def test_mitigation_that_ended_early(fitted):
@@ -854,21 +856,63 @@ def test_mitigation_that_ended_early(fitted):
 
 
 def test_mitigation_of_a_comparison(fitted):
-    display = MitigationDisplay.from_comparison(fitted.table).plot()
-    table = display.frame().set_index(["model", "measure"])
+    table, groups = fitted.comparison.table, fitted.comparison.groups
+    display = MitigationDisplay.from_comparison(fitted.comparison).plot()
+    drawn = display.frame().set_index(["model", "measure", "group"])
     for method in ("original", "drop"):
-        assert table.loc[(method, "near"), "value"] == fitted.table.loc[method, "share_near"]
-        low = fitted.table.loc[method, "accuracy_change_low"]
-        assert table.loc[(method, "score"), "low"] == low
-    failed = fitted.table.copy()
-    failed.loc["drop", :] = np.nan
-    assert set(MitigationDisplay.from_comparison(failed).frame()["model"]) == {"original"}
-    means = fitted.table.rename(columns=lambda name: name.replace("share_", "difference_"))
-    assert MitigationDisplay.from_comparison(means).what.startswith("mean difference")
-    with pytest.raises(ValueError, match="none of the columns"):
-        MitigationDisplay.from_comparison(pd.DataFrame({"a": [1]}))
-    with pytest.raises(TypeError, match="got dict"):
-        MitigationDisplay.from_comparison({})
+        assert drawn.loc[(method, "near", ""), "value"] == table.loc[method, "share_near"]
+        low = table.loc[method, "accuracy_change_low"]
+        assert drawn.loc[(method, "score", ""), "low"] == low
+        rate = groups.loc[(method, "sex = 1"), "selection_rate"]
+        assert display.points_["rate", method, "1"].get_xdata()[0] == rate
+    assert fitted.comparison.recommend().sentence in display.message_.get_text().replace("\n", " ")
+    with pytest.raises(TypeError, match="MitigationComparison.*got DataFrame"):
+        MitigationDisplay.from_comparison(table)
+
+
+def test_methods_without_figures_have_a_row_with_the_reason(fitted):
+    comparison = replace(fitted.comparison, table=fitted.comparison.table.copy())
+    numbers = comparison.table.select_dtypes("number").columns
+    comparison.table.loc["drop", numbers] = np.nan
+    comparison.table.loc["drop", "note"] = "no time was left of max_time=5 s"
+    display = MitigationDisplay.from_comparison(comparison).plot()
+    assert set(display.frame()["model"]) == {"original"} and display.highlight is None
+    names = [label.get_text() for label in display.panels_["rows"].get_yticklabels()]
+    assert names == ["original", "drop"]
+    assert display.notes_["drop"].get_text() == "no time was left of max_time=5 s"
+    assert display.notes_["drop"].get_position()[1] == 1  # in its own row
+
+
+def test_the_recommended_method_stands_out_by_more_than_colour(fitted):
+    display = MitigationDisplay.from_comparison(fitted.comparison)
+    assert {"drop", "original"} <= set(display.frame()["model"])
+    display.highlight = "drop"
+    display.plot()
+    weights = {
+        label.get_text(): label.get_fontweight()
+        for label in display.panels_["rows"].get_yticklabels()
+    }
+    assert weights == {"original": "normal", "drop": "bold"}
+    assert all(panel.patches for panel in display.panels_.values())  # a band in each
+    colors = [display.points_["rows", name, ""].get_color() for name in ("drop", "original")]
+    assert colors[0] == _style.COLORS[0] != colors[1]
+
+
+def test_no_number_stands_on_the_line_of_no_change(fitted):
+    display = MitigationDisplay.from_comparison(fitted.comparison).plot()
+    display.figure_.draw_without_rendering()
+    panel = display.panels_["score"]
+    lines = [
+        panel.transData.transform(segment)
+        for lines in panel.collections
+        for segment in lines.get_segments()
+        if (segment[:, 0] == 0).all() and segment[0, 1] != segment[1, 1]
+    ]
+    assert lines and panel.texts
+    for text in panel.texts:
+        box = text.get_window_extent()
+        for (x, y0), (_, y1) in lines:
+            assert not (box.x0 < x < box.x1 and min(y0, y1) < box.y1 and box.y0 < max(y0, y1))
 
 
 # Names -------------------------------------------------------------------------------------------

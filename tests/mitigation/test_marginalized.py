@@ -628,7 +628,7 @@ def test_input_that_cannot_be(grid):
             model.fit(X, y, sample_weight=weights)
     with pytest.raises(ValueError, match="300 rows, y has 299"):
         model.fit(X, y[1:])
-    with pytest.raises(ValueError, match="one target a row"):
+    with pytest.raises(ValueError, match="one target per row"):
         model.fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="KNeighborsClassifier.fit takes no sample_weight"):
         MarginalizedClassifier(KNeighborsClassifier(), sensitive_features=[0]).fit(X, y, y + 1)

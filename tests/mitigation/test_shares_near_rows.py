@@ -131,7 +131,7 @@ def test_the_retrainer_and_the_comparison_are_about_rows_too():
         LogisticRegression(), X, y, sensitive_features="sex", methods=["drop"], cv=2,
         random_state=0, progress=False,
     )  # fmt: skip
-    row = compared.loc["original"]
+    row = compared.table.loc["original"]
     wide = row["share_near_high"] - row["share_near_low"]
     p = row["share_near"]
     assert wide > 2 * np.sqrt(p * (1 - p) / 120)

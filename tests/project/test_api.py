@@ -9,7 +9,9 @@ from places import TOP
 import skfairtest
 
 #: Made by the package, never by a user.
-RESULT_TYPES = {"AuditorComparison", "DiscriminationEstimate", "FoundPairs"}
+RESULT_TYPES = {
+    "AuditorComparison", "DiscriminationEstimate", "FoundPairs", "MitigationComparison",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -52,11 +52,11 @@ class AveragingEstimator(
         Share of the average in the predictions, in [0, 1]; the rest is the model's own output for
         the row as it is. It is read at prediction: another one may be set after `fit`.
     weights : {"data", "uniform"}, default="data"
-        What the values weigh. "data": their share of the rows, each by its ``sample_weight``.
+        Weights of the values. "data": their share of the rows, each by its ``sample_weight``.
         "uniform": all combinations of values that occur weigh the same.
     max_values : int or None, default=100
-        Most combinations of values that are averaged over: a prediction costs as many of the model.
-        Of more, quantiles stand for all; see Notes. None keeps all.
+        Largest number of combinations of values that are averaged over: a prediction costs as many
+        predictions of the model. Of more, quantiles stand for all; see Notes. None keeps all.
     unseen : {"error", "ignore"}, default="error"
         How to treat a category at prediction that a sensitive column did not have in `fit`: raise
         an error, or ignore it. A missing value is such a category; numbers are never unseen.
@@ -66,7 +66,7 @@ class AveragingEstimator(
     Attributes
     ----------
     sensitive_features_ : list
-        What is averaged over.
+        The columns that are averaged over.
     one_hot_ : dict of name to list
         The columns of each one-hot group.
     values_ : DataFrame

@@ -52,11 +52,11 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
         Share of the average in the predictions, in [0, 1]; the rest is the model's own output for
         the row as it is. It is read at prediction: another one may be set after `fit`.
     weights : {"data", "uniform"}, default="data"
-        What the values weigh. "data": their share of the rows, each by its ``sample_weight``.
+        Weights of the values. "data": their share of the rows, each by its ``sample_weight``.
         "uniform": all combinations of values that occur weigh the same.
     max_values : int or None, default=100
-        Most combinations of values that are averaged over: a prediction costs as many of the model.
-        Of more, quantiles stand for all; see Notes. None keeps all.
+        Largest number of combinations of values that are averaged over: a prediction costs as many
+        predictions of the model. Of more, quantiles stand for all; see Notes. None keeps all.
     unseen : {"error", "ignore"}, default="error"
         How to treat a category at prediction that a sensitive column did not have in `fit`: raise
         an error, or ignore it. A missing value is such a category; numbers are never unseen.
@@ -70,7 +70,7 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     sensitive_features_ : list
-        What is averaged over.
+        The columns that are averaged over.
     one_hot_ : dict of name to list
         The columns of each one-hot group.
     values_ : DataFrame
@@ -86,14 +86,14 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
 
     Notes
     -----
-    Averaged are the probabilities; of a classifier without them the decision scores, and of one
+    The probabilities are averaged; for a classifier without them the decision scores, and for one
     that gives labels only its votes. `predict` gives the class with the largest average (of two
     classes: where the average of the decision scores is above zero). A threshold of the estimator's
     own is not kept: `FixedThresholdClassifier` and `TunedThresholdClassifierCV` stand around this
     class, not inside. With ``strength=0`` the estimator predicts as it stands.
 
-    All values are put to the model in one call, of 200,000 rows at most; rows that are equal but
-    for the sensitive columns are put to it once. So twins in one table get the same prediction to
+    The model is asked about all values in one call, of 200,000 rows at most, and once about rows
+    that are equal but for the sensitive columns. So twins in one table get the same prediction to
     the last bit with ``strength=1``; with less, averaged scores of two twins differ by (1 -
     strength) times what the model's do. Where there are more than `max_values` combinations, they
     are put in order (by the first sensitive column, then by the next) and cut into so many parts of
@@ -151,7 +151,7 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
         shape = np.asarray(y).shape
         if len(shape) > 1 and shape[1] > 1:
             raise ValueError(
-                f"{type(self).__name__} takes one target a row; got y of shape {shape}. Make one "
+                f"{type(self).__name__} takes one target per row; got y of shape {shape}. Make one "
                 "model an output, with MultiOutputClassifier around this class."
             )
         return check_target_values(self.estimator, column_or_1d(y, warn=True))
@@ -186,7 +186,7 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
         self.classes_ = classes
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class with the largest averaged output.
+        """Predict the class with the largest averaged output.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any) -> Floats:
-        """Averaged class probabilities.
+        """Average the class probabilities.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
 
     @available_if(_estimator_has("predict_proba"))
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of the averaged class probabilities.
+        """Compute the logarithms of the averaged class probabilities.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
 
     @available_if(_estimator_has("decision_function", without="predict_proba"))
     def decision_function(self, X: Any) -> Floats:
-        """Averaged decision scores, of a classifier that has no probabilities.
+        """Average the decision scores, for a classifier that has no probabilities.
 
         Parameters
         ----------
@@ -302,11 +302,11 @@ class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
         Share of the average in the predictions, in [0, 1]; the rest is the model's own output for
         the row as it is. It is read at prediction: another one may be set after `fit`.
     weights : {"data", "uniform"}, default="data"
-        What the values weigh. "data": their share of the rows, each by its ``sample_weight``.
+        Weights of the values. "data": their share of the rows, each by its ``sample_weight``.
         "uniform": all combinations of values that occur weigh the same.
     max_values : int or None, default=100
-        Most combinations of values that are averaged over: a prediction costs as many of the model.
-        Of more, quantiles stand for all; see Notes. None keeps all.
+        Largest number of combinations of values that are averaged over: a prediction costs as many
+        predictions of the model. Of more, quantiles stand for all; see Notes. None keeps all.
     unseen : {"error", "ignore"}, default="error"
         How to treat a category at prediction that a sensitive column did not have in `fit`: raise
         an error, or ignore it. A missing value is such a category; numbers are never unseen.
@@ -318,7 +318,7 @@ class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
     estimator_ : regressor
         The trained regressor, which sees the sensitive columns.
     sensitive_features_ : list
-        What is averaged over.
+        The columns that are averaged over.
     one_hot_ : dict of name to list
         The columns of each one-hot group.
     values_ : DataFrame
@@ -338,8 +338,8 @@ class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
     sensitive columns go together with others: prices then need a correction, for which the paper of
     Lindholm et al. has several.
 
-    All values are put to the model in one call, of 200,000 rows at most; rows that are equal but
-    for the sensitive columns are put to it once. So twins in one table get the same prediction to
+    The model is asked about all values in one call, of 200,000 rows at most, and once about rows
+    that are equal but for the sensitive columns. So twins in one table get the same prediction to
     the last bit with ``strength=1``; with less, averaged scores of two twins differ by (1 -
     strength) times what the model's do. Where there are more than `max_values` combinations, they
     are put in order (by the first sensitive column, then by the next) and cut into so many parts of

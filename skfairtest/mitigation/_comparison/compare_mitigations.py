@@ -1,4 +1,4 @@
-"""compare_mitigations: one table of what each method of mitigation brings, and what it costs."""
+"""compare_mitigations: what each method of mitigation leaves, and what it costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -30,7 +29,8 @@ from skfairtest.exceptions import WorkersFailedError
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison.methods import METHODS, Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line, run_fold
-from skfairtest.mitigation._comparison.table import CONFIDENCE, Measured, Scores, make_table
+from skfairtest.mitigation._comparison.result import MitigationComparison
+from skfairtest.mitigation._comparison.table import Measured, Scores, make_comparison
 from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, draw_uniform
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._sensitive_features import split_sensitive
@@ -60,12 +60,12 @@ def compare_mitigations(
     n_jobs: int | None = None,
     random_state: Any = None,
     progress: Any = "auto",
-) -> pd.DataFrame:
+) -> MitigationComparison:
     """Compare methods of mitigation: what is left, what it costs, and who pays.
 
     Every method is trained on the same folds, and measured on the rows that its models have not
-    seen, on inputs near these, and on uniform inputs. Everything beside the original is to be read
-    against it.
+    seen, on inputs near these, and on uniform inputs. Read the figures of a method against those of
+    the original.
 
     Parameters
     ----------
@@ -76,22 +76,22 @@ def compare_mitigations(
     y : array-like of shape (n_rows,)
         Targets.
     sensitive_features : "auto", columns, Series, DataFrame, dict or array, default="auto"
-        Sensitive columns by name or position; "auto" takes the names of common ones. Values, one a
-        row, are beside X and no model is given them: twins are then equal by construction, groups
-        are compared, and methods that change the columns do not apply.
+        Sensitive columns by name or position; "auto" takes the names of common ones. Values (one
+        per row) are kept beside X and given to no model: twins are then equal by construction,
+        groups are compared, and methods that change the columns do not apply.
     methods : "all", list of str, or dict of str to estimator, default="all"
-        Names of methods, see the notes, or estimators of your own by their names, unfitted. The
-        original is always there.
+        Names of methods (see the notes), or unfitted estimators of your own by their names. The
+        original is always measured.
     cv : int or splitter, default=3
         Folds, stratified for a classifier and drawn with `random_state`, or a splitter that holds
         out each row once.
     scoring : str or callable, default=None
-        Score in place of accuracy (R2 of a regressor), greater is better; it sees predictions, and
-        not the rows.
+        Score to use instead of accuracy (of R2 for a regressor); greater is better. It is computed
+        from predictions and does not see X.
     favourable : label or list of labels, default=None
-        What counts as favourable in the rates of groups. None takes one whose word says it
-        ("approved", "good"; or, of two, the other of "rejected", "bad"), else the last
-        class, with a warning.
+        Labels that count as favourable in the rates of groups. None takes a label whose word says
+        so ("approved", "good"), or the other one where one of two says the opposite ("rejected",
+        "bad"), and else the last class, with a warning.
     threshold : float, default=None
         Difference of two outputs above which twins are treated differently, in the units of the
         outputs. None compares the labels of a classifier; of a regressor, mean differences are
@@ -103,13 +103,13 @@ def compare_mitigations(
         which have none. The steps of a pipeline get them by metadata routing.
     max_time : float, default=None
         Time limit in seconds. Methods are run in the order of their cost, the cheap ones first;
-        what was not reached has a row that says so. A training that has begun is not interrupted.
-        None sets no limit.
+        a method that was not reached has a row that says so. A training that has begun is not
+        interrupted. None sets no limit.
     n_jobs : int, default=None
-        Methods and folds that are worked on at the same time; None is 1, or what
+        Number of trainings that run at the same time; None means 1, or what
         `joblib.parallel_config` says.
     random_state : int, RandomState or Generator, default=None
-        Seed. The same seed gives the same table whatever `n_jobs`, but for the times, and for
+        Seed. The same seed gives the same results whatever `n_jobs`, but for the times, and for
         bounds whose time ran out.
     progress : "auto", bool, callback or list of callbacks, default="auto"
         "auto" shows a progress bar in a terminal if rich is installed, and else writes a line per
@@ -118,39 +118,22 @@ def compare_mitigations(
 
     Returns
     -------
-    DataFrame
-        One row a method, "original" first. Columns, where ``*_low`` and ``*_high`` are the ends of
-        intervals:
-
-        - ``accuracy`` (``r2``, or the name of `scoring`) and ``auc`` of the out-of-fold
-          predictions of all rows, with ``*_change``, the paired difference to the original
-        - ``share_rows``, ``share_near``, ``share_uniform``: shares of inputs whose twins are
-          treated differently, among rows held out, near them, in the whole domain. For a regressor
-          without `threshold` ``difference_rows`` and so on: mean differences between twins.
-        - ``degree``: the largest difference of twins found in any fold's model, in the units of
-          ``degree_unit``; ``degree_bound``: a bound that none exceeds, NaN where the model cannot
-          be read
-        - ``demographic_parity_difference``, ``demographic_parity_ratio``,
-          ``equalized_odds_difference``: between groups of at least 30 rows
-        - ``worst_group``, ``worst_group_accuracy``, ``accuracy_spread``: the group whose
-          predictions are worst, its score, and the best group's less the worst's
-        - ``fit_seconds`` of one fold, ``predict_ratio`` (times of predictions as a multiple of the
-          original's), ``queries`` of audits in one fold, where they are known
-        - ``note``: why there are no figures, or in how many folds a retrainer kept the original
-
-        It is returned even if methods failed or ran out of time, or the comparison was interrupted,
-        once the original is measured. ``.attrs`` has ``groups`` (by method and group: rows, rates,
-        score, as dictionaries, of which ``pd.DataFrame.from_dict(..., orient="index")`` makes a
-        frame), ``certificates`` (how each ended), ``warnings``, ``measure`` and ``settings``.
+    MitigationComparison
+        Its `table` has one row per method, "original" first, its `groups` one per method and group,
+        and `recommend` says which method the figures recommend, if any; ``print`` and notebooks
+        show that with the columns that matter. It is returned even if methods failed or ran out of
+        time, or the comparison was interrupted, once the original is measured.
 
     Raises
     ------
     ValueError, TypeError
         For unknown methods, targets, folds, weights and numbers that cannot be used, and a table
-        without a sensitive column. If the original cannot be trained, its reason.
+        without a sensitive column; also if the original cannot be trained, with the reason.
 
     See Also
     --------
+    MitigationComparison : The result, with the meaning of each figure.
+    MitigationDisplay : Draws it.
     FairnessRetrainer : Retrains on what an audit finds.
     estimate_discrimination : The share of discriminatory inputs of one model.
 
@@ -168,30 +151,30 @@ def compare_mitigations(
     - ``"correlation remover"``: fairlearn's, for tables of numbers.
     - ``"exponentiated parity"``, ``"exponentiated odds"``: fairlearn's `ExponentiatedGradient`
       [2]_ for demographic parity and equalized odds, two classes. It is a mixture of classifiers
-      that draws one at random. Here a person's draw is made once, and twins share it.
+      that draws one at random. Here the draw is made once per person, and twins share it.
 
-    A method that fails, does not apply, or needs what is not installed, has a row with the reason.
-    Ctrl-C ends the comparison and returns the table of the methods that are done.
+    A method that fails, that does not apply, or whose package is not installed has a row with the
+    reason. Ctrl-C ends the comparison and returns what was measured until then.
 
-    Shares are taken of up to 5,000 inputs near the data and as many uniform ones over all folds
-    (fewer where the sensitive columns have more than eight combinations), and of all rows.
+    The shares are estimated from all rows, from up to 5,000 inputs near the data, and from as many
+    uniform ones (fewer where the sensitive columns have more than eight combinations of values).
     Retrainers get small budgets (two folds of their own, two rounds), and fairlearn's mixtures ten
     rounds, so that all methods take a minute or so on a thousand rows. A `FairnessRetrainer` with a
     larger budget goes into `methods` as an estimator of your own. The certificates of a method take
     one second at most.
 
-    A model that is not given an attribute may act on others that stand for it (proxies): the
-    figures of groups show that, those of twins do not. Groups are the combinations of sensitive
-    values; numbers with more than six values are cut at their quartiles.
-    The rates are as fairlearn defines them [3]_.
+    A model that is not given an attribute may act on other columns that stand in for it (proxies):
+    the figures of groups show that, and those of twins do not. Groups are the combinations of
+    sensitive values; numbers with more than six values are cut at their quartiles. The rates are as
+    fairlearn defines them [3]_.
 
     All intervals have a confidence of 95%. Those of the changes are those of a jackknife over 30
-    parts of the rows, those of the shares Wilson's. Both are about the rows and inputs, with the
-    models of the folds as they are: models trained on other rows would differ more. Methods were
-    not chosen here by anybody; who picks the best of ten rows has picked a lucky one, too.
+    parts of the rows, those of the shares Wilson's. Both tell the uncertainty about rows and inputs
+    for the models that were trained; models trained on other rows would differ more. Whoever picks
+    the best of ten methods has picked a lucky one, too.
 
-    The table does not say which method is right. Twins that are treated alike are one aim, equal
-    rates are another, and what lowers the one may raise the other.
+    A recommendation does not say that a method is right. Twins that are treated alike are one aim,
+    equal rates are another, and what lowers the one may raise the other.
 
     References
     ----------
@@ -211,13 +194,13 @@ def compare_mitigations(
     >>> X, y = data.data.select_dtypes("number"), data.target
     >>> X = X.assign(sex=data.data["sex"] == "male")
     >>> tree = DecisionTreeClassifier(max_depth=4, random_state=0)
-    >>> table = compare_mitigations(
+    >>> comparison = compare_mitigations(
     ...     tree, X, y, sensitive_features="sex", methods=["drop"], cv=3, favourable="yes",
     ...     random_state=0, progress=False)
-    >>> table.index.tolist()
-    ['original', 'drop']
-    >>> bool(table.loc["original", "share_near"] > 0), float(table.loc["drop", "share_near"])
-    (True, 0.0)
+    >>> comparison.table["share_rows"].round(2).to_dict()
+    {'original': 0.02, 'drop': 0.0}
+    >>> comparison.recommend(max_score_drop=0.05).method
+    'drop'
     """
     named = _named(methods)
     check_max_time("max_time", max_time)
@@ -256,15 +239,7 @@ def compare_mitigations(
     scores = Scores(
         check_scoring(clone(estimator), scoring=scoring), _score_name(scoring, classes), rng
     )
-    table = make_table(Measured(case, folds, results, scores))
-    table.attrs["settings"] = {
-        "n_folds": len(folds),
-        "n_inputs": {place: sum(len(fold.inputs[place]) for fold in folds)
-                     for place in folds[0].inputs},
-        "confidence": CONFIDENCE,
-        "sensitive_features": [*domain.sensitive_features, *case.names_beside],
-    }  # fmt: skip
-    return table
+    return make_comparison(Measured(case, folds, results, scores))
 
 
 # Checks ------------------------------------------------------------------------------------------

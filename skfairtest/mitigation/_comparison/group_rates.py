@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skfairtest._typing import Bools, Floats
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._inference.counting import GroupRows
 from skfairtest.group._outcomes.outcomes import OUTCOMES, Read
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
+from skfairtest.mitigation._comparison.jackknife import Jackknife, leave_out, paired_difference
+from skfairtest.mitigation._shares import Measure
 
 #: Outcomes that groups are compared by; the first one is the mean output of a regression.
 RATES = ("selection_rate", "true_positive_rate", "false_positive_rate")
@@ -35,7 +37,7 @@ def rates_by_group(
     Returns
     -------
     DataFrame
-        One row a group: `rows`, `selection_rate` (mean output of a regression),
+        One row per group: `rows`, `selection_rate` (mean output of a regression),
         `true_positive_rate`, `false_positive_rate`; NaN where nothing is to be counted.
     """
     names, codes = np.unique(groups, return_inverse=True)
@@ -47,6 +49,44 @@ def rates_by_group(
             rate = OUTCOMES[name].rows(made)
             table[name] = rows.mean(rate.values, rate.counts).value
     return pd.DataFrame(table, index=pd.Index(names, name="group"))
+
+
+def rate_change(
+    own: Floats,
+    original: Floats,
+    number: Ints,
+    *,
+    confidence: float,
+    weights: Floats | None,
+    are_shares: bool,
+) -> Measure:
+    """How far the rate of a group, or its mean output, changes against the original's.
+
+    Parameters
+    ----------
+    own, original : ndarray of shape (n_rows,)
+        Predictions for the group's rows, as `rates_by_group` takes them.
+    number : ndarray of int of shape (n_rows,)
+        The part of each row that a jackknife leaves out.
+    confidence : float
+        Of the interval.
+    weights : ndarray of shape (n_rows,), or None
+        Weights of the rows.
+    are_shares : bool
+        Whether predictions are 1 or 0, so that rows are counted.
+    """
+    kept = np.ones(len(own)) if weights is None else weights
+    _, parts = np.unique(number, return_inverse=True)
+
+    def mean(values: Floats) -> Jackknife:
+        with np.errstate(invalid="ignore"):  # a group without weight has no rate
+            return leave_out(
+                lambda rows: float((values[rows] * kept[rows]).sum() / kept[rows].sum()), parts
+            )
+
+    return paired_difference(
+        mean(own), mean(original), confidence, len(own) if are_shares else None
+    )
 
 
 def between_groups(table: pd.DataFrame) -> dict[str, float]:

@@ -155,7 +155,7 @@ def _retrain(strategy: str) -> Callable[[Case, int], Any]:
 def _correlation_remover(case: Case, seed: int) -> Any:
     _need_fairlearn()
     try:
-        check_array(case.X)
+        check_array(case.X, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise NotApplicableError(
             "CorrelationRemover takes tables of numbers without missing values only"

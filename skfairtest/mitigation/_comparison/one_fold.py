@@ -63,7 +63,7 @@ class FoldResult:
     judged: dict[str, Judged] = field(default_factory=dict)
     degree: float = np.nan
     bound: float = np.nan
-    certificate: str = ""
+    certificates: list[str] = field(default_factory=list)
     unit: str = ""
     fit_seconds: float = np.nan
     predict_seconds: float = np.nan
@@ -116,7 +116,7 @@ def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> Non
     result.unit = _unit(model, case.classes)
     if not case.has_twins:
         result.degree = result.bound = 0.0
-        result.certificate = not_taken(case.names_beside)
+        result.certificates = [not_taken(case.names_beside)]
         return
     whole = judge(
         model,
@@ -132,7 +132,7 @@ def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> Non
     result.judged["near"] = result.judged["near"]._replace(homes=fold.homes)
     result.degree = float(whole.disparity.max(initial=0.0))
     if name == "drop" and own is None and case.space.twins_.dependents is None:
-        result.bound, result.certificate = 0.0, "nothing else differs between twins"
+        result.bound, result.certificates = 0.0, ["nothing else differs between twins"]
         return
     certified = fold.certify_time > 0 and _certify(result, model, case, fold)
     # Where thousands of inputs show nothing, a search that climbs has nowhere to begin.
@@ -160,17 +160,17 @@ def _certify(result: FoldResult, model: Any, case: Case, fold: Fold) -> bool:
 
     support = CertifiedAuditor.supports(model)
     if not support:
-        result.certificate = f"not supported: {support.reason}"
+        result.certificates = [f"not supported: {support.reason}"]
         return False
     auditor = CertifiedAuditor(**_settings(model, case, fold), max_time=fold.certify_time)
     try:
         auditor.fit(take_rows(case.X, fold.held))
     except (ValueError, EstimatorFailedError) as error:
-        result.certificate = f"not supported: {in_a_line(error)}"
+        result.certificates = [f"not supported: {in_a_line(error)}"]
         return False
     result.degree = max(result.degree, float(auditor.fairness_degree_))
     result.bound = max(result.degree, float(auditor.fairness_degree_upper_bound_))
-    result.certificate = auditor.stop_reason_
+    result.certificates = [auditor.stop_reason_]
     return True
 
 

@@ -1,4 +1,4 @@
-"""Results of methods and folds as one table."""
+"""Results of methods and folds as one comparison."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import get_scorer
 
+from skfairtest._typing import Floats, Ints
+from skfairtest.finding._fitted_cards import model_name
+from skfairtest.finding._words import value_in_words
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
-from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
+from skfairtest.mitigation._comparison.group_rates import (
+    between_groups,
+    rate_change,
+    rates_by_group,
+)
 from skfairtest.mitigation._comparison.jackknife import (
     Jackknife,
     deal,
@@ -20,6 +27,7 @@ from skfairtest.mitigation._comparison.jackknife import (
 )
 from skfairtest.mitigation._comparison.methods import Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line
+from skfairtest.mitigation._comparison.result import MitigationComparison
 from skfairtest.mitigation._replay import Replay, score_of_rows
 from skfairtest.mitigation._shares import PLACES, together
 from skfairtest.oracle._favourable import as_shares
@@ -62,8 +70,8 @@ class Measured:
         return {key: np.concatenate([part[key] for part in parts])[order] for key in everywhere}
 
 
-def make_table(measured: Measured) -> pd.DataFrame:
-    """One row a method, with what does not fit into columns in ``attrs``."""
+def make_comparison(measured: Measured) -> MitigationComparison:
+    """The rows of methods, those of methods and groups, and what was compared."""
     case, name = measured.case, measured.scores.name
     groups = case.group_names()
     number = deal(_strata(measured), measured.scores.rng)
@@ -81,7 +89,7 @@ def make_table(measured: Measured) -> pd.DataFrame:
                     column: None if score is None else leave_out(score, number)
                     for column, score in functions.items()
                 }
-                by_group[method] = _by_group(measured, method, groups, functions[name])
+                by_group[method] = _by_group(measured, method, groups, functions[name], number)
                 rows[method] = _row(measured, method, jackknives, by_group[method])
         except Exception as error:  # predictions that no scorer takes cost one row, not the table
             if method == "original":
@@ -90,25 +98,43 @@ def make_table(measured: Measured) -> pd.DataFrame:
             reason = f"could not be scored: {in_a_line(error)}"
         rows.setdefault(method, {})["note"] = reason or _note(measured.results[method])
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(rows["original"]))
-    table = table.rename_axis("method")
-    table.attrs = {
-        # Not as frames: pandas compares attrs when tables are joined, and frames have no truth.
-        "groups": {method: part.to_dict("index") for method, part in by_group.items()},
-        "certificates": {
-            method: list(dict.fromkeys(part.certificate for part in results if part.certificate))
+    # Texts of methods without figures are empty, like those of methods with them.
+    table["losing_group"] = table["losing_group"].fillna("")
+    texts = {
+        kind: {
+            method: list(dict.fromkeys(text for part in results for text in getattr(part, kind)))
             for method, results in measured.results.items()
-        },
-        "warnings": {
-            method: list(dict.fromkeys(text for part in results for text in part.warnings))
-            for method, results in measured.results.items()
-        },
-        "measure": (
-            "mean difference of the outputs for twins"
-            if measured.is_mean
-            else "share of inputs whose twins are treated differently"
-        ),
+        }
+        for kind in ("certificates", "warnings")
     }
-    return table
+    return MitigationComparison(
+        table.rename_axis("method"),
+        pd.concat(by_group, names=["method", "group"]),
+        **texts,
+        settings=_settings(measured),
+    )
+
+
+def _settings(measured: Measured) -> dict[str, Any]:
+    case, folds = measured.case, measured.folds
+    favourable = ""
+    if case.classes is not None:
+        labels = case.classes[case.favourable].tolist()
+        favourable = " or ".join(map(value_in_words, labels))
+    return {
+        "model": model_name(case.estimator),
+        "sensitive_features": [*case.space.sensitive_features, *case.names_beside],
+        "n_rows": len(case.y),
+        "n_folds": len(folds),
+        "n_inputs": {
+            place: sum(len(fold.inputs[place]) for fold in folds) for place in folds[0].inputs
+        },
+        "score": measured.scores.name,
+        "favourable": favourable,
+        "threshold": case.threshold,
+        "is_mean": measured.is_mean,
+        "confidence": CONFIDENCE,
+    }
 
 
 def _row(
@@ -184,22 +210,43 @@ def _shares(measured: Measured, method: str) -> dict[str, Any]:
     }
 
 
-def _by_group(measured: Measured, method: str, groups: Any, score: Any) -> pd.DataFrame:
-    case, predicted = measured.case, measured.answers(method)["predict"]
+def _by_group(
+    measured: Measured, method: str, groups: Any, score: Any, number: Ints
+) -> pd.DataFrame:
+    case = measured.case
+    shares, original = _favoured(measured, method), _favoured(measured, "original")
     truth = None
-    if case.classes is None:
-        shares = as_shares(predicted, "mean")
-    else:
-        labels = case.classes[case.favourable].tolist()
-        shares = as_shares(predicted, labels)
-        truth = as_shares(measured.case.y, labels).astype(bool)
-    table = rates_by_group(groups, truth, shares, measured.case.weights)
+    if case.classes is not None:
+        truth = as_shares(case.y, case.classes[case.favourable].tolist()).astype(bool)
+    table = rates_by_group(groups, truth, shares, case.weights)
     # The score of fewer rows is mostly chance, and of thousands of groups it takes minutes.
     large = table.index[table["rows"] >= FEWEST_ROWS]
+    places = {name: np.flatnonzero(groups == name) for name in large}
     table[measured.scores.name] = pd.Series(
-        {name: _or_nan(score, np.flatnonzero(groups == name)) for name in large}, dtype=float
+        {name: _or_nan(score, rows) for name, rows in places.items()}, dtype=float
     )
-    return table
+    # All groups at once, since the one that loses most is looked for.
+    confidence = 1 - (1 - CONFIDENCE) / max(1, len(large))
+    changes = {
+        name: (0.0, 0.0, 0.0)
+        if method == "original"
+        else rate_change(
+            shares[rows], original[rows], number[rows], confidence=confidence,
+            weights=None if case.weights is None else case.weights[rows],
+            are_shares=truth is not None,
+        )
+        for name, rows in places.items()
+    }  # fmt: skip
+    ends = [f"selection_rate_change{end}" for end in ("", "_low", "_high")]
+    return table.join(pd.DataFrame.from_dict(changes, orient="index", columns=ends, dtype=float))
+
+
+def _favoured(measured: Measured, method: str) -> Floats:
+    """1 for each row that is predicted to be favoured, else 0; the outputs of a regression."""
+    case, predicted = measured.case, measured.answers(method)["predict"]
+    if case.classes is None:
+        return as_shares(predicted, "mean")
+    return as_shares(predicted, case.classes[case.favourable].tolist())
 
 
 def _or_nan(score: Any, rows: Any) -> float:
@@ -210,12 +257,22 @@ def _or_nan(score: Any, rows: Any) -> float:
 
 
 def _who_pays(table: pd.DataFrame, name: str) -> dict[str, Any]:
+    ends = [f"selection_rate_change{end}" for end in ("", "_low", "_high")]
+    names = [f"losing_group_change{end}" for end in ("", "_low", "_high")]
+    losing: dict[str, Any] = {"losing_group": "", **dict.fromkeys(names, np.nan)}
+    falls = table[table[ends[0]] < 0]
+    if (falls[ends[2]] < 0).any():  # those that certainly fall come first
+        falls = falls[falls[ends[2]] < 0]
+    if len(falls):
+        group = falls[ends[0]].idxmin()
+        values = falls.loc[[group], ends].to_numpy(dtype=float)[0]
+        losing = {"losing_group": str(group), **dict(zip(names, values.tolist(), strict=True))}
     known = table.loc[table["rows"] >= FEWEST_ROWS, name].dropna()
     worst, value, spread = "", np.nan, np.nan
     if len(known):
         worst, value = str(known.idxmin()), float(known.min())
         spread = float(known.max() - known.min())
-    return {"worst_group": worst, f"worst_group_{name}": value, f"{name}_spread": spread}
+    return losing | {"worst_group": worst, f"worst_group_{name}": value, f"{name}_spread": spread}
 
 
 def _costs(measured: Measured, method: str) -> dict[str, float]:

@@ -90,16 +90,16 @@ class FairnessRetrainer(
         "twins" is ours. It first adds twins of all rows of the data, so that the sensitive columns
         tell nothing there (of half or a quarter of them, where that costs too much); then, in every
         round, inputs near the data and inputs that an audit of the latest model finds in the
-        domain, with their twins and under one label: the average of what the model says to them.
+        domain, with their twins and under one label: the average of the model's outputs for them.
         "aequitas" is the paper's Algorithm 5: inputs found in the original model, labelled by the
         majority of diverse models, in random shares of the rows from doubling intervals, until the
-        share of discriminatory inputs no longer falls. "testsgd" adds rows of the worst rule set to
-        which the original model gives the label that it gives to this group too rarely, from 50
-        rows to 10% of the data. "groups" is ours: in every round rows inside and outside of the
-        latest model's worst rule sets, with the label that it does not predict, those that lower
-        the worst scores most at the least cost; half of them, where they lowered the score too
-        much. "best" retrains as "twins" does and then keeps, of all `alternatives_` that keep the
-        score, the one that leaves least near the rows.
+        share of discriminatory inputs no longer falls. "testsgd" adds rows of the worst rule set
+        for which the original model predicts the label that it predicts too rarely in this group,
+        from 50 rows to 10% of the data. "groups" is ours: in every round rows inside and outside of
+        the latest model's worst rule sets, with the label that it does not predict, chosen to lower
+        the largest differences most at the least cost; half of them, where they lowered the score
+        too much. "best" retrains as "twins" does and then keeps, of all `alternatives_` that keep
+        the score, the one that leaves least near the rows.
     max_score_drop : float, default=0.01
         How far the score may fall below the original's. A model is kept if the upper end of the
         drop's interval is no larger. Where the rows are too few to tell a drop of that size, the
@@ -107,21 +107,22 @@ class FairnessRetrainer(
         few of them cannot lose much. A `MitigationWarning` then says how large a drop the rows
         alone leave possible.
     scoring : str or callable, default=None
-        Score to be kept, greater is better; None for the estimator's own.
+        Score that may not fall by more; greater is better. None takes the estimator's own.
     cv : "auto", int or cross-validation splitter, default="auto"
-        Folds, each held out from models of its own: every round trains as many more models.
-        "auto" takes five; below 2,000 rows five more of another draw, and below 1,000 a third five,
-        for the score alone; from 20,000 rows on one fold, of a fifth of the rows, tells enough.
+        Folds, each held out from models of its own: every round trains one more model per fold.
+        "auto" takes five; below 2,000 rows it adds five of another draw, and below 1,000 a third
+        five, for the score alone; from 20,000 rows on it holds out one fold, of a fifth of the
+        rows.
     max_rounds : "auto" or int, default="auto"
-        Rounds of adding and training at most. "auto" is eight, and ends before a round with which
+        Largest number of rounds. "auto" is eight, and ends before a round with which
         models would have been trained on eight times the rows of the data, or on 400,000 rows if
         that is more.
     random_state : int, RandomState or Generator, default=None
         Seed. The same seed gives the same result; models without a seed of their own get one.
     n_jobs : int, default=None
-        Models that are trained at the same time; set on an auditor that has none of its own.
+        Number of models that are trained at the same time. An auditor without `n_jobs` gets it too.
     verbose : int, default=0
-        1 prints a line a round.
+        1 prints a line per round.
 
     Attributes
     ----------
@@ -130,37 +131,37 @@ class FairnessRetrainer(
     original_estimator_ : estimator
         The model before mitigation, trained on all rows.
     alternatives_ : DataFrame
-        One row a method: "original", "retrained", "drop" (trained with the sensitive columns held
+        One row per method: "original", "retrained", "drop" (trained with the sensitive columns held
         at one value) and "average" (the original's predictions averaged over their values, as by
         `MarginalizedClassifier`), all on the same folds and inputs and behind the same guard. The
-        columns are those of `history_`, on fresh inputs that no choice was made by; `kept` is the
-        method of `estimator_`; `fit_seconds` are those of all its models, and `note` says why a
-        method failed.
+        columns are those of `history_`, on fresh inputs that played no part in any choice; `kept`
+        is the method of `estimator_`; `fit_seconds` are the seconds of all trainings, and `note`
+        says why a method failed.
     history_ : DataFrame
-        One row a round, the original first: round, n_added (rows added), the shares on `rows` held
-        out, `near` them and among `uniform` inputs, each with its interval, the largest difference
-        seen (degree), the score of the worst group (strategies of groups), what is `left` of what
-        was to fall, score, score_drop with its interval, confirmed, kept, reason. Of a round that
-        lost too much of the score nothing else is measured.
+        One row per round, the original first: round, n_added (rows added), the shares on `rows`
+        held out, `near` them and among `uniform` inputs, each with its interval, the largest
+        difference seen (degree), the difference of the worst group (strategies of groups), what is
+        `left` of the shares that are to fall, score, score_drop with its interval, confirmed, kept,
+        reason. In a round that lost too much of the score nothing else is measured.
     n_added_ : int
-        Rows that `estimator_` was given beside the data.
+        Number of rows that were added to the data to train `estimator_`.
     before_, after_ : dict
-        The original and `estimator_`, on fresh inputs near the data and uniform ones that no choice
-        was made by: "rows", "near" and "uniform" with value, low and high; "degree", the largest
-        difference seen, with value; with strategies of groups "group", the score of the worst
-        group. Of a regressor without a threshold values are mean differences of twins, not shares.
+        The original and `estimator_`, on fresh inputs that played no part in any choice: "rows",
+        "near" and "uniform" with value, low and high; "degree", the largest difference seen, with
+        value; with strategies of groups "group", the difference of the worst group. Of a regressor
+        without a threshold values are mean differences of twins, not shares.
     score_drop_ : dict
         How far the score fell out of fold: value, low, high, and confirmed, whether the rows show
         that it is no more than `max_score_drop`.
     stop_reason_ : str
         What ended the rounds; with "best" also what was kept, why, and what more rounds may bring.
     n_features_in_, feature_names_in_, classes_
-        As of every estimator.
+        As every estimator has them.
 
     See Also
     --------
     MarginalizedClassifier : Averages the sensitive columns out instead.
-    compare_mitigations : All methods side by side.
+    compare_mitigations : Compares all methods.
     FairnessAugmenter : One augmentation as a step of an imbalanced-learn pipeline.
     estimate_discrimination : The share of discriminatory inputs of any model.
     make_audit_scorer : To choose among models instead.
@@ -168,15 +169,15 @@ class FairnessRetrainer(
     Notes
     -----
     What falls is the difference in treatment of twins (or of groups) in the inputs that are looked
-    at. That is not the same as fair: columns that stand for the sensitive ones keep their
+    at. That does not make a model fair: columns that stand in for the sensitive ones keep their
     influence, twins may be unlike any real person, the labels that are added are guesses, and a
-    group may get worse predictions on the way. Look at error rates by group before and after, and
+    group may get worse predictions meanwhile. Look at error rates by group before and after, and
     say which measure was lowered.
 
     Shares on rows and near them are those of the folds' models, which have not seen these rows or
     anything made from them; uniform inputs are about `estimator_` itself. A mitigated model was
     chosen as the best of some; `before_` and `after_` are measured on fresh inputs for that reason,
-    and rows are never chosen by. The intervals of shares are about the sampled inputs, not about
+    and no choice rests on the rows. The intervals of shares are about the sampled inputs, not about
     how the data were drawn.
 
     Dropping or averaging the sensitive columns is simpler, takes seconds and often leaves nothing
@@ -515,7 +516,7 @@ class FairnessRetrainer(
 
     @property
     def alternatives_(self) -> pd.DataFrame:
-        """What was tried, one row a method."""
+        """What was tried, one row per method."""
         if not hasattr(self, "_alternatives"):
             raise AttributeError(
                 f"{type(self).__name__} has no alternatives_: fit(X, y) was not called, or ended "

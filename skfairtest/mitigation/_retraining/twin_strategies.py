@@ -122,7 +122,7 @@ class Twins:
         return take_rows(first, order), take_rows(second, order)
 
     def label(self, fold: Learned, first: Any, second: Any, labeler: Any) -> Values:
-        """One label a pair."""
+        """One label per pair."""
         pairs = FoundPairs(first, second, self.both, fold.model, fold.panel, self.task.classes)
         return label_pairs(labeler, pairs)
 

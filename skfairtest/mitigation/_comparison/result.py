@@ -1,0 +1,239 @@
+"""MitigationComparison: what was measured of each method, its card, and what it recommends."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import is_real
+from skfairtest.finding._card import findings_card, numbers_table
+from skfairtest.finding._words import number
+from skfairtest.mitigation._comparison.recommend import (
+    IN_POINTS,
+    Recommendation,
+    Words,
+    percent,
+    recommendation,
+    short_group,
+)
+
+#: Characters of a line of text.
+WIDTH = 100
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MitigationComparison:
+    """Results of `compare_mitigations`: one row per method, and what they recommend.
+
+    ``print`` and notebooks show the recommendation with its reason and the columns that matter.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per method, "original" first. Columns, where ``*_low`` and ``*_high`` are the ends
+        of intervals:
+
+        - ``accuracy`` (``r2``, or the name of `scoring`) and ``auc`` of the out-of-fold
+          predictions of all rows, with ``*_change``, the paired difference to the original
+        - ``share_rows``, ``share_near``, ``share_uniform``: shares of inputs whose twins are
+          treated differently, among rows held out, near them, in the whole domain. For a regressor
+          without `threshold` ``difference_rows`` and so on: mean differences between twins.
+        - ``degree``: the largest difference of twins found in any fold's model, in the units of
+          ``degree_unit``; ``degree_bound``: a bound that none exceeds, NaN where the model cannot
+          be read
+        - ``demographic_parity_difference``, ``demographic_parity_ratio`` (the lowest impact ratio),
+          ``equalized_odds_difference``: between groups of at least 30 rows
+        - ``losing_group``, ``losing_group_change``: the group whose rate of favourable predictions
+          falls most against the original, and its change; its interval holds for all groups at
+          once. Empty where no rate falls.
+        - ``worst_group``, ``worst_group_accuracy``, ``accuracy_spread``: the group whose
+          predictions are worst, its score, and the best group's less the worst's
+        - ``fit_seconds`` of one fold, ``predict_ratio`` (times of predictions as a multiple of the
+          original's), ``queries`` of audits in one fold, where they are known
+        - ``note``: why there are no figures, or in how many folds a retrainer kept the original
+    groups : DataFrame
+        One row per method and group: number of rows, rates, score, and the change of the rate of
+        favourable predictions (of a regressor, of the mean prediction) against the original.
+    certificates : dict of str to list of str
+        How the certificates of each method ended.
+    warnings : dict of str to list of str
+        Warnings of each method's training and predictions.
+    settings : dict
+        What was compared: the model, the number of rows, folds and inputs, and so on.
+
+    See Also
+    --------
+    compare_mitigations : Makes it.
+    MitigationDisplay : Draws it.
+    """
+
+    table: pd.DataFrame
+    groups: pd.DataFrame
+    certificates: dict[str, list[str]]
+    warnings: dict[str, list[str]]
+    settings: dict[str, Any]
+
+    def recommend(self, max_score_drop: float = 0.02) -> Recommendation:
+        """Say which method the figures recommend, if any.
+
+        Recommended is a method that leaves clearly less than the original for the people in the
+        table (their intervals do not overlap) and whose cost is known to be small (the upper end of
+        its interval is within `max_score_drop`). Of several, the one that leaves least; of those
+        that the intervals do not tell apart, the one with the best score; of those, the cheapest.
+        Rates of groups and proxies play no part.
+
+        Parameters
+        ----------
+        max_score_drop : float, default=0.02
+            How far the score may fall: 0.02 of accuracy are two points.
+
+        Returns
+        -------
+        Recommendation
+            With `method`, a name or None, `sentence`, which says it, and `reason`.
+
+        Raises
+        ------
+        ValueError
+            If `max_score_drop` is negative or no number.
+        """
+        if not is_real(max_score_drop) or not max_score_drop >= 0:
+            raise ValueError(
+                f"max_score_drop must be a number of at least 0; got {max_score_drop!r}. For two "
+                "points of accuracy write 0.02."
+            )
+        return recommendation(self.table, self.settings, float(max_score_drop))
+
+    def _repr_html_(self) -> str:
+        """The card that notebooks show."""
+        head, rows = self._cells()
+        chosen = self.recommend()
+        return findings_card(
+            f"Comparison of methods of mitigation for {self.settings['model']}",
+            chosen.sentence,
+            bracket=chosen.reason,
+            table=numbers_table(
+                head, rows, self._caption(), words=(len(head) - 1,), marked=chosen.method
+            ),
+            facts=[*self._remarks(), ("more", self._more())],
+            note=self._note(),
+        )
+
+    def __repr__(self) -> str:
+        """The same as text."""
+        head, rows = self._cells()
+        # Heads of two words stand in two lines.
+        heads = [["", *name.rsplit(" ", 1)][-2:] for name in head]
+        lines = [*map(list, zip(*heads, strict=True)), *rows]
+        last = len(head) - 1
+        widths = [max(len(line[place]) for line in lines) for place in range(last)]
+        told = [
+            shorten(
+                "  ".join(
+                    cell if place == last else cell.rjust(widths[place]) if place
+                    else cell.ljust(widths[place])
+                    for place, cell in enumerate(line)
+                ).rstrip(), WIDTH,
+            )
+            for line in lines
+        ]  # fmt: skip
+        _, sentence, reason = self.recommend()
+        sentence = f"{sentence[:1].upper()}{sentence[1:]}."
+        paragraphs = [sentence, reason, "\n".join(told), self._caption() + "."]
+        paragraphs += [f"{name}: {words}." for name, words in self._remarks()]
+        paragraphs += [self._note(), f"More: {self._more()}"]
+        return "\n".join(
+            text
+            if "\n" in text
+            else textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+            for text in paragraphs
+        )
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """The columns that matter, as text; methods without figures are among the remarks."""
+        name, told = self.settings["score"], Words(self.settings)
+        points = name in IN_POINTS
+        near = told.left_column.replace("rows", "near")
+        head = [
+            "method", name.replace("_", " "), "change in points" if points else "change",
+            "people", "near people", "impact ratio", "seconds", "who pays",
+        ]  # fmt: skip
+        rows = []
+        for method, row in self.table.iterrows():
+            if np.isnan(row[name]):
+                continue
+            left = [row[told.left_column], row[near]]
+            rows.append([
+                str(method),
+                percent(row[name]) if points else number(row[name]),
+                "" if method == "original" else self._change(row, points),
+                *(number(value) if told.is_mean else percent(value) for value in left),
+                "" if np.isnan(row["demographic_parity_ratio"])
+                else f"{row['demographic_parity_ratio']:.2f}",
+                f"{row['fit_seconds']:.2f}",
+                self._pays(row),
+            ])  # fmt: skip
+        return head, rows
+
+    def _change(self, row: Any, points: bool) -> str:
+        name = f"{self.settings['score']}_change"
+        value, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+        if points:
+            value, low, high = (round(100 * end, 1) + 0.0 for end in (value, low, high))
+            return f"{value:+.1f} ({low:.1f} to {high:.1f})"
+        return f"{number(value)} ({number(low)} to {number(high)})"
+
+    def _pays(self, row: Any) -> str:
+        """The group whose rate of favourable predictions clearly falls most."""
+        if not row["losing_group"] or not row["losing_group_change_high"] < 0:
+            return "" if not row["losing_group"] else "nobody clearly"
+        group, change = short_group(row["losing_group"], self.settings), row["losing_group_change"]
+        # The number first: a name may be too long for the line.
+        return f"{100 * change:+.1f} {group}" if self.settings["favourable"] else (
+            f"{number(change)} {group}"
+        )  # fmt: skip
+
+    def _caption(self) -> str:
+        """What the columns say."""
+        told, settings = Words(self.settings), self.settings
+        if told.is_mean:
+            left = f"mean difference of outputs if only {told.sensitive} is changed"
+        else:
+            left = f"shares that would get {told.changed} if only {told.sensitive} were changed"
+        pays = "mean prediction clearly falls most"
+        if settings["favourable"]:
+            pays = f"rate of {settings['favourable']} clearly falls most, in points"
+        return (
+            f"People, near people: {left}, among the {told.n_rows} people held out in "
+            f"{settings['n_folds']} folds, and among inputs near them. Impact ratio: the lowest of "
+            f"a group. Seconds: of a training. Who pays: the group whose {pays}. Intervals: "
+            f"{settings['confidence']:.0%}"
+        )
+
+    def _remarks(self) -> Iterator[tuple[str, str]]:
+        """Methods without figures, and what is to be known of others."""
+        for method, row in self.table.iterrows():
+            if row["note"]:
+                missing = np.isnan(row[self.settings["score"]])
+                yield f"{method}, not compared" if missing else str(method), row["note"]
+
+    def _note(self) -> str:
+        them = Words(self.settings).sensitive
+        return (
+            f"The recommendation is about {them} alone: columns that stand in for {them} (proxies) "
+            "are not looked at, and equal rates of groups are another aim. Models trained on other "
+            "rows would differ more than the intervals say."
+        )
+
+    def _more(self) -> str:
+        return ".table, .groups, .recommend(max_score_drop=), MitigationDisplay.from_comparison"
+
+
+def shorten(line: str, most: int) -> str:
+    """A line that is cut where it is too long."""
+    return line if len(line) <= most else f"{line[: most - 1]}…"
