@@ -27,7 +27,7 @@ class SensitiveFeatures(NamedTuple):
     X : table
         The columns that the model takes.
     names : "auto", None or list
-        Sensitive columns of that table; None where all are beside it.
+        Sensitive columns of that table; None if all are beside it.
     beside : DataFrame or None
         Sensitive columns that the model does not take, in the order of the rows.
     """
@@ -52,8 +52,8 @@ def split_sensitive(
     values : Series, DataFrame, dict or array, default=None
         More of them, one value for each row.
     estimator : object, default=None
-        Its `feature_names_in_`, where it has been fitted to names, are the columns that it takes;
-        sensitive columns of X that are none of them are beside the table.
+        If it was fitted to named columns, its `feature_names_in_` are those that it takes;
+        sensitive columns of X that are not among them are beside the table.
 
     Returns
     -------
