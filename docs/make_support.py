@@ -438,18 +438,17 @@ def _parts_of(error: ValueError) -> tuple[str, str]:
 TOP = """\
 # What can be certified
 
-For looking up whether [a certificate](../how_to/certify.md) can be had for a model, and of what
-kind. Every cell was measured: a small model was fitted and certified, by
-`python docs/make_support.py`. `CertifiedAuditor.supports(model)` says of a model of yours what the
-notes here say.
+These tables say which models have [a certificate](../how_to/certify.md), and of what kind. Every
+cell was measured: `python docs/make_support.py` fitted and certified a small model.
+`CertifiedAuditor.supports(model)` says the same about a model of yours.
 
-- **exact**: the bound is attained, given time, and `certified_` is true.
+- **exact**: with enough time the bound is attained, and `certified_` is true.
 - **bracket**: the degree lies between what was found and the bound; small models may close it.
 - **no**: refused, for the reason in the note with that number.
-- **–**: the two do not work with each other, certified or not.
+- **–**: the two do not work together, certified or not.
 
-Of a finite domain of up to 100,000 inputs, models around others and polynomials are asked about all
-of them, so that a bracket there is exact. Steps of the second and third table stand before a
+If the domain has at most 100,000 inputs, models around others and polynomials are asked about all
+of them, so that a bracket is exact there. Steps of the second and third table stand before a
 regressor. Searches, such as `SBFTAuditor`, work with every model, without a bound.
 """
 END = """\
@@ -485,8 +484,8 @@ def page(stored: dict[str, dict[str, str]]) -> str:
             for name in names
         ]
 
-    parts = [TOP, "## Models, alone and inside of others\n"]
-    parts += ["On columns of which two are real.\n", *rows(list(AROUND), "Wrapper"), ""]
+    parts = [TOP, "## Models, alone and inside others\n"]
+    parts += ["Two of the columns are real.\n", *rows(list(AROUND), "Wrapper"), ""]
     parts += ["## Behind steps, on columns of finitely many values\n"]
     parts += [*rows([f"{step}, finite" for step in STEPS], "Step"), ""]
     parts += ["## Behind steps, on real columns\n"]

@@ -1,10 +1,10 @@
 """Data for trying out fairness tests: planted bias of a known degree, and public data sets.
 
 The generators (`make_biased_regression`, `make_biased_classification`) plant a dependence on a
-sensitive column whose exact strength is known, so that an auditor can be judged by how much of
-it it finds; `make_identity_comments` does the same for terms in texts, and `load_loans` is one
-invented table with names that mean something. The fetchers read public
-data sets of the fairness literature from a folder or, without it, from OpenML.
+sensitive column whose exact strength is known, so that an auditor can be judged by the share that
+it finds; `make_identity_comments` does the same for terms in texts, and `load_loans` is one
+invented table with names that mean something. The fetchers read public data sets of the fairness
+literature from a folder or, without it, from OpenML.
 """
 
 from __future__ import annotations

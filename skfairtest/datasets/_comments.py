@@ -126,10 +126,10 @@ def make_identity_comments(
 
     Each comment is about some neutral thing and mentions each of four categories (gender, race,
     religion, age) with probability 0.3, by one of the 48 terms of the TestSGD paper. The classifier
-    "holds" a fifth of all comments; of the comments that contain all of `terms`, it holds an
-    additional share of `score`. The other words are drawn independently of the terms, so the
-    expected group fairness score of the rule of these terms is exactly `score`. The affected terms
-    are drawn at random and say nothing about any real group, text or model.
+    "holds" a fifth of all comments, and an additional share of `score` of the comments that contain
+    all of `terms`. The other words are drawn independently of the terms, so the expected group
+    fairness score of the rule that names these terms is exactly `score`. The affected terms are
+    drawn at random and say nothing about any real group, text or model.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ class KnownClassifier(ClassifierMixin, _Known):
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: Any) -> NDArray[np.str_]:
-        """Return "yes" where its probability exceeds one half, else "no".
+        """Return "yes" if its probability exceeds one half, else "no".
 
         Parameters
         ----------

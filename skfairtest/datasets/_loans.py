@@ -58,8 +58,8 @@ Planted effects:
 - Birch, in a narrow corner: {_DEDUCTED_IN_THE_CORNER:g} points more are deducted for a business
   loan of at least 10,000 in the first three years of employment. There lies the worst case:
   {_DEGREE:.3f} between two probabilities.
-- A proxy: in the district Millside all have {_DEDUCTED_IN_MILLSIDE:g} points less. Of Birch 70%
-  live there, of each other community 15%. Dropping `community` leaves this effect.
+- A proxy: in the district Millside all have {_DEDUCTED_IN_MILLSIDE:g} points less. 70% of
+  Birch live there, and 15% of each other community. Dropping `community` leaves this effect.
 - None: Alder and Cedar are treated alike, and `age` has no effect of its own.
 
 The people, the communities and the lender are invented.
@@ -236,16 +236,16 @@ def load_loans(n_samples: int = 1000, *, random_state: Any = 0, return_X_y: bool
     - *Birch, in a narrow corner.* For a business loan of at least 10,000 in the first three years
       of employment (5% of the rows), Birch has 24 points less on top of the 8. The worst case
       lies there: 0.762, which is ``tanh(32 / 8 / 4)``, between two probabilities.
-    - *A proxy.* In the district Millside everybody has 6 points less. Of Birch 70% live there, of
-      each other community 15%. A model without `community` still has this effect.
+    - *A proxy.* In the district Millside everybody has 6 points less. 70% of Birch live there, and
+      15% of each other community. A model without `community` still has this effect.
     - *None.* Alder and Cedar are treated alike, and `age` has no effect of its own: two inputs
       that differ in `age` alone get the same probability.
 
     All other columns but `district` have the same distribution in the three communities, so that
-    rates of the communities differ by the planted effects and by chance alone. Of many rows the
-    rule grants 51% in Alder and Cedar and 33% in Birch. If `community` were Alder for all, it
-    would grant 46% in Birch: the rest of the difference comes through `district`. 17% of the rows
-    would get another decision (the more probable one) if `community` alone were changed.
+    rates of the communities differ by the planted effects and by chance alone. In a large table the
+    rule grants 51% in Alder and Cedar and 33% in Birch. If `community` were Alder for all, it would
+    grant 46% in Birch: the rest of the difference comes from `district`. 17% of the rows would get
+    another decision (the more probable one) if `community` alone were changed.
 
     Nobody in the data has more `years_employed` than years of `age` beyond 18. The people, the
     communities and the lender are invented, and say nothing about any real group.

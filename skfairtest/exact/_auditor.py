@@ -178,14 +178,13 @@ class CertifiedAuditor(BaseAuditor):
     (also behind products of columns); decision trees, forests, extra-trees and gradient boosting,
     also of XGBoost, LightGBM and CatBoost; bagging and voting of these; and networks
     (`MLPRegressor`, `MLPClassifier` with any activation, and nets of skorch that are a
-    `torch.nn.Sequential` of plain layers). For a model that wraps others
-    (`CalibratedClassifierCV`, `TransformedTargetRegressor`, stacks with a linear final estimator,
-    `OneVsRestClassifier`, averages of models of different kinds) the bound follows from the bounds
-    of the inner models; if the domain has at most 100,000 inputs, all of them are examined. For any
-    other model `fit` raises an error that names what is not supported; `supports` tells it
-    beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
-    (1 - strength) times that of the inner model; it may stay open if they do not average over all
-    of the audited columns.
+    `torch.nn.Sequential` of plain layers). For a model that wraps others (`CalibratedClassifierCV`,
+    `TransformedTargetRegressor`, stacks with a linear final estimator, `OneVsRestClassifier`,
+    averages of models of different kinds) the bound follows from the bounds of the inner models; if
+    the domain has at most 100,000 inputs, all of them are examined. For any other model `fit`
+    raises an error that names what is not supported; `supports` says so beforehand. For
+    `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is (1 - strength) times that of
+    the inner model; it may stay open if they do not average over all of the audited columns.
 
     The certificate holds for the domain that `space` describes. For a real column, sensitive or
     not, it covers the closed interval, and the missing value if X has one there. The rows of X
@@ -195,7 +194,7 @@ class CertifiedAuditor(BaseAuditor):
     may have larger disparities; they are not examined. The reported pair satisfies every
     constraint. Constraint objects such as `Order` narrow the domain and cut off parts that contain
     no valid row. A constraint that is a callable narrows nothing: the bound is that of the whole
-    box, and so it holds for the valid part, too. No bound takes account of what is plausible.
+    box, and so it holds for the valid part, too. No bound depends on `plausible`.
 
     XGBoost and most nets of torch compute in single precision. The bound includes their rounding,
     and a bracket that is closed up to that rounding counts as certified.

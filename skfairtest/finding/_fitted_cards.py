@@ -21,14 +21,14 @@ MOST_RULES = 5
 
 _TWINS = "Twins are two inputs identical but for the sensitive columns. "
 _TWINS_NOTE = _TWINS + (
-    "That such a pair exists says neither why the model treats the two differently, nor how many "
-    "people are like them."
+    "Such a pair does not show why the model treats the two differently, nor how many people are "
+    "like them. "
 )
 _NONE_NOTE = _TWINS + "That none were found does not show that there are none. "
 _PROXIES = "Other columns may stand for the sensitive ones."
 _GROUPS_NOTE = (
     "A difference between groups does not say why: they may differ in other columns, too. Groups "
-    "below min_support were not looked at."
+    "below min_support were not compared."
 )
 
 
@@ -175,7 +175,7 @@ def comparison_card(comparison: Any) -> str:
         sentence = f"largest difference {number(degrees.max())}, in a run of {best}"
     medians = comparison.summary()
     columns = {
-        "degree": "largest difference", "found": "found", "queries": "queries",
+        "degree": "largest difference", "found": "inputs found", "queries": "queries",
         "seconds": "seconds", "runs": "runs", "crashes": "crashes",
     }  # fmt: skip
     spent = runs.groupby("auditor", sort=False)[["queries", "seconds"]].median()
@@ -284,9 +284,7 @@ def _with_interval(measure: dict[str, float]) -> str:
 
 
 def _note(pair: Pair | None, certified: bool) -> str:
-    if pair is not None:
-        return _TWINS_NOTE
-    return (_TWINS if certified else _NONE_NOTE) + _PROXIES
+    return (_TWINS_NOTE if pair else _TWINS if certified else _NONE_NOTE) + _PROXIES
 
 
 def _bracket(found: float, upper: float, certified: bool) -> str:

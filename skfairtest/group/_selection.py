@@ -99,8 +99,8 @@ def selection_table(
         attribute, 0 among them), `highest` (the group with the highest rate), `interactions` (for
         each intersection and rate the p-value of the hypothesis that the attributes' effects add up
         without interactions, NaN where no row could show one), `favourable` or `median_score`,
-        `confidence`, `min_share`, and `smallest_ratio`: between which two values the smallest
-        impact ratio of all groups is, whichever group has it in truth (None and None without
+        `confidence`, `min_share`, and `smallest_ratio`: two values between which the smallest
+        impact ratio of all groups lies, whichever group has it in truth (None and None without
         ratios).
 
     Raises
@@ -119,19 +119,19 @@ def selection_table(
     highest of several observed rates tends to be too high by chance, and another group may have the
     highest true rate. The interval of a ratio allows for both: it covers the ratio to the highest
     true rate. This is why the ratio of the group with the highest rate is 1 while the lower end of
-    its interval is less than 1. All intervals take the rows for independent draws from a
+    its interval is less than 1. All intervals assume that the rows are independent draws from a
     population; they do not hold for all groups at once.
 
     The rate of a group of few rows is mostly chance. Its estimate, by structured regression [4]_,
-    takes the group's rate for the sum of effects of its values, of effects of combinations of its
-    values (on the scale of logits; of means, in their own unit), and of an effect of its own. All
-    of these are normal, and their standard deviations are averaged over by their likelihood, so
-    that the fewer rows a group has, the more is borrowed from groups that share values with it. One
-    group in ten is taken beforehand to be like no other [5]_, which keeps a group that differs from
-    all others from being pulled towards them. The intervals are equal-tailed posterior intervals; a
-    rate of 0 or 1 is in them as long as no row of the group says otherwise. An estimate may hide
-    how far a small group differs, and a raw rate may invent it: read both. Groups whose value is
-    missing have no estimate. The test of interactions is a score test of random effects.
+    models the group's rate, on the scale of logits (a mean in its own unit), as a sum of effects of
+    its values, effects of combinations of its values, and an effect of its own. All of these are
+    normal, and the estimate averages over their standard deviations, weighted by likelihood. So the
+    fewer rows a group has, the more is borrowed from groups that share values with it. One group in
+    ten is assumed beforehand to be unlike all others [5]_, so that a group that differs from all
+    others is not pulled towards them. The intervals are equal-tailed posterior intervals; a rate of
+    0 or 1 is in them as long as no row of the group says otherwise. An estimate may hide how far a
+    small group differs, and a raw rate may invent it: read both. Groups whose value is missing have
+    no estimate. The test of interactions is a score test of random effects.
 
     Selection rate, scoring rate and impact ratio are defined as in the rules for New York City's
     Local Law 144 [2]_; the ratio of rates to the highest rate is also what the four-fifths rule of

@@ -138,15 +138,15 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     Attributes
     ----------
     rules_ : DataFrame
-        The kept rules, worst first. They are ordered by about the lower end of an interval that
-        holds for all rules at once and, where that is 0, by the lower end of the interval of the
-        rule alone. Columns: `rule` (in words), `attributes`, `conditions` (for each attribute the
+        The kept rules, worst first. They are ordered by approximately the lower end of an interval
+        that holds for all rules at once and, if that is 0, by the lower end of the rule's own
+        interval. Columns: `rule` (in words), `attributes`, `conditions` (for each attribute the
         value: a tuple of one category, in which None is a missing one, or an interval), `support`
         (share of the rows), `value_inside` and `value_outside` (the metric), `score` (their
         absolute difference, or that to the whole), `low` and `high` (the interval of the score),
         `differs` (whether a difference was shown), `n_inside` and `n_outside` (numbers of rows that
-        count for the metric), `ranked` (whether some rows count on both sides), `note` (what is not
-        known). Where no row counts, the metric is undefined and NaN.
+        count for the metric), `ranked` (whether some rows count on both sides), `note` (why
+        something is not known). If no row counts, the metric is undefined and NaN.
     short_list_ : DataFrame
         At most ten of the rules that differ, chosen from the 1,000 worst so that they do not repeat
         each other. It has the columns of `rules_` and `sub_rule` (the rule with fewer of the same
@@ -171,8 +171,9 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     overall_ : float
         The metric on all rows that count.
     n_rule_sets_, n_groups_ : int
-        Number of frequent rules, and of the different groups of rows that they describe, where the
-        metric is defined inside and outside. The intervals allow for this number of groups.
+        Number of frequent rules, and of the different groups of rows that they describe and for
+        which the metric is defined inside and outside. The intervals allow for this number of
+        groups.
     attributes_ : list
         The columns that rules may name.
     sensitive_features_ : list

@@ -104,7 +104,7 @@ class SubgroupResults(GroupAuditor):
         rule : int, str or Series
             Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
-            The columns beside X, where fit got some.
+            The columns beside X, if fit was given any.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class SubgroupResults(GroupAuditor):
         y_pred : array-like of shape (n_rows,), default=None
             Predictions for X_new, needed if fit had no estimator.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
-            The columns beside X_new, where fit got some.
+            The columns beside X_new, if fit was given any.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows.
 

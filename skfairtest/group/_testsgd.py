@@ -428,7 +428,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         rule : int, str or Series
             Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
-            The columns beside X, where fit got some.
+            The columns beside X, if fit was given any.
 
         Returns
         -------
@@ -470,13 +470,13 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             Whether to take the rules of `short_list_` or the worst of `rules_`, many of which
             describe nearly the same rows. None takes the short list if it is not empty.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
-            The columns beside X_new, where fit got some.
+            The columns beside X_new, if fit was given any.
 
         Returns
         -------
         DataFrame
             One row per rule, with the columns of `rules_` and two that compare with the search:
-            `searched_score` and `same_direction`. Where a side is empty, the score is NaN.
+            `searched_score` and `same_direction`. If a side is empty, the score is NaN.
 
         Raises
         ------

@@ -346,7 +346,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         -------
         DataFrame
             One row per rule, with the columns of `rules_` and two that compare with the search:
-            `searched_score` and `same_direction`. Where a side is empty, the score is NaN.
+            `searched_score` and `same_direction`. If a side is empty, the score is NaN.
         """
         self._result("confirm")
         check_whole("n_rules", n_rules, 1)

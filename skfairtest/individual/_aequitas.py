@@ -148,7 +148,7 @@ class AequitasAuditor(BaseAuditor):
     the model is not asked about it again, and the probabilities count it as another visit. With
     more than eight combinations of sensitive values, the global search compares two random ones,
     and a walk keeps the two with which it set out. The probabilities start anew in each round, as
-    in the paper's local search. Inputs are counted once, however often a walk comes by.
+    in the paper's local search. Inputs are counted once, however often a walk meets them.
 
     Walks that only meet known inputs are given up. While neither walks nor the global search find
     anything new, no walk starts, and the run goes on with global searches.

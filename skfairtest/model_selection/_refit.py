@@ -115,9 +115,9 @@ def constrained_refit(
 
     Notes
     -----
-    Candidates with a NaN among their scores are left out. Of candidates with equal objectives the
-    least unfair is taken. The scores of the chosen candidate are the best of many, and so they look
-    a little better than they are.
+    Candidates with a NaN among their scores are left out. Among candidates with equal objectives
+    the least unfair is taken. The scores of the chosen candidate are the best of many, and so they
+    look a little better than they are.
 
     Examples
     --------

@@ -32,11 +32,12 @@ class Favourable(NamedTuple):
     Attributes
     ----------
     labels : list, float or "mean"
-        As the classes have them; of a regressor the least favourable output, or nothing.
+        The labels, as the classes have them; for a regressor the smallest favourable output, or
+        "mean".
     how : {"given", "inferred", "guessed"}
-        By the user, by a word that is a label, or as the last of the classes.
+        Whether the user gave them, their names say so, or the last class was taken.
     classes : list
-        All that are known.
+        All classes that are known.
     """
 
     labels: Any

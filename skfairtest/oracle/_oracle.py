@@ -34,44 +34,44 @@ MAX_ROWS = 200_000
 class Oracle:
     """The only place that calls the estimator.
 
-    A search draws inputs (`sample`), has them judged (`judge`, or `disparity` where it says what
-    to compare), and asks how many it can afford in the next batch (`affordable`). The oracle
-    counts, keeps what discriminates, and ends the run. Each of these ideas has an object: `model`
-    asks, `draws` draws, `record` keeps, and `stopping` ends the run.
+    A search draws inputs (`sample`), has them judged (`judge`, or `disparity` if it says which
+    twins to compare), and asks how many it can afford in the next batch (`affordable`). The oracle
+    counts queries, keeps discriminatory inputs, and ends the run. Each of these ideas has an
+    object: `model` asks, `draws` draws, `record` keeps, and `stopping` ends the run.
 
     Parameters
     ----------
     estimator : object
         A fitted estimator, or the `Model` that another oracle asks.
     space : InputSpace
-        The inputs that exist. Where it says which inputs are plausible, one of two twins has to be,
-        and an input with none is not asked about.
+        The inputs that exist. If it says which inputs are plausible, one of two twins has to be,
+        and the model is not asked about an input without a plausible twin.
     threshold : float or None
-        Disparity above which an input is discriminatory; None: labels differ, or, for a regressor,
-        outputs differ.
+        Disparity above which an input is discriminatory. With None it is if the labels of its twins
+        differ, or a regressor's outputs.
     response_method : str
-        How to ask.
+        Method of a classifier that is called.
     n_jobs : int or None
-        Chunks of a batch that are asked at the same time.
+        Number of parts of a batch that are predicted at the same time.
     max_queries, max_time, max_found, max_inputs : number or None
         Budget: queries, seconds, unique discriminatory inputs, distinct inputs.
     progress : callable, default=None
         Called as ``progress(share, line)`` after each batch; True ends the run.
     clip : bool, default=True
-        Move inputs into the domain; False for rows of data, which are judged as they are, and
-        compared with themselves where their own sensitive values are no twin's.
+        Whether to move inputs into the domain. With False, for rows of data, they are judged as
+        they are, and also compared with their own sensitive values if no twin has these.
     valid_rows : ValidRows, default=None
-        What an earlier look at the constraint has learned.
+        Valid rows that an earlier oracle has learned about.
     quoted : dict of str to number or None, default=None
-        The limits that the user gave, where those above are a part of them: messages quote these.
+        The limits that the user gave, which messages quote, if those above are a part of them.
     seconds_spent : float, default=0.0
-        What of max_time was spent before.
+        Seconds of max_time that were spent before.
 
     Attributes
     ----------
     measured : dict of str to object
-        What else a search measures. It is filled by the search, travels with what was found, and
-        comes to `BaseAuditor._own_results`.
+        Further results of a search. The search fills it, it travels with the findings, and
+        `BaseAuditor._own_results` receives it.
     model : CachedModel
         The estimator, how it is asked, and its outputs so far.
     record : Record
@@ -131,8 +131,8 @@ class Oracle:
     def fork(self, space: InputSpace, n_inputs: int) -> Oracle:
         """Return an oracle of the same model and budget, for another space on the same columns.
 
-        `n_inputs` inputs count as judged already. The model goes on counting rows, and knows how
-        it has to be asked. Ends the run where nothing of its budget is left.
+        `n_inputs` inputs count as judged already. The model continues to count rows, and knows how
+        it has to be asked. It ends the run if nothing of its budget is left.
         """
         budget = self.stopping.budget
         left = budget.limits["max_inputs"] - n_inputs
@@ -212,9 +212,10 @@ class Oracle:
         batches : float, default=1
             How many such batches the budget should hold.
         price : float, default=None
-            Queries that one input of the batch needs; None: its twins in `judge`.
+            Queries that one input of the batch needs. None means the number of its twins in
+            `judge`.
         least, most : float, default=1 and infinity
-            Bounds of the size. Where the time is short, it may be less than `least`.
+            Bounds of the size. If the time is short, it may be less than `least`.
         whole : bool, default=False
             Share out the whole budget of queries and inputs, spent or not, so that the size is
             the same in every round.
@@ -222,8 +223,8 @@ class Oracle:
         Returns
         -------
         int
-            Inputs in the batch: by the queries and inputs left, and by the time left, at the
-            measured time of a query.
+            Number of inputs in the batch. It follows from the queries and inputs that are left, and
+            from the time that is left and the measured time of a query.
         """
         price = self.draws.n_compared if price is None else price
         return self.stopping.affordable(
@@ -233,7 +234,8 @@ class Oracle:
     def in_time(self, n: int, *, batches: float = 1.0) -> int:
         """Return the number of inputs, at most n, for which the time is enough.
 
-        Before the first query of a run with max_time nobody knows, and a small batch finds out.
+        Before the first query of a run with max_time this is not known, and a small batch measures
+        it.
         """
         queries = self.stopping.budget.queries_in_time(1 / batches)
         return int(max(1, min(n, queries / self.draws.n_compared)))
@@ -247,10 +249,10 @@ class Oracle:
     ) -> AbstractContextManager[SubBudget]:
         """Limit a part of the run to so many queries and seconds, within the limits of the run.
 
-        Whatever stops the part, the run goes on behind it: `SubBudget.stop` says what it was, for a
-        caller to raise it again where that ends the run as well. A part that stalls counts as a
-        tenth of a run that does; without `counts_stagnation`, what brought nothing new in a part
-        does not count for the run at all.
+        Whatever stops the part, the run goes on after it. `SubBudget.stop` says what stopped it, so
+        that a caller can raise it again if that ends the run as well. A part that stalls counts as
+        a tenth of a run that does; without `counts_stagnation`, batches without new inputs in a
+        part do not count for the run at all.
         """
         return self.stopping.sub_budget(
             max_queries=max_queries, max_time=max_time, counts_stagnation=counts_stagnation
@@ -261,18 +263,18 @@ class Oracle:
     def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Floats:
         """Draw random valid inputs within max_time; see `InputSpace.sample`.
 
-        Near rows of the data where the user asked for it (``proposals="data"``). What one call
-        learns about the constraint, the next one knows.
+        They are near rows of the data if the user asked for it (``proposals="data"``). Each call
+        uses what earlier ones learned about the constraint.
         """
         return self.draws.sample(n, rng, uniform=uniform).rows
 
     def fresh(self, Z: Floats) -> tuple[Bools, Keys]:
         """Return which inputs are not known yet, and their keys.
 
-        They are the first ones of each that is not known yet.
+        If an input occurs more than once, the first one is returned.
 
-        Known are those that were judged or, where two of many twins are compared, that discriminate
-        already: another pair may show what the first did not.
+        An input is known if it was judged or, if two of many twins are compared, if it is known to
+        discriminate: another pair may show what the first did not.
         """
         keys = self.model.input_keys(Z)
         return self.record.is_new(keys, may_differ_elsewhere=not self.draws.compares_all), keys
@@ -282,7 +284,7 @@ class Oracle:
     def begin(self, seeds: Floats, rng: np.random.Generator) -> None:
         """Test the model on a few rows of data; these queries count like any others.
 
-        Only rows of inputs that exist are asked; where none of these does, others are drawn.
+        The model is asked only about rows that exist as inputs; if none does, others are drawn.
         """
         model = self.model.model
         if not model.probe_cost:
@@ -299,8 +301,8 @@ class Oracle:
     def respond(self, Z: Floats) -> Floats:
         """Return the raw outputs of rows, (n, n_outputs), for gradients and explanations.
 
-        A model that gives labels alone returns codes of them. Ends the run when the budget
-        does not hold all rows.
+        For a model that gives labels alone these are codes of the labels. The run ends if the
+        budget does not allow all rows.
         """
         Z = self.space.twins_.apply_dependents(np.array(Z, dtype=np.float64))
         if not len(Z):
@@ -336,7 +338,7 @@ class Oracle:
     def judge(self, Z: Floats, rng: np.random.Generator) -> Judgement:
         """Judge inputs by all their twins if these are few, and otherwise by two random ones.
 
-        See `disparity` for what is returned and raised.
+        It returns and raises the same as `disparity`.
         """
         return self.disparity(Z, self.draws.twins(Z, rng))
 
@@ -348,24 +350,25 @@ class Oracle:
         Parameters
         ----------
         Z : ndarray of shape (n, n_features)
-            Inputs as codes. What they hold in the sensitive columns does not matter, unless they
-            are rows of data (``clip=False``), which count with their own values.
+            Inputs as codes. Their sensitive columns do not matter, unless they are rows of data
+            (``clip=False``), which count with their own values.
         values : ndarray of shape (n, k, n_sensitive), default=None
             Sensitive codes of the k >= 2 twins of each input; by default those of
-            `InputSpace.twin_codes`: all combinations, or what stands in for them.
+            `Twins.twin_codes`: all combinations, or values that represent them.
         keys : ndarray of shape (n,), default=None
             Keys of the inputs as `fresh` gave them, which saves making them again.
 
         Returns
         -------
         Judgement
-            Disparities, the pairs that show them, and verdicts; 0 and False where the constraint
+            Disparities, the pairs that show them, and verdicts; 0 and False if the constraint
             leaves no two rows to compare.
 
         Raises
         ------
         StopSearch
-            When the budget is spent or nothing new comes; what fitted is recorded.
+            If the budget is spent or nothing new is found. Inputs that the budget allowed are
+            recorded.
         """
         Z = np.asarray(Z, dtype=np.float64)
         if self._clip:
@@ -402,9 +405,9 @@ class Oracle:
     def answers(self, Z: Floats) -> tuple[Floats, Labels, Bools]:
         """Return scores (n, k, n_outputs), label codes (n, k) and validity (n, k) of all k twins.
 
-        Twins are those of `InputSpace.twin_codes`. For measures other than the disparity; judging
-        the same inputs next asks nothing new. Ends the run when the budget does not hold all of
-        them.
+        Twins are those of `Twins.twin_codes`. This is for measures other than the disparity;
+        judging the same inputs next costs no query. The run ends if the budget does not allow all
+        of them.
         """
         _, rows, keys, valid = self.model.twins(Z, self._twin_values(Z))
         self.stopping.afford(len(rows))

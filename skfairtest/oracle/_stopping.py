@@ -147,7 +147,7 @@ class StoppingRules:
         if self.progress is not None:
             line = (
                 f"{self._model.n_queries} queries, {record.n_inputs} inputs, "
-                f"{record.n_found} found, degree {record.degree:.4g}, {seconds:.1f} s"
+                f"{record.n_found} discriminatory, degree {record.degree:.4g}, {seconds:.1f} s"
             )
             if self.progress(self.budget.share_spent(spent), line):
                 raise StopSearch(StopReason.CALLBACK)

@@ -460,7 +460,7 @@ backoff, max_delay, random_state
         Raises
         ------
         RemoteModelError
-            If the service does not answer, or not with what was expected.
+            If the service does not answer, or its answer is not as expected.
         """
         if self.returns == "probabilities":
             return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
@@ -491,7 +491,7 @@ backoff, max_delay, random_state
         Raises
         ------
         RemoteModelError
-            If the service does not answer, or not with what was expected.
+            If the service does not answer, or its answer is not as expected.
         """
         n_classes = len(self.classes_)
         answers = self._ask(X)

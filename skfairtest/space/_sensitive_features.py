@@ -27,7 +27,7 @@ class SensitiveFeatures(NamedTuple):
     X : table
         The columns that the model takes.
     names : "auto", None or list
-        Sensitive columns of that table; None where all are beside it.
+        Sensitive columns of that table; None if all are beside it.
     beside : DataFrame or None
         Sensitive columns that the model does not take, in the order of the rows.
     """
@@ -47,13 +47,13 @@ def split_sensitive(
     X : table
         Rows.
     given : "auto", column, list of these, or values
-        The sensitive attributes: names and positions of columns of X, or values, one a row. A list
-        may hold both.
+        The sensitive attributes: names and positions of columns of X, or values, one for each row.
+        A list may hold both.
     values : Series, DataFrame, dict or array, default=None
-        More of them, one value a row.
+        More of them, one value for each row.
     estimator : object, default=None
-        Its `feature_names_in_`, where it has been fitted to names, are the columns that it takes;
-        sensitive columns of X that are none of them are beside the table.
+        If it was fitted to named columns, its `feature_names_in_` are those that it takes;
+        sensitive columns of X that are not among them are beside the table.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def split_sensitive(
     if words and len(named) == n > len(names) and not set(named) & set(names):
         raise ValueError(
             f"sensitive_features is a list of {n} words, of which none is a column of X. A list "
-            "names columns; give values, one a row, as a Series or an array: "
+            "names columns; give values, one for each row, as a Series or an array: "
             "sensitive_features=numpy.asarray(values)."
         )
     beside: dict[Any, Any] = {}
@@ -309,8 +309,8 @@ def _frame(given: Any, n_samples: int, standard: str) -> pd.DataFrame:
 
 def _no_values(given: Any) -> TypeError:
     return TypeError(
-        "sensitive_features must hold the sensitive values, one a row: a Series, a DataFrame, "
-        f"a dict of columns, an array or a list; got {given!r}. Pass X['sex'], say."
+        "sensitive_features must hold the sensitive values, one for each row: a Series, "
+        f"a DataFrame, a dict of columns, an array or a list; got {given!r}. Pass X['sex'], say."
     )
 
 
@@ -320,7 +320,7 @@ def _of_list(given: list[Any], n_samples: int, standard: str) -> pd.DataFrame:
         return _columns({standard: given})
     if not all(_is_column(item) and len(item) == n_samples for item in given):
         raise ValueError(
-            "sensitive_features is a list of columns; each must have one value a row, "
+            "sensitive_features is a list of columns; each must have one value for each row, "
             f"{n_samples}; got {[len(item) if _is_column(item) else item for item in given][:9]}."
             " Transpose a list of rows, or pass a DataFrame."
         )

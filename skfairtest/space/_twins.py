@@ -109,8 +109,8 @@ class Twins:
     def twin_codes(self) -> Floats:
         """Codes of the sensitive values that an input is compared by, (n_twins, n_sensitive).
 
-        All combinations where they can be listed. Else some values of each column: evenly spaced
-        ones with both ends of the domain, and of those that occur in the data.
+        These are all combinations if they can be listed. Otherwise they are some values of each
+        column: evenly spaced ones with both ends of the domain, and some that occur in the data.
         """
         if self.is_enumerable:
             return self.sensitive_values
@@ -131,8 +131,8 @@ class Twins:
     def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
         """Return random codes of the sensitive columns, shape (n, n_sensitive).
 
-        Uniform for categories and integers. Of a real column half come from the closed interval,
-        half are values that occur in the data.
+        They are uniform for categories and integers. For a real column half come from the closed
+        interval, and half are values that occur in the data.
         """
         if self.n_combinations <= MAX_NUMBERED:
             return self.combination_codes(rng.integers(0, int(self.n_combinations), size=n))
@@ -167,7 +167,7 @@ class Twins:
     def with_sensitive(self, Z: Floats, codes: Any) -> Floats:
         """Return a copy of the inputs with their sensitive attributes set.
 
-        `codes` are those of the sensitive columns: one row for all inputs, or one a row.
+        `codes` are those of the sensitive columns: one row for all inputs, or one for each.
         """
         Z = np.array(Z, dtype=np.float64)
         Z[:, self.sensitive] = codes

@@ -60,8 +60,9 @@ class MAFTAuditor(TwoPhaseAuditor):
         Number of independent searches, each with its own seed, that share the budget. The results
         combine those of all searches.
     n_global : int, default=1000
-        Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
-        where these are fewer. X must have as many rows as clusters.
+        Number of seeds. These are rows of the data, in turn from four clusters of k-means, and
+        uniform random inputs if there are fewer rows. X must have at least as many rows as
+        clusters.
     max_iter : int, default=10
         Largest number of steps of a seed in the global phase.
     n_local : int, default=1000
@@ -140,18 +141,18 @@ class MAFTAuditor(TwoPhaseAuditor):
     confidence in the predicted class. If a threshold on the outputs decides, and for regressors,
     they move in the direction that drives the two outputs apart. A regressor without a threshold
     has discriminatory inputs everywhere, and the global phase has nothing to do: give a threshold.
-    The twin is the one whose output is farthest away, among all combinations or, where these are
-    more than eight, among two random ones.
+    The twin is the one whose output is farthest away, among all combinations or, if these are more
+    than eight, among two random ones.
 
     In the local phase the chance of an attribute is the reciprocal of its gradient, to which a
     tenth of the mean gradient is added, lest attributes without influence be the only ones to move.
-    Seeds go through both phases in groups as large as the budget allows. Walks that bring nothing
+    Seeds go through both phases in groups as large as the budget allows. Walks that find nothing
     new for 50 steps are given up. The run is complete after `n_global` seeds. The model is never
     asked about a row that breaks the constraint, and no seed moves to one.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
-    show that there are none.
+    A discriminatory input shows that the model treats two twins differently. It does not show
+    whether such a person exists, nor whether the difference is unfair. A run that finds none does
+    not show that there are none.
 
     References
     ----------
@@ -216,8 +217,9 @@ class EIDIGAuditor(TwoPhaseAuditor):
         Number of independent searches, each with its own seed, that share the budget. The results
         combine those of all searches.
     n_global : int, default=1000
-        Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
-        where these are fewer. X must have as many rows as clusters.
+        Number of seeds. These are rows of the data, in turn from four clusters of k-means, and
+        uniform random inputs if there are fewer rows. X must have at least as many rows as
+        clusters.
     max_iter : int, default=10
         Largest number of steps of a seed in the global phase.
     n_local : int, default=1000
@@ -299,9 +301,9 @@ class EIDIGAuditor(TwoPhaseAuditor):
     neighbouring value. The notes of `MAFTAuditor` on directions, groups of seeds and the end of a
     run hold here, too.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
-    show that there are none.
+    A discriminatory input shows that the model treats two twins differently. It does not show
+    whether such a person exists, nor whether the difference is unfair. A run that finds none does
+    not show that there are none.
 
     References
     ----------
@@ -379,8 +381,9 @@ class ADFAuditor(TwoPhaseAuditor):
         Number of independent searches, each with its own seed, that share the budget. The results
         combine those of all searches.
     n_global : int, default=1000
-        Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
-        where these are fewer. X must have as many rows as clusters.
+        Number of seeds. These are rows of the data, in turn from four clusters of k-means, and
+        uniform random inputs if there are fewer rows. X must have at least as many rows as
+        clusters.
     max_iter : int, default=10
         Largest number of steps of a seed in the global phase.
     n_local : int, default=1000
@@ -460,9 +463,9 @@ class ADFAuditor(TwoPhaseAuditor):
     if a threshold decides, the gradient is that of the output itself. Evaluations of the gradient
     are not counted as queries.
 
-    A discriminatory input shows that the model treats two twins differently. Whether such a person
-    exists, and whether the difference is unfair, it does not show; nor does a run that finds none
-    show that there are none.
+    A discriminatory input shows that the model treats two twins differently. It does not show
+    whether such a person exists, nor whether the difference is unfair. A run that finds none does
+    not show that there are none.
 
     References
     ----------

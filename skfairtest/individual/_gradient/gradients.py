@@ -107,8 +107,8 @@ class CallableGradient:
         if g.shape != shape or not np.isfinite(g).all():
             n_bad = int((~np.isfinite(g)).sum())
             raise ValueError(
-                f"gradient= must return finite numbers of shape {shape}, one a row and column; "
-                f"got shape {g.shape} with {n_bad} NaN or infinite values. Fix the callable."
+                f"gradient= must return finite numbers of shape {shape}, one for each row and "
+                f"column; got shape {g.shape} with {n_bad} not finite. Fix the callable."
             )
         return self.space.layout.pull_back(Z, g) * self.space.domain.steps
 

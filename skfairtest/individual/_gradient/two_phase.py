@@ -242,8 +242,9 @@ class TwoPhaseAuditor(BaseAuditor):
     Parameters
     ----------
     n_global : int, default=1000
-        Seeds: rows of the data, in turn from four clusters of k-means, and uniform random inputs
-        where these are fewer. X must have as many rows as clusters.
+        Number of seeds. These are rows of the data, in turn from four clusters of k-means, and
+        uniform random inputs if there are fewer rows. X must have at least as many rows as
+        clusters.
     max_iter : int, default=10
         Largest number of steps of a seed in the global phase.
     n_local : int, default=1000

@@ -130,7 +130,8 @@ class PublishedSBFTAuditor(BaseAuditor):
     The paper evaluates one input after another, and each new best changes the cached pair for those
     behind it. Here the model is asked about a generation at once, with the pair that was cached at
     its start, and the inputs behind a change are asked about again with the new pair. The search
-    sees what it would see one input at a time; rows that were asked about in vain count as queries.
+    finds the same as one input at a time would; rows that were asked about in vain count as
+    queries.
 
     A discriminatory input shows that the model treats two twins differently. It does not show
     whether such a person exists, nor whether the difference is unfair. A run that finds none does

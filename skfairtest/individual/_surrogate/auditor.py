@@ -41,8 +41,8 @@ class SurrogateAuditor(BaseAuditor):
     and without the tree's choice among them; those with one value drawn anew; and crossings of two.
     A bandit shares the batch among the distributions by the *new* discriminatory inputs that each
     finds for its cost. Proposals that are known already are dropped before they cost a query. As
-    one of the distributions is uniform, the search does not fall behind uniform inputs where a tree
-    is of no help. We recommend this tester for finding many discriminatory inputs.
+    one of the distributions is uniform, the search does not fall behind uniform inputs if a tree is
+    of no help. We recommend this tester for finding many discriminatory inputs.
 
     Where the `space` has `plausible` or ``proposals="data"``, discriminatory inputs have to look
     like people, and steps away from known ones would lead astray. All inputs are then rows of X
@@ -88,9 +88,9 @@ class SurrogateAuditor(BaseAuditor):
     objective : {"count", "degree", "diverse"}, default="count"
         What to look for. "count" learns from verdicts to find many discriminatory inputs, "degree"
         from disparities to find a large one. "diverse" finds fewer than "count", spread over all
-        regions that discriminate: once there are fifty discriminatory inputs, walkers move on from
-        them by drawing single values anew as long as twins are treated differently, and walkers in
-        regions where many were found move less often.
+        discriminatory regions: once there are fifty discriminatory inputs, walkers start from them.
+        A walker draws single values anew as long as twins are treated differently, and moves less
+        often in regions in which many inputs were found.
     batch_size : int, default=4000
         Inputs in a batch, at most a tenth of what the budget allows. Under a constraint a batch is
         twice as large.
@@ -158,13 +158,13 @@ class SurrogateAuditor(BaseAuditor):
 
     Notes
     -----
-    Discriminatory inputs crowd where the model discriminates most easily: their number shows how
-    much there is to find, not how many people are concerned, and `discrimination_rate_` is no
-    estimate for the domain. Finite domains are drawn from without replacement, and the run ends as
-    exhausted once every input was judged. With more than eight combinations of sensitive values,
-    most inputs are compared by the two values that their parent has shown, others by random ones.
-    In a run that `max_time` alone limits, the cost of a proposal distribution is measured in
-    seconds; otherwise it is counted in inputs, and the same seed gives the same result.
+    Many discriminatory inputs lie close together: their number does not show how many people are
+    concerned, and `discrimination_rate_` is no estimate for the domain. Finite domains are drawn
+    from without replacement, and the run ends as exhausted once every input was judged. With more
+    than eight combinations of sensitive values, most inputs are compared by the two values that
+    their parent has shown, others by random ones. In a run that `max_time` alone limits, the cost
+    of a proposal distribution is measured in seconds; otherwise it is counted in inputs, and the
+    same seed gives the same result.
 
     A discriminatory input shows that the model treats two twins differently; twins need not be
     realistic people.

@@ -152,10 +152,10 @@ class SymbolicAuditor(BaseAuditor):
     The paper leaves some choices open. Here the confidence of a condition is the share of the
     tree's explanation that it carries, between 0 and 1: the decrease of impurity at its split over
     the impurity of all neighbours. In a neighbour a random share of the attributes is perturbed:
-    numbers move by a normal draw of a tenth of their domain, and categories are drawn anew. Of the
-    inputs that solve a path constraint, the directed search takes the one next to the explained
-    input. The undirected search keeps the values that meet the constraint and draws the others
-    uniformly within their intervals. Directed inputs wait in the order of rising average
+    numbers move by a normal draw of a tenth of their domain, and categories are drawn anew. Among
+    the inputs that solve a path constraint, the directed search takes the one nearest to the
+    explained input. The undirected search keeps the values that meet the constraint and draws the
+    others uniformly within their intervals. Directed inputs wait in the order of rising average
     confidence, undirected ones in that of falling average confidence. A regressor is explained by a
     regression tree.
 

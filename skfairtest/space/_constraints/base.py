@@ -109,13 +109,13 @@ class Is(Constraint):
     column : str or int
         The column.
     values : value, list of values, or (low, high)
-        A single value, a list of which the column has one value, or a tuple (low, high): a range
-        with both ends included, where None leaves an end open. None, alone or in a list, means a
-        missing value.
+        A single value, a list of values of which the column has one, or a tuple (low, high) for a
+        range. The range includes both ends, and None leaves an end open. None, alone or in a list,
+        means a missing value.
 
     See Also
     --------
-    Implies : Requires one condition where another one holds.
+    Implies : Requires one condition if another one holds.
 
     Notes
     -----
@@ -183,7 +183,7 @@ class AllOf(Constraint):
 
     See Also
     --------
-    Implies : Requires one constraint where another one holds.
+    Implies : Requires one constraint if another one holds.
 
     Examples
     --------

@@ -173,7 +173,7 @@ class Implies(Constraint):
 
     Notes
     -----
-    A condition on a number does not hold where the number is missing.
+    A condition on a number does not hold if the number is missing.
 
     Examples
     --------
