@@ -359,7 +359,8 @@ def test_words():
     )
     single = attribute_of(np.r_[np.arange(40.0), np.nan], 4, sets=False)
     assert all_words(single) == [
-        "age < 10", "age from 10 to below 20", "age from 20 to below 30", "age >= 30", "age = missing",
+        "age < 10", "age from 10 to below 20", "age from 20 to below 30", "age >= 30",
+        "age = missing",
     ]  # fmt: skip
     assert single.values(4) == (None,) and single.complexity.tolist() == [1, 2, 2, 1, 1]
 

@@ -247,7 +247,7 @@ def domain(report: dict[str, Any]) -> Section:
         pair, left = cut(Pair.from_dict(search["pair"]), MOST_CELLS)
         blocks += [Text(_where_from(search)), Twins(pair), *left]
     elif not search["taken"]:
-        blocks.append(Text("There are no twins to show: to the model they are the same input."))
+        blocks.append(Text("There is nothing to show: no input's answer changes with them."))
     elif search["degree"] is None:
         blocks.append(Text("No twins were compared."))
     elif search["degree"]:
@@ -488,7 +488,7 @@ def people(report: dict[str, Any]) -> Section:
     """The person whose answer changes most, how many others there are, and by how much."""
     title = "The people in the table"
     if not main_search(report)["taken"]:
-        words = "To the model each person and their twin are the same input."
+        words = "The model does not take the sensitive columns: nobody's answer changes with them."
         return Section("people", title, (Text(words),))
     if report["rows_of_people"] == "none":
         words = "Rows of people and their counts were left out of this file: rows='none'."
@@ -612,10 +612,11 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
         for (search, above), difference in zip(parts, differences, strict=True)
     ]
     caption = (
-        "Rows with two twins whose predictions differ by more than a share of their spread "
-        f"({figure(done[-1]['rows']['spread'])}, from their 5th to their 95th percentile)"
+        "People for whom two values of the sensitive columns give predictions that differ by more "
+        f"than a share of the spread ({figure(done[-1]['rows']['spread'])}, from the 5th to the "
+        "95th percentile of the predictions)"
     )
-    head = ["sensitive", "more than", "difference", "share", "rows"]
+    head = ["sensitive", "more than", "difference", "share", "people"]
     return [table(caption, head, rows, most=300)]
 
 

@@ -198,7 +198,11 @@ def ends_in_words(part: dict[str, Any], words: Any = percent) -> str:
 def share_in_words(part: dict[str, Any]) -> str:
     """A share of the rows, with the ends of its interval if it is not exact."""
     share = percent(part["rate"])
-    return share if part["low"] is None else f"{share} ({ends_in_words(part)})"
+    if part["low"] is None:
+        return share
+    if part["high"] >= 1 and part["low"] == part["rate"]:  # no sample, and more may differ
+        return share if part["rate"] == 1 else f"at least {share}"
+    return f"{share} ({ends_in_words(part)})"
 
 
 # The domain ------------------------------------------------------------------------------------
@@ -272,7 +276,7 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
         low, high = farthest(means, "mean_prediction")
         return (
             f"The mean prediction for {group_named(low)} is {_with_ends(low, 'mean_prediction')}, "
-            f"and for {group_named(high)} it is {_with_ends(high, 'mean_prediction')}."
+            f"and for {isolate(high['group'])} it is {_with_ends(high, 'mean_prediction')}."
         )
     ratios = large_enough([row for row in rows if row.get("impact_ratio") is not None])
     if not ratios:
