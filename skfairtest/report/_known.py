@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from skfairtest.report._measure.plain import real
+from skfairtest.report._render.words import group_named, with_some_twins
 
 
 class Known(NamedTuple):
@@ -80,11 +81,6 @@ def degree_on_rows(search: dict[str, Any]) -> Known:
     return Known("largest difference on rows", value, value, high, interval)
 
 
-def with_some_twins(rows: dict[str, Any]) -> bool:
-    """Tell whether rows were compared with some of their twins only, so that more may differ."""
-    return bool(rows["n_combinations"] is None or rows["n_combinations"] > rows["n_twins"])
-
-
 def largest_score(part: dict[str, Any]) -> Known:
     """Return the largest score of all groups of rows, whichever group has it in truth.
 
@@ -94,8 +90,8 @@ def largest_score(part: dict[str, Any]) -> Known:
     interval = f"{part['confidence']:.0%} interval for all groups at once"
     worst, n = part["largest"], part["n_rule_sets"]
     figure = (
-        f"difference in {part['metric'].replace('_', ' ')} of the rows where {worst['rule']} from "
-        f"all others, the largest of {n:,} group{'s' * (n != 1)} of rows"
+        f"difference in {part['metric'].replace('_', ' ')} between all others and the rows "
+        f"where {worst['rule']}, the largest of {n:,} group{'s' * (n != 1)} of rows"
     )
     return Known(figure, real(worst["score"]), real(part["low"]), real(part["high"]), interval)
 
@@ -113,12 +109,7 @@ def selection_rows(selection: dict[str, Any]) -> list[dict[str, Any]]:
 def smallest_ratio(selection: dict[str, Any], rows: list[dict[str, Any]]) -> Known:
     """Return the smallest impact ratio of these rows, whichever group has it in truth."""
     worst = min(rows, key=lambda row: row["impact_ratio"])
-    figure = f"impact ratio of {name_of(worst)}, the smallest of {len(rows):,} groups"
+    figure = f"impact ratio of {group_named(worst)}, the smallest of {len(rows):,} groups"
     interval = f"{selection['confidence']:.0%} interval for all groups at once"
     low, high = real(selection["low"]), real(selection["high"])
     return Known(figure, real(worst["impact_ratio"]), low, high, interval)
-
-
-def name_of(row: dict[str, Any]) -> str:
-    """Return the name of a group of the selection table with its attribute."""
-    return f"{row['group']} ({row['attribute']})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Annotated, Any
 
 from skfairtest._typing import is_real
@@ -12,7 +13,15 @@ from skfairtest.finding._words import two_numbers
 from skfairtest.report import _known
 from skfairtest.report._known import Known
 from skfairtest.report._measure.plain import real
-from skfairtest.report._render.words import beyond_domain
+from skfairtest.report._render.words import (
+    beyond_domain,
+    compared_with,
+    ends_in_words,
+    group_named,
+    of_people,
+    percent,
+    with_some_twins,
+)
 
 #: What an outcome means for the exit code of a command.
 EXIT_CODES = {"within": 0, "exceeded": 1, "undecided": 3, "failed": 4}
@@ -353,7 +362,9 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
     search = data["searches"][-1]
     rows = search["rows"]
     if not search["taken"]:
-        words = f"nobody would get something else, within {limit:.2%}: {search['reason']}"
+        words = (
+            f"nobody would get something else, within {in_full(100 * limit)}%: {search['reason']}"
+        )
         return _check("max_on_data_rate", limit, "within", _known.rate(search), words)
     if rows["status"] == "done" and rows["rate"] is None:
         raise ValueError(
@@ -365,26 +376,28 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
     if rows["rate"] is None:
         return _unknown("max_on_data_rate", limit, known, rows)
     status = _at_most(known, limit, estimates_decide)
-    side = "above" if known.value > limit else "within"
-    words = f"{known.value:.2%} of {rows['n']:,} people"
-    if rows["n"] < rows["n_rows"]:
-        words += f", a sample of {rows['n_rows']:,},"
-    threshold = data["threshold"]
     what = "would get another decision"
-    if threshold is not None:
-        what = f"have twins that differ by more than {in_full(threshold)}"
-    words += f" {what}, {side} {limit:.2%}"
-    if known.low < known.high:
+    if data["threshold"] is not None:
+        what = f"have twins that differ by more than {in_full(data['threshold'])}"
+    some = with_some_twins(rows)
+    words = (
+        f"{'at least ' * some}{_percent(known.value, limit)} of {of_people(rows)} {what}, "
+        f"{'above' if known.value > limit else 'within'} {in_full(100 * limit)}%"
+    )
+    if rows["n"] < rows["n_rows"]:
         but = ", but" if status == "undecided" else ";"
-        if _known.with_some_twins(rows):
-            words += (
-                f"{but} each row was compared with {rows['n_twins']:,} of its twins only, so the "
-                f"share of all rows may be {known.low:.2%} or more"
-            )
-        else:
-            words += f"{but} the share of all rows may be from {known.low:.2%} to {known.high:.2%}"
-            words += f" ({known.interval})"
+        ends = ends_in_words({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
+        words += f"{but} of all people {ends} ({known.interval})"
+    elif some and status == "undecided":
+        words += f", but people were compared {compared_with(search)}"
     return _check("max_on_data_rate", limit, status, known, words)
+
+
+def _percent(share: float, limit: float) -> str:
+    """Return a share in percent, with as many digits as tell it from its limit."""
+    if share == limit or percent(share) != percent(limit):
+        return percent(share)
+    return f"{beside(100 * share, 100 * limit)}%"
 
 
 def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
@@ -398,28 +411,21 @@ def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) ->
     left_out = _groups_under(data["selection"], groups["min_support"])
     if left_out:
         # Names of intersections have commas in them.
-        few = "; ".join(left_out[:NAMED]) + ("; ..." if len(left_out) > NAMED else "")
+        few = "; ".join(left_out[:NAMED]) + ("; and others" if len(left_out) > NAMED else "")
         small += f" ({few} among them)"
-    words = (
-        f"{_told(known, limit)} {'above' if known.value > limit else 'within'} {in_full(limit)}"
-        f"{_ends(known, limit, status)}; {small}"
-    )
+    side = "above" if known.value > limit else "within"
+    words = f"{_told(known, limit, status, side)}; {small}"
     return _check("max_group_score", limit, status, known, words, [small, *left_out])
 
 
-def _told(known: Known, limit: float) -> str:
-    """Write the figure with its value after its name: "impact ratio 0.71 of f (sex), ..., is"."""
-    name, of, rest = known.figure.partition(" of ")
-    return f"{name} {beside(known.value, limit)}{of}{rest}, is"
-
-
-def _ends(known: Known, limit: float, status: str) -> str:
-    """Write the interval in which the figure is known to be."""
+def _told(known: Known, limit: float, status: str, side: str) -> str:
+    """Write a figure of groups beside its limit, and the interval in which it is known to be."""
+    words = f"{known.figure}: {beside(known.value, limit)}, {side} {in_full(limit)}"
     if math.isnan(known.low) or math.isnan(known.high):
-        return ""
+        return words
     but = ", but it" if status == "undecided" else "; it"
     low, high = beside(known.low, limit), beside(known.high, limit)
-    return f"{but} may be from {low} to {high} ({known.interval})"
+    return f"{words}{but} may be from {low} to {high} ({known.interval})"
 
 
 def _groups_under(selection: dict[str, Any], share: float) -> list[str]:
@@ -442,20 +448,20 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
         # Rates of small groups are mostly chance. Their intervals tell that, estimates do not.
         small += [row for row in ratios if row["note"]]
         ratios = [row for row in ratios if not row["note"]]
-    left_out = [f"{_known.name_of(row)}: {row['note']}" for row in small]
+    left_out = [f"{group_named(row)}: {row['note']}" for row in small]
     if not ratios:
         part = {"status": "done", "reason": "no group that is large enough has an impact ratio"}
         return _unknown("min_impact_ratio", limit, NO_RATIO, part)
     known = _known.smallest_ratio(selection, ratios)
     status = _at_least(known, limit, estimates_decide)
     side = "below" if known.value < limit else "not below"
-    words = f"{_told(known, limit)} {side} {in_full(limit)}{_ends(known, limit, status)}"
+    words = _told(known, limit, status, side)
     widest = min(ratios, key=lambda row: real(row["impact_ratio_low"]))
-    if status == "undecided" and _known.name_of(widest) not in known.figure:
-        words += f", because little is known of {_known.name_of(widest)}"
+    if status == "undecided" and group_named(widest) not in known.figure:
+        words += f", because little is known of {group_named(widest)}"
     if small:
         few = "; ".join(str(row["group"]) for row in small[:NAMED])
-        few += "; ..." if len(small) > NAMED else ""
+        few += "; and others" if len(small) > NAMED else ""
         words += (
             f"; not checked, as noted in the selection table: {len(small)} "
             f"group{'s' * (len(small) > 1)} ({few})"

@@ -55,7 +55,7 @@ def run(tmp_path, monkeypatch, capsys):
 def test_each_way_gives_the_same_headline(run, words):
     code, out, err = run("audit", "model.skops", *words, "--target", "hired", *QUICK)
     assert code == 0 and not err
-    assert out.startswith("No limits were given. The model does not take sex. yes is predicted for")
+    assert out.startswith("No limits were given. The model does not take sex. 'yes' is predicted")
 
 
 @slow_sample

@@ -77,8 +77,8 @@ def mask_of_words(words, frame):
             mask &= held(frame[match[1]], match[2].split(", "))
         elif match := re.fullmatch(r"(\w+) = (\S+)", part):
             mask &= held(frame[match[1]], [match[2]])
-        elif match := re.fullmatch(r"(\S+) <= (\w+) < (\S+)", part):
-            mask &= (frame[match[2]] >= float(match[1])) & (frame[match[2]] < float(match[3]))
+        elif match := re.fullmatch(r"(\w+) from (\S+) to below (\S+)", part):
+            mask &= (frame[match[1]] >= float(match[2])) & (frame[match[1]] < float(match[3]))
         elif match := re.fullmatch(r"(\w+) < (\S+)", part):
             mask &= frame[match[1]] < float(match[2])
         else:
@@ -347,7 +347,7 @@ def all_words(attribute):
 
 def test_words():
     words = all_words(attribute_of(np.arange(101)))
-    assert {"age < 10", "age >= 90", "40 <= age < 60"} <= set(words)
+    assert {"age < 10", "age >= 90", "age from 40 to below 60"} <= set(words)
     assert len(set(words)) == len(words)
     assert all_words(attribute_of([0, 1] * 5, name="member")) == ["member = 0", "member = 1"]
     race = attribute_of(["a", "b", None] * 4, name="race")
@@ -359,7 +359,8 @@ def test_words():
     )
     single = attribute_of(np.r_[np.arange(40.0), np.nan], 4, sets=False)
     assert all_words(single) == [
-        "age < 10", "10 <= age < 20", "20 <= age < 30", "age >= 30", "age = missing",
+        "age < 10", "age from 10 to below 20", "age from 20 to below 30", "age >= 30",
+        "age = missing",
     ]  # fmt: skip
     assert single.values(4) == (None,) and single.complexity.tolist() == [1, 2, 2, 1, 1]
 
@@ -412,7 +413,7 @@ def test_names_of_columns_are_quoted_where_they_read_as_rules():
 def test_conditions_of_ranges():
     age = attribute_of(np.arange(101))
     intervals = {age.words(j): age.values(j) for j in range(age.n_items)}
-    assert intervals["40 <= age < 60"] == pd.Interval(40, 60, closed="left")
+    assert intervals["age from 40 to below 60"] == pd.Interval(40, 60, closed="left")
     assert intervals["age < 10"] == pd.Interval(-np.inf, 10, closed="left")
     assert intervals["age >= 90"] == pd.Interval(90, np.inf, closed="left")
 
@@ -421,7 +422,7 @@ def test_decimal_edges_mean_what_the_words_say():
     # 3 * 0.1 is above 0.3 by rounding; a row of 0.3 must not be called "below 0.3".
     values = np.round(np.linspace(0, 1, 101), 2)
     share = attribute_of(values)
-    rule = all_words(share).index("0.3 <= age < 0.4")
+    rule = all_words(share).index("age from 0.3 to below 0.4")
     inside = share.members[rule][share.numbers(values)]
     assert (inside == ((values >= 0.3) & (values < 0.4))).all()
 

@@ -363,7 +363,7 @@ def test_numbers_are_cut_and_categories_keep_their_order():
     age = np.arange(100.0)
     table = selection_table(np.arange(100) % 2, sensitive_features={"age": age})
     assert table["group"].tolist() == [
-        "age < 25", "25 <= age < 50", "50 <= age < 75", "age >= 75",
+        "age < 25", "age from 25 to below 50", "age from 50 to below 75", "age >= 75",
     ]  # fmt: skip
     few = selection_table(np.arange(100) % 2, sensitive_features={"n": np.arange(100) % 3})
     assert few["group"].tolist() == ["0", "1", "2"]

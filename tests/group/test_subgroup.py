@@ -279,7 +279,7 @@ def test_bins_and_words():
     assert {"hours < 1", "hours >= 1", "grade = 4"} <= words  # most hours are 0
     edges = SubgroupAuditor(attributes="all", min_support=0.01, bins={"hours": [5, 10]})
     words = set(edges.fit(X, y_pred=p).rules_["rule"])
-    assert {"hours < 5", "5 <= hours < 10", "hours >= 10"} <= words
+    assert {"hours < 5", "hours from 5 to below 10", "hours >= 10"} <= words
 
 
 def test_columns_beside_the_table():

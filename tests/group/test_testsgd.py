@@ -40,7 +40,7 @@ def test_planted_rule_is_the_worst(seed):
     [
         ("age >= 60", lambda X: X["age"] >= 60),
         ("sex = m and race = c", lambda X: (X["sex"] == "m") & (X["race"] == "c")),
-        ("race in {b, c} and 25 <= age < 35", lambda X: X["race"].isin(["b", "c"])
+        ("race in {b, c} and age from 25 to below 35", lambda X: X["race"].isin(["b", "c"])
          & X["age"].between(25, 34)),
     ],
     ids=["one", "two", "run"],

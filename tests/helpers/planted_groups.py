@@ -56,7 +56,7 @@ def middle_aged_women(X):
     return (X["sex"] == "f") & X["race"].isin(["a", "d"]) & (X["age"] >= 35) & (X["age"] < 60)
 
 
-RULE = "sex = f and race in {a, d} and 35 <= age < 60"
+RULE = "sex = f and race in {a, d} and age from 35 to below 60"
 
 
 def fit(model=None, X=None, **settings):

@@ -379,7 +379,7 @@ def test_groups_are_combinations_and_numbers_are_cut_at_quartiles():
     space = InputSpace(one_hot=None, bounds={"age": (0, 99)}).fit(X, ["sex", "age"])
     names = Groups(space).names(X)
     assert len(set(names)) == 8 and names[0] == "sex = f, age < 25"
-    assert names[99] == "sex = m, age >= 75" and names[31] == "sex = m, 25 <= age < 50"
+    assert names[99] == "sex = m, age >= 75" and names[31] == "sex = m, age from 25 to below 50"
     by_race = Groups(InputSpace(one_hot=None).fit(X, ["race"])).names(X)
     assert by_race[1] == "race = b" and by_race[0] != by_race[1]
 

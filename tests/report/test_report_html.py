@@ -284,9 +284,11 @@ def test_the_first_page_has_all_answers_in_their_order(rendered):
         "differs by more than 0.10 if only their race or sex were changed",
         "Limits No limits were given.", "For whom", "would get over 0.10 more",
         "Female (sex) 9,782", "2,100 40", "Rates 'yes' is predicted for 8.0% of Female",
-        "Lowest impact ratio: 0.14 (0.20 to 0.40 at 95%, all groups at once), of Female, Black",
-        "How large Largest difference found: 0.60 (two made-up inputs: 0.82 against 0.22). Largest "
-        "possible difference: at most 0.67 (proven for all inputs within the ranges of the data).",
+        "Lowest impact ratio, a group's rate divided by the highest: 0.14 (0.20 to 0.40 at 95%, "
+        "all groups at once), of Female, Black",
+        "How large Largest difference found: 0.60 in the probability of yes (two made-up inputs: "
+        "0.82 against 0.22). Largest possible difference: at most 0.67 (proven for all inputs "
+        "within the ranges of the data).",
         "How sure 10,000 people, a random sample of 30,162, were compared",
         "214,000 model calls in 48 s, seed 0. Nothing was cut short.", "What next",
         "Say which answer people want", "Look at what dropping sex, or averaging it out",
@@ -435,21 +437,21 @@ def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_p
     for told in ("5% of the spread", "72.5%", "32.5%", "3.0%", "88,000"):
         assert told in words, told
     assert "100%" not in words and "treated differently" not in words.split("Appendix")[0]
-    assert "Mean prediction: 0.10 over all rows that count" in words
+    assert "The mean prediction is 0.10" in words
     assert "1,300 of the 4,000 people in the table would get a prediction that differs" in words
     assert "Largest possible difference: 31,400 (proven" in words
 
 
 @pytest.mark.parametrize(
     "n_all, told",
-    [(9, None), (300, "each row was compared with 9 of its 300 twins"), (None, "endlessly many")],
+    [(9, None), (300, "9 of the 300 possible values"), (None, "9 of the many possible values")],
 )
 def test_rows_that_were_not_compared_with_all_twins_say_so(n_all, told, unillustrated):
     report = report_samples.usual()
     report["searches"][-1]["rows"]["n_combinations"] = n_all
     words = words_of(Page(render_html(report)))
-    assert ("race, sex together: each row was compared" in words) == (told is not None)
-    assert told is None or told in words
+    assert ("People were compared each with" in words) == (told is not None)
+    assert told is None or f"{told} of race and sex, so more may change" in words
 
 
 def test_a_model_that_gives_labels_has_no_outputs(unillustrated):

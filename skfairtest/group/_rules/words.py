@@ -32,7 +32,8 @@ def range_text(
         return f"{name} >= {texts[first - 1]}"
     if whole and dates is None and cuts[last - 1] - cuts[first - 1] == 1:
         return f"{name} = {texts[first - 1]}"
-    return f"{texts[first - 1]} <= {name} < {texts[last - 1]}"
+    end = "below" if dates is None else "before"
+    return f"{name} from {texts[first - 1]} to {end} {texts[last - 1]}"
 
 
 def number_text(value: Any) -> str:

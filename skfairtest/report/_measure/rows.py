@@ -84,7 +84,7 @@ def compare_rows(
         worst=listed[: len(worst)],
         person=_person(case, oracle, space, order, changes),
         queries=case.n_queries - before,
-        told=in_words(result),
+        told=f"{result.n:,} rows, largest difference {number(result.degree)}",
         early=case.sampled(order),
     )
 
@@ -248,13 +248,3 @@ def row_names(X: Any) -> Any:
     if index is not None and hasattr(X, "iloc"):
         return lambda place: str(index[place])
     return str
-
-
-def in_words(rows: Rows) -> str:
-    """What the rows show, for a line of progress."""
-    of_rows = f"{rows.n:,} rows"
-    if rows.n < rows.n_rows:
-        of_rows += f" (a sample of {rows.n_rows:,})"
-    if rows.rate is None:
-        return f"largest difference {number(rows.degree)} on {of_rows}"
-    return f"{rows.rate:.1%} of {of_rows}, largest difference {number(rows.degree)}"

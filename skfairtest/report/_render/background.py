@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.finding._words import number
+from skfairtest.finding._words import number, value_in_words
 from skfairtest.report._render.blocks import (
     Code,
     Figure,
@@ -25,7 +25,7 @@ from skfairtest.report._render.blocks import (
     with_interval,
 )
 from skfairtest.report._render.findings import why_not
-from skfairtest.report._render.words import ABSENT, isolate, percent, quoted
+from skfairtest.report._render.words import ABSENT, group_named, isolate, percent, quoted
 
 #: Groups of a selection table that are in a page; in the JSON they are all.
 MOST_GROUPS = 200
@@ -91,17 +91,35 @@ def _intervals(part: dict[str, Any]) -> str:
             f"Each interval holds by itself at {at}; of many intervals, some miss the true value "
             "by chance."
         )
-    return (
-        f"The intervals hold for all of them at once at {at} ({part['correction'].capitalize()})."
-    )
+    name = part["correction"]
+    by = "by resampling" if name == "resampling" else name.capitalize()
+    return f"The intervals hold for all of them at once at {at} ({by})."
 
 
 def _compared(part: dict[str, Any]) -> str:
     """What was compared on rows, of how many, and how many groups differ."""
-    name = part["metric"].replace("_", " ")
-    of = f" of {quoted(part['favourable'])}" if part["favourable"] else ""
-    overall = figure(_no_rounding(part["overall"]))
-    return f"{name.capitalize()}{of}: {overall} {_over(part)}. {_listed(part)}"
+    label = quoted(part["favourable"]) if part["favourable"] else "the favourable answer"
+    value = _words(part["metric"])(_no_rounding(part["overall"]))
+    told = METRICS.get(part["metric"], "{name}: {value}")
+    told = told.format(value=value, label=label, name=part["metric"])
+    sample = ""
+    if part["n"] < part["n_rows"]:
+        sample = f", in a random sample of {count(part['n'])} of {count(part['n_rows'])} people"
+    return f"{told[:1].upper()}{told[1:]}{sample}. {_listed(part)}"
+
+
+#: What each metric says of all people, in words.
+METRICS = {
+    "selection_rate": "{label} is predicted for {value} of all people (selection rate)",
+    "mean_prediction": "the mean prediction is {value}",
+    "false_positive_rate": "{label} is predicted for {value} of the people whose truth is another "
+    "(false positive rate)",
+    "false_negative_rate": "{label} is not predicted for {value} of the people whose truth it is "
+    "(false negative rate)",
+    "accuracy": "the prediction is right for {value} of all people (accuracy)",
+    "mean_error": "prediction minus truth is {value} on average (mean error)",
+    "mean_absolute_error": "predictions are off by {value} on average (mean absolute error)",
+}
 
 
 def _no_rounding(value: float | None) -> float | None:
@@ -126,18 +144,25 @@ def _rules_blocks(report: dict[str, Any], kind: str, part: dict[str, Any]) -> li
     rules = [rule for rule in part["rules"] if rule["differs"]]
     if not rules:
         return []
-    drawn = {**part, "rules": rules[:MOST_DRAWN]}
-    alt = "; ".join(f"{isolate(rule['rule'])}: {rule_score(rule)}" for rule in drawn["rules"])
+    words, shown = _difference(part["metric"]), rules[:MOST_DRAWN]
+    alt = "; ".join(f"{isolate(rule['rule'])}: {rule_score(rule, words)}" for rule in shown)
     caption = f"Difference in {name}, within the group and outside of it"
+    drawn = {**part, "rules": shown}
     seen = {**report, kind: [drawn] if kind == "errors" else drawn}
     return [Figure(kind, seen, caption, alt)]
 
 
-def _rules_table(caption: str, rules: list[dict[str, Any]], words: Any, counted: str) -> Table:
+def _difference(metric: str) -> Any:
+    """How a difference of this metric is written: of shares with two decimals."""
+    return fixed if _words(metric) is percent else figure
+
+
+def _rules_table(caption: str, rules: list[dict[str, Any]], metric: str, counted: str) -> Table:
+    words, score = _words(metric), _difference(metric)
     rows = [
         [
             rule["rule"],
-            rule_score(rule) + ("" if rule["differs"] else " – may be none"),
+            rule_score(rule, score) + ("" if rule["differs"] else " – may be none"),
             f"{words(rule['value_inside'])} of {count(rule['n_inside'])}",
             f"{words(rule['value_outside'])} of {count(rule['n_outside'])}",
         ]
@@ -173,13 +198,6 @@ def errors(report: dict[str, Any]) -> Section:
         blocks.append(Text(f"{_compared(part)}{how}"))
         blocks += _rules_blocks(report, "errors", part)
     return Section("errors", "Where the model errs", tuple(blocks))
-
-
-def _over(part: dict[str, Any]) -> str:
-    if part["n"] == part["n_rows"]:
-        return "over all rows that count"
-    sample = f"a random sample of {count(part['n'])} of {count(part['n_rows'])} rows"
-    return f"over the rows that count in {sample}"
 
 
 def _listed(part: dict[str, Any]) -> str:
@@ -230,12 +248,12 @@ def tables_of_groups(report: dict[str, Any]) -> Section:
         if one["rules"]:
             name = one["metric"].replace("_", " ")
             caption = f"Where {name} differs most"
-            blocks.append(_rules_table(caption, one["rules"], _words(one["metric"]), "rows"))
+            blocks.append(_rules_table(caption, one["rules"], one["metric"], "people"))
     perturbed = report["perturbed_groups"]
     if perturbed is not None and perturbed["rules"]:
-        words = percent if perturbed["favourable"] != "mean" else figure
+        metric = "selection_rate" if perturbed["favourable"] != "mean" else "mean_prediction"
         caption = "Groups of perturbed inputs"
-        blocks.append(_rules_table(caption, perturbed["rules"], words, "inputs"))
+        blocks.append(_rules_table(caption, perturbed["rules"], metric, "inputs"))
     if not blocks:
         blocks.append(Text("No groups were compared."))
     return Section("tables", "Groups in figures", tuple(blocks), in_appendix=True)
@@ -360,7 +378,7 @@ def _named(row: dict[str, Any], with_attribute: bool, least: float | None) -> st
     """The name of a group, with a mark if it is too small to be compared with all others."""
     name = str(row["group"])
     if with_attribute:
-        name = f"{isolate(row['group'])} ({isolate(row['attribute'])})"
+        name = group_named(row)
     is_small = least is not None and row["share"] is not None and row["share"] < least
     return f"{name} {TOO_SMALL}" if is_small else name
 
@@ -439,7 +457,7 @@ def _domain_table(attributes: list[dict[str, Any]]) -> Table:
             "sensitive" if attribute["sensitive"] else "",
             attribute["kind"],
             str(attribute["domain"]),
-            ABSENT if attribute["step"] is None else str(attribute["step"]),
+            ABSENT if attribute["step"] is None else value_in_words(attribute["step"]),
             count(attribute["columns"]),
         ]
         for attribute in attributes

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import number, two_numbers, value_in_words
+from skfairtest.finding._words import two_numbers, value_in_words
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import (
     Answers,
@@ -36,7 +36,20 @@ from skfairtest.report._render.first_page import (
     not_complete,
     of_one_attribute,
 )
-from skfairtest.report._render.words import ABSENT, isolate, isolated, listed, percent, quoted
+from skfairtest.report._render.words import (
+    ABSENT,
+    bound,
+    compared_with,
+    group_named,
+    isolate,
+    isolated,
+    listed,
+    percent,
+    quoted,
+    share_in_words,
+    treated,
+    treated_differently,
+)
 
 #: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
 MOST_CELLS, MOST_CELLS_OF_MANY = 8, 3
@@ -66,22 +79,6 @@ def why_not(part: dict[str, Any], what: str) -> list[Notice]:
         return []
     reason = f": {part['reason']}" if part["reason"] else ""
     return [Notice(f"{what} – {part['status']}{reason}")]
-
-
-def treated_differently(report: dict[str, Any]) -> str:
-    """What happens to twins that count as treated differently."""
-    if report["threshold"] is not None:
-        return f"differ by more than {number(report['threshold'])}"
-    is_regression = report["model"]["task"] == "regression"
-    return "get different predictions" if is_regression else "get different labels"
-
-
-def treated(report: dict[str, Any]) -> str:
-    """What happens to rows that count as treated differently."""
-    threshold = report["threshold"]
-    if threshold is None:
-        return "with another decision for a twin"
-    return f"with two twins that differ by more than {number(threshold)}"
 
 
 # The first page --------------------------------------------------------------------------------
@@ -156,7 +153,8 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
         attribute, name = key
         row = rates.get(key)
         n = row["n"] if row else counted[key][1]["n"]
-        cells = [f"{isolate(name)} ({isolate(attribute)})" if several else str(name), count(n)]
+        told_name = group_named({"group": name, "attribute": attribute}) if several else str(name)
+        cells = [told_name, count(n)]
         if rate:
             cells.append(_in_interval(row, rate) if row else ABSENT)
         if has_ratio:
@@ -227,12 +225,12 @@ def further_pairs(report: dict[str, Any]) -> Section:
             told = f"{words}: {figure(other['degree'])}"
             blocks += [Twins(pair, caption=told), *left]
     if main["further_pairs"]:
+        kept = f", and kept {count(main['kept'])}" if main["kept"] < main["found"] else ""
         found = (
             f"The search found {count(main['found'])} inputs that the model treats differently "
-            f"from a twin, and kept {count(main['kept'])}. These are the worst of them that differ "
-            "from each other in two columns or more; report.to_json(path) writes all kept ones. "
-            "Their number is no share of people, because a search looks where differences are "
-            "large."
+            f"from a twin{kept}. These are the worst of them that differ from each other in two "
+            "columns or more; report.to_json(path) writes all. Their number is no share of people, "
+            "because a search looks where differences are large."
         )
         rows = [(str(place + 1), pair) for place, pair in enumerate(main["further_pairs"])]
         blocks += [Text(found), pairs_table("Further pairs", "", rows)]
@@ -249,7 +247,7 @@ def domain(report: dict[str, Any]) -> Section:
         pair, left = cut(Pair.from_dict(search["pair"]), MOST_CELLS)
         blocks += [Text(_where_from(search)), Twins(pair), *left]
     elif not search["taken"]:
-        blocks.append(Text("There are no twins to show: to the model they are the same input."))
+        blocks.append(Text("There is nothing to show: no input's answer changes with them."))
     elif search["degree"] is None:
         blocks.append(Text("No twins were compared."))
     elif search["degree"]:
@@ -262,13 +260,13 @@ def domain(report: dict[str, Any]) -> Section:
 
 
 def _where_from(search: dict[str, Any]) -> str:
-    words = "The two inputs with the largest difference that is known."
+    words = "These two inputs have the largest known difference."
     if search["shown_by"].startswith("row "):
         return (
             f"{words} The first is {isolate(search['shown_by'])}; both have the same values but "
             "for the marked ones."
         )
-    by = f"They were shown by {isolate(search['shown_by'])}."
+    by = f"They come from {isolate(search['shown_by'])}."
     if search["pair_of_a_row"]:
         return f"{words} {by} But for the marked columns they equal a row of the table."
     return f"{words} {by} They are made up: nobody in the table has these values."
@@ -402,7 +400,7 @@ def _largest_table(searches: list[dict[str, Any]]) -> Table:
             alike([search["degree"] for search in searches]),
             alike([found_by_search(search) for search in searches]),
             alike([search["rows"]["degree"] for search in searches]),
-            largest_possible_of(searches),
+            _bounds(searches),
             strict=True,
         )
     ]
@@ -449,23 +447,11 @@ def found_by_search(search: dict[str, Any]) -> float | None:
     return course[-1] if course else None
 
 
-def largest_possible_short(bracket: dict[str, Any]) -> str:
-    """The bound in a table."""
-    upper = bracket["upper"]
-    if upper is None:
-        return "not known"
-    return f"{'' if bracket['certified'] else 'at most '}{number(upper)}"
-
-
-def largest_possible_of(searches: Sequence[dict[str, Any]]) -> list[str]:
+def _bounds(searches: Sequence[dict[str, Any]]) -> list[str]:
     """The bounds of several searches, with equally many decimals."""
-    uppers = alike([search["bracket"]["upper"] for search in searches])
-    return [
-        "not known"
-        if search["bracket"]["upper"] is None
-        else f"{'' if search['bracket']['certified'] else 'at most '}{upper}"
-        for search, upper in zip(searches, uppers, strict=True)
-    ]
+    brackets = [search["bracket"] for search in searches]
+    uppers = alike([bracket["upper"] for bracket in brackets])
+    return [bound(bracket, told) for bracket, told in zip(brackets, uppers, strict=True)]
 
 
 def _thinned(search: dict[str, Any]) -> dict[str, Any]:
@@ -485,7 +471,7 @@ def _fewer(course: dict[str, list[Any]]) -> dict[str, list[Any]]:
 def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
     alt = "; ".join(
         f"{search['label']}: found {figure(found_by_search(search))}, largest possible "
-        f"{largest_possible_short(search['bracket'])}, people {figure(search['rows']['degree'])}"
+        f"{bound(search['bracket'])}, people {figure(search['rows']['degree'])}"
         for search in searches[:10]
     )
     caption = (
@@ -502,7 +488,7 @@ def people(report: dict[str, Any]) -> Section:
     """The person whose answer changes most, how many others there are, and by how much."""
     title = "The people in the table"
     if not main_search(report)["taken"]:
-        words = "To the model each person and their twin are the same input."
+        words = "The model does not take the sensitive columns: nobody's answer changes with them."
         return Section("people", title, (Text(words),))
     if report["rows_of_people"] == "none":
         words = "Rows of people and their counts were left out of this file: rows='none'."
@@ -516,7 +502,8 @@ def people(report: dict[str, Any]) -> Section:
         if any(len(search["rows"]["curve"]["difference"]) > 1 for search in done):
             blocks.append(_curve_figure(done, report))
         blocks += _shares(report, done)
-        blocks += [Text(words) for words in map(_twins_compared, done) if words]
+        told = map(compared_with, done)
+        blocks += [Text(f"People were compared {words}.") for words in told if words]
     if main is not None:
         blocks += _worst_people(main, MOST_PEOPLE)
     if report["rows_of_people"] == "counts":
@@ -597,15 +584,15 @@ def _by_attribute(report: dict[str, Any]) -> list[Table]:
     rows = [
         [
             search["label"],
-            _rate(search["rows"]),
+            share_in_words(search["rows"]),
             count(search["rows"]["rate"] * search["rows"]["n"]),
             f"{count(search['rows']['n'])} of {count(search['rows']['n_rows'])}",
             degree,
         ]
         for search, degree in zip(rated, degrees, strict=True)
     ]
-    head = ["sensitive", "share", "rows", "compared", "largest difference"]
-    return [table(f"Rows {treated(report)}", head, rows, most=300)]
+    head = ["sensitive", "share", "people", "compared", "largest difference"]
+    return [table(f"People {treated(report)}", head, rows, most=300)]
 
 
 def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
@@ -619,42 +606,18 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
             search["label"],
             f"{above['share_of_spread']:.0%} of the spread",
             difference,
-            _rate(above),
+            share_in_words(above),
             f"{count(above['n'])} of {count(search['rows']['n'])}",
         ]
         for (search, above), difference in zip(parts, differences, strict=True)
     ]
     caption = (
-        "Rows with two twins whose predictions differ by more than a share of their spread "
-        f"({figure(done[-1]['rows']['spread'])}, from their 5th to their 95th percentile)"
+        "People for whom two values of the sensitive columns give predictions that differ by more "
+        f"than a share of the spread ({figure(done[-1]['rows']['spread'])}, from the 5th to the "
+        "95th percentile of the predictions)"
     )
-    head = ["sensitive", "more than", "difference", "share", "rows"]
+    head = ["sensitive", "more than", "difference", "share", "people"]
     return [table(caption, head, rows, most=300)]
-
-
-def _twins_compared(search: dict[str, Any]) -> str:
-    """A word on rows that were not compared with all their twins."""
-    rows = search["rows"]
-    n_all, n_twins = rows["n_combinations"], rows["n_twins"]
-    if n_all is not None and n_all <= n_twins:
-        return ""
-    all_of_them = "its endlessly many twins" if n_all is None else f"its {count(n_all)} twins"
-    return (
-        f"{isolate(search['label'])}: each row was compared with {count(n_twins)} of "
-        f"{all_of_them}, so more rows than counted here may have a twin that is treated "
-        "differently."
-    )
-
-
-def _share_ends(part: dict[str, Any]) -> str:
-    if part["high"] >= 1:
-        return f"at least {percent(part['low'])}"
-    return f"{percent(part['low'])} to {percent(part['high'])}"
-
-
-def _rate(part: dict[str, Any]) -> str:
-    share = percent(part["rate"])
-    return share if part["low"] is None else f"{share} ({_share_ends(part)})"
 
 
 def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:

@@ -11,18 +11,21 @@ from typing import Any, NamedTuple
 from skfairtest._delegation import SITE_VARIABLE
 from skfairtest.finding._words import number, two_numbers
 from skfairtest.report import _known
-from skfairtest.report._render.blocks import count, fixed, level, rate_of, seconds
+from skfairtest.report._render.blocks import count, fixed, level, seconds
 from skfairtest.report._render.words import (
     beyond_domain,
+    compared_with,
+    group_named,
+    in_group,
     isolate,
     isolated,
     large_enough,
     largest_possible,
     listed,
+    lowest_and_highest,
     not_taken,
     of_people,
     people_change,
-    percent,
     quoted,
     twins_beside,
     what_groups_get,
@@ -151,25 +154,20 @@ def for_whom(report: dict[str, Any]) -> list[str]:
     """The groups with the largest shares of people who would get something else."""
     lines = []
     for search in of_one_attribute(report):
-        groups = [group for group in search["rows"]["by_group"] if group["changed"]]
+        rows, label = search["rows"], isolate(search["label"])
+        groups = [group for group in rows["by_group"] if group["changed"]]
         groups.sort(key=lambda group: -group["changed"])
         told = [
-            f"of {count(g['n'])} rows of {isolate(g['group'])}, "
-            f"{_directions(g, search['rows']['counts_above'])}"
-            for g in groups[:MOST_GROUPS]
+            f"of {count(group['n'])} people {in_group(group['group'], search['label'])}, "
+            f"{_directions(group, rows['counts_above'])}"
+            for group in groups[:MOST_GROUPS]
         ]
-        only = f"if only {isolate(search['label'])} were changed"
-        if not told:
-            if search["rows"]["changed"] == 0 and search["rows"]["n"]:
-                what = "another decision"
-                if search["rows"]["counts_above"] is not None:
-                    above = number(search["rows"]["counts_above"])
-                    what = f"an output that differs by more than {above}"
-                lines.append(f"None of {of_people(search['rows'])} would get {what} {only}.")
-            continue
-        more = len(groups) - len(told)
-        rest = f"; and {more} more group{'s' * (more > 1)}" if more else ""
-        lines.append(f"O{'; '.join(told)[1:]} {only}{rest}.")
+        if told:
+            more = len(groups) - len(told)
+            rest = f"; and {more} more group{'s' * (more > 1)}" if more else ""
+            lines.append(f"If only {label} were changed: {'; '.join(told)}{rest}.")
+        elif rows["changed"] == 0 and rows["n"]:
+            lines.append(people_change(search, report))
     return lines
 
 
@@ -211,30 +209,17 @@ def rates(report: dict[str, Any]) -> str:
         return what_groups_get(part, names)
     lowest = _known.smallest_ratio(part, ratios)
     worst = min(ratios, key=lambda row: float(row["impact_ratio"]))
-    words = f"{_extremes(part, [row for row in ratios if row['attribute'] in names])}"
+    of_names = [row for row in ratios if row["attribute"] in names]
+    words = f"{lowest_and_highest(part, of_names)} " if of_names else ""
     ends = ""
     if lowest.low == lowest.low and lowest.high == lowest.high:
         ends = (
             f" ({fixed(lowest.low)} to {fixed(lowest.high)} at {level(part['confidence'])}, all "
             "groups at once)"
         )
-    group = f"{isolate(worst['group'])} ({isolate(worst['attribute'])})"
-    return f"{words}Lowest impact ratio: {fixed(lowest.value)}{ends}, of {group}.".lstrip()
-
-
-def _extremes(part: dict[str, Any], rows: list[dict[str, Any]]) -> str:
-    """The lowest and the highest rate of the attribute whose groups differ most."""
-    if not rows:
-        return ""
-    worst = min(rows, key=lambda row: float(row["impact_ratio"]))
-    same = [row for row in rows if row["attribute"] == worst["attribute"]]
-    best = max(same, key=lambda row: float(row["impact_ratio"]))
-    name = rate_of(part["columns"])
-    what = quoted(part["favourable"]) if part["favourable"] else "A high score"
-    of = f"{isolate(worst['group'])} ({isolate(worst['attribute'])})"
     return (
-        f"{what} is predicted for {percent(worst[name])} of {of} and for {percent(best[name])} of "
-        f"{isolate(best['group'])}. "
+        f"{words}Lowest impact ratio, a group's rate divided by the highest: "
+        f"{fixed(lowest.value)}{ends}, of {group_named(worst)}."
     )
 
 
@@ -246,6 +231,8 @@ def largest(report: dict[str, Any]) -> str:
     if main["degree"] is None:
         return f"Not measured: {main['reason']}."
     words = f"Largest difference found: {number(main['degree'])}"
+    if main["pair"] is not None and main["pair"]["outputs"] is not None:
+        words += f" in the {isolate(main['pair']['output'])}"
     if main["degree"]:
         real = main["shown_by"].startswith("row ") or main["pair_of_a_row"]
         who = "a person of the table and their twin" if real else "two made-up inputs"
@@ -272,12 +259,12 @@ def how_sure(report: dict[str, Any]) -> str:
     told = []
     if main["taken"]:
         rows = main["rows"]
-        if rows["n"] and rows["n"] < rows["n_rows"]:
-            told.append(f"{of_people(rows).capitalize()} were compared")
-        elif rows["n"]:
-            told.append(f"All {count(rows['n'])} people were compared")
-        if rows["n"] and (rows["n_combinations"] or 10**9) > rows["n_twins"]:
-            told[-1] += f", each with {count(rows['n_twins'])} twins, so more may change"
+        if rows["n"]:
+            who = f"All {count(rows['n'])} people"
+            if rows["n"] < rows["n_rows"]:
+                who = of_people(rows)
+            how = compared_with(main) or f"with every possible {_names(main)}"
+            told.append(f"{who} were compared, {how}")
     cost = report["cost"]
     told.append(
         f"{count(cost['queries'])} model calls in {seconds(cost['seconds'])}, seed {report['seed']}"
@@ -286,6 +273,10 @@ def how_sure(report: dict[str, Any]) -> str:
     if report["status"] == "complete":
         return f"{words} Nothing was cut short."
     return f"{words} {not_complete(report)}"
+
+
+def _names(search: dict[str, Any]) -> str:
+    return listed([isolate(name) for name in search["sensitive"]])
 
 
 def not_complete(report: dict[str, Any]) -> str:
@@ -373,9 +364,8 @@ def _more_rows(report: dict[str, Any]) -> Step | None:
     if not few:
         return None
     least = min(few, key=lambda row: row["n"])
-    group = f"{isolate(least['group'])} ({isolate(least['attribute'])})"
     return Step(
-        f"Collect more rows of {group}: its figures rest on {count(least['n'])}.",
+        f"Collect more rows of {group_named(least)}: its figures rest on {count(least['n'])}.",
         "Groups",
         "how_to/groups",
     )

@@ -120,7 +120,7 @@ def _twins(twins: Twins) -> list[Any]:
         for cell in shown.cells
     ]
     told = Text(f"{outputs_in_words(pair)[:1].upper()}{outputs_in_words(pair)[1:]}.")
-    caption = f"{twins.caption}, which are marked ≠"
+    caption = f"{twins.caption} (≠ marks where the two differ)"
     return [told, table(caption, ("column", twins.first, twins.second), rows, words=(1, 2)), *left]
 
 

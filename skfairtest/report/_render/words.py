@@ -1,4 +1,7 @@
-"""The sentences of a report."""
+"""The sentences of a report on people, bounds and groups: each is phrased here and nowhere else.
+
+The first page, the sections, limits and the command line put them together.
+"""
 
 from __future__ import annotations
 
@@ -105,33 +108,35 @@ def headline(report: dict[str, Any]) -> str:
     return " ".join(sentences)
 
 
+# People ----------------------------------------------------------------------------------------
+
+
 def people_change(search: dict[str, Any], report: dict[str, Any]) -> str:
     """How many people would get something else if only their sensitive values were changed."""
     rows = search["rows"]
     if rows["changed"] is None or not rows["n"]:
         return finding(search, report["threshold"], report["seed"])
-    who, above = of_people(rows), rows["counts_above"]
-    n = f"{rows['changed']:,}" if rows["changed"] else "None"
-    if above is None:
-        what = "another decision"
+    n, who, share = rows["changed"], of_people(rows), ""
+    if not n:
+        who = f"None of {who}"
+    elif n == rows["n_rows"]:
+        who = f"All {n:,} people in the table"
     else:
-        of_spread = report["threshold"] is None
-        spread = ", a tenth of the spread of the predictions," if of_spread else ""
-        what = f"{output_of(search, report)} that differs by more than {number(above)}{spread}"
-    share = _share(rows) if rows["changed"] else ""
+        least = "At least " if with_some_twins(rows) else ""
+        who, share = f"{least}{n:,} of {who}", f" ({_share_of_changed(rows)})"
     names = listed([isolate(name) for name in search["sensitive"]], "or")
-    return f"{n} of {who} would get {what} if only their {names} were changed{share}."
+    what = would_get(search, report)
+    return f"{who} would get {what} if only their {names} were changed{share}."
 
 
-def _share(rows: dict[str, Any]) -> str:
-    """The share of these people in percent; of a sample with what it may be of all."""
-    share = percent(rows["changed"] / rows["n"])
-    is_same = rows["rate"] is not None and round(rows["rate"] * rows["n"]) == rows["changed"]
-    if not is_same or rows["low"] is None:
-        return f" ({share})"
-    if rows["high"] >= 1:
-        return f" ({share}; of all people at least {percent(rows['low'])})"
-    return f" ({share}; of all people {percent(rows['low'])} to {percent(rows['high'])})"
+def would_get(search: dict[str, Any], report: dict[str, Any]) -> str:
+    """What people who count would get: another decision, or an output that differs by so much."""
+    above = search["rows"]["counts_above"]
+    if above is None:
+        return "another decision"
+    is_tenth = report["threshold"] is None
+    spread = ", a tenth of the spread of the predictions," if is_tenth else ""
+    return f"{output_of(search, report)} that differs by more than {number(above)}{spread}"
 
 
 def of_people(rows: dict[str, Any]) -> str:
@@ -139,6 +144,68 @@ def of_people(rows: dict[str, Any]) -> str:
     if rows["n"] == rows["n_rows"]:
         return f"the {rows['n']:,} people in the table"
     return f"{rows['n']:,} people, a random sample of {rows['n_rows']:,},"
+
+
+def with_some_twins(rows: dict[str, Any]) -> bool:
+    """Whether rows were compared with some of their twins only, so that more may differ."""
+    return bool(rows["n_combinations"] is None or rows["n_combinations"] > rows["n_twins"])
+
+
+def compared_with(search: dict[str, Any]) -> str:
+    """With how many other sensitive values each person was compared, if not with all of them."""
+    rows = search["rows"]
+    if not with_some_twins(rows):
+        return ""
+    n_all = rows["n_combinations"]
+    of = "many" if n_all is None else f"{n_all:,.0f}"
+    names = listed([isolate(name) for name in search["sensitive"]])
+    n = f"{rows['n_twins']:,} of the {of} possible values"
+    return f"each with {n} of {names}, so more may change"
+
+
+def _share_of_changed(rows: dict[str, Any]) -> str:
+    """The share of people who would get something else; of a sample also what is known of all."""
+    share = percent(rows["changed"] / rows["n"])
+    is_rate = rows["rate"] is not None and round(rows["rate"] * rows["n"]) == rows["changed"]
+    if not is_rate or rows["low"] is None or rows["n"] == rows["n_rows"]:
+        return share
+    return f"{share}; of all people {ends_in_words(rows)}"
+
+
+def treated_differently(report: dict[str, Any]) -> str:
+    """What happens to twins that count as treated differently."""
+    if report["threshold"] is not None:
+        return f"differ by more than {number(report['threshold'])}"
+    is_regression = report["model"]["task"] == "regression"
+    return "get different predictions" if is_regression else "get different labels"
+
+
+def treated(report: dict[str, Any]) -> str:
+    """Which people count as treated differently."""
+    threshold = report["threshold"]
+    if threshold is None:
+        return "who would get another decision"
+    return f"whose twins differ by more than {number(threshold)}"
+
+
+def ends_in_words(part: dict[str, Any], words: Any = percent) -> str:
+    """Between which ends a share is known to be."""
+    if part["high"] >= 1:
+        return f"at least {words(part['low'])}"
+    return f"{words(part['low'])} to {words(part['high'])}"
+
+
+def share_in_words(part: dict[str, Any]) -> str:
+    """A share of the rows, with the ends of its interval if it is not exact."""
+    share = percent(part["rate"])
+    if part["low"] is None:
+        return share
+    if part["high"] >= 1 and part["low"] == part["rate"]:  # no sample, and more may differ
+        return share if part["rate"] == 1 else f"at least {share}"
+    return f"{share} ({ends_in_words(part)})"
+
+
+# The domain ------------------------------------------------------------------------------------
 
 
 def output_of(search: dict[str, Any], report: dict[str, Any]) -> str:
@@ -163,14 +230,22 @@ def bracket_in_words(search: dict[str, Any]) -> str:
 
 def largest_possible(search: dict[str, Any]) -> str:
     """The bound of all differences, and half a sentence on what it is."""
-    bracket, degree = search["bracket"], search["degree"]
+    bracket = search["bracket"]
     if bracket["upper"] is None:
-        why = f": {bracket['reason']}" if bracket["reason"] else ""
-        return f"Larger ones are not ruled out{isolate(why)}.".replace("..", ".")
+        why = f": {isolate(bracket['reason'])}" if bracket["reason"] else ""
+        return f"Larger ones are not ruled out{why.rstrip('.')}."
     proven = "(proven for all inputs within the ranges of the data)"
-    if bracket["certified"] and degree is not None:
-        return f"Largest possible difference: {number(bracket['upper'])} {proven}."
-    return f"Largest possible difference: at most {number(bracket['upper'])} {proven}."
+    return f"Largest possible difference: {bound(bracket)} {proven}."
+
+
+def bound(bracket: dict[str, Any], told: str | None = None) -> str:
+    """The bound of all differences; `told` is its number, where a column has its own digits."""
+    if bracket["upper"] is None:
+        return "not known"
+    return f"{'' if bracket['certified'] else 'at most '}{told or number(bracket['upper'])}"
+
+
+# Groups ----------------------------------------------------------------------------------------
 
 
 def not_taken(searches: list[dict[str, Any]]) -> list[str]:
@@ -182,10 +257,11 @@ def not_taken(searches: list[dict[str, Any]]) -> list[str]:
 def twins_beside(names: list[str]) -> str:
     """What that means, and what it does not."""
     them = "it" if len(names) == 1 else "them"
+    alone = listed([isolate(name) for name in names])
     return (
-        f"Inputs that differ in {listed(names)} alone are the same input to the model and get "
-        "the same output by construction, so nothing was searched. Other columns of the model "
-        f"may be proxies for {them}: rates of groups can show that, twins cannot."
+        f"People who differ in {alone} alone are the same to the model and get the same answer, so "
+        f"nothing was searched. Other columns may stand in for {them} (proxies): rates of groups "
+        "can show that, changing a person cannot."
     )
 
 
@@ -197,30 +273,55 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
         means = [row for row in rows if row["mean_prediction_low"] is not None]
         if not means:
             return "No group is large enough for its mean prediction to be compared."
-        low, high = min(means, key=_mean), max(means, key=_mean)
+        low, high = farthest(means, "mean_prediction")
         return (
-            f"The mean prediction for {_in_group(low)} is {_with_ends(low, 'mean_prediction')}, "
-            f"and for {_in_group(high)} it is {_with_ends(high, 'mean_prediction')}."
+            f"The mean prediction for {group_named(low)} is {_with_ends(low, 'mean_prediction')}, "
+            f"and for {isolate(high['group'])} it is {_with_ends(high, 'mean_prediction')}."
         )
     ratios = large_enough([row for row in rows if row.get("impact_ratio") is not None])
     if not ratios:
         reason = selection["reason"] or "no group is large enough to be compared"
         return f"Rates of the groups were not compared: {reason}."
-    worst = min(ratios, key=lambda row: float(row["impact_ratio"]))
-    best = max(
-        (row for row in ratios if row["attribute"] == worst["attribute"]),
-        key=lambda row: float(row["impact_ratio"]),
-    )
+    worst, _ = farthest(ratios, "impact_ratio")
+    ratio = f" Impact ratio: {_with_ends(worst, 'impact_ratio')}."
+    return f"{lowest_and_highest(selection, ratios)}{ratio * (worst['impact_ratio'] < 1)}"
+
+
+def lowest_and_highest(selection: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    """The lowest and the highest rate of the attribute whose groups differ most."""
+    worst, best = farthest(rows, "impact_ratio")
+    rate = "selection_rate" if "selection_rate" in worst else "scoring_rate"
+    what = quoted(selection["favourable"]) if selection["favourable"] else "A high score"
     if worst["impact_ratio"] == best["impact_ratio"]:
-        return (
-            f"{selection['favourable']} is predicted for {worst['selection_rate']:.1%} of every "
-            f"group of {worst['attribute']}."
-        )
+        of = f"every group of {isolate(worst['attribute'])}"
+        return f"{what} is predicted for {percent(worst[rate])} of {of}."
     return (
-        f"{selection['favourable']} is predicted for {worst['selection_rate']:.1%} of "
-        f"{_in_group(worst)} and for {best['selection_rate']:.1%} of {best['group']}: impact ratio "
-        f"{_with_ends(worst, 'impact_ratio')}."
+        f"{what} is predicted for {percent(worst[rate])} of {group_named(worst)} and for "
+        f"{percent(best[rate])} of {isolate(best['group'])}."
     )
+
+
+def farthest(rows: list[dict[str, Any]], name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The two groups of one attribute, the lower one first, that are farthest apart in a figure."""
+    ends = []
+    for attribute in dict.fromkeys(row["attribute"] for row in rows):
+        same = [row for row in rows if row["attribute"] == attribute]
+        same.sort(key=lambda row: float(row[name]))
+        ends.append((same[0], same[-1]))
+    return max(ends, key=lambda both: float(both[1][name]) - float(both[0][name]))
+
+
+def group_named(row: dict[str, Any]) -> str:
+    """A group with its attribute, unless its name begins with that, as "age < 32" does."""
+    group, attribute = str(row["group"]), str(row["attribute"])
+    if group.startswith(f"{attribute} "):
+        return isolate(group)
+    return f"{isolate(group)} ({isolate(attribute)})"
+
+
+def in_group(group: str, attribute: str) -> str:
+    """The people of a group: in it, or with a value as its name tells, such as "age < 32"."""
+    return f"{'with' if group.startswith(f'{attribute} ') else 'in'} {isolate(group)}"
 
 
 def large_enough(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -231,19 +332,14 @@ def large_enough(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return kept or rows
 
 
-def _mean(row: dict[str, Any]) -> float:
-    return float(row["mean_prediction"])
-
-
-def _in_group(row: dict[str, Any]) -> str:
-    return f"{row['group']} ({row['attribute']})"
-
-
 def _with_ends(row: dict[str, Any], name: str) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     if low is None or high is None:
         return number(row[name])
     return f"{number(row[name])} ({number(low)} to {number(high)} at 95%)"
+
+
+# The finding -----------------------------------------------------------------------------------
 
 
 def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -> str:
