@@ -60,12 +60,12 @@ class KeepsTables:
 class SubgroupAuditor(KeepsTables, SubgroupResults):
     """Find the group for which a rate, an error or a mean differs most, on the rows as they are.
 
-    A rule is a conjunction of conditions, each of which names one value of one attribute: a
-    category, a bin of numbers, or that the value is missing. Every rule that holds for at least
-    `min_support` of the rows is evaluated, with any number of conditions. The score of a rule is
-    the difference between the metric on the rows that the rule holds for and on all others (or on
-    the whole table), with an interval that holds for all rules at once. The model is asked about
-    each row once, or not at all: logged predictions can be given to `fit` instead.
+    A rule joins conditions by "and". Each condition says that one attribute has a category, lies in
+    a bin of numbers, or is missing. Every rule that holds for at least `min_support` of the rows is
+    evaluated, with any number of conditions. The score of a rule is the difference between the
+    metric on the rows for which it holds and on all others (or on the whole table), with an
+    interval that holds for all rules at once. The model is asked about each row once, or not at
+    all: logged predictions can be given to `fit` instead.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         not ("rejected", "bad"); else it takes the last label, with a warning. For a regressor it is
         the smallest output that is favourable.
     min_support : float, default=0.05
-        Smallest share of the rows that a rule must hold for, in (0, 1). It does not depend on
+        Smallest share of the rows for which a rule must hold, in (0, 1). It does not depend on
         weights.
     confidence : float, default=0.95
         Confidence of the intervals.

@@ -469,7 +469,7 @@ def test_rules_that_hold_for_everybody_are_none():
 def test_too_many_rule_sets_have_fewer_conditions_or_a_way_out():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({f"share_{j}": rng.random(200) for j in range(10)})
-    with pytest.warns(UserWarning, match="Rules of up to max_attributes=2 are"):
+    with pytest.warns(UserWarning, match="Only rules of up to max_attributes=2 are"):
         fewer = Counted(frame, 10, 0.05)
     assert fewer.patterns.depths.max() == 2
     with pytest.raises(ValueError, match="More than|more than 1,000,000 rules.*max_attributes=2"):
