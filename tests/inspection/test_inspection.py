@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.resources as resources
 import inspect
 import pickle
 import re
 import sys
 import warnings
-from importlib.resources import files
 from types import SimpleNamespace
 
 import numpy as np
@@ -940,8 +940,9 @@ def test_shortened_names_fit(text, most):
 
 
 def test_card_page_and_displays_have_one_highlight_colour():
-    css = (files("skfairtest.report") / "templates" / "report.css").read_text(encoding="utf-8")
-    (accent,) = re.findall(r"--accent: (#\w+)", css)[:1]
+    folder = resources.files("skfairtest.report") / "templates"
+    css = (folder / "report.css").read_text(encoding="utf-8")
+    accent = re.findall(r"--accent: (#\w+)", css)[0]
     (edge,) = re.findall(r"--skft-edge: (#\w+)", _card._LIGHT)
     assert _style.FOUND.lower() == accent == edge
     # The page has a shade of each colour of the grammar for its dark mode.
