@@ -1,7 +1,7 @@
 """
-=======================================================
-Are the worst groups as bad among people not searched
-=======================================================
+===============================================================
+Are the worst groups as bad among people who were not searched?
+===============================================================
 
 An audit of groups shows the one that differs most of a thousand. The largest of many estimates is
 likely to be one that chance enlarged. This example keeps some rows aside and asks about the worst

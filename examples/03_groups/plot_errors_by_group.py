@@ -1,7 +1,7 @@
 """
-=======================================================
-About which people is the model wrong far more often
-=======================================================
+=====================================================
+About which people is the model wrong far more often?
+=====================================================
 
 An error rate is a mean over people, and can hide a group for which the model is wrong twice as
 often. This example looks at every group that a rule over four columns describes, on rows as they

@@ -1,7 +1,7 @@
 """
-===================================================
-Of which people are fewer loans granted, how surely
-===================================================
+===============================================================
+To whom does the model grant fewer loans, and how sure is that?
+===============================================================
 
 Where the groups are known, their rates can be counted, without a search. This example counts them
 for predictions on a made-up table of loan applications, by community, by age and by both, with

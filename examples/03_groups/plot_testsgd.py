@@ -1,7 +1,7 @@
 """
-=====================================================
-Which people get fewer loans where two columns meet
-=====================================================
+========================================================
+Which people get fewer loans where several columns meet?
+========================================================
 
 Comparing the groups of one column can miss what happens where two columns meet. This example looks
 at every group that a readable rule describes, up to all combinations of three columns.

@@ -1,6 +1,6 @@
 """
 ===================================================
-How soon is it known how bad the worst case can be
+How soon is it known how bad the worst case can be?
 ===================================================
 
 What a search has found is a lower bound of the largest difference between twins (inputs identical

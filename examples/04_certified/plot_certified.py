@@ -1,7 +1,7 @@
 """
-================================================
-Is the worst pair that a search found the worst
-================================================
+==============================================
+How much of the worst case does a search find?
+==============================================
 
 A search for twins that a model treats differently returns what it found, and nobody knows what it
 missed. For most of scikit-learn's models the true worst case can be worked out, because their

@@ -255,7 +255,7 @@ class BracketDisplay(Display):
                     clip_on=False, zorder=5, markeredgecolor=NEUTRAL, markeredgewidth=2,
                 )[0]  # fmt: skip
         ax.set_xlabel(wrap(TWINS.format(output="the output"), 40))
-        legend(ax, *_in_order(shown), ncols=2)
+        legend(ax, *_in_order(shown), ncols=2, side="right")
         return finish(self, ax)
 
     def _end_of_bar(
@@ -301,8 +301,8 @@ class BracketDisplay(Display):
             self.lines_ += ax.plot(course["seconds"], course["degree"], **style)
             known = course[course["bound"].notna()] if "bound" in course else course[:0]
             if len(known):
-                style = {**style, "color": BOUND}
-                self.bounds_ += ax.plot(known["seconds"], known["bound"], **style)
+                bound = {**style, "color": BOUND}
+                self.bounds_ += ax.plot(known["seconds"], known["bound"], **bound)
                 shown[f"{of}proven bound"] = self.bounds_[-1]
                 band = ax.fill_between(
                     known["seconds"], known["degree"], known["bound"], step="post", linewidth=0,
@@ -310,7 +310,7 @@ class BracketDisplay(Display):
                     alpha=0.6, zorder=0,
                 )  # fmt: skip
                 self.open_.append(band)
-                shown[f"{of}not ruled out"] = band
+                shown["not ruled out"] = band
             shown[f"{of}found"] = self.lines_[-1]
             upper, lower = _or_nan(row.upper), _known(row.lower)
             said = number(lower)
@@ -322,11 +322,10 @@ class BracketDisplay(Display):
                 annotation_clip=False,
             )  # fmt: skip
             if math.isfinite(_or_nan(row.rows)):
-                end = float(course["seconds"].max())
                 shown[f"{of}largest in the data"] = ax.plot(
-                    [end], [row.rows], linestyle="", marker="D", markersize=8, color=paper(),
-                    clip_on=False, zorder=5, markeredgecolor=style["color"] if not alone else
-                    NEUTRAL, markeredgewidth=2,
+                    [course["seconds"].max()], [row.rows], linestyle="", marker="D", markersize=8,
+                    color=paper(), clip_on=False, zorder=5, markeredgewidth=2,
+                    markeredgecolor=NEUTRAL if alone else style["color"],
                 )[0]  # fmt: skip
         values = self.table[["found", "lower", "upper", "rows"]].to_numpy(dtype=float)
         ax.set_ylim(0, self._top(span(values.ravel())[1]))
@@ -334,7 +333,7 @@ class BracketDisplay(Display):
         ax.set_xlabel("seconds since the search began")
         ax.set_ylabel(wrap(TWINS.format(output="the output"), 40))
         bare(ax, ("bottom", "left"))
-        legend(ax, *_in_order(shown), ncols=2 if alone else 1)
+        legend(ax, *_in_order(shown), ncols=2 if alone else None)
         return finish(self, ax)
 
     def _top(self, least: float) -> float:

@@ -31,7 +31,7 @@ from skfairtest.inspection._style import (
 )
 
 #: Inches of a figure below which the words of rules are broken sooner.
-WIDE = 7.5
+WIDE = 7.0
 
 
 class GroupScoresDisplay(Display):
@@ -175,9 +175,9 @@ class GroupScoresDisplay(Display):
         kept = self.table[~_mirrored(self.table)]
         table = kept.iloc[:most]
         wide = ax is None or ax.figure.get_size_inches()[0] > WIDE
-        names = [_broken(rule, 48 if wide else 30) for rule in table["rule"]]
+        names = [_broken(rule, 40 if wide else 30) for rule in table["rule"]]
         n_lines = 1 + max((name.count("\n") for name in names), default=0)
-        ax = axes_for(ax, self, (8.5, 1.6 + (0.22 + 0.13 * n_lines) * max(2, len(table))))
+        ax = axes_for(ax, self, (7.5, 1.6 + (0.22 + 0.13 * n_lines) * max(3, len(table))))
         rows_axis(ax, names)
         for label in ax.get_yticklabels():
             label.set_fontsize("small")

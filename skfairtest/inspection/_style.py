@@ -189,8 +189,12 @@ def legend(
     ncols: int | None = None,
     *,
     lift: float = 0.0,
+    side: str = "left",
 ) -> Any:
-    """Put a legend above the axes, where it hides nothing, and `lift` lines above what is there."""
+    """Put a legend above the axes, where it hides nothing, and `lift` lines above what is there.
+
+    Above rows with names it begins at the right `side`, as there is room above the names.
+    """
     names = [shorten(name, 48) for name in names]
     if ncols is None:
         longest = max(map(width, names)) + 6
@@ -198,8 +202,9 @@ def legend(
         ncols = max(1, min(len(names), 4, int(inches * 12.5 / longest)))
     # matplotlib leaves out names that begin with "_", so they are written afterwards.
     box = ax.legend(
-        handles, [str(place) for place in range(len(names))], loc="lower left",
-        bbox_to_anchor=(0, 1), borderaxespad=0.3 + 1.4 * lift, frameon=False, ncols=ncols,
+        handles, [str(place) for place in range(len(names))], loc=f"lower {side}",
+        bbox_to_anchor=(float(side == "right"), 1), borderaxespad=0.3 + 1.4 * lift,
+        frameon=False, ncols=ncols,
     )  # fmt: skip
     for text, name in zip(box.get_texts(), names, strict=True):
         text.set_parse_math(False)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.resources as resources
 import inspect
 import pickle
+import re
 import sys
 import warnings
 from dataclasses import replace
@@ -50,10 +52,12 @@ from skfairtest import (
     make_audit_scorer,
     selection_table,
 )
+from skfairtest.finding import _card
 from skfairtest.finding._pair import Cell, Pair
 from skfairtest.inspection import _style
 from skfairtest.inspection._curve_display import disparity_curve
 from skfairtest.mitigation._comparison import jackknife, one_fold
+from skfairtest.report._render import plots
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
@@ -977,6 +981,18 @@ def test_shortened_names_fit(text, most):
     assert len(lines) <= 3 and all(_style.width(line) <= most for line in lines)
     if _style.width(_style.one_line(text).strip()) <= most:
         assert lines == [_style.one_line(text).strip()]
+
+
+def test_card_page_and_displays_have_one_highlight_colour():
+    folder = resources.files("skfairtest.report") / "templates"
+    css = (folder / "report.css").read_text(encoding="utf-8")
+    accent = re.findall(r"--accent: (#\w+)", css)[0]
+    (edge,) = re.findall(r"--skft-edge: (#\w+)", _card._LIGHT)
+    assert _style.FOUND.lower() == accent == edge
+    # The page has a shade of each colour of the grammar for its dark mode.
+    for color in (*_style.COLORS, _style.NEUTRAL):
+        assert plots.NAMED[color.lower()].startswith("var(--")
+    assert _style.BOUND not in _style.SERIES
 
 
 def test_series_are_told_apart_without_colour():

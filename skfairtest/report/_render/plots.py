@@ -93,7 +93,7 @@ def _height(figure: Figure) -> float:
         part = part[0] if figure.kind == "errors" else part
         return 1.7 + 0.36 * len(part["rules"])
     return {
-        "bracket": 1.4 + 0.4 * len(report["searches"]),
+        "bracket": 1.7 + 0.4 * len(report["searches"]),
         "selection": 1.2 + 0.3 * len(report["selection"]["rows"]),
     }.get(figure.kind, 2.7)
 
