@@ -63,13 +63,20 @@ myst_heading_anchors = 3
 
 
 def reset_settings(gallery_conf, fname):
-    """Give each example the settings that a new session has."""
+    """Give each example the settings that a new session has, and the colours of the displays."""
     import matplotlib
     import pandas as pd
+    from cycler import cycler
+
+    from skfairtest.inspection._style import COLORS
 
     for name in ("display.width", "display.max_columns"):
         pd.reset_option(name)
     matplotlib.use("agg")
+    # Without paper, pictures suit light and dark pages.
+    matplotlib.rcParams.update(
+        {"axes.prop_cycle": cycler(color=COLORS), "savefig.transparent": True}
+    )
 
 
 def place_of_example(name):
@@ -94,6 +101,9 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"[\\/](benchmarks[\\/]|_)",
     "within_subsection_order": place_of_example,
     "reset_modules": ("matplotlib", reset_settings),
+    "image_scrapers": (runpy.run_path(str(DOCS / "thumbnails.py"))["draw"],),
+    "image_srcset": ["2x"],
+    "thumbnail_size": (720, 500),
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 0,

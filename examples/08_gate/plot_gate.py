@@ -87,7 +87,7 @@ for ax, (limit, words) in zip(axes, questions.items(), strict=True):
         told = f"{check.value:.1%}\n{check.status}"
         ax.text(1, place, told, transform=ax.get_yaxis_transform(), ha="right", va="center")
     line = ax.axvline(found[0].limit, color="C1", linestyle="--", label="limit")
-    ax.set(xlabel=words, xlim=(0, 1.5 * max(check.value for check in found)))
+    ax.set(xlabel=words, xlim=(0, 1.9 * max(check.value for check in found)))
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].invert_yaxis()

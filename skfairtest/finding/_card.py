@@ -23,9 +23,9 @@ LONG_WORD = 16
 SCOPE = "skft"
 
 _LIGHT = """color-scheme: light; --skft-ink: #1b1f24; --skft-soft: #57606a; --skft-paper: #ffffff;
---skft-shade: #f3f5f8; --skft-line: #c9d1d9; --skft-mark: #e6f1f8; --skft-edge: #0072b2;"""
+--skft-line: #c9d1d9; --skft-mark: #e6f1f8; --skft-edge: #0072b2;"""
 _DARK = """color-scheme: dark; --skft-ink: #e8ebef; --skft-soft: #a9b3be; --skft-paper: #16191d;
---skft-shade: #22272e; --skft-line: #444c56; --skft-mark: #1c3242; --skft-edge: #6cbcec;"""
+--skft-line: #444c56; --skft-mark: #1c3242; --skft-edge: #6cbcec;"""
 _RULES = """
 .skft { color: var(--skft-ink); background: var(--skft-paper); font: 14px/1.45 system-ui,
   "Segoe UI", Roboto, "Noto Sans", sans-serif; text-align: start; }

@@ -11,6 +11,7 @@ import pandas as pd
 import planted_groups
 import pytest
 import sklearn
+from places import TOP
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -36,6 +37,7 @@ from skfairtest.finding import _card
 from skfairtest.finding._card import card_css, findings_card, in_html, numbers_table, pair_table
 from skfairtest.finding._pair import Cell, Pair, worst_pair
 from skfairtest.finding._words import difference_in_words, two_numbers
+from skfairtest.inspection._style import COLORS
 
 EVIL = "<script>alert('x')</script> \"&amp;'"
 NEVER_CLOSED = {"br", "hr", "img", "input", "meta", "link"}
@@ -193,11 +195,23 @@ def luminance(colour):
 def test_contrast_is_enough_to_read(colours):
     known = dict(re.findall(r"--skft-(\w+): (#\w{6})", colours))
     for ink in ("ink", "soft"):
-        for paper in ("paper", "shade", "mark"):
+        for paper in ("paper", "mark"):
             if (ink, paper) == ("soft", "mark"):
                 continue  # nothing soft stands on a mark
             light = sorted([luminance(known[ink]), luminance(known[paper])])
             assert (light[1] + 0.05) / (light[0] + 0.05) >= 4.5, (ink, paper)
+
+
+def test_one_highlight_colour_in_card_page_and_pictures():
+    """Light and dark; pictures have one set of colours, which the page changes where it is dark."""
+    page = (TOP / "skfairtest" / "report" / "templates" / "report.css").read_text("utf-8")
+    pages = re.findall(r"--accent: (#\w{6}); --tint: (#\w{6})", page)
+    cards = [
+        (re.search(r"--skft-edge: (#\w{6})", css)[1], re.search(r"--skft-mark: (#\w{6})", css)[1])
+        for css in (_card._LIGHT, _card._DARK)
+    ]
+    assert cards == pages
+    assert cards[0][0] == COLORS[0].lower()
 
 
 # Above scikit-learn's HTML -------------------------------------------------------------------
