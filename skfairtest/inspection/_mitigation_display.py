@@ -31,7 +31,7 @@ from skfairtest.mitigation._comparison.recommend import IN_POINTS, Words, percen
 #: Measures in the order of the panels, and what is written below each.
 PLACES = {"rows": "people", "near": "inputs near\nthem", "uniform": "uniform\ninputs"}
 GROUP, SCORE, RATE = "group", "score", "rate"
-#: Groups whose rates are drawn at most: those with the most rows.
+#: Groups whose rates are drawn at most: the largest.
 MOST_GROUPS = len(MARKERS)
 #: Inches of the picture's width, of the names of the models, and of what stands around the rows.
 WIDTH, NAMES, AROUND = 6.2, 1.6, 0.7
@@ -47,11 +47,12 @@ class MitigationDisplay:
     Parameters
     ----------
     table : DataFrame
-        One row per model and measure, and per group where the measure is "rate", with the columns
-        `model`, `measure`, `group`, `value`, `low` and `high`, the ends of its interval (NaN if
-        there is none). The measures "rows", "near" and "uniform" say how often twins are treated
-        differently, "group" is the largest difference between a group and the others, "score" the
-        change of the model's score, and "rate" the rate of favourable predictions of a group.
+        One row per model and measure, and per group (the largest first) where the measure is
+        "rate", with the columns `model`, `measure`, `group`, `value`, `low` and `high`, the ends of
+        its interval (NaN if there is none). The measures "rows", "near" and "uniform" say how often
+        twins are treated differently, "group" is the largest difference between a group and the
+        others, "score" the change of the model's score, and "rate" the rate of favourable
+        predictions of a group.
     what : str, default="share of inputs whose twins are treated differently"
         Name of what "rows", "near" and "uniform" measure, as it is written.
     notes : dict of str to str, default=None
@@ -210,18 +211,11 @@ class MitigationDisplay:
             for model, row in known.iterrows()
         ]
         sizes = comparison.groups.xs("original")["rows"]
-        largest = sizes.sort_values(ascending=False, kind="stable").index[:MOST_GROUPS]
+        rates = comparison.groups["selection_rate"].unstack("method")
         rows += [
-            (
-                row["method"],
-                RATE,
-                short_group(row["group"], settings),
-                row["selection_rate"],
-                None,
-                None,
-            )
-            for row in comparison.groups.reset_index().to_dict("records")
-            if row["method"] in known.index and row["group"] in largest
+            (model, RATE, short_group(group, settings), rates.loc[group, model], None, None)
+            for group in sizes.sort_values(ascending=False, kind="stable").index
+            for model in known.index
         ]
         recommended = comparison.recommend()
         told = Words(settings)
@@ -275,7 +269,7 @@ class MitigationDisplay:
         n_rows = max(2, len(names))
         message = wrap(self.message, LINE, 3)
         n_groups = self.table.loc[self.table["measure"] == RATE, "group"].nunique()
-        head = LETTER * max(2, n_groups) + 8
+        head = LETTER * max(2, min(n_groups, MOST_GROUPS)) + 8
         height = AROUND + (head + 18 * (message.count("\n") + 1)) / 72 + 1.2 * ROW * n_rows
         ax = axes_for(ax, self, (WIDTH, height))
         ax.set_axis_off()
@@ -295,7 +289,7 @@ class MitigationDisplay:
             panel.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
             panel.set_ylim(n_rows - 0.4, -0.75)
             panel.set_yticks(range(len(names)))
-            told = [shorten(name, 22) for name in names] if place == 0 else [""] * len(names)
+            told = [shorten(name, 20) for name in names] if place == 0 else [""] * len(names)
             panel.set_yticklabels(told, parse_math=False)
         self._mark(names)
         self._write(ax, names, notes, shares, message, head)
@@ -310,8 +304,9 @@ class MitigationDisplay:
     ) -> None:
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-        rows = self.table[self.table["measure"] == measure].to_dict("records")
-        groups = list(dict.fromkeys(row["group"] for row in rows))
+        kept = self.table[self.table["measure"] == measure]
+        groups = list(dict.fromkeys(kept["group"]))[:MOST_GROUPS]
+        rows = kept[kept["group"].isin(groups)].to_dict("records")
         for row in rows:
             model, value = row["model"], row["value"]
             at = models.index(model)
@@ -376,7 +371,9 @@ class MitigationDisplay:
             return f"{name},\nchange" + (" in points" if self.score in IN_POINTS else "")
         if measure == RATE:
             unit = ", in %" if self._is_share(RATE) else ""
-            return f"{shorten(self.rate, 16)}{unit},\nby group"
+            n_groups = self.table.loc[self.table["measure"] == RATE, "group"].nunique()
+            by = "by group" if n_groups <= MOST_GROUPS else f"{MOST_GROUPS} largest of {n_groups}"
+            return f"{shorten(self.rate, 16)}{unit},\n{by}"
         if measure == GROUP:
             return "worst group:\ndifference, in %"
         return PLACES[measure]
@@ -402,7 +399,7 @@ class MitigationDisplay:
         first.set_zorder(max(panel.get_zorder() for panel in panels) + 1)
         self.notes_ = {
             name: first.text(
-                0, names.index(name), wrap(note, 62, 2), transform=first.get_yaxis_transform(),
+                0, names.index(name), wrap(note, 56, 2), transform=first.get_yaxis_transform(),
                 va="center", ha="left", fontsize="small", style="italic", parse_math=False,
                 bbox={"facecolor": paper(), "edgecolor": "none", "pad": 2}, clip_on=False,
             )

@@ -22,7 +22,11 @@ from tiers import slow_sample
 from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison import jackknife, methods, one_fold
-from skfairtest.mitigation._comparison.group_rates import between_groups, rates_by_group
+from skfairtest.mitigation._comparison.group_rates import (
+    between_groups,
+    rate_change,
+    rates_by_group,
+)
 from skfairtest.mitigation._comparison.jackknife import deal, leave_out, paired_difference
 from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifier
 from skfairtest.mitigation._held_columns import HeldColumns
@@ -157,6 +161,34 @@ def test_groups_who_pays_and_rates(comparison):
     parity = abs(groups["selection_rate"].diff().iloc[1])
     assert row["demographic_parity_difference"] == pytest.approx(parity)
     assert parity != table.loc["original", "demographic_parity_difference"]
+
+
+def test_who_loses_is_the_group_whose_rate_certainly_falls(comparison):
+    rates = comparison.groups["selection_rate"].unstack("method")
+    changes = comparison.groups.loc["drop"].filter(like="selection_rate_change")
+    assert np.allclose(changes["selection_rate_change"], rates["drop"] - rates["original"])
+    row = comparison.table.loc["drop"]
+    low, high = changes["selection_rate_change_low"], changes["selection_rate_change_high"]
+    assert high[row["losing_group"]] < 0 and high.drop(row["losing_group"]).iloc[0] > 0
+    assert row["losing_group_change"] == changes.loc[row["losing_group"], "selection_rate_change"]
+    assert (low < changes["selection_rate_change"]).all()
+    assert comparison.table.loc["original", "losing_group"] == ""
+
+
+def test_the_change_of_a_rate_is_about_the_rows_of_the_group():
+    rng = np.random.default_rng(0)
+    original = (rng.random(600) < 0.5).astype(float)
+    own = np.where(rng.random(600) < 0.1, 1 - original, original)
+    number = deal(np.zeros(600, dtype=int), rng)
+    settings = {"confidence": 0.95, "weights": None, "are_shares": True}
+    value, low, high = rate_change(own, original, number, **settings)
+    assert value == pytest.approx((own - original).mean()) and low < value < high
+    # A tenth of the rows tells less.
+    few = rate_change(own[:60], original[:60], number[:60], **settings)
+    assert few.high - few.low > 2 * (high - low)
+    half = np.where(np.arange(600) < 300, 1.0, 0.0)
+    weighted = rate_change(own, original, number, **(settings | {"weights": half}))
+    assert weighted.value == pytest.approx((own - original)[:300].mean())
 
 
 def test_favourable_labels_say_what_rates_count(comparison):

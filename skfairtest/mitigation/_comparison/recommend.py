@@ -51,7 +51,9 @@ def recommendation(
     if kept.empty:
         # The method whose cost is limited best; where no cost has an interval, the first one.
         nearest = str(cost.idxmin()) if cost.notna().any() else str(less.index[0])
-        return Recommendation(None, *told.too_costly(nearest, less.loc[nearest], max_score_drop))
+        return Recommendation(
+            None, *told.too_costly(nearest, less.loc[nearest], original, max_score_drop)
+        )
     kept = kept[kept[f"{left}_low"] <= kept[f"{left}_high"].min()]
     kept = kept[kept[f"{change}_high"] >= kept[f"{change}_low"].max()]
     chosen = str(min(kept.index, key=_cost_of))
@@ -199,16 +201,18 @@ class Words:
             f"{self.left(known.loc[least], least)}.",
         )
 
-    def too_costly(self, method: str, row: Any, limit: float) -> tuple[str, str]:
+    def too_costly(self, method: str, row: Any, original: Any, limit: float) -> tuple[str, str]:
         least = -float(row[f"{self.settings['score']}_change_high"])
+        allowed = self.score(limit) if self.settings["score"] in IN_POINTS else "no more"
         costs = "costs" if least > limit else "may cost"
         end = "Whether that is worth it is for people to say."
         if least <= limit:
             end = "These rows do not rule out a larger cost; more rows may."
         return (
             f"No method is recommended: what leaves less {costs} too much",
-            f"{method} leaves {self.left(row, method)}, {self.cost(row)}; max_score_drop={limit:g} "
-            f"allows {self.score(limit)}. {end}",
+            f"With the original {self.of_original(original)}. {method} leaves "
+            f"{self.left(row, method)}, {self.cost(row)}; max_score_drop={limit:g} allows "
+            f"{allowed}. {end}",
         )
 
     def _interval(self, row: Any) -> tuple[float, float, float]:

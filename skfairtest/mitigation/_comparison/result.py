@@ -22,8 +22,10 @@ from skfairtest.mitigation._comparison.recommend import (
     short_group,
 )
 
-#: Characters of a line of text.
-WIDTH = 100
+#: Columns that are left out where they say nothing.
+RATIO, PAYS = "impact ratio", "who pays"
+#: Characters of a line of text, and of a method's name in it.
+WIDTH, MOST_OF_NAME = 100, 24
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -112,16 +114,18 @@ class MitigationComparison:
     def _repr_html_(self) -> str:
         """The card that notebooks show."""
         head, rows = self._cells()
+        words = [place for place, name in enumerate(head) if name == PAYS]
         chosen = self.recommend()
         return findings_card(
             f"Comparison of methods of mitigation for {self.settings['model']}",
             chosen.sentence,
             bracket=chosen.reason,
             table=numbers_table(
-                head, rows, self._caption(), words=(len(head) - 1,), marked=chosen.method
+                head, rows, "Methods of mitigation", words=words, marked=chosen.method
             ),
             facts=[*self._remarks(), ("more", self._more())],
-            note=self._note(),
+            # Not as the caption, which is as wide as the table where that is scrolled.
+            note=f"{self._columns()} {self._note()}",
         )
 
     def __repr__(self) -> str:
@@ -129,22 +133,21 @@ class MitigationComparison:
         head, rows = self._cells()
         # Heads of two words stand in two lines.
         heads = [["", *name.rsplit(" ", 1)][-2:] for name in head]
+        rows = [[shorten(name, MOST_OF_NAME), *cells] for name, *cells in rows]
         lines = [*map(list, zip(*heads, strict=True)), *rows]
-        last = len(head) - 1
-        widths = [max(len(line[place]) for line in lines) for place in range(last)]
+        widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
         told = [
             shorten(
                 "  ".join(
-                    cell if place == last else cell.rjust(widths[place]) if place
-                    else cell.ljust(widths[place])
-                    for place, cell in enumerate(line)
+                    cell.ljust(width) if name in ("method", PAYS) else cell.rjust(width)
+                    for name, cell, width in zip(head, line, widths, strict=True)
                 ).rstrip(), WIDTH,
             )
             for line in lines
         ]  # fmt: skip
         _, sentence, reason = self.recommend()
         sentence = f"{sentence[:1].upper()}{sentence[1:]}."
-        paragraphs = [sentence, reason, "\n".join(told), self._caption() + "."]
+        paragraphs = [sentence, reason, "\n".join(told), self._columns()]
         paragraphs += [f"{name}: {words}." for name, words in self._remarks()]
         paragraphs += [self._note(), f"More: {self._more()}"]
         return "\n".join(
@@ -161,7 +164,7 @@ class MitigationComparison:
         near = told.left_column.replace("rows", "near")
         head = [
             "method", name.replace("_", " "), "change in points" if points else "change",
-            "people", "near people", "impact ratio", "seconds", "who pays",
+            "people", "near people", RATIO, "seconds", PAYS,
         ]  # fmt: skip
         rows = []
         for method, row in self.table.iterrows():
@@ -178,7 +181,8 @@ class MitigationComparison:
                 f"{row['fit_seconds']:.2f}",
                 self._pays(row),
             ])  # fmt: skip
-        return head, rows
+        kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
+        return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
     def _change(self, row: Any, points: bool) -> str:
         name = f"{self.settings['score']}_change"
@@ -198,7 +202,7 @@ class MitigationComparison:
             f"{number(change)} {group}"
         )  # fmt: skip
 
-    def _caption(self) -> str:
+    def _columns(self) -> str:
         """What the columns say."""
         told, settings = Words(self.settings), self.settings
         if told.is_mean:
@@ -208,12 +212,18 @@ class MitigationComparison:
         pays = "mean prediction clearly falls most"
         if settings["favourable"]:
             pays = f"rate of {settings['favourable']} clearly falls most, in points"
-        return (
+        told_of = {
+            RATIO: "Impact ratio: the lowest of a group.",
+            "seconds": "Seconds: of a training.",
+            PAYS: f"Who pays: the group whose {pays}.",
+        }
+        head, _ = self._cells()
+        return " ".join([
             f"People, near people: {left}, among the {told.n_rows} people held out in "
-            f"{settings['n_folds']} folds, and among inputs near them. Impact ratio: the lowest of "
-            f"a group. Seconds: of a training. Who pays: the group whose {pays}. Intervals: "
-            f"{settings['confidence']:.0%}"
-        )
+            f"{settings['n_folds']} folds, and among inputs near them.",
+            *(words for name, words in told_of.items() if name in head),
+            f"Intervals: {settings['confidence']:.0%}.",
+        ])  # fmt: skip
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
         """Methods without figures, and what is to be known of others."""
@@ -225,9 +235,9 @@ class MitigationComparison:
     def _note(self) -> str:
         them = Words(self.settings).sensitive
         return (
-            f"The recommendation is about {them} alone: columns that stand in for {them} (proxies) "
-            "are not looked at, and equal rates of groups are another aim. Models trained on other "
-            "rows would differ more than the intervals say."
+            f"Only changes of {them} are looked at: columns that stand in for {them} (proxies) are "
+            "not, and equal rates of groups are another aim. Models trained on other rows would "
+            "differ more than the intervals say."
         )
 
     def _more(self) -> str:
