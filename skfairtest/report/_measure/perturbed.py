@@ -47,7 +47,8 @@ def compare_perturbed(case: Case, template: Any, seconds: float | None) -> Pertu
 def describe_perturbed(case: Case) -> PerturbedGroups:
     """What the group auditor found."""
     auditor = case.auditors[NAME]
-    table = auditor.rules_.iloc[:MOST_RULES]
+    listed = auditor.short_list_
+    table = listed if len(listed) else auditor.rules_.iloc[:MOST_RULES]
     return PerturbedGroups(
         **what_was_compared(auditor, table),
         favourable=in_words(auditor.favourable_),
