@@ -39,10 +39,18 @@ def draw(report, style, paper):
     """The card above the bar."""
     with plt.style.context(style), mpl.rc_context({"axes.facecolor": paper, "font.size": 10}):
         figure, (card, bar) = plt.subplots(
-            2, 1, figsize=(6.4, 4.6), height_ratios=(3.6, 1), layout="constrained", facecolor=paper
+            2, 1, figsize=(6.4, 5.0), height_ratios=(3.6, 1), layout="constrained", facecolor=paper
         )
-        report.display("pair").plot(ax=card, most=4)
-        report.display("bracket").plot(ax=bar)
+        pair = report.display("pair").plot(ax=card, most=4).frame()
+        bounds = report.display("bracket").plot(ax=bar).frame().iloc[0]
+        names, chances = pair.loc[0, ["first", "second"]], pair.attrs["outputs"]
+        one, other = (
+            f"{chance:.0%} for {name}" for name, chance in zip(names, chances, strict=True)
+        )
+        figure.suptitle(
+            f"The same application from two communities: the {pair.attrs['output']}\n"
+            f"is {one}, {other}; no difference is larger than {bounds['upper']:.2f}"
+        )
         return figure
 
 

@@ -61,7 +61,7 @@ def tidy(ax):
     ax.set_ylabel(two_lines(ax.get_ylabel()), parse_math=False)
     ax.set_xlabel(two_lines(ax.get_xlabel()), parse_math=False)
     for words in ax.texts:
-        words.set_visible(len(words.get_text()) <= NAME)
+        words.set_visible(len(words.get_text()) <= NAME and "\n" not in words.get_text())
     if ax.axison:
         keep_first_rows(ax)
     elif len(ax.child_axes) > 1:

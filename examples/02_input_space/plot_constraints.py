@@ -124,7 +124,7 @@ fig, axes = plt.subplots(1, 3, figsize=(9, 3.9), sharex=True, sharey=True, layou
 for ax, (name, auditor) in zip(axes, auditors.items(), strict=True):
     found, large = auditor.discriminatory_inputs_, auditor.disparities_ > LARGE
     for chosen, color, label in (
-        (~large, "0.7", f"by up to {LARGE}"),
+        (~large, "0.65", f"by up to {LARGE}"),
         (large, "C0", f"by more than {LARGE}"),
     ):
         some = found[chosen]

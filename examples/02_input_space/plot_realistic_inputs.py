@@ -64,7 +64,7 @@ nearest = realistic.nearest_rows_.iloc[:3]
 print(pd.concat([worst, nearest], keys=["found", "nearest row"]).T.to_string())
 
 fig, ax = plt.subplots(figsize=(6.4, 4.6), layout="constrained")
-ax.plot(X["age"], X["years_employed"], ".", color="0.8", label="people in the data")
+ax.plot(X["age"], X["years_employed"], ".", color="0.65", label="people in the data")
 for auditor, look, label in (
     (anywhere, "C1x", "largest differences, anywhere"),
     (realistic, "C0.", "largest differences, plausible inputs"),

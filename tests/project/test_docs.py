@@ -150,6 +150,36 @@ def test_the_gallery_has_what_it_is_to_show():
     }
 
 
+def test_thumbnails_keep_what_can_be_read_at_their_size():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    from skfairtest import PairDisplay, RandomAuditor
+    from skfairtest.datasets import load_loans
+
+    shrink = runpy.run_path(str(DOCS / "thumbnails.py"))["shrink"]
+    figure, ax = plt.subplots(layout="constrained")
+    ax.plot(range(9), range(9), "o", label="one of many", color="C0")
+    ax.set_yticks(range(9), [f"a name that is far too long, {place}" for place in range(9)])
+    ax.text(1.02, 0, "beside", transform=ax.transAxes)
+    ax.set_title("a title")
+    ax.legend()
+    loans = load_loans()
+    auditor = RandomAuditor(loans.estimator, sensitive_features="community", max_queries=300)
+    card = PairDisplay.from_auditor(auditor.set_params(random_state=0).fit(loans.data)).plot()
+    for one in (figure, card.figure_):
+        shrink(one)
+        one.canvas.draw()
+        shown = [words for words in one.findobj(plt.Text) if words.get_visible()]
+        assert min(words.get_fontsize() for words in shown) >= 9
+        assert tuple(one.get_size_inches()) == (3.6, 2.5) and one.axes[0].get_legend() is None
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(names) == 4 and max(map(len, names)) <= 20
+    assert not ax.texts[0].get_visible() and ax.get_title() == ""
+    told = {words.get_text() for words in card.texts_ if words.get_visible()}
+    assert {"community", "age"} <= told and "open_loans" not in told
+    plt.close("all")
+
+
 # The check of the built site ----------------------------------------------------------------------
 
 
