@@ -11,9 +11,11 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest.inspection._style import (
-    COLORS,
+    FOUND,
     MARKERS,
+    NEUTRAL,
     ROW,
+    Display,
     axes_for,
     bare,
     brief,
@@ -39,7 +41,7 @@ WIDTH, NAMES, AROUND = 6.2, 1.6, 0.7
 LINE, LETTER = 74, 14
 
 
-class MitigationDisplay:
+class MitigationDisplay(Display):
     """Draw what methods of mitigation leave, what they cost, and for whom.
 
     Make it with `from_retrainer` or `from_comparison`.
@@ -236,16 +238,6 @@ class MitigationDisplay:
             settings["favourable"] or "mean prediction",
         )
 
-    def frame(self) -> pd.DataFrame:
-        """Return the data that is drawn.
-
-        Returns
-        -------
-        DataFrame
-            One row a model, measure and group: model, measure, group, value, low, high.
-        """
-        return self.table.copy()
-
     def plot(self, ax: Any = None, *, point_kwargs: Any = None) -> MitigationDisplay:
         """Draw a panel for each measure, a row in it for each model.
 
@@ -312,7 +304,7 @@ class MitigationDisplay:
             at = models.index(model)
             low, high = (row[end] if np.isfinite(row[end]) else value for end in ("low", "high"))
             chosen = model == self.highlight
-            color = COLORS[0] if chosen else ink()
+            color = FOUND if chosen else NEUTRAL
             style = {
                 "linestyle": "", "markersize": 7 if chosen else 6, "color": color,
                 "marker": MARKERS[1 if model == "original" else 0],
@@ -384,7 +376,7 @@ class MitigationDisplay:
             return
         at = names.index(self.highlight)
         for place, panel in enumerate(self.panels_.values()):
-            panel.axhspan(at - 0.7, at + 0.35, color=COLORS[0], alpha=0.15, linewidth=0, zorder=0)
+            panel.axhspan(at - 0.7, at + 0.35, color=FOUND, alpha=0.15, linewidth=0, zorder=0)
             if place == 0:
                 panel.get_yticklabels()[at].set_fontweight("bold")
 

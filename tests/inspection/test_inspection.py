@@ -899,7 +899,7 @@ def test_the_recommended_method_stands_out_by_more_than_colour(fitted):
     assert weights == {"original": "normal", "drop": "bold"}
     assert all(panel.patches for panel in display.panels_.values())  # a band in each
     colors = [display.points_["rows", name, ""].get_color() for name in ("drop", "original")]
-    assert colors[0] == _style.COLORS[0] != colors[1]
+    assert colors == [_style.FOUND, _style.NEUTRAL]
 
 
 def test_no_number_stands_on_the_line_of_no_change(fitted):
