@@ -336,7 +336,7 @@ class MitigationDisplay(Display):
             places = np.arange(len(models))
             panel.vlines(
                 np.zeros(len(places)),
-                places - 0.2,
+                places - 0.1,
                 places + 0.4,
                 color=ink(),
                 linewidth=1,
