@@ -181,8 +181,14 @@ def of_one_attribute(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _directions(group: dict[str, Any], above: float | None) -> str:
-    told = [f"{count(d['n'])} would get {in_direction(d, above)}" for d in group["directions"][:2]]
-    return " and ".join([*told[:1], *(words.replace("would get ", "") for words in told[1:])])
+    """What most people of a group would get, and the next most."""
+    first, *more = group["directions"][:2]
+    told = f"{count(first['n'])} would get {in_direction(first, above)}"
+    for other in more:
+        is_reverse = above is None and (other["from"], other["to"]) == (first["to"], first["from"])
+        what = "the other way" if is_reverse else in_direction(other, above)
+        told += f" and {count(other['n'])} {what}"
+    return told
 
 
 def in_direction(one: dict[str, Any], above: float | None) -> str:
@@ -218,7 +224,7 @@ def rates(report: dict[str, Any]) -> str:
             "groups at once)"
         )
     return (
-        f"{words}Lowest impact ratio, a group's rate divided by the highest: "
+        f"{words}Lowest impact ratio (to the highest rate): "
         f"{fixed(lowest.value)}{ends}, of {group_named(worst)}."
     )
 
@@ -231,8 +237,6 @@ def largest(report: dict[str, Any]) -> str:
     if main["degree"] is None:
         return f"Not measured: {main['reason']}."
     words = f"Largest difference found: {number(main['degree'])}"
-    if main["pair"] is not None and main["pair"]["outputs"] is not None:
-        words += f" in the {isolate(main['pair']['output'])}"
     if main["degree"]:
         real = main["shown_by"].startswith("row ") or main["pair_of_a_row"]
         who = "a person of the table and their twin" if real else "two made-up inputs"
@@ -247,7 +251,7 @@ def _against(pair: dict[str, Any] | None) -> str:
     if pair is None:
         return ""
     if pair["outputs"] is not None:
-        return f": {' against '.join(two_numbers(*pair['outputs']))}"
+        return f", {isolate(pair['output'])}: {' against '.join(two_numbers(*pair['outputs']))}"
     if pair["labels"] is None:
         return ""
     return f": {' against '.join(map(quoted, pair['labels']))}"
@@ -263,8 +267,7 @@ def how_sure(report: dict[str, Any]) -> str:
             who = f"All {count(rows['n'])} people"
             if rows["n"] < rows["n_rows"]:
                 who = of_people(rows)
-            how = compared_with(main) or f"with every possible {_names(main)}"
-            told.append(f"{who} were compared, {how}")
+            told.append(", ".join(filter(None, [f"{who} were compared", compared_with(main)])))
     cost = report["cost"]
     told.append(
         f"{count(cost['queries'])} model calls in {seconds(cost['seconds'])}, seed {report['seed']}"
@@ -273,10 +276,6 @@ def how_sure(report: dict[str, Any]) -> str:
     if report["status"] == "complete":
         return f"{words} Nothing was cut short."
     return f"{words} {not_complete(report)}"
-
-
-def _names(search: dict[str, Any]) -> str:
-    return listed([isolate(name) for name in search["sensitive"]])
 
 
 def not_complete(report: dict[str, Any]) -> str:
