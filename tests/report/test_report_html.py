@@ -290,7 +290,7 @@ def test_the_first_page_has_all_answers_in_their_order(rendered):
         "0.82 against 0.22). Largest possible difference: at most 0.67 (proven for all inputs "
         "within the ranges of the data).",
         "How sure 10,000 people, a random sample of 30,162, were compared",
-        "214,000 model calls in 48 s, seed 0. Nothing was cut short.", "What next",
+        "214,000 predictions in 48 s, seed 0. Nothing was cut short.", "What next",
         "Say which answer people want", "Look at what dropping sex, or averaging it out",
     ):  # fmt: skip
         place = words.index(told, place)

@@ -66,7 +66,7 @@ def compare_rows(
     if oracle.response == "regression":
         some_twins = result.n_twins < space.twins_.n_combinations
         outputs = oracle.respond(space.data[order])
-        result = above_spread(result, disparity, outputs, some_twins=some_twins)
+        result = above_spread(result, changes.farthest, outputs, some_twins=some_twins)
     counted = count_people(case, space, order, changes, _counts_above(case, result))
     worst = worst_places(disparity, order)
     if np.isfinite(deadline):
@@ -196,15 +196,15 @@ def shuffled(case: Case) -> Ints:
     return np.random.default_rng(case.seed).permutation(len(case.space.data))
 
 
-def above_spread(rows: Rows, disparity: Floats, predictions: Floats, *, some_twins: bool) -> Rows:
-    """How many rows exceed parts of the spread of the predictions."""
+def above_spread(rows: Rows, farthest: Floats, predictions: Floats, *, some_twins: bool) -> Rows:
+    """How many rows have a twin whose prediction is farther than parts of their spread."""
     # Of several outputs the differences are of the one that differs most: the widest spread.
     spread = float(np.max(np.diff(np.percentile(predictions, SPREAD, axis=0), axis=0)))
     above = []
     for part in PARTS_OF_SPREAD:
-        exceeds = disparity > part * spread
+        exceeds = farthest > part * spread
         n = int(exceeds.sum())
-        low, high = share_ends(n, len(disparity), rows.n_rows, some_twins=some_twins)
+        low, high = share_ends(n, len(farthest), rows.n_rows, some_twins=some_twins)
         above.append(Above(part, part * spread, n, float(exceeds.mean()), low, high))
     return replace(rows, spread=spread, above=above)
 

@@ -488,7 +488,7 @@ def cost(report: dict[str, Any]) -> Section:
     seed = report["seed"]
     terms = [
         ("Made", report["created"]),
-        ("Model calls", f"{count(spent['queries'])} inputs given to the model"),
+        ("Predictions", f"{count(spent['queries'])} inputs given to the model"),
         ("Time", f"{seconds(spent['seconds'])}{most}"),
         ("Seed", "none: another run may find other pairs" if seed is None else str(seed)),
         ("Versions", ", ".join(f"{name} {told}" for name, told in report["versions"].items())),
@@ -506,7 +506,7 @@ def cost(report: dict[str, Any]) -> Section:
     ]
     blocks: list[Any] = [Terms(tuple(terms))]
     if rows:
-        head = ["part", "status", "model calls", "time"]
+        head = ["part", "status", "predictions", "time"]
         blocks.append(table("Parts in the order they ran", head, rows, shown=12, words=[1]))
     settings = tuple((str(name), str(told)) for name, told in report["settings"].items())
     if settings:

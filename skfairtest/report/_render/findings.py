@@ -243,7 +243,11 @@ def domain(report: dict[str, Any]) -> Section:
     """The largest difference of any two inputs within the ranges, and what bounds it."""
     search = main_search(report)
     blocks: list[Any] = []
-    if search["pair"] is not None:
+    if search["pair"] is not None and _is_shown_above(search):
+        row = isolate(search["rows"]["person"]["row"])
+        words = f"No two inputs are known that differ more than row {row} and its twin, see above."
+        blocks.append(Text(words))
+    elif search["pair"] is not None:
         pair, left = cut(Pair.from_dict(search["pair"]), MOST_CELLS)
         blocks += [Text(_where_from(search)), Twins(pair), *left]
     elif not search["taken"]:
@@ -257,6 +261,21 @@ def domain(report: dict[str, Any]) -> Section:
     if search["taken"]:
         blocks += [*_states(report), *how_large(report)]
     return Section("domain", "The worst case within the ranges of the data", tuple(blocks))
+
+
+def _is_shown_above(search: dict[str, Any]) -> bool:
+    """Whether the pair of the domain is that of the person who is shown with the people."""
+    person = search["rows"]["person"]
+    if person is None:
+        return False
+    one, two = (Pair.from_dict(pair) for pair in (search["pair"], person["pair"]))
+    return {_side(one, 0), _side(one, 1)} == {_side(two, 0), _side(two, 1)}
+
+
+def _side(pair: Pair, place: int) -> tuple[str, ...]:
+    """The values of one of both twins, in words."""
+    cells = sorted(pair.cells, key=lambda cell: str(cell.name))
+    return tuple(value_in_words((cell.first, cell.second)[place]) for cell in cells)
 
 
 def _where_from(search: dict[str, Any]) -> str:
@@ -425,7 +444,7 @@ def courses(report: dict[str, Any]) -> Section:
             ]
             for search in searches
         ]
-        head = ["sensitive", "largest known", "model calls", "time", "ended"]
+        head = ["sensitive", "largest known", "predictions", "time", "ended"]
         alt = "; ".join(
             f"{search['label']}: {figure(search['degree'])} after "
             f"{count(search['search_queries'])} queries, {search['stop_reason']}"
@@ -433,7 +452,7 @@ def courses(report: dict[str, Any]) -> Section:
         )
         drawn = {**report, "searches": [_thinned(s) for s in searches[-MOST_LINES:]]}
         blocks += [
-            Figure("history", drawn, "Largest difference found so far, over model calls", alt),
+            Figure("history", drawn, "Largest difference found so far, over predictions", alt),
             table("The searches", head, rows, most=300, words=[4]),
         ]
     else:
@@ -612,9 +631,9 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
         for (search, above), difference in zip(parts, differences, strict=True)
     ]
     caption = (
-        "People for whom two values of the sensitive columns give predictions that differ by more "
-        f"than a share of the spread ({figure(done[-1]['rows']['spread'])}, from the 5th to the "
-        "95th percentile of the predictions)"
+        "People whose prediction would change by more than a share of the spread "
+        f"({figure(done[-1]['rows']['spread'])}, from the 5th to the 95th percentile of the "
+        "predictions) if only the sensitive columns were changed"
     )
     head = ["sensitive", "more than", "difference", "share", "people"]
     return [table(caption, head, rows, most=300)]

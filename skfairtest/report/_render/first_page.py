@@ -135,7 +135,9 @@ def found(report: dict[str, Any]) -> str:
         beside = f"The model does not take {them}. Changing {what} alone changes no answer."
     if main["taken"]:
         return f"{people_change(main, report)} {beside}".rstrip()
-    groups = what_groups_get(report["selection"], names) if report["selection"]["rows"] else ""
+    groups = ""
+    if report["selection"]["rows"]:  # the ratio follows, with its interval for all groups
+        groups = what_groups_get(report["selection"], names, with_ratio=False)
     return f"{beside} {groups}".rstrip()
 
 
@@ -270,7 +272,7 @@ def how_sure(report: dict[str, Any]) -> str:
             told.append(", ".join(filter(None, [f"{who} were compared", compared_with(main)])))
     cost = report["cost"]
     told.append(
-        f"{count(cost['queries'])} model calls in {seconds(cost['seconds'])}, seed {report['seed']}"
+        f"{count(cost['queries'])} predictions in {seconds(cost['seconds'])}, seed {report['seed']}"
     )
     words = f"{'; '.join(told)}."
     if report["status"] == "complete":

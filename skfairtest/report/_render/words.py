@@ -265,7 +265,9 @@ def twins_beside(names: list[str]) -> str:
     )
 
 
-def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
+def what_groups_get(
+    selection: dict[str, Any], attributes: list[str], *, with_ratio: bool = True
+) -> str:
     """The groups of these attributes that get least and most, with what chance leaves of that."""
     rows = [dict(zip(selection["columns"], row, strict=True)) for row in selection["rows"]]
     rows = [row for row in rows if row["attribute"] in attributes]
@@ -284,7 +286,8 @@ def what_groups_get(selection: dict[str, Any], attributes: list[str]) -> str:
         return f"Rates of the groups were not compared: {reason}."
     worst, _ = farthest(ratios, "impact_ratio")
     ratio = f" Impact ratio: {_with_ends(worst, 'impact_ratio')}."
-    return f"{lowest_and_highest(selection, ratios)}{ratio * (worst['impact_ratio'] < 1)}"
+    shown = ratio if with_ratio and worst["impact_ratio"] < 1 else ""
+    return f"{lowest_and_highest(selection, ratios)}{shown}"
 
 
 def lowest_and_highest(selection: dict[str, Any], rows: list[dict[str, Any]]) -> str:
