@@ -272,7 +272,7 @@ class BracketDisplay(Display):
         if not closed and not math.isfinite(upper):
             words, at = f"{number(lower)} found, no bound", lower
         elif not closed:
-            words = " to ".join(two_numbers(lower, upper))
+            words = _both(lower, upper)
             self.open_ += ax.barh(
                 [place], [upper - lower], left=[lower], height=0.5, facecolor="none",
                 edgecolor=NEUTRAL, hatch=HATCHES[0], linewidth=0,
@@ -315,7 +315,7 @@ class BracketDisplay(Display):
             upper, lower = _or_nan(row.upper), _known(row.lower)
             said = number(lower)
             if not row.certified and math.isfinite(upper):
-                said = " to ".join(two_numbers(lower, upper))
+                said = _both(lower, upper)
             at = float(course["seconds"].max()), lower if math.isnan(upper) else upper
             ax.annotate(
                 said, at, xytext=(8, 4), textcoords="offset points", va="bottom", ha="left",
@@ -372,3 +372,10 @@ def _known(value: Any) -> float:
     """Return a number, or 0 if it is unknown; infinity stays as it is."""
     value = _or_nan(value)
     return value if not math.isnan(value) else 0.0
+
+
+def _both(lower: float, upper: float) -> str:
+    """Return both ends in words; ends that people write alike are one figure."""
+    if number(lower) == number(upper):
+        return f"at most {number(upper)}"
+    return " to ".join(two_numbers(lower, upper))

@@ -23,6 +23,7 @@ from skfairtest.inspection._style import (
     rows_axis,
     shorten,
     span,
+    wrap,
 )
 
 #: What a table of groups may measure; the first that it has is drawn.
@@ -175,7 +176,7 @@ class SelectionDisplay(Display):
         self._draw(ax, table, at, measure, n_rows, letters, point_kwargs or {})
         sure = self.table.attrs.get("confidence")
         sure = "intervals" if sure is None else f"{100 * sure:.4g}% intervals"
-        words = [f"{WORDS.get(measure, measure.replace('_', ' '))} (bars: {sure})"]
+        words = [wrap(WORDS.get(measure, measure.replace("_", " ")), 40), f"bars: {sure}"]
         words += [f"({letter}) {shorten(note, 70)}" for note, letter in letters.items()]
         below = left_out(len(self.table) - len(table), len(self.table), "groups")
         ax.set_xlabel("\n".join(words) + below, parse_math=False)

@@ -751,7 +751,7 @@ def test_selection_draws_a_measure_with_interval_and_count(fitted):
     np.testing.assert_array_equal(ends, table[["selection_rate_low", "selection_rate_high"]])
     counts = [text.get_text() for text in display.texts_ if text.get_text()]
     assert all(f"{n:,} rows" in text for n, text in zip(table["n"], counts, strict=True))
-    assert display.ax_.get_xlabel().startswith("selection rate: share with the favourable")
+    assert display.ax_.get_xlabel().startswith("selection rate: share with the")
     assert "95% intervals" in display.ax_.get_xlabel()
     ratios = display.plot(measure="impact_ratio")
     assert [p.get_xdata()[0] for p in ratios.points_] == table["impact_ratio"].tolist()
