@@ -92,8 +92,8 @@ class GroupScoresDisplay(Display):
     >>> auditor = TestSGDAuditor(
     ...     Ridge().fit(X, y), sensitive_features=["sex", "age"], n_bins=3, random_state=0).fit(X)
     >>> display = GroupScoresDisplay.from_auditor(auditor).plot(most=5)
-    >>> len(display.points_), len(display.frame()) > 5
-    (5, True)
+    >>> len(display.points_) == min(5, len(display.frame()))
+    True
     """
 
     def __init__(

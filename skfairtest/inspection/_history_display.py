@@ -53,7 +53,7 @@ class HistoryDisplay(Display):
     >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0).fit(data.data)
     >>> display = HistoryDisplay.from_auditors({"random": auditor}).plot(x="queries", y="degree")
     >>> display.ax_.get_xlabel(), len(display.lines_)
-    ('queries', 1)
+    ('rows that the model was asked about', 1)
     """
 
     def __init__(self, table: pd.DataFrame) -> None:

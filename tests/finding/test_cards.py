@@ -546,5 +546,5 @@ def test_a_group_that_differs_by_an_unknown_amount_is_shown_to_differ():
     auditor._state["low"][:1] = 0
     assert auditor.worst_rule_["differs"] and auditor.worst_rule_["low"] == 0
     rows = re.findall(r"<tr>(.*?)</tr>", auditor._repr_html_())
-    worst = next(row for row in rows if "35 &lt;= age" in row)
+    worst = next(row for row in rows if "age from 35" in row)
     assert "above 0" in worst and "yes" in worst

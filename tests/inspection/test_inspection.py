@@ -403,6 +403,12 @@ def test_bracket_of_auditors(fitted):
     assert bound[-1, 1] == fitted.certified.fairness_degree_upper_bound_
 
 
+def test_ends_of_a_bracket_that_people_write_alike_are_one_figure():
+    row = {"name": "a", "found": 0.281444, "upper": 0.281445, "rows": 0.2, "certified": False}
+    display = BracketDisplay(pd.DataFrame([row | {"lower": 0.281444}])).plot()
+    assert [text.get_text() for text in display.ax_.texts] == ["at most 0.28"]
+
+
 def test_bracket_that_is_open():
     row = {"name": "a", "found": 0.4, "lower": 0.5, "upper": 0.8, "rows": 0.9, "certified": False}
     display = BracketDisplay(pd.DataFrame([row])).plot()

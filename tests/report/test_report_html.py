@@ -391,6 +391,21 @@ def test_people_come_first_and_the_domain_is_named_as_made_up(rendered):
     assert "1021 (outside of the ranges)" in words
 
 
+def test_a_pair_that_is_both_the_persons_and_the_domains_is_shown_once(unillustrated):
+    report = report_samples.usual()
+    search = report["searches"][-1]
+    search["pair"] = search["rows"]["person"]["pair"]
+    words = words_of(Page(render_html(report)))
+    assert "No two inputs are known that differ more than row 1000 and its twin" in words
+    assert "Two inputs that differ only in the marked columns" not in words
+    # The same twins the other way round.
+    cells = search["pair"]["cells"]
+    turned = [{**cell, "first": cell["second"], "second": cell["first"]} for cell in cells]
+    search["pair"] = {**search["pair"], "cells": turned}
+    words = words_of(Page(render_html(report)))
+    assert "Two inputs that differ only in the marked columns" not in words
+
+
 def test_what_a_person_has_is_marked_and_never_left_out(unillustrated):
     report = report_samples.usual()
     worst = report["searches"][-1]["rows"]["worst"]
