@@ -1,14 +1,14 @@
 """Seconds that TestSGD takes, beside those that its paper reports.
 
-Adult (sex, race, age); communities, with five of its eleven continuous attributes and rule sets of
+Adult (sex, race, age); communities, with five of its eleven continuous attributes and rules of
 up to two conditions, and with all of them and up to two or any number of conditions; ten million
-invented rows; 20,000 invented comments. Training is left out. Printed: frequent rule sets,
+invented rows; 20,000 invented comments. Training is left out. Printed: frequent rules,
 milliseconds to count them, rows asked about, seconds of the whole audit, its seconds of CPU, those
 of the model's own prediction within it, and of the rest; the largest reach of a simultaneous 95%
-interval; peak memory of the process so far; and the paper's seconds with its number of rule sets.
+interval; peak memory of the process so far; and the paper's seconds with its number of rules.
 
 The paper (Zhang et al., 2022, Table 5) used networks on another machine (3.1 GHz, one core, two
-graphics cards), other cuts of the data and intervals for one rule set at a time, so its column is a
+graphics cards), other cuts of the data and intervals for one rule at a time, so its column is a
 reference for the order of magnitude and no race.
 
 Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_groups.py``;
@@ -43,7 +43,7 @@ from skfairtest.group._rules.tables import tables_of_space
 LAYERS = (64, 32, 16, 8, 4)
 PAPER = {"adult": (869.35, 880), "communities": (29_150.01, 13_282), "texts": (34_982.28, 732)}
 COMMUNITIES = ("racepct", "racePct", "agePct")
-#: Five of them have about as many rule sets of up to two conditions as the paper looked at.
+#: Five of them have about as many rules of up to two conditions as the paper looked at.
 FIVE = ["racepctblack", "racePctWhite", "MalePctDivorce", "FemalePctDiv", "agePct65up"]
 
 
@@ -130,7 +130,7 @@ def texts():
 
 
 def counting(X, settings):
-    """Seconds to find all frequent rule sets once the rows are in cells; the best of three."""
+    """Seconds to find all frequent rules once the rows are in cells; the best of three."""
     tables = tables_of_space(X, settings["sensitive_features"], None, settings.get("space"))
     how = Division(10, "uniform", few=2, sets=True, most=MAX_LEVELS, label="n_bins")
     columns = tables.divide(None, None, 10, how)
@@ -182,7 +182,7 @@ def main():
     warnings.simplefilter("ignore")
     print(describe_machine())
     print(
-        f"\n{'data':24}{'rule sets':>13}{'count, ms':>11}{'rows asked':>11}{'all, s':>9}"
+        f"\n{'data':24}{'rules':>13}{'count, ms':>11}{'rows asked':>11}{'all, s':>9}"
         f"{'CPU, s':>9}{'model, s':>9}{'rest, s':>9}{'reach':>8}{'GB':>8}{'paper, s (rules)':>18}"
     )
     for name, (make, paper) in cases.items():

@@ -6,11 +6,11 @@ share of discriminatory inputs left on test rows, near them (crossed with neighb
 uniform inputs, none of which training or mitigation has seen, the rows added, and the accuracy on
 test rows. "aequitas" is the paper's Algorithm 5, "twins" ours.
 
-Table 2: groups. The score of the rule set that was worst at first, which is what the paper's Table
-7 reports, and of the worst rule set of all: near the rows that were learned from, as in the paper
+Table 2: groups. The score of the rule that was worst at first, which is what the paper's Table
+7 reports, and of the worst rule of all: near the rows that were learned from, as in the paper
 (the pool is another one), and near the test rows, or on those as they are. "testsgd" is the paper's
 strategy, "groups" ours. "chance" is the worst score of the same model where the sensitive values
-were dealt out among the people anew: of thousands of rule sets the worst one is far from zero where
+were dealt out among the people anew: of thousands of rules the worst one is far from zero where
 groups are small, however a model was made. Figures are means over the splits. "play" is fictitious
 play of Kearns et al. 2018 (``_fictitious_play.py``), one row a gamma, of logistic regression: the
 mixture by the shares and the accuracy that its draws have on average, with the worst linear group
@@ -206,10 +206,10 @@ def group_data(name, seed):
 
 
 def group_scores(model, first, data, settings, mixture=False):
-    """Scores of the first worst rule set and of the worst one of all; accuracy on test rows.
+    """Scores of the first worst rule and of the worst one of all; accuracy on test rows.
 
     Near the training rows, on a pool that no choice was made by, and near the test rows. Of the
-    first rule set also the difference among the test rows themselves, with no attribute moved.
+    first rule also the difference among the test rows themselves, with no attribute moved.
     Of a mixture of models, what its draws give on average.
     """
     X, X_test, _, y_test = data
@@ -293,7 +293,7 @@ def chance_scores(name, model, seed):
 
 
 def table_groups(options):
-    print("\n2. Group fairness scores, worst rule set at first (same) and of all (worst)")
+    print("\n2. Group fairness scores, worst rule at first (same) and of all (worst)")
     print(
         f"{'data':8}{'model':10}{'strategy':10}{'same, near':>16}{'same, test':>16}"
         f"{'worst, near':>16}{'worst, test':>16}{'accuracy':>18}{'added':>8}"

@@ -37,7 +37,7 @@ WIDE = 7.0
 class GroupScoresDisplay(Display):
     """Draw how much groups differ from everybody else, with intervals, the worst first.
 
-    A rule (or rule set) describes a group by values of attributes. Drawn is the difference between
+    A rule describes a group by values of attributes. Drawn is the difference between
     a metric inside and outside of the group, with its sign: shares of favourable predictions, mean
     predictions of a regressor, error rates or another one. Where two rules describe a group and
     everybody else, the second tells nothing new and is not drawn. Make it with `from_auditor`.

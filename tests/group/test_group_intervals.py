@@ -85,7 +85,7 @@ def test_the_planned_pool_keeps_its_promise():
     rng = np.random.default_rng(0)
     for smallest, alpha in ((0.05, 0.05), (0.05, 0.05 / 13_282), (0.3, 0.01)):
         n = n_needed(smallest, n_side=1000, error=0.05, alpha=alpha)
-        inside = rng.binomial(n, smallest, size=200).min()  # the least of many rule sets
+        inside = rng.binomial(n, smallest, size=200).min()  # the least of many rules
         assert inside >= 1000
         sides = shares(inside / 2, inside, (n - inside) / 2, n - inside)
         low, high = difference_interval(sides, alpha, "newcombe")
@@ -145,7 +145,7 @@ def perturbed_population(X, free):
 
 
 def coverage(model, correction, repetitions):
-    """For each repetition, which of the rule sets' intervals hold the true score."""
+    """For each repetition, which of the rules' intervals hold the true score."""
     X = small_table()
     population, seeds = perturbed_population(X, ["a", "b", "c"])
     answers = model.predict(population)

@@ -1,4 +1,4 @@
-"""Rules, their words, and every frequent rule set: the same as a loop over all of them finds."""
+"""Rules, their words, and every frequent rule: the same as a loop over all of them finds."""
 
 import re
 from collections import Counter
@@ -54,7 +54,7 @@ def loop_over_rules(values, n_bins):
 
 
 def loop_over_rule_sets(frame, n_bins, min_support):
-    """(columns, mask) of every frequent rule set, and for each mask how simply it can be said."""
+    """(columns, mask) of every frequent rule, and for each mask how simply it can be said."""
     found, simplest = Counter(), {}
     rules = {name: list(loop_over_rules(frame[name], n_bins)) for name in frame}
     for size in range(1, len(frame.columns) + 1):
@@ -70,7 +70,7 @@ def loop_over_rule_sets(frame, n_bins, min_support):
 
 
 def mask_of_words(words, frame):
-    """The rows that a rule set in words holds for, read as a person reads it."""
+    """The rows that a rule in words holds for, read as a person reads it."""
     mask = np.ones(len(frame), dtype=bool)
     for part in words.split(" and "):
         if match := re.fullmatch(r"(\w+) in \{(.*)\}", part):
@@ -113,7 +113,7 @@ def frames(draw):
 
 
 class Counted:
-    """The frequent rule sets of a table, as TestSGDAuditor counts them."""
+    """The frequent rules of a table, as TestSGDAuditor counts them."""
 
     def __init__(self, frame, n_bins, min_support, sensitive=None, space=None, **wish):
         tables = tables_of_space(frame, sensitive or list(frame.columns), None, space)
@@ -128,7 +128,7 @@ class Counted:
         )  # fmt: skip
 
     def described(self, patterns):
-        """Columns and words of rule sets."""
+        """Columns and words of rules."""
         for rule in self.patterns.conditions(patterns):
             words, attributes, _ = describe(self.attributes, rule)
             yield tuple(attributes), words
@@ -167,7 +167,7 @@ def test_every_rule_set_is_found_once_with_its_support_and_share(frame, n_bins, 
 
 
 def check_comparison(frame, counted, simplest):
-    """Shares, scores, and each group once by the simplest rule set."""
+    """Shares, scores, and each group once by the simplest rule."""
     rng = np.random.default_rng(0)
     seeds = rng.integers(len(frame), size=300)
     for binary in (True, False):

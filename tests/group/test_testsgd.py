@@ -162,7 +162,7 @@ def test_confirm_on_new_rows():
         assert row["n_inside"] == inside.sum() and row["support"] == inside.mean()
     assert table["same_direction"].all() and (table["low"] > 0.3).all()
     assert (table["searched_score"] == auditor.rules_["score"][:3]).all()
-    # Fewer rule sets share the error, so intervals are narrower.
+    # Fewer rules share the error, so intervals are narrower.
     wide, narrow = auditor.confirm(new, 50).iloc[0], auditor.confirm(new, 1).iloc[0]
     assert narrow["high"] - narrow["low"] < wide["high"] - wide["low"]
 

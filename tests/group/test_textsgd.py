@@ -166,7 +166,7 @@ def test_results_query_count_and_promise():
     assert reach.max() <= 0.05
     assert auditor.categories_ == TWO and auditor.favourable_ == ["yes"]
     assert rules["score"].is_monotonic_decreasing
-    # A text that comes again is asked about once: 400 texts, 11 rule sets.
+    # A text that comes again is asked about once: 400 texts, 11 rules.
     assert auditor.n_queries_ < 400 * 12 < rules["n_inside"].sum()
 
 

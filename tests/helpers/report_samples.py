@@ -163,7 +163,7 @@ def find_table(finds):
 
 
 def rule(words, score, half, inside, n_inside=2_400):
-    """One rule set with its simultaneous interval."""
+    """One rule with its simultaneous interval."""
     return {
         "rule": words, "support": n_inside / 30_162, "value_inside": inside,
         "value_outside": inside - score, "score": score, "low": score - half,

@@ -1,4 +1,4 @@
-"""Mitigation by the rule sets that TestSGD found: rows of a group, with the label it lacks."""
+"""Mitigation by the rules that TestSGD found: rows of a group, with the label it lacks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIRST = 50
 LARGEST = 0.1
 #: Rows drawn near the data, to pick those to add from.
 POOL = 20_000
-#: The own strategy: rule sets that a round works on, all those with a score of nearly the worst
+#: The own strategy: rules that a round works on, all those with a score of nearly the worst
 #: one's, and how many of them at most.
 NEARLY = 0.8
 MOST_RULES = 100
@@ -90,7 +90,7 @@ class Groups:
         return fold.without_held(self._added)
 
     def audit(self, model: Any, *, fresh: bool = False) -> TestSGDAuditor:
-        """All rule sets of a model, on the pool that rounds are judged by, or on another."""
+        """All rules of a model, on the pool that rounds are judged by, or on another."""
         if not fresh and id(model) in self._audits:
             return self._audits[id(model)][1]
         auditor = clone(self.auditor).set_params(
@@ -113,7 +113,7 @@ class Groups:
 
 
 class TestSGDRetraining(Groups):
-    """The paper's strategy: rows of the original's worst rule set with the rarer prediction."""
+    """The paper's strategy: rows of the original's worst rule with the rarer prediction."""
 
     #: pytest takes classes named Test... for tests.
     __test__ = False
@@ -125,7 +125,7 @@ class TestSGDRetraining(Groups):
         self._done = False
 
     def group(self, model: Any, *, fresh: bool = False) -> Measure:
-        """Score of the rule set that was the worst one of the original, as in the paper."""
+        """Score of the rule that was the worst one of the original, as in the paper."""
         if self._audited is None:
             self._audited = self.audit(model)
         audited = self._audited
@@ -153,7 +153,7 @@ class TestSGDRetraining(Groups):
             rarer = values < values.mean() if over else values > values.mean()
             places = np.flatnonzero(self._audited.matches(rows, 0) & rarer)
             if not len(places):
-                return "no row near the worst rule set gets the rarer prediction"
+                return "no row near the worst rule gets the rarer prediction"
             rows = take_rows(rows, places)
             self._chosen = Block(rows, np.asarray(model.predict(rows)), seeds[places])
         largest = min(largest, len(self._chosen.labels))
@@ -181,11 +181,11 @@ class Block(NamedTuple):
 
 
 class GroupRetraining(Groups):
-    """Our own strategy: rows that tell the worst rule sets of the latest model apart, relabelled.
+    """Our own strategy: rows that tell the worst rules of the latest model apart, relabelled.
 
     The paper's rows say what the model says already, which a model that remembers its training rows
     does not learn from. Here rows get the label that the model does not predict for them, where
-    that lowers the worst scores most at the least cost: a row inside of many bad rule sets, or
+    that lowers the worst scores most at the least cost: a row inside of many bad rules, or
     outside of them all, about which the model is not sure. A round that costs too much is tried
     again with half its rows, so the run ends near the limit and not a whole step before it.
     Where an eighth of them does not help, the score is mostly chance (a network that ends up
@@ -202,7 +202,7 @@ class GroupRetraining(Groups):
         self._base: Any = None
 
     def group(self, model: Any, *, fresh: bool = False) -> Measure:
-        """Score of the worst rule set, whichever that is, with its simultaneous interval."""
+        """Score of the worst rule, whichever that is, with its simultaneous interval."""
         worst = self.audit(model, fresh=fresh).worst_rule_
         return Measure(float(worst["score"]), float(worst["low"]), float(worst["high"]))
 
@@ -215,7 +215,7 @@ class GroupRetraining(Groups):
         else:
             block = self._step_back()
         if block is None:
-            return "no row near the worst rule sets has a prediction to change"
+            return "no row near the worst rules has a prediction to change"
         self._size *= self._factor
         self._blocks.append(block)
         self._added = Addition(
@@ -273,10 +273,10 @@ class GroupRetraining(Groups):
 
 
 def check_feeds_groups(auditor: Any) -> None:
-    """See that the auditor ranks rule sets over columns of a table."""
+    """See that the auditor ranks rules over columns of a table."""
     if not isinstance(auditor, TestSGDAuditor):
         raise TypeError(
-            "strategies 'groups' and 'testsgd' add rows of rule sets; "
+            "strategies 'groups' and 'testsgd' add rows of groups that rules describe; "
             f"{type(auditor).__name__} finds none. Give a TestSGDAuditor, or use "
             "strategy='twins'."
         )
@@ -285,8 +285,8 @@ def check_feeds_groups(auditor: Any) -> None:
 def pull(audited: TestSGDAuditor, rows: Any) -> Floats:
     """How much less the worst scores were, if a row had a lower prediction; below 0: a higher one.
 
-    Summed over the rule sets that are nearly the worst, each by how far it is above the others: a
-    rule set taken by itself gets better at the expense of the next one.
+    Summed over the rules that are nearly the worst, each by how far it is above the others: a
+    rule taken by itself gets better at the expense of the next one.
     """
     scores = audited.rules_["score"].to_numpy(dtype=np.float64)
     least = NEARLY * scores[0]

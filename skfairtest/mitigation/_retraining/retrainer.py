@@ -93,10 +93,10 @@ class FairnessRetrainer(
         domain, with their twins and under one label: the average of the model's outputs for them.
         "aequitas" is the paper's Algorithm 5: inputs found in the original model, labelled by the
         majority of diverse models, in random shares of the rows from doubling intervals, until the
-        share of discriminatory inputs no longer falls. "testsgd" adds rows of the worst rule set
+        share of discriminatory inputs no longer falls. "testsgd" adds rows of the worst rule
         for which the original model predicts the label that it predicts too rarely in this group,
         from 50 rows to 10% of the data. "groups" is ours: in every round rows inside and outside of
-        the latest model's worst rule sets, with the label that it does not predict, chosen to lower
+        the latest model's worst rules, with the label that it does not predict, chosen to lower
         the largest differences most at the least cost; half of them, where they lowered the score
         too much. "best" retrains as "twins" does and then keeps, of all `alternatives_` that keep
         the score, the one that leaves least near the rows.

@@ -70,7 +70,7 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
             Text(
                 "This compares predictions near the rows, not for the rows themselves: as in "
                 "TestSGD, each input is a row with one attribute moved, and need not resemble "
-                f"real people. Each of {count(part['n_rule_sets'])} rule sets is compared with "
+                f"real people. Each of {count(part['n_rule_sets'])} rules is compared with "
                 f"all other inputs by its {what}. {_intervals(part)} They hold for such inputs "
                 "and say nothing about numbers of people."
             )
