@@ -43,8 +43,8 @@ print(granted.groupby(X["purpose"], observed=True).mean().round(2).to_string())
 # All groups that a rule describes
 # --------------------------------
 # A condition names some of the values of a column or a range of bins, and a rule joins conditions
-# by "and". Rules that hold for at least 5% of the rows are compared. The model is asked about rows of
-# the table in which one other column was moved by a step. ``low`` and ``high`` bound the
+# by "and". Rules that hold for at least 5% of the rows are compared. The model is asked about rows
+# of the table in which one other column was moved by a step. ``low`` and ``high`` bound the
 # difference, and the bounds hold for all rules at once.
 
 auditor = TestSGDAuditor(
