@@ -120,7 +120,7 @@ def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
     score = auditor._largest_score()
     told = "no rule"
     if len(table):
-        told = f"largest score {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
+        told = f"largest difference {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
     return {
         "confidence": auditor.confidence,
         "correction": auditor.correction,
