@@ -57,7 +57,8 @@ class MitigationComparison:
           predictions are worst, its score, and the best group's less the worst's
         - ``fit_seconds`` of one fold, ``predict_ratio`` (times of predictions as a multiple of the
           original's), ``queries`` of audits in one fold, where they are known
-        - ``note``: why there are no figures, or in how many folds a retrainer kept the original
+        - ``note``: why there are no figures, or in how many folds a retrainer kept the model
+          as it was
     groups : DataFrame
         One row per method and group: number of rows, rates, score, and the change of the rate of
         favourable predictions (of a regressor, of the mean prediction) against the original.
