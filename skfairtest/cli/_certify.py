@@ -22,9 +22,9 @@ from skfairtest.cli._parser import (
 )
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.exceptions import NoDisparityWarning
+from skfairtest.finding._words import listed as all_of
 from skfairtest.report._limits import check_limits
 from skfairtest.report._render.words import beyond_domain, bracket_in_words, of_rows_in_words
-from skfairtest.report._render.words import listed as all_of
 from skfairtest.space._sensitive_features import not_taken
 
 HELP = """

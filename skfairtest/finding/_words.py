@@ -22,6 +22,10 @@ def name_output(response: str, of_class: Any = None) -> str:
     return name if of_class is None else f"{name} of {of_class}"
 
 
+#: What stands where nothing was measured.
+ABSENT = "–"
+
+
 def number(value: Any, digits: int = DIGITS) -> str:
     """Write a number with so many significant digits and its whole integer part."""
     if value is None or not math.isfinite(value):
@@ -78,3 +82,20 @@ def difference_in_words(pair: Any) -> str:
         return f"the twins get different labels ({first} against {second})"
     first, second = two_numbers(*pair.outputs)
     return f"largest difference {number(pair.difference)} ({pair.output}: {first} against {second})"
+
+
+def percent(share: float | None) -> str:
+    """A share in percent that never rounds some to none, nor not all to all."""
+    if share is None:
+        return ABSENT
+    if 0 < share < 0.0005:
+        return "under 0.1%"
+    if 0.9995 <= share < 1:
+        return "over 99.9%"
+    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
+
+
+def listed(names: list[str], between: str = "and") -> str:
+    """Names in a sentence: "age, race and sex"."""
+    *most, last = names
+    return f"{', '.join(most)} {between} {last}" if most else last

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from skfairtest.finding._words import percent
 from skfairtest.inspection._style import (
     FOUND,
     MARKERS,
@@ -28,7 +29,7 @@ from skfairtest.inspection._style import (
     wrap,
 )
 from skfairtest.mitigation import MitigationComparison
-from skfairtest.mitigation._comparison.recommend import IN_POINTS, Words, percent, short_group
+from skfairtest.mitigation._comparison.recommend import IN_POINTS, Words, short_group
 
 #: Measures in the order of the panels, and what is written below each.
 PLACES = {"rows": "people", "near": "inputs near\nthem", "uniform": "uniform\ninputs"}

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skfairtest.finding._words import listed
 from skfairtest.report import _known
 from skfairtest.report._known import Known
-from skfairtest.report._render.words import listed, not_taken
+from skfairtest.report._render.words import not_taken
 
 
 def compare_reports(

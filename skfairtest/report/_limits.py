@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from skfairtest._typing import is_real
-from skfairtest.finding._words import two_numbers
+from skfairtest.finding._words import percent, two_numbers
 from skfairtest.report import _known
 from skfairtest.report._known import Known
 from skfairtest.report._measure.plain import real
@@ -19,7 +19,6 @@ from skfairtest.report._render.words import (
     ends_in_words,
     group_named,
     of_people,
-    percent,
     with_some_twins,
 )
 

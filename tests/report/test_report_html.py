@@ -17,6 +17,7 @@ from tiers import slow_sample
 
 import skfairtest
 from skfairtest.finding._pair import Pair
+from skfairtest.finding._words import listed, percent
 from skfairtest.report._render import plots
 from skfairtest.report._render.blocks import Figure, alike, fixed, seconds, with_interval
 from skfairtest.report._render.first_page import PAGES, next_steps
@@ -26,7 +27,7 @@ from skfairtest.report._render.model_card import add_to_card
 from skfairtest.report._render.plots import draw
 from skfairtest.report._render.sections import sections_of
 from skfairtest.report._render.text import render_text
-from skfairtest.report._render.words import isolate, listed, percent
+from skfairtest.report._render.words import isolate
 from skfairtest.report._without_rows import without_rows
 
 #: Elements that have no end.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skfairtest.finding._words import number
+from skfairtest.finding._words import listed, number, percent
 from skfairtest.mitigation._comparison.methods import METHODS
 
 #: Scores that are shares of rows, and are told in points.
@@ -74,7 +74,7 @@ class Words:
         self.settings = settings
         self.is_mean = bool(settings["is_mean"])
         self.left_column = "difference_rows" if self.is_mean else "share_rows"
-        self.sensitive = listed([str(name) for name in settings["sensitive_features"]])
+        self.sensitive = listed([str(name) for name in settings["sensitive_features"]], "or")
 
     @property
     def changed(self) -> str:
@@ -92,7 +92,7 @@ class Words:
         if others:
             many = len(others) > 1
             told.append(
-                f"{listed(others, 'and')} leave{'' if many else 's'} as little at about the same "
+                f"{listed(others)} leave{'' if many else 's'} as little at about the same "
                 f"score, as far as the intervals tell; {method} is the simplest."
             )
         if row["losing_group_change_high"] < 0:
@@ -224,21 +224,6 @@ def short_group(name: str, settings: Mapping[str, Any]) -> str:
     """A group's name without the attribute's, where there is only one."""
     names = settings["sensitive_features"]
     return name.removeprefix(f"{names[0]} = ") if len(names) == 1 else name
-
-
-def percent(share: float) -> str:
-    """A share in percent that never rounds some to none, nor not all to all."""
-    if 0 < share < 0.0005:
-        return "under 0.1%"
-    if 0.9995 <= share < 1:
-        return "over 99.9%"
-    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
-
-
-def listed(names: list[str], between: str = "or") -> str:
-    """Names in a sentence."""
-    *most, last = names
-    return f"{', '.join(most)} {between} {last}" if most else last
 
 
 def _ends(low: float, high: float) -> str:

@@ -12,12 +12,11 @@ import pandas as pd
 
 from skfairtest._typing import is_real
 from skfairtest.finding._card import findings_card, numbers_table
-from skfairtest.finding._words import number
+from skfairtest.finding._words import number, percent
 from skfairtest.mitigation._comparison.recommend import (
     IN_POINTS,
     Recommendation,
     Words,
-    percent,
     recommendation,
     short_group,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.finding._words import number, value_in_words
+from skfairtest.finding._words import ABSENT, number, percent, value_in_words
 from skfairtest.report._render.blocks import (
     Code,
     Figure,
@@ -25,7 +25,7 @@ from skfairtest.report._render.blocks import (
     with_interval,
 )
 from skfairtest.report._render.findings import why_not
-from skfairtest.report._render.words import ABSENT, group_named, isolate, percent, quoted
+from skfairtest.report._render.words import group_named, isolate, quoted
 
 #: Groups of a selection table that are in a page; in the JSON they are all.
 MOST_GROUPS = 200

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skfairtest.finding._pair import Pair
-from skfairtest.finding._words import number
-from skfairtest.report._render.words import ABSENT
+from skfairtest.finding._words import ABSENT, number
 
 
 @dataclass(frozen=True)

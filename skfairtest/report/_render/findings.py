@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import two_numbers, value_in_words
+from skfairtest.finding._words import ABSENT, listed, percent, two_numbers, value_in_words
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import (
     Answers,
@@ -37,14 +37,11 @@ from skfairtest.report._render.first_page import (
     of_one_attribute,
 )
 from skfairtest.report._render.words import (
-    ABSENT,
     bound,
     compared_with,
     group_named,
     isolate,
     isolated,
-    listed,
-    percent,
     quoted,
     share_in_words,
     treated,

@@ -9,7 +9,7 @@ import os
 from typing import Any, NamedTuple
 
 from skfairtest._delegation import SITE_VARIABLE
-from skfairtest.finding._words import number, two_numbers
+from skfairtest.finding._words import listed, number, two_numbers
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import count, fixed, level, seconds
 from skfairtest.report._render.words import (
@@ -21,7 +21,6 @@ from skfairtest.report._render.words import (
     isolated,
     large_enough,
     largest_possible,
-    listed,
     lowest_and_highest,
     not_taken,
     of_people,

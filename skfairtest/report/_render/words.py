@@ -8,10 +8,8 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from skfairtest.finding._words import name_output, number, two_numbers
+from skfairtest.finding._words import listed, name_output, number, percent, two_numbers
 
-#: What stands where nothing was measured.
-ABSENT = "–"
 #: Shares of the whole difference from which an attribute alone shows nearly all of it, or most.
 NEARLY_ALL = 0.95
 MOST = 0.5
@@ -51,23 +49,6 @@ def isolated(sentence: str, names: list[Any]) -> str:
 def quoted(label: Any) -> str:
     """A label in a sentence."""
     return f"'{isolate(label)}'"
-
-
-def percent(share: Any) -> str:
-    """A share in percent that never rounds some to none, nor not all to all."""
-    if share is None:
-        return ABSENT
-    if 0 < share < 0.0005:
-        return "under 0.1%"
-    if 0.9995 <= share < 1:
-        return "over 99.9%"
-    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
-
-
-def listed(names: list[str], between: str = "and") -> str:
-    """Names in a sentence: "age, race and sex"."""
-    *most, last = names
-    return f"{', '.join(most)} {between} {last}" if most else last
 
 
 def seen(search: dict[str, Any]) -> float | None:
