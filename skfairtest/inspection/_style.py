@@ -13,7 +13,8 @@ The grammar; whoever draws another picture keeps to it:
 - Hatching is what nobody knows: neither found nor ruled out. A dotted line in the colour of text
   is a threshold or a value that is only pointed at.
 - Shares are in percent, their differences in percentage points. Axes say in words what is
-  compared. A display has no title, which belongs to whoever knows the question.
+  compared. A display has no title, which belongs to whoever knows the question; that of
+  mitigations knows it, and says what is recommended.
 
 Each colour is backed by a mark, a line style or a hatch, because some colours look the same in
 grey. Text and axes take their colours from matplotlib's rcParams, so that a dark style works.
