@@ -12,7 +12,7 @@ from skfairtest import _clock
 from skfairtest._parameters import checked
 from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
-from skfairtest.exact._bracket import Course, Limits
+from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
 from skfairtest.exact._bracketing import close, known_twins, look_at_data
 from skfairtest.exact._dispatch import check_supported, read_family
 from skfairtest.exact._mixture import MixtureFamily
@@ -299,10 +299,11 @@ class CertifiedAuditor(BaseAuditor):
         )  # fmt: skip
         family, n_check_queries = read_family(*asked, rng, self.n_jobs, limits.deadline)
         oracle.measured["n_check_queries_"] = n_check_queries
-        oracle.measured |= bracket_results(oracle.degree, family.trivial(), False, 0)
-        course = Course(lambda: oracle.stopping.seconds)
-        course.note(oracle.degree, family.trivial() + 2 * family.rounding, 0)
-        oracle.measured["bound_history"] = course.points
+        trivial = family.trivial()
+        oracle.measured |= bracket_results(oracle.degree, trivial, False, 0)
+        history = BoundHistory(lambda: oracle.stopping.seconds)
+        history.note(oracle.degree, trivial + 2 * family.rounding, 0)
+        oracle.measured["bound_history"] = history.points
         inner = family.inner if isinstance(family, MixtureFamily) else family
         most = TREE_QUERIES if isinstance(inner, TreeFamily) else np.inf
         most = FEW_QUERIES if family.quick else most
@@ -313,7 +314,7 @@ class CertifiedAuditor(BaseAuditor):
         elif seconds > 0:
             look_at_data(oracle, family, limits.by(TIME_SHARE))
         family = in_rounds(family, asked, self.n_jobs, known_twins(oracle))
-        closed = close(oracle, family, limits, course)
+        closed = close(oracle, family, limits, history)
         oracle.measured |= bracket_results(
             closed.degree, closed.upper, closed.certified, closed.n_boxes
         )
@@ -347,7 +348,7 @@ class CertifiedAuditor(BaseAuditor):
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         (measured,) = found.measured  # empty where the model could not be read
-        points = measured.get("bound_history", Course(float).points)
+        points = measured.get("bound_history", dict.fromkeys(COLUMNS, ()))
         return measured | {"bound_history": {k: np.asarray(v) for k, v in points.items()}}
 
     @property

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from skfairtest import _clock
 from skfairtest._typing import Floats
 
-#: Share of the gap that has to close until a course has another point.
+#: What is noted of a bracket at a time.
+COLUMNS = ("seconds", "boxes", "degree", "bound")
+#: Share of the gap that has to close until a history has another point.
 LEAST_STEP = 0.01
 
 #: Takes both ends of a bracket and the number of boxes so far.
@@ -19,7 +21,7 @@ def unnoted(lower: float, upper: float, n_boxes: int) -> None:
     """Note nothing: of a search whose bracket is not that of the whole."""
 
 
-class Course:
+class BoundHistory:
     """What was known of the largest difference after so many seconds: an attained one, and a bound.
 
     Parameters
@@ -36,9 +38,7 @@ class Course:
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         self._seconds = seconds
-        self.points: dict[str, list[float]] = {
-            name: [] for name in ("seconds", "boxes", "degree", "bound")
-        }
+        self.points: dict[str, list[float]] = {name: [] for name in COLUMNS}
 
     def note(self, lower: float, upper: float, n_boxes: int) -> None:
         """Add a point, if it tells more than the one before."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Course, Limits
+from skfairtest.exact._bracket import BoundHistory, Bracket, Limits
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason
 
@@ -60,7 +60,7 @@ class Closed(NamedTuple):
     kind: StopReason
 
 
-def close(oracle: Oracle, family: Family, limits: Limits, course: Course) -> Closed:
+def close(oracle: Oracle, family: Family, limits: Limits, history: BoundHistory) -> Closed:
     """Bound the fairness degree, starting from what the oracle has found.
 
     Parameters
@@ -71,7 +71,7 @@ def close(oracle: Oracle, family: Family, limits: Limits, course: Course) -> Clo
         The model, read out.
     limits : Limits
         When to stop, and the relative width of a closed bracket.
-    course : Course
+    history : BoundHistory
         Where the bracket is noted while it closes.
 
     Returns
@@ -81,7 +81,7 @@ def close(oracle: Oracle, family: Family, limits: Limits, course: Course) -> Clo
     """
     trivial, rtol = family.trivial(), limits.rtol
     room = 2 * family.rounding
-    course.note(oracle.degree, trivial + room, 0)
+    history.note(oracle.degree, trivial + room, 0)
     # A closed form is worked out even where reading the model has taken all the time.
     wanted = limits.deadline > -np.inf and (family.quick or not limits.is_late)
     if trivial <= 0 or not wanted:
@@ -94,7 +94,7 @@ def close(oracle: Oracle, family: Family, limits: Limits, course: Course) -> Clo
         narrow = Limits(
             limits.deadline,
             max(rtol / 2, rtol - ROOM),
-            lambda low, high, n: course.note(low, min(high, trivial) + room, n),
+            lambda low, high, n: history.note(low, min(high, trivial) + room, n),
         )
         bracket = family.solve(oracle.degree, narrow)
         upper, ended, n_boxes = min(bracket.upper, trivial), bracket.reason, bracket.n_boxes
@@ -106,7 +106,7 @@ def close(oracle: Oracle, family: Family, limits: Limits, course: Course) -> Clo
     if upper > 0:
         upper += room
     upper = max(upper, degree)
-    course.end(degree, upper, n_boxes)
+    history.end(degree, upper, n_boxes)
     single = single_room(family, oracle)
     # What rounding may do at worst is no excuse for ends that people would write differently.
     certified = upper - degree <= rtol * upper + min(single, MOST_ROOM * upper)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest import _clock
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params, check_seconds
-from skfairtest.exact._bracket import Course, Limits
+from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close, known_twins, look_at_data
 from skfairtest.exact._checkpoint import check_path
 from skfairtest.exact._dispatch import read_family
@@ -170,8 +170,8 @@ def certify(
     if max_time != 0:
         look_at_data(oracle, family, limits.by(TIME_SHARE))
     family = in_rounds(family, asked, auditor.n_jobs, known_twins(oracle), kept)
-    course = Course(lambda: _clock.now() - began)
-    closed = close(oracle, family, limits, course)
+    history = BoundHistory(lambda: _clock.now() - began)
+    closed = close(oracle, family, limits, history)
     upper = max(closed.upper, found)
     worst = outputs = of_class = None
     if oracle.worst is not None:
@@ -193,5 +193,5 @@ def certify(
         worst_case_outputs=outputs,
         worst_case_class=of_class,
         response=oracle.response,
-        bound_history=pd.DataFrame(course.points),
+        bound_history=pd.DataFrame(history.points),
     )

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import number, two_numbers, value_in_words
+from skfairtest.finding._words import number, shorten, two_numbers, value_in_words
 
 #: Characters of a name or a value that are shown; the rest of a longer one is cut off.
 MOST_CHARACTERS = 200
@@ -93,7 +93,7 @@ def _within(places: Sequence[str]) -> str:
 def in_html(value: Any) -> str:
     """Return a name or a value as escaped text, cut if it is very long."""
     words = value if isinstance(value, str) else value_in_words(value)
-    cut = words if len(words) <= MOST_CHARACTERS else words[: MOST_CHARACTERS - 1] + "…"
+    cut = shorten(words, MOST_CHARACTERS)
     # Only what no column has room for is broken within a word.
     longest = max(map(len, re.split(r"[\s-]", cut)))
     long = ' class="skft-long"' if longest > LONG_WORD else ""

@@ -95,6 +95,11 @@ def percent(share: float | None) -> str:
     return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
 
 
+def shorten(words: str, most: int) -> str:
+    """A text that is cut after so many letters."""
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
 def listed(names: list[str], between: str = "and") -> str:
     """Names in a sentence: "age, race and sex"."""
     *most, last = names

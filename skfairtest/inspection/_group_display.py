@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest.finding._fitted_cards import counted_by, share_name
-from skfairtest.finding._words import number, value_in_words
+from skfairtest.finding._words import value_in_words
 from skfairtest.inspection._asking import check_auditor
 from skfairtest.inspection._style import (
     FOUND,
@@ -17,13 +17,14 @@ from skfairtest.inspection._style import (
     Display,
     axes_for,
     beside,
+    figures,
     finish,
     ink,
     is_share,
     legend,
     one_line,
     paper,
-    percent,
+    percent_axis,
     rows_axis,
     span,
     width,
@@ -201,8 +202,8 @@ class GroupScoresDisplay(Display):
             self.points_ += ax.plot([value], [place], **style)
             words = "differs" if differs[place] else "not shown to differ (interval holds 0)"
             shown[words] = self.points_[-1]
-            both = _side_by_side(inside[place], outside[place], share)
-            texts.append(f"{both} ({n_inside[place]:,.0f})")
+            both = figures(inside[place], outside[place], share=share)
+            texts.append(f"{' | '.join(both)} ({n_inside[place]:,.0f})")
         if above.any():
             shown["differs, not known by how much"] = ax.hlines(
                 at[above], 0, ends[0][above], color=FOUND, linewidth=1, linestyle=":"
@@ -213,7 +214,7 @@ class GroupScoresDisplay(Display):
         of = max(len(kept), self.table.attrs.get("n_groups", 0))
         ax.set_xlabel(self._label(share) + _left_out(len(table), of), parse_math=False)
         if share:
-            percent(ax, points=True)
+            percent_axis(ax, points=True)
         if not shown:
             ax.text(0.5, 0.5, "no rule was compared", transform=ax.transAxes, ha="center")
         elif list(shown) != ["differs"]:
@@ -269,12 +270,3 @@ def _mirrored(table: pd.DataFrame) -> NDArray[Any]:
         if not mirrored[-1]:
             seen.add((inside, outside, *counts))
     return np.array(mirrored, dtype=bool)
-
-
-def _side_by_side(first: float, second: float, share: bool) -> str:
-    """Write two shares or means, with equally many decimals if they are small."""
-    if share:
-        return f"{first:.1%} | {second:.1%}"
-    if max(abs(first), abs(second)) <= 1:
-        return f"{first:.3f} | {second:.3f}"
-    return f"{number(first)} | {number(second)}"

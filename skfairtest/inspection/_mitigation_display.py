@@ -22,6 +22,7 @@ from skfairtest.inspection._style import (
     brief,
     finish,
     ink,
+    named_legend,
     paper,
     series,
     shorten,
@@ -407,14 +408,11 @@ class MitigationDisplay(Display):
             )  # fmt: skip
         if RATE in self.panels_:
             groups = {group: point for (m, _, group), point in self.points_.items() if m == RATE}
-            box = self.panels_[RATE].legend(
-                list(groups.values()), [str(place) for place in range(len(groups))],
-                loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small",
-                borderaxespad=0.2, handletextpad=0.1, borderpad=0, labelspacing=0.2,
+            named_legend(
+                self.panels_[RATE], list(groups.values()), [shorten(name, 16) for name in groups],
+                loc="lower left", bbox_to_anchor=(0, 1), fontsize="small", borderaxespad=0.2,
+                handletextpad=0.1, borderpad=0, labelspacing=0.2,
             )  # fmt: skip
-            for text, group in zip(box.get_texts(), groups, strict=True):
-                text.set_parse_math(False)
-                text.set_text(shorten(group, 16))
         self.message_ = ax.annotate(
             message, (0, 1), xycoords="axes fraction", xytext=(-72 * NAMES, head),
             textcoords="offset points", ha="left", va="bottom", fontweight="bold",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skfairtest.finding._words import number
+from skfairtest.finding._words import ABSENT
 from skfairtest.group import selection_table
 from skfairtest.inspection._style import (
     FOUND,
@@ -15,11 +15,13 @@ from skfairtest.inspection._style import (
     Display,
     axes_for,
     beside,
+    figures,
     finish,
     ink,
+    is_share,
     left_out,
     paper,
-    percent,
+    percent_axis,
     rows_axis,
     shorten,
     span,
@@ -36,10 +38,6 @@ WORDS = {
     "selection_rate": "selection rate: share with the favourable prediction",
     "impact_ratio": "impact ratio: rate of the group over the highest rate",
 }
-#: Measures that lie between 0 and 1.
-SHARES = (
-    "selection_rate", "scoring_rate", "false_positive_rate", "false_negative_rate", "accuracy",
-)  # fmt: skip
 
 
 class SelectionDisplay(Display):
@@ -209,6 +207,7 @@ class SelectionDisplay(Display):
         columns = [measure, f"{measure}_low", f"{measure}_high"]
         value, low, high = (table[name].to_numpy(dtype=float) for name in columns)
         of = measure.removesuffix("_estimate")
+        share = is_share(of)
         counts = table.get(f"{of}_n", table["n"])
         self.intervals_ = ax.hlines(at, low, high, color=FOUND, linewidth=2)
         self.points_, texts = [], [""] * n_rows
@@ -220,16 +219,15 @@ class SelectionDisplay(Display):
             }  # fmt: skip
             known = np.isfinite(one)
             self.points_ += ax.plot([one] if known else [], [place] if known else [], **style)
-            said = "–" if not known else f"{one:.3f}" if abs(one) <= 1 else number(one)
-            said = f"{one:.1%}" if known and of in SHARES else said
+            said = figures(one, share=share)[0] if known else ABSENT
             words = f"{said}   {_count(n)} rows"
             texts[place] = words + (f"   ({letters.get(note, '…')})" if note else "")
         ends = [*value, *low, *high]
-        ax.set_xlim((-0.02, 1.02) if of in SHARES else span(ends))
+        ax.set_xlim((-0.02, 1.02) if share else span(ends))
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
-        if of in SHARES:
-            percent(ax)
+        if share:
+            percent_axis(ax)
         if of == "mean_error":
             ax.axvline(0, color=ink(), linewidth=1)
         self.texts_ = beside(ax, texts)

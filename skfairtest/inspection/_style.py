@@ -30,6 +30,8 @@ from typing import Any
 
 import pandas as pd
 
+from skfairtest.finding._words import number
+
 #: Colours of Okabe and Ito, https://jfly.uni-koeln.de/color/, those first that stand out from white
 #: and from black alike. In grey some look the same, so markers, lines and hatches differ, too.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -165,7 +167,7 @@ def left_out(n: int, of: int, what: str) -> str:
     return f"\n{n:,} of {of:,} {what} are left out of the picture" if n else ""
 
 
-def percent(ax: Any, *, points: bool = False) -> None:
+def percent_axis(ax: Any, *, points: bool = False) -> None:
     """Write the horizontal axis in percent, or as signed differences in percentage points."""
     from matplotlib.ticker import FuncFormatter, PercentFormatter
 
@@ -201,12 +203,17 @@ def legend(
         longest = max(map(width, names)) + 6
         inches = ax.get_window_extent().width / ax.figure.dpi
         ncols = max(1, min(len(names), 4, int(inches * 12.5 / longest)))
-    # matplotlib leaves out names that begin with "_", so they are written afterwards.
-    box = ax.legend(
-        handles, [str(place) for place in range(len(names))], loc=f"lower {side}",
-        bbox_to_anchor=(float(side == "right"), 1), borderaxespad=0.3 + 1.4 * lift,
-        frameon=False, ncols=ncols,
+    return named_legend(
+        ax, handles, names, loc=f"lower {side}", bbox_to_anchor=(float(side == "right"), 1),
+        borderaxespad=0.3 + 1.4 * lift, ncols=ncols,
     )  # fmt: skip
+
+
+def named_legend(ax: Any, handles: Sequence[Any], names: Sequence[str], **settings: Any) -> Any:
+    """Put a legend with all these names, as they are written."""
+    # matplotlib leaves out names that begin with "_", so they are written afterwards.
+    places = [str(place) for place in range(len(names))]
+    box = ax.legend(handles, places, frameon=False, **settings)
     for text, name in zip(box.get_texts(), names, strict=True):
         text.set_parse_math(False)
         text.set_text(name)
@@ -247,6 +254,15 @@ def brief(value: float) -> str:
     if not math.isfinite(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2g}"
+
+
+def figures(*values: float, share: bool) -> list[str]:
+    """Write shares in percent, and means with equally many decimals if they are small."""
+    if share:
+        return [f"{value:.1%}" for value in values]
+    if max(map(abs, values)) <= 1:
+        return [f"{value:.3f}" for value in values]
+    return [number(value) for value in values]
 
 
 def wrap(text: Any, most: int, lines: int = 2) -> str:

@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import Bracket, Course, Limits
+from skfairtest.exact._bracket import BoundHistory, Bracket, Limits
 from skfairtest.exact._bracketing import close
 
 
@@ -66,8 +66,8 @@ class Closing:
 
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
     oracle = SimpleNamespace(degree=1.0)
-    closed = close(oracle, Closing(), Limits(np.inf, 1e-9), Course(lambda: 0.0))
+    closed = close(oracle, Closing(), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.certified, closed.reason
     assert closed.upper > 1
-    wide = close(oracle, Closing(), Limits(np.inf, 0.1), Course(lambda: 0.0))
+    wide = close(oracle, Closing(), Limits(np.inf, 0.1), BoundHistory(lambda: 0.0))
     assert wide.certified, wide.reason

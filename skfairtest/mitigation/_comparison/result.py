@@ -12,7 +12,7 @@ import pandas as pd
 
 from skfairtest._typing import is_real
 from skfairtest.finding._card import findings_card, numbers_table
-from skfairtest.finding._words import number, percent
+from skfairtest.finding._words import number, percent, shorten
 from skfairtest.mitigation._comparison.recommend import (
     IN_POINTS,
     Recommendation,
@@ -242,8 +242,3 @@ class MitigationComparison:
 
     def _more(self) -> str:
         return ".table, .groups, .recommend(max_score_drop=), MitigationDisplay.from_comparison"
-
-
-def shorten(line: str, most: int) -> str:
-    """A line that is cut where it is too long."""
-    return line if len(line) <= most else f"{line[: most - 1]}…"

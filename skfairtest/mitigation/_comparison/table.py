@@ -34,6 +34,8 @@ from skfairtest.oracle._favourable import as_shares
 
 #: Of all intervals.
 CONFIDENCE = 0.95
+#: The change of a group's rate, and the ends of its interval.
+RATE_CHANGE = [f"selection_rate_change{end}" for end in ("", "_low", "_high")]
 
 
 class Scores(NamedTuple):
@@ -237,8 +239,8 @@ def _by_group(
         )
         for name, rows in places.items()
     }  # fmt: skip
-    ends = [f"selection_rate_change{end}" for end in ("", "_low", "_high")]
-    return table.join(pd.DataFrame.from_dict(changes, orient="index", columns=ends, dtype=float))
+    found = pd.DataFrame.from_dict(changes, orient="index", columns=RATE_CHANGE, dtype=float)
+    return table.join(found)
 
 
 def _favoured(measured: Measured, method: str) -> Floats:
@@ -257,15 +259,15 @@ def _or_nan(score: Any, rows: Any) -> float:
 
 
 def _who_pays(table: pd.DataFrame, name: str) -> dict[str, Any]:
-    ends = [f"selection_rate_change{end}" for end in ("", "_low", "_high")]
     names = [f"losing_group_change{end}" for end in ("", "_low", "_high")]
     losing: dict[str, Any] = {"losing_group": "", **dict.fromkeys(names, np.nan)}
-    falls = table[table[ends[0]] < 0]
-    if (falls[ends[2]] < 0).any():  # those that certainly fall come first
-        falls = falls[falls[ends[2]] < 0]
+    change, _, high = RATE_CHANGE
+    falls = table[table[change] < 0]
+    if (falls[high] < 0).any():  # those that certainly fall come first
+        falls = falls[falls[high] < 0]
     if len(falls):
-        group = falls[ends[0]].idxmin()
-        values = falls.loc[[group], ends].to_numpy(dtype=float)[0]
+        group = falls[change].idxmin()
+        values = falls.loc[[group], RATE_CHANGE].to_numpy(dtype=float)[0]
         losing = {"losing_group": str(group), **dict(zip(names, values.tolist(), strict=True))}
     known = table.loc[table["rows"] >= FEWEST_ROWS, name].dropna()
     worst, value, spread = "", np.nan, np.nan

@@ -118,24 +118,7 @@ class Plan:
         for label, one in searches.items():
             if not one.taken:
                 course.leave_out(f"twins: {label}", Part(), one.reason)
-        # All together first: if the time is short, it is what everybody asks for.
-        for label, space in self.taken[::-1]:
-            kept: list[rows.Judged] = []
-            found_rows = course.run(
-                f"rows: {label}",
-                Rows(),
-                partial(rows.compare_rows, case, label, space, kept),
-                partial(rows.rescue_rows, case, label, space, kept),
-            )
-            searches[label] = replace(searches[label], rows=found_rows)
-        for label, space in self.taken[::-1]:
-            blank = searches[label]
-            searches[label] = course.run(
-                f"search: {label}",
-                blank,
-                partial(search.search, case, blank, space, self.callbacks),
-                partial(search.describe_search, case, blank),
-            )
+        self._search_all(searches)
         favourable = None if case.favourable is None else case.favourable.labels
         why_no_favourable = self._why_no_favourable()
         found_groups = self._run_unless(
@@ -163,6 +146,41 @@ class Plan:
             for metric in self._error_metrics()
         ]
         # Certificates come last: a large model may take longer to be read than it should.
+        self._certify_all(searches)
+        if self.labels:
+            gather(case, self.labels[-1])
+            measure = partial(columns.measure_columns, case)
+            course.run(COLUMNS, Part(), measure, at_least=COLUMNS_SECONDS)
+        *alone, together = searches.values()
+        told = [settled(case, one, []) for one in alone]
+        told.append(settled(case, together, alone))
+        return Measured(told, found_groups, found_perturbed, table, found_errors)
+
+    def _search_all(self, searches: dict[str, Search]) -> None:
+        """Compare the rows with their twins, then search the domain, for each search that runs."""
+        case, course = self.case, self.course
+        # All together first: if the time is short, it is what everybody asks for.
+        for label, space in self.taken[::-1]:
+            kept: list[rows.Judged] = []
+            found_rows = course.run(
+                f"rows: {label}",
+                Rows(),
+                partial(rows.compare_rows, case, label, space, kept),
+                partial(rows.rescue_rows, case, label, space, kept),
+            )
+            searches[label] = replace(searches[label], rows=found_rows)
+        for label, space in self.taken[::-1]:
+            blank = searches[label]
+            searches[label] = course.run(
+                f"search: {label}",
+                blank,
+                partial(search.search, case, blank, space, self.callbacks),
+                partial(search.describe_search, case, blank),
+            )
+
+    def _certify_all(self, searches: dict[str, Search]) -> None:
+        """Bound what each search may have missed."""
+        case = self.case
         why_not = "certify=False" if self.certify is False else bracket.why_not(case)
         for label in self.labels[::-1]:
             is_begun = hasattr(case.auditors.get(label), "stop_reason_")
@@ -173,14 +191,6 @@ class Plan:
                 partial(bracket.certify_search, case, label),
             )
             searches[label] = replace(searches[label], bracket=found)
-        if self.labels:
-            gather(case, self.labels[-1])
-            measure = partial(columns.measure_columns, case)
-            course.run(COLUMNS, Part(), measure, at_least=COLUMNS_SECONDS)
-        *alone, together = searches.values()
-        told = [settled(case, one, []) for one in alone]
-        told.append(settled(case, together, alone))
-        return Measured(told, found_groups, found_perturbed, table, found_errors)
 
     def _begun(self) -> list[Search]:
         """The searches as far as they are known before they run."""

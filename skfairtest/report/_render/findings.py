@@ -123,17 +123,7 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
     keys = list(dict.fromkeys([*rates, *counted]))
     if not keys:
         return None
-    order = {name: place for place, name in enumerate(report["sensitive_features"])}
-    if len(keys) > MOST_GROUPS:
-        # Those that most people would be concerned in, then the largest ones.
-        def weight(key: Any) -> tuple[int, int]:
-            changed = counted[key][1]["changed"] if key in counted else 0
-            return -changed, -(rates[key]["n"] if key in rates else counted[key][1]["n"])
-
-        kept = sorted(keys, key=weight)[:MOST_GROUPS]
-        kept.sort(key=lambda key: (order.get(key[0], len(order)), keys.index(key)))
-    else:
-        kept = keys
+    kept = _most_concerned(keys, rates, counted, report["sensitive_features"])
     directions = Counter()  # type: Counter[str]
     for search, group in counted.values():
         for one in group["directions"]:
@@ -173,6 +163,20 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
     if left := len(keys) - len(kept):
         caption += f"; {left} more groups stand further below"
     return table(caption, head, told, shown=MOST_GROUPS + 2)
+
+
+def _most_concerned(keys: list[Any], rates: Any, counted: Any, attributes: list[Any]) -> list[Any]:
+    """The groups with most people who would get something else, then the largest ones, in order."""
+    if len(keys) <= MOST_GROUPS:
+        return keys
+
+    def weight(key: Any) -> tuple[int, int]:
+        changed = counted[key][1]["changed"] if key in counted else 0
+        return -changed, -(rates[key]["n"] if key in rates else counted[key][1]["n"])
+
+    kept = sorted(keys, key=weight)[:MOST_GROUPS]
+    order = {name: place for place, name in enumerate(attributes)}
+    return sorted(kept, key=lambda key: (order.get(key[0], len(order)), keys.index(key)))
 
 
 def _in_interval(row: dict[str, Any], rate: str) -> str:
@@ -271,8 +275,7 @@ def _is_shown_above(search: dict[str, Any]) -> bool:
 
 def _side(pair: Pair, place: int) -> tuple[str, ...]:
     """The values of one of both twins, in words."""
-    cells = sorted(pair.cells, key=lambda cell: str(cell.name))
-    return tuple(value_in_words((cell.first, cell.second)[place]) for cell in cells)
+    return tuple(value_in_words((cell.first, cell.second)[place]) for cell in pair.cells)
 
 
 def _where_from(search: dict[str, Any]) -> str:
