@@ -154,6 +154,8 @@ def public_cases(quick):
     model = RandomForestClassifier(100, max_depth=10, random_state=0)
     yield "german, forest x 10, sex", encoded(model, X, y), X, ["sex"], 60
     yield "german, logistic, sex+age", encoded(LogisticRegression(), X, y), X, ["sex", "age"], 60
+    model = RandomForestClassifier(random_state=0)
+    yield "german, forest at its defaults, sex", encoded(model, X, y), X, ["sex"], 60
     X, y = adult.data.iloc[:10_000], adult.target.iloc[:10_000]
     texts = X.select_dtypes(exclude="number").columns
     coded = X.astype(dict.fromkeys(texts, "category"))
@@ -169,13 +171,19 @@ def public_cases(quick):
         yield f"{name}, network (100,), {'+'.join(sensitive)}", encoded(net, X, y), X, sensitive, 5
     model = RandomForestClassifier(30, max_depth=8, random_state=0)
     yield "adult, forest 30 x 8, sex+race", encoded(model, X, y), X, ["sex", "race"], 60
+    model = RandomForestClassifier(random_state=0)
+    yield "adult, forest at its defaults, sex", encoded(model, X, y), X, ["sex"], 60
     X, y = crime.data, crime.target
     numbers = X.select_dtypes("number").dropna(axis=1)
     for name, model in (
         ("boosting", GradientBoostingRegressor(random_state=0)),
         ("forest 50 x 8", RandomForestRegressor(50, max_depth=8, random_state=0)),
+        ("forest at its defaults", RandomForestRegressor(random_state=0)),
     ):
         yield f"communities, {name}", model.fit(numbers, y), numbers, ["racepctblack"], 60
+    model = RandomForestClassifier(random_state=0).fit(numbers, (y > y.median()).astype(int))
+    name = "communities, two classes, forest at its defaults"
+    yield name, model, numbers, ["racepctblack"], 60
     net = MLPRegressor(random_state=0).fit(numbers, y)
     yield "communities, network (100,)", net, numbers, ["racepctblack"], 5
 
