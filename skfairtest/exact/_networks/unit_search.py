@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._networks.one_hidden.lagrangian import (
+from skfairtest.exact._best_first import BestFirst
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._networks.lagrangian import (
     MOST_MULTIPLIER,
     Bounded,
     Combinations,
     Ramps,
     Shared,
     bound,
+    listable,
 )
+from skfairtest.exact._networks.relaxation import Relaxation
+from skfairtest.exact._networks.score_link import LINKS, ScoreLink
+from skfairtest.whitebox._layers import RELU
 
 #: Nodes bounded in one go, and multiplier steps for the first node and for others.
 MOST_NODES, FIRST_STEPS, STEPS = 128, 200, 44
@@ -24,8 +29,6 @@ MOST_NODES, FIRST_STEPS, STEPS = 128, 200, 44
 MOST_TERMS = 8_000_000
 #: First length of the multiplier steps: from nothing, and from a parent's multipliers.
 FIRST_STEP, STEP = 0.3, 1.0
-#: Inputs of a batch that the local search is given to start from.
-HINTS_A_BATCH = 2
 #: Bytes that open nodes may take.
 MOST_BYTES = 1_000_000_000
 #: Sets of sensitive values are cut sooner than units while they blur more than this share.
@@ -37,25 +40,23 @@ class UnitSearch:
 
     Parameters
     ----------
-    shared : Shared
-        What twins share of the first layer.
-    sets : Combinations
-        What they do not.
-    weights : ndarray of shape (n_units, n_outputs)
-        Of the second layer.
-    size : float
-        Largest sum of absolute terms in any unit: what rounding is measured by.
+    relaxation : Relaxation
+        Of a network with one hidden layer of ReLU.
+    limits : Limits
+        When to stop.
 
     Attributes
     ----------
-    upper : float
-        No difference of an output is larger.
-    n_nodes : int
-        Nodes bounded so far.
+    queue : BestFirst
+        What is known of the scores.
     """
 
-    def __init__(self, shared: Shared, sets: Combinations, weights: Floats, size: float) -> None:
-        self.shared, self.sets, self.weights = shared, sets, np.ascontiguousarray(weights.T)
+    def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
+        network, whole = relaxation.network, relaxation.whole()
+        weights, size = network.weights[1], network.effects.size
+        self.sets = sets = Combinations(network.effects, network.sensitive)
+        self.shared = shared = Shared(network, whole.least[0], whole.most[0])
+        self.weights = np.ascontiguousarray(weights.T)
         n_units = len(weights)
         n = n_units + len(shared.weights) + len(shared.stacked) + 64
         # Every term of a bound is a multiplier, at most MOST_MULTIPLIER weights, times what a unit
@@ -65,28 +66,38 @@ class UnitSearch:
         self.spread = np.abs(self.weights) @ (sets.high - sets.low).T
         #: Nodes in one go: fewer of large networks, so that the time is looked at often enough.
         self._batch = max(4, min(MOST_NODES, MOST_TERMS // (n_units * n)))
-        self._most = max(1024, MOST_BYTES // (8 * (3 * n_units + 8)))
-        self._ends = np.empty((0, 3, n_units))
-        self._facts = np.empty((0, 4), dtype=np.intp)
-        self._free: list[int] = []
-        self._heap: list[tuple[float, int]] = []
-        self.n_nodes, self._floor = 0, -np.inf
-        #: Inputs, combinations of both twins and outputs to improve from; best last.
-        self.hints: list[tuple[float, Floats, tuple[int, int], int]] = []
+        most = max(1024, MOST_BYTES // (8 * (3 * n_units + 32)))
+        self.queue: BestFirst[tuple[Ints, Floats]] = BestFirst(
+            -np.inf, Limits(limits.deadline, 0.0), most_open=most
+        )
+        self._link = ScoreLink(relaxation, self.rounding)
         n_outputs = len(self.weights)
         start = np.column_stack([np.arange(n_outputs), np.zeros((n_outputs, 2), dtype=np.intp)])
         low, high = (np.repeat(e[None], n_outputs, axis=0) for e in (shared.least, shared.most))
-        self._add(start, low, high, np.zeros_like(low), np.full(n_outputs, np.inf), -np.inf, True)
+        self._add(start, low, high, np.zeros_like(low), np.full(n_outputs, np.inf), True)
 
-    @property
-    def top(self) -> float:
-        """The largest bound of an open node."""
-        return -self._heap[0][0] if self._heap else -np.inf
+    @classmethod
+    def make(cls, relaxation: Relaxation, limits: Limits) -> UnitSearch | None:
+        """Return the search, or None where there is nothing to search, or too much to list."""
+        network = relaxation.network
+        if len(network.weights) != 2 or network.activations[0] != RELU:
+            return None
+        if limits.is_late or network.out not in LINKS or not listable(network):
+            return None
+        return cls(relaxation, limits)
 
     @property
     def upper(self) -> float:
-        """No difference of an output is larger, rounding included."""
-        return max(self.top, self._floor) + self.rounding
+        """No difference of an output is larger."""
+        return self._link.answer(self.queue.upper + self.rounding)
+
+    def step(self, enough: float) -> None:
+        """Cut some nodes, of those that allow a larger difference of an output than `enough`."""
+        top = self.queue.upper + self.rounding
+        self.queue.incumbent = max(
+            self.queue.incumbent, self._link.score(enough, top) - self.rounding
+        )
+        self.queue.step(self._cut, self._batch)
 
     def ramps(self, facts: Ints, low: Floats, high: Floats) -> Ramps:
         """The ramps of nodes; of a set of sensitive values the ends that make them largest."""
@@ -97,29 +108,21 @@ class UnitSearch:
 
     def _add(
         self, facts: Ints, low: Floats, high: Floats, multipliers: Floats, above: Floats,
-        enough: float, first: bool = False,
+        first: bool = False,
     ) -> None:  # fmt: skip
-        """Bound nodes, and keep those that may hold a difference larger than `enough`."""
+        """Bound nodes, and open those that may hold a large difference."""
         ramps = self.ramps(facts, low, high)
         steps, step = (FIRST_STEPS, FIRST_STEP) if first else (STEPS, STEP)
         done = bound(ramps, self.shared, multipliers, steps, step)
         bounds = np.fmin(done.bounds, above)  # what is not a number bounds nothing
-        self.n_nodes += len(bounds)
+        self.queue.n_boxes += len(bounds)
         choice = self._choose(facts, ramps, done)
-        fit = np.flatnonzero(np.isfinite(done.shown))
-        for i in fit[np.argsort(done.shown[fit])[-HINTS_A_BATCH:]]:
-            pair = int(self.sets.member[facts[i, 1]]), int(self.sets.member[facts[i, 2]])
-            self.hints.append((float(done.shown[i]), done.inputs[i], pair, int(facts[i, 0])))
-        kept = bounds > enough
-        self._floor = max([self._floor, *bounds[~kept]])
-        stuck = kept & (choice == NOTHING)  # no cut is left: the bound stands
-        self._floor = max([self._floor, *bounds[stuck]])
-        kept &= choice != NOTHING
-        for i in np.flatnonzero(kept):
-            slot = self._slot()
-            self._ends[slot] = low[i], high[i], done.multipliers[i]
-            self._facts[slot] = (*facts[i], choice[i])
-            heapq.heappush(self._heap, (-float(bounds[i]), slot))
+        for i in range(len(bounds)):
+            if choice[i] == NOTHING:
+                self.queue.settle(float(bounds[i]))  # no cut is left: the bound stands
+            else:
+                ends = np.stack([low[i], high[i], done.multipliers[i]])
+                self.queue.push(float(bounds[i]), (np.array([*facts[i], choice[i]]), ends))
 
     def _choose(self, facts: Ints, ramps: Ramps, done: Bounded) -> Ints:
         """Return what to cut next: a unit, or a set of sensitive values."""
@@ -136,36 +139,12 @@ class UnitSearch:
         choice = np.where(none, NOTHING, choice)
         return np.where(cut, np.where(worst == 0, SET_ONE, SET_TWO), choice)
 
-    def _slot(self) -> int:
-        if not self._free:
-            n = len(self._ends)
-            more = max(1024, n)
-            self._ends = np.concatenate([self._ends, np.empty((more, *self._ends.shape[1:]))])
-            self._facts = np.concatenate([self._facts, np.empty((more, 4), dtype=np.intp)])
-            self._free = list(range(n + more - 1, n - 1, -1))
-        return self._free.pop()
-
-    @property
-    def full(self) -> bool:
-        """Whether there is no more room for open nodes."""
-        return len(self._heap) + 2 * MOST_NODES > self._most
-
-    def step(self, enough: float) -> None:
-        """Cut the nodes of the largest bounds."""
-        taken = [heapq.heappop(self._heap) for _ in range(min(self._batch, len(self._heap)))]
-        for k, (least, _) in enumerate(taken):
-            if -least <= enough:  # so are all after it
-                for entry in taken[k:]:
-                    heapq.heappush(self._heap, entry)
-                taken = taken[:k]
-                break
-        if not taken:
-            return
-        slots = np.array([slot for _, slot in taken])
-        above = np.array([-least for least, _ in taken])
-        facts, choice = self._facts[slots, :3], self._facts[slots, 3]
-        low, high, multipliers = (self._ends[slots, k] for k in range(3))
-        self._free += slots.tolist()
+    def _cut(self, taken: list[tuple[Ints, Floats]], uppers: list[float]) -> None:
+        """Cut nodes in two."""
+        above = np.array(uppers)
+        every = np.array([own for own, _ in taken])
+        facts, choice = every[:, :3], every[:, 3]
+        low, high, multipliers = np.stack([ends for _, ends in taken], axis=1)
         rise = self.ramps(facts, low, high).bends()[1]
         children: list[list[NDArray[Any]]] = []
         for side in range(2):
@@ -177,7 +156,7 @@ class UnitSearch:
                 new[own, column] = self.sets.halves[facts[own, column], side]
             children.append([new, *ends])
         new, low, high = (np.concatenate(arrays) for arrays in zip(*children, strict=True))
-        self._add(new, low, high, np.tile(multipliers, (2, 1)), np.tile(above, 2), enough)
+        self._add(new, low, high, np.tile(multipliers, (2, 1)), np.tile(above, 2))
 
 
 #: Choices that are not units.

@@ -16,16 +16,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats
+from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.whitebox._additive import Effects
 
 #: Combinations of sensitive values beyond which the ramps are not listed.
 MOST_COMBINATIONS = 2048
+#: Most sums that the parts of all combinations may be made of.
+MOST_PARTS = 5_000_000
 #: Decay rates of the multiplier steps (Adam) and of their length.
 MOMENTUM, SCALE_MOMENTUM, DECAY = 0.9, 0.99, 0.95
 #: Keeps divisions by nothing away.
 TINY = np.float32(1e-30)
 #: Multipliers are kept within this many times a unit's weight; rounding is measured by it.
 MOST_MULTIPLIER = 4.0
+
+
+def listable(network: ReadNetwork) -> bool:
+    """Return whether there are combinations of sensitive values, not too many to list."""
+    if not network.sensitive or network.sensitive_wide:
+        return False
+    n = float(np.prod([float(len(network.effects.tables[j])) for j in network.sensitive]))
+    return n <= MOST_COMBINATIONS and n * len(network.effects.base) <= MOST_PARTS
 
 
 class Combinations:
@@ -48,8 +59,6 @@ class Combinations:
         Ends of the parts in every set of combinations; set 0 holds all.
     halves : ndarray of shape (n_sets, 2)
         The sets that a set is cut into, or -1 for a single combination.
-    member : ndarray of shape (n_sets,)
-        One combination of each set.
     """
 
     def __init__(self, effects: Effects, names: list[int]) -> None:
@@ -58,14 +67,13 @@ class Combinations:
         self.parts = np.zeros((len(self.places), len(effects.base)))
         for j, place in zip(names, self.places.T, strict=True):
             self.parts += effects.tables[j][place]
-        low, high, halves, member = [], [], [], []
+        low, high, halves = [], [], []
         waiting = [np.arange(len(self.parts))]
         made = 1
         for which in waiting:
             own = self.parts[which]
             low.append(own.min(axis=0))
             high.append(own.max(axis=0))
-            member.append(int(which[0]))
             if len(which) == 1:
                 halves.append((-1, -1))
                 continue
@@ -74,7 +82,7 @@ class Combinations:
             halves.append((made, made + 1))
             made += 2
         self.low, self.high = np.array(low), np.array(high)
-        self.halves, self.member = np.array(halves), np.array(member)
+        self.halves = np.array(halves)
 
 
 class Shared:
@@ -82,29 +90,20 @@ class Shared:
 
     Parameters
     ----------
-    effects : Effects
-        First layer, by attribute.
+    network : ReadNetwork
+        The network.
     least, most : ndarray of shape (n_wide_features,)
-        Ends of the wide attributes' features.
-    wide_weights : ndarray of shape (n_wide_features, n_units)
-        Their weights.
+        Ends of the wide variables' features.
     """
 
-    def __init__(self, effects: Effects, least: Floats, most: Floats, wide_weights: Floats) -> None:
-        sensitive = set(effects.space.sensitive.tolist())
-        self.base = effects.base
-        weights, lows, highs, tables = [wide_weights], [least], [most], []
-        for j in sorted(set(effects.tables) - sensitive):
-            own = effects.features.of(j)
-            if len(own) > 1:
-                tables.append(effects.tables[j])
-                continue
-            values = effects.features.table(int(own[0]))
-            weights.append(effects.weights[own])
-            lows.append(np.array([values.min()]))
-            highs.append(np.array([values.max()]))
-        self.weights = np.concatenate(weights)
-        self.low, self.high = np.concatenate(lows), np.concatenate(highs)
+    def __init__(self, network: ReadNetwork, least: Floats, most: Floats) -> None:
+        effects = network.effects
+        self.base, self.weights, self.low, self.high = (
+            effects.base, network.wide_weights, least, most
+        )  # fmt: skip
+        #: Attributes whose values are rows of tables.
+        self.names = [j for j in network.names if j not in network.sensitive]
+        tables = [effects.tables[j] for j in self.names]
         ends = np.cumsum([0] + [len(table) for table in tables])
         self.spans = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
         self.stacked = np.concatenate(tables) if tables else np.zeros((0, len(self.base)))
@@ -123,27 +122,20 @@ class Shared:
             setattr(twin, name, getattr(self, name).astype(np.float32))
         return twin
 
-    def best(self, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
-        """Largest ``multipliers @ u``, the u of the units that attains it, and its inputs.
-
-        The inputs are those of the columns, and which entries of the tables are taken.
-        """
+    def best(self, multipliers: Floats) -> tuple[Floats, Floats]:
+        """Largest ``multipliers @ u``, and the u of the units that attains it."""
         total = multipliers @ self.base
         sums = np.repeat(self.base[None], len(multipliers), axis=0)
-        width = len(self.weights) + len(self.stacked)
-        inputs = np.zeros((len(multipliers), width), dtype=multipliers.dtype)
         slopes = multipliers @ self.weights.T
         values = np.where(slopes > 0, self.high, self.low)
         total += (slopes * values).sum(axis=1)
         sums += values @ self.weights
-        inputs[:, : len(self.weights)] = values
         parts = multipliers @ self.stacked.T
         for span in self.spans:
             place = parts[:, span].argmax(axis=1) + span.start
             total += parts[np.arange(len(parts)), place]
             sums += self.stacked[place]
-            inputs[np.arange(len(parts)), len(self.weights) + place] = 1.0
-        return total, sums, inputs
+        return total, sums
 
 
 class Ramps(NamedTuple):
@@ -168,16 +160,11 @@ class Ramps(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """Bounds of nodes, their multipliers, and how far each unit's part is overrated.
-
-    `inputs` are those of a mixture of good points, and `shown` is the sum of ramps there.
-    """
+    """Bounds of nodes, their multipliers, and how far each unit's part is overrated."""
 
     bounds: Floats
     multipliers: Floats
     excess: Floats
-    inputs: Floats
-    shown: Floats
 
 
 def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step: float) -> Bounded:
@@ -208,7 +195,7 @@ def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step:
     # Rounding while multipliers are looked for costs nothing: the bound of those chosen is exact.
     # Numbers beyond single precision end as the multipliers that were given.
     with np.errstate(over="ignore", invalid="ignore"):
-        chosen, sums, parts, inputs = _descend(
+        chosen, sums, parts = _descend(
             [p.astype(np.float32) for p in points],
             [v.astype(np.float32) for v in values],
             [limit.astype(np.float32) for limit in limits],
@@ -218,11 +205,10 @@ def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step:
             step,
         )
     mean = np.clip(sums, ramps.low, ramps.high)
-    shown = ramps.at(sums).sum(axis=1)
     chosen = np.where(np.isfinite(chosen), chosen, multipliers)
     multipliers = np.clip(chosen.astype(np.float64), *limits[:2])
     found = shared.best(multipliers)[0] + _peak(points, values, multipliers)[0].sum(axis=1)
-    return Bounded(found, multipliers, parts - ramps.at(mean), inputs, shown)
+    return Bounded(found, multipliers, parts - ramps.at(mean))
 
 
 def _peak(points: Any, values: Any, multipliers: Any) -> tuple[Any, Any]:
@@ -243,23 +229,23 @@ def _descend(
     multipliers: Any,
     n_steps: int,
     step: float,
-) -> tuple[Any, Floats, Floats, Floats]:  # fmt: skip
-    """The best multipliers met, and means of u, of the parts, and of inputs over the last steps."""
+) -> tuple[Any, Floats, Floats]:  # fmt: skip
+    """The best multipliers met, and means of u and of the parts over the last steps."""
     least, most, natural = limits
     multipliers = np.clip(multipliers, least, most)
     found, chosen = np.full(len(multipliers), np.inf), multipliers.copy()
     speed, square = np.zeros_like(multipliers), np.zeros_like(multipliers)
-    means: list[Any] = [0.0, 0.0, 0.0]
+    means: list[Any] = [0.0, 0.0]
     n_kept = 0
     for k in range(n_steps):
-        total, sums, inputs = shared.best(multipliers)
+        total, sums = shared.best(multipliers)
         top, own = _peak(points, values, multipliers)
         total = total + top.sum(axis=1)
         better = total < found
         found[better], chosen[better] = total[better], multipliers[better]
         if 2 * k + 1 >= n_steps:
             n_kept += 1
-            news = (sums, top + multipliers * own, inputs)
+            news = (sums, top + multipliers * own)
             means = [mean + new for mean, new in zip(means, news, strict=True)]
         slope = (sums - own) * natural
         speed = MOMENTUM * speed + (1 - MOMENTUM) * slope
@@ -267,8 +253,8 @@ def _descend(
         size = np.sqrt(square / (1 - SCALE_MOMENTUM ** (k + 1))) + TINY
         length = step * DECAY**k / (1 - MOMENTUM ** (k + 1))
         multipliers = np.clip(multipliers - length * natural * speed / size, least, most)
-    sums, parts, inputs = (mean.astype(np.float64) / n_kept for mean in means)
-    return chosen, sums, parts, inputs
+    sums, parts = (mean.astype(np.float64) / n_kept for mean in means)
+    return chosen, sums, parts
 
 
 def multiplier_range(
