@@ -11,6 +11,7 @@ from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.local_search import LocalSearch
+from skfairtest.exact._networks.margin_search import MarginSearch
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.slope_search import SlopeSearch
@@ -22,8 +23,6 @@ from skfairtest.space._space import InputSpace
 MOST_IDLE, EARLY, SELDOM = 60, 10, 2
 #: Batches in a round of the search with the lower bound, and of that on scores where it is not.
 AHEAD, BEHIND = 6, 2
-#: Share of what is known within which the search on scores takes no pains.
-FINE_ENOUGH = 1e-3
 
 
 class NetworkFamily:
@@ -100,7 +99,11 @@ class NetworkFamily:
             Of the model as it was read.
         """
         boxes = BoxSearch(self.relaxation, known, limits)
-        scores = UnitSearch.make(self.relaxation, limits) or SlopeSearch.make(boxes, limits)
+        scores = (
+            MarginSearch.make(self.relaxation, limits)
+            or UnitSearch.make(self.relaxation, limits)
+            or SlopeSearch.make(boxes, limits)
+        )
         pairs = LocalSearch(self.network, np.random.default_rng(0))
         n_idle, n_rounds, queue = 0, 0, boxes.queue
         while True:
@@ -112,28 +115,29 @@ class NetworkFamily:
                 break
             n_rounds += 1
             if n_idle < MOST_IDLE and (n_rounds <= EARLY or n_rounds % SELDOM == 0):
-                n_idle = 0 if self._improve(pairs, boxes, scores, limits) else n_idle + 1
+                n_idle = 0 if self._improve(pairs, boxes.queue, scores, limits) else n_idle + 1
             ahead = scores is not None and scores.upper < boxes.upper
             for _ in range(1 if ahead else AHEAD):
                 if not limits.is_late:
                     boxes.step()
             if scores is not None:
-                fine = max(queue.enough, queue.incumbent * (1 + FINE_ENOUGH))
                 for _ in range(AHEAD if ahead else BEHIND):
                     if not limits.is_late:
-                        scores.step(fine)
+                        scores.step(queue.enough)
         reason = "closed"
         if upper > queue.enough and queue.top > queue.enough:
             reason = "time" if limits.is_late else "memory"
         return Bracket(queue.incumbent, max(queue.incumbent, upper), queue.twins, n_boxes, reason)
 
-    def _improve(self, pairs: LocalSearch, boxes: BoxSearch, scores: Any, limits: Limits) -> bool:
+    def _improve(self, pairs: LocalSearch, queue: Any, scores: Any, limits: Limits) -> bool:
         """Look for distant twins; return whether there were any farther apart than all before."""
+        if isinstance(scores, (MarginSearch, UnitSearch)):
+            scores.suggest(pairs)
         pairs.step(limits)
-        if pairs.best <= boxes.queue.incumbent:
+        if pairs.best <= queue.incumbent:
             return False
         twins = pairs.twins()
         answers = self.network.evaluate(np.stack(twins))
-        value, before = float(np.abs(answers[0] - answers[1]).max()), boxes.queue.incumbent
-        boxes.queue.offer(value, twins)
+        value, before = float(np.abs(answers[0] - answers[1]).max()), queue.incumbent
+        queue.offer(value, twins)
         return value > before

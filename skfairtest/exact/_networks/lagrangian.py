@@ -59,6 +59,8 @@ class Combinations:
         Ends of the parts in every set of combinations; set 0 holds all.
     halves : ndarray of shape (n_sets, 2)
         The sets that a set is cut into, or -1 for a single combination.
+    member : ndarray of shape (n_sets,)
+        One combination of each set.
     """
 
     def __init__(self, effects: Effects, names: list[int]) -> None:
@@ -67,13 +69,14 @@ class Combinations:
         self.parts = np.zeros((len(self.places), len(effects.base)))
         for j, place in zip(names, self.places.T, strict=True):
             self.parts += effects.tables[j][place]
-        low, high, halves = [], [], []
+        low, high, halves, member = [], [], [], []
         waiting = [np.arange(len(self.parts))]
         made = 1
         for which in waiting:
             own = self.parts[which]
             low.append(own.min(axis=0))
             high.append(own.max(axis=0))
+            member.append(int(which[0]))
             if len(which) == 1:
                 halves.append((-1, -1))
                 continue
@@ -82,7 +85,7 @@ class Combinations:
             halves.append((made, made + 1))
             made += 2
         self.low, self.high = np.array(low), np.array(high)
-        self.halves = np.array(halves)
+        self.halves, self.member = np.array(halves), np.array(member)
 
 
 class Shared:
@@ -122,20 +125,27 @@ class Shared:
             setattr(twin, name, getattr(self, name).astype(np.float32))
         return twin
 
-    def best(self, multipliers: Floats) -> tuple[Floats, Floats]:
-        """Largest ``multipliers @ u``, and the u of the units that attains it."""
+    def best(self, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        """Largest ``multipliers @ u``, the u of the units that attains it, and its inputs.
+
+        The inputs are those of the columns, and which rows of the tables are taken.
+        """
         total = multipliers @ self.base
         sums = np.repeat(self.base[None], len(multipliers), axis=0)
+        width = len(self.weights)
+        inputs = np.zeros((len(multipliers), width + len(self.stacked)), dtype=multipliers.dtype)
         slopes = multipliers @ self.weights.T
         values = np.where(slopes > 0, self.high, self.low)
         total += (slopes * values).sum(axis=1)
         sums += values @ self.weights
+        inputs[:, :width] = values
         parts = multipliers @ self.stacked.T
         for span in self.spans:
             place = parts[:, span].argmax(axis=1) + span.start
             total += parts[np.arange(len(parts)), place]
             sums += self.stacked[place]
-        return total, sums
+            inputs[np.arange(len(parts)), width + place] = 1.0
+        return total, sums, inputs
 
 
 class Ramps(NamedTuple):
@@ -160,11 +170,16 @@ class Ramps(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """Bounds of nodes, their multipliers, and how far each unit's part is overrated."""
+    """Bounds of nodes, their multipliers, and how far each unit's part is overrated.
+
+    `inputs` are the mean of good ones, and `shown` is the sum of the ramps there.
+    """
 
     bounds: Floats
     multipliers: Floats
     excess: Floats
+    inputs: Floats
+    shown: Floats
 
 
 def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step: float) -> Bounded:
@@ -195,7 +210,7 @@ def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step:
     # Rounding while multipliers are looked for costs nothing: the bound of those chosen is exact.
     # Numbers beyond single precision end as the multipliers that were given.
     with np.errstate(over="ignore", invalid="ignore"):
-        chosen, sums, parts = _descend(
+        chosen, sums, parts, inputs = _descend(
             [p.astype(np.float32) for p in points],
             [v.astype(np.float32) for v in values],
             [limit.astype(np.float32) for limit in limits],
@@ -208,7 +223,8 @@ def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step:
     chosen = np.where(np.isfinite(chosen), chosen, multipliers)
     multipliers = np.clip(chosen.astype(np.float64), *limits[:2])
     found = shared.best(multipliers)[0] + _peak(points, values, multipliers)[0].sum(axis=1)
-    return Bounded(found, multipliers, parts - ramps.at(mean))
+    shown = ramps.at(sums).sum(axis=1)
+    return Bounded(found, multipliers, parts - ramps.at(mean), inputs, shown)
 
 
 def _peak(points: Any, values: Any, multipliers: Any) -> tuple[Any, Any]:
@@ -229,23 +245,23 @@ def _descend(
     multipliers: Any,
     n_steps: int,
     step: float,
-) -> tuple[Any, Floats, Floats]:  # fmt: skip
-    """The best multipliers met, and means of u and of the parts over the last steps."""
+) -> tuple[Any, Floats, Floats, Floats]:  # fmt: skip
+    """The best multipliers met, and means of u, of the parts and of inputs over the last steps."""
     least, most, natural = limits
     multipliers = np.clip(multipliers, least, most)
     found, chosen = np.full(len(multipliers), np.inf), multipliers.copy()
     speed, square = np.zeros_like(multipliers), np.zeros_like(multipliers)
-    means: list[Any] = [0.0, 0.0]
+    means: list[Any] = [0.0, 0.0, 0.0]
     n_kept = 0
     for k in range(n_steps):
-        total, sums = shared.best(multipliers)
+        total, sums, inputs = shared.best(multipliers)
         top, own = _peak(points, values, multipliers)
         total = total + top.sum(axis=1)
         better = total < found
         found[better], chosen[better] = total[better], multipliers[better]
         if 2 * k + 1 >= n_steps:
             n_kept += 1
-            news = (sums, top + multipliers * own)
+            news = (sums, top + multipliers * own, inputs)
             means = [mean + new for mean, new in zip(means, news, strict=True)]
         slope = (sums - own) * natural
         speed = MOMENTUM * speed + (1 - MOMENTUM) * slope
@@ -253,8 +269,8 @@ def _descend(
         size = np.sqrt(square / (1 - SCALE_MOMENTUM ** (k + 1))) + TINY
         length = step * DECAY**k / (1 - MOMENTUM ** (k + 1))
         multipliers = np.clip(multipliers - length * natural * speed / size, least, most)
-    sums, parts = (mean.astype(np.float64) / n_kept for mean in means)
-    return chosen, sums, parts
+    sums, parts, inputs = (mean.astype(np.float64) / n_kept for mean in means)
+    return chosen, sums, parts, inputs
 
 
 def multiplier_range(

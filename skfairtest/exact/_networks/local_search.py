@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import lsq_linear, minimize
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exact._bracket import Limits
@@ -254,28 +254,81 @@ class LocalSearch:
         times = self.rng.integers(1, MOST_PERTURBED + 1, size=n)
         for turn in range(MOST_PERTURBED if moves else 0):
             which = self.rng.integers(len(moves), size=n)
-            for i in np.flatnonzero(turn < times):
+            # Those begun anew are improved as they are.
+            for i in np.flatnonzero((turn < times) & np.isfinite(own.value)):
                 move = moves[which[i]]
                 if isinstance(move, tuple):
                     own.places[move][i] = fresh.places[move][i]
                 else:
                     own.where[i, move] = fresh.where[i, move]
 
+    def adopt(self, hints: Candidates) -> None:
+        """Let the candidates of the least values go on from others."""
+        hints.where = np.array([self._on_grid(where) for where in hints.where])
+        worst = self.candidates.value.argsort(kind="stable")[: len(hints.where)]
+        self.candidates.put(worst, hints, slice(0, len(worst)))
+        self._stale[worst], self._top[worst] = 0, -np.inf
+
     # Gradients ------------------------------------------------------------------------------
 
     def _polish(self, own: Candidates, limits: Limits) -> None:
-        """Follow the gradient from the best candidate, by the variables that are not on a grid."""
+        """Follow the gradient from the best candidate, by real variables and by all of them."""
         real = np.array([grid is None for grid in self.grids], dtype=bool)
         i = int(own.value.argmax())
         if limits.is_late or not real.any() or own.value[i] < self.best * (1 - CLOSE):
             return
-        where = own.where[i].copy()
-        own.where[i, real] = self._follow(own, i, real)
-        value = self._differences(self.sums(own), own.output)[i]
-        if value > own.value[i]:
-            own.value[i] = value
-        else:
-            own.where[i] = where
+        for every in (False, True):
+            where = own.where[i].copy()
+            if every:
+                own.where[i] = self._on_grid(self._follow(own, i, np.ones_like(real)))
+            own.where[i, real] = self._follow(own, i, real)
+            value = self._differences(self.sums(own), own.output)[i]
+            if value > own.value[i]:
+                own.value[i] = value
+            else:
+                own.where[i] = where
+
+    def aim(self, output: int, places: tuple[Ints, Ints], leads: Floats, at: Floats) -> None:
+        """Look for inputs at which a linear model has given leads of scores.
+
+        Parameters
+        ----------
+        output : int
+            The class whose probability differs.
+        places : tuple of ndarray
+            Positions along the grids of the sensitive attributes, of either twin.
+        leads : ndarray of shape (n_outputs, n_leads)
+            What makes leads of scores.
+        at : ndarray of shape (n_leads,)
+            The leads, without what the sensitive attributes add.
+        """
+        if self._kept is None:
+            return
+        where, kept = self._kept
+        held = {part: np.array([place]) for part, place in kept.items()}
+        for twin in (0, 1):
+            for j, place in zip(self.network.sensitive, places[twin], strict=True):
+                held[j, twin] = np.array([place])
+        own = Candidates(np.zeros((1, len(where))), held, np.array([output]))
+        sums = self.sums(own)[0] - sum(
+            self.tables[j, 0][held[j, 0]] for j in self.network.sensitive
+        )
+        found = lsq_linear((self.way @ leads).T, at - (sums @ leads)[0], bounds=(0.0, 1.0)).x
+        own.where[0] = self._on_grid(found)
+        # What the steps of the grids have moved, real variables make up for.
+        real = np.array([grid is None for grid in self.grids], dtype=bool)
+        if real.any():
+            own.where[0, real] = self._follow(own, 0, real)
+        own.value = self._differences(self.sums(own), own.output)
+        self._archive(own)
+
+    def _on_grid(self, where: Floats) -> Floats:
+        """Return the nearest places of one candidate that exist."""
+        found = where.copy()
+        for k, grid in enumerate(self.grids):
+            if grid is not None:
+                found[k] = grid[np.abs(grid - where[k]).argmin()]
+        return found
 
     def _follow(self, own: Candidates, i: int, real: Bools) -> Floats:
         network = self.network

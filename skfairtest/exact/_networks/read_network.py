@@ -89,7 +89,7 @@ class ReadNetwork:
         self.effects = Effects(self.features, self.weights[0], self.biases[0])
         self._place_variables()
         self.single = layers.single
-        self._layers = layers
+        self._layers, self._sizes = layers, _sizes(self.features)
         self.rounding = self.error()
 
     def _place_variables(self) -> None:
@@ -152,7 +152,7 @@ class ReadNetwork:
 
     def error(self, caps: list[Floats] | None = None) -> float:
         """How far rounding may carry the outputs; `caps` are ends of what hidden layers give."""
-        return self._layers.error(_sizes(self.features), len(self.biases[-1]), caps)
+        return self._layers.error(self._sizes, len(self.biases[-1]), caps)
 
     @property
     def depends(self) -> bool:
@@ -255,13 +255,15 @@ def _read_layers(model: Any, response: str) -> Layers:
 def _sizes(features: Features) -> Floats:
     """Return the largest absolute values of the features, over the whole domain."""
     sizes = np.abs(features.origin)
-    for t, j in enumerate(features.source):
-        if j < 0:
-            continue
-        if features.wide[j]:
-            ends = np.array([features.space.domain.low[j], features.space.domain.high[j]])
-            values = features.evaluate(np.array([t, t]), ends)
-        else:
-            values = features.table(t)
-        sizes[t] = np.abs(values).max()
+    wide = np.array([j >= 0 and bool(features.wide[j]) for j in features.source], dtype=bool)
+    # All features at once: a run of the steps costs more than its rows.
+    every = np.flatnonzero(wide)
+    if len(every):
+        domain, of = features.space.domain, features.source[every]
+        ends = features.evaluate(
+            np.tile(every, 2), np.concatenate([domain.low[of], domain.high[of]])
+        )
+        sizes[every] = np.abs(ends.reshape(2, -1)).max(axis=0)
+    for t in np.flatnonzero((features.source >= 0) & ~wide):
+        sizes[t] = np.abs(features.table(int(t))).max()
     return np.asarray(sizes)

@@ -60,6 +60,10 @@ class Relaxation:
 
     def whole(self) -> TwinBoxes:
         """Return the whole doubled domain as one box."""
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> TwinBoxes:
         network = self.network
         n = len(network.stacked)
         wide = network.wide_attributes

@@ -19,6 +19,8 @@ from skfairtest.exact._networks.lagrangian import (
     bound,
     listable,
 )
+from skfairtest.exact._networks.local_search import Candidates, LocalSearch
+from skfairtest.exact._networks.read_network import BOTH
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.score_link import LINKS, ScoreLink
 from skfairtest.whitebox._layers import RELU
@@ -31,6 +33,10 @@ MOST_TERMS = 8_000_000
 FIRST_STEP, STEP = 0.3, 1.0
 #: Bytes that open nodes may take.
 MOST_BYTES = 1_000_000_000
+#: Share of what is attained within which no pains are taken: boxes do that better.
+FINE_ENOUGH = 1e-3
+#: Inputs of good multipliers that the local search goes on from, each time.
+MOST_HINTS = 8
 #: Sets of sensitive values are cut sooner than units while they blur more than this share.
 BLUR = 0.3
 
@@ -53,6 +59,7 @@ class UnitSearch:
 
     def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
         network, whole = relaxation.network, relaxation.whole()
+        self.network = network
         weights, size = network.weights[1], network.effects.size
         self.sets = sets = Combinations(network.effects, network.sensitive)
         self.shared = shared = Shared(network, whole.least[0], whole.most[0])
@@ -71,6 +78,8 @@ class UnitSearch:
             -np.inf, Limits(limits.deadline, 0.0), most_open=most
         )
         self._link = ScoreLink(relaxation, self.rounding)
+        #: What good multipliers show: the sum of the ramps, output and sets, and inputs.
+        self._hints: list[tuple[float, Ints, Floats]] = []
         n_outputs = len(self.weights)
         start = np.column_stack([np.arange(n_outputs), np.zeros((n_outputs, 2), dtype=np.intp)])
         low, high = (np.repeat(e[None], n_outputs, axis=0) for e in (shared.least, shared.most))
@@ -93,11 +102,36 @@ class UnitSearch:
 
     def step(self, enough: float) -> None:
         """Cut some nodes, of those that allow a larger difference of an output than `enough`."""
-        top = self.queue.upper + self.rounding
+        enough, top = enough * (1 + FINE_ENOUGH), self.queue.upper + self.rounding
         self.queue.incumbent = max(
             self.queue.incumbent, self._link.score(enough, top) - self.rounding
         )
         self.queue.step(self._cut, self._batch)
+
+    def suggest(self, pairs: LocalSearch) -> None:
+        """Let the local search go on from the inputs that good multipliers show."""
+        hints = sorted(self._hints, key=lambda hint: hint[0])[-MOST_HINTS:]
+        self._hints.clear()
+        if not hints:
+            return
+        network, shared = self.network, self.shared
+        facts, inputs = np.array([hint[1] for hint in hints]), np.array([hint[2] for hint in hints])
+        n = len(shared.weights)
+        share = (inputs[:, :n] - shared.low) / np.maximum(shared.high - shared.low, 1e-300)
+        where = np.zeros((len(hints), len(network.variables)))
+        where[:, network.wide_of] = np.clip(share, 0.0, 1.0)  # of several features, one decides
+        places: dict[tuple[int, int], Ints] = {}
+        for j, span in zip(shared.names, shared.spans, strict=True):
+            # The row that is nearest to the mean of those that were taken.
+            table = shared.stacked[span]
+            mean = inputs[:, n + span.start : n + span.stop] @ table
+            away = ((table[None] - mean[:, None]) ** 2).sum(axis=2)
+            places[j, BOTH] = away.argmin(axis=1)
+        for twin in (0, 1):
+            members = self.sets.places[self.sets.member[facts[:, 1 + twin]]]
+            for j, place in zip(network.sensitive, members.T, strict=True):
+                places[j, twin] = place
+        pairs.adopt(Candidates(where, places, facts[:, 0]))
 
     def ramps(self, facts: Ints, low: Floats, high: Floats) -> Ramps:
         """The ramps of nodes; of a set of sensitive values the ends that make them largest."""
@@ -117,6 +151,8 @@ class UnitSearch:
         bounds = np.fmin(done.bounds, above)  # what is not a number bounds nothing
         self.queue.n_boxes += len(bounds)
         choice = self._choose(facts, ramps, done)
+        best = done.shown.argsort(kind="stable")[-MOST_HINTS:]
+        self._hints += [(float(done.shown[i]), facts[i], done.inputs[i]) for i in best]
         for i in range(len(bounds)):
             if choice[i] == NOTHING:
                 self.queue.settle(float(bounds[i]))  # no cut is left: the bound stands
