@@ -277,8 +277,15 @@ def _compare(family: Family, estimator: Any, space: InputSpace, response: str, r
     room = getattr(family, "single_room", lambda top: 0.0)(scale)
     relative = TOLERANCE_SINGLE if model.single and not room else TOLERANCE
     tolerance = relative * scale + family.rounding + room
-    if said.shape != read.shape or not (np.abs(said - read) <= tolerance).all():
-        worst = float(np.abs(said - read).max()) if said.shape == read.shape else np.inf
+    off = np.abs(said - read) if said.shape == read.shape else np.full((1, 1), np.inf)
+    agree = np.asarray((off <= tolerance).all(axis=1))
+    if isinstance(family, CompositeFamily) and said.shape == read.shape and not agree.all():
+        # Behind a steep function the rounding of the models inside may carry outputs far.
+        low, high = family.reach(Z[~agree])
+        own = said[~agree]
+        agree[~agree] = ((low - tolerance <= own) & (own <= high + tolerance)).all(axis=1)
+    if not agree.all():
+        worst = float(off.max())
         raise ValueError(
             f"{type(estimator).__name__} was read out of its fitted attributes, but its {method} "
             f"gives other outputs (they differ by {worst:.3g} on {len(Z)} rows). No bound can be "

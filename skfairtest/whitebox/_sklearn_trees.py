@@ -187,6 +187,7 @@ def linked(parts: list[Part], response: str, factor: float = 1.0) -> list[Output
         part = parts[0]
         scaled = [(nodes, column, f * factor) for nodes, column, f in part.trees]
         return [[Group(LOGISTIC, 1.0, [Part(part.base * factor, scaled)])]]
-    return [
+    outputs = [
         [Group(SOFTMAX, 1.0, [parts[k], *parts[:k], *parts[k + 1 :]])] for k in range(len(parts))
     ]
+    return outputs[1:] if len(outputs) == 2 else outputs  # the two say the same
