@@ -6,15 +6,17 @@ target, and averages of models of different kinds. What they hold may stand behi
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import StackingClassifier, StackingRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.preprocessing import (
@@ -28,12 +30,13 @@ from sklearn.preprocessing import (
 
 from skfairtest._typing import Floats
 from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, Total
-from skfairtest.exact._linear import LINEAR, is_linear, linear_map
+from skfairtest.exact._linear import LINEAR, check_linear, is_linear, linear_map
+from skfairtest.oracle._model import choose_response
 from skfairtest.whitebox._bends import FALLING, RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import affine_of
+from skfairtest.whitebox._mixing import affine_of, check_affine
 from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS, TakeColumns
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
 from skfairtest.whitebox._unsupported import Unsupported
@@ -96,21 +99,72 @@ def members(model: Any) -> list[Any]:
     return [part for part in inside if part is not None and not isinstance(part, str)]
 
 
-def final_model(model: Any) -> Any:
-    """Return the final estimator of a stack; None for the default, which is linear."""
-    return getattr(model, "final_estimator_", model.final_estimator)
+def is_stack(model: Any) -> bool:
+    """Return whether a model stacks others."""
+    return isinstance(model, (StackingClassifier, StackingRegressor))
 
 
-def check_around(model: Any) -> None:
-    """Check that a wrapper can be read; its inner models are not checked.
+def with_final(model: Any) -> Any:
+    """Return a stack with the final estimator that it is going to fit, if it names none.
+
+    Without one it has no method to predict with before it is fitted.
+    """
+    if model.final_estimator is not None or hasattr(model, "final_estimator_"):
+        return model
+    model = copy.copy(model)
+    model.final_estimator = RidgeCV() if is_regressor(model) else LogisticRegression()
+    return model
+
+
+def asked_members(model: Any, response: str) -> list[tuple[Any, str]]:
+    """Return the inner models of a model, fitted or not, and what each is asked for.
+
+    Raises
+    ------
+    Unsupported
+        If one is asked for labels, which have no bound.
+    """
+    inside = members(model)
+    if response != "labels":
+        if isinstance(model, CalibratedClassifierCV):
+            return [(part, _scores_of(part)) for part in inside]
+        if is_stack(model):
+            asked = [getattr(model, "stack_method", "predict")] * len(inside)
+            asked = getattr(model, "stack_method_", asked)
+            return [(p, _asked_by(model, p, m)) for p, m in zip(inside, asked, strict=True)]
+    return [(part, response) for part in inside]
+
+
+def _scores_of(model: Any) -> str:
+    """Return what calibration asks a model for."""
+    return "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+
+
+def _asked_by(model: Any, part: Any, method: str) -> str:
+    """Return what a stack asks a member for."""
+    if isinstance(model, StackingRegressor):
+        return "regression"
+    if method == "auto":
+        method = choose_response(part, method)
+    if method in ("predict", "labels"):
+        raise Unsupported(
+            f"StackingClassifier looks at the labels of {type(part).__name__}, which have no "
+            "bound.",
+            f"Use stack_method='predict_proba' or 'decision_function'. {SEARCH}",
+        )
+    return method
+
+
+def check_around(model: Any, response: str) -> None:
+    """Check that a wrapper, fitted or not, can be read; its inner models are not checked.
 
     Raises
     ------
     ValueError
         That says what is not.
     """
-    if isinstance(model, (StackingClassifier, StackingRegressor)):
-        _check_final(model, final_model(model))
+    if is_stack(model):
+        _check_final(model, response)
     if isinstance(model, TransformedTargetRegressor):
         _inverse_of(getattr(model, "transformer_", None) or _target_of(model))
     for part in getattr(model, "calibrated_classifiers_", []):
@@ -119,8 +173,9 @@ def check_around(model: Any) -> None:
             check_library_code(calibrator, SEARCH)
 
 
-def _check_final(model: Any, final: Any) -> None:
-    """Return the final estimator of a stack; None for the default, which is linear."""
+def _check_final(model: Any, response: str) -> None:
+    """Check the final estimator of a stack; None is the default, which is linear."""
+    final = getattr(model, "final_estimator_", model.final_estimator)
     if final is None:
         return
     steps, last = unwrap(final, SEARCH)
@@ -135,6 +190,10 @@ def _check_final(model: Any, final: Any) -> None:
         )
     for part in (*steps, last):
         check_library_code(part, SEARCH)
+    check_linear(last, response)
+    if response != "labels":
+        for part in steps:
+            check_affine(part)
 
 
 def _target_of(model: Any) -> Any:
@@ -189,7 +248,7 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
             return [Total((inside,), (-1.0,))]
         rises = function not in FALLS
         return [Curve(inside, curve, rises, rises_from, steepest=steepest, jump=jump)]
-    if isinstance(model, (StackingClassifier, StackingRegressor)):
+    if is_stack(model):
         return _stack(model, response, behind)
     if isinstance(model, LINEAR):
         inside = behind(model)
@@ -212,7 +271,7 @@ def _calibrated(model: Any, behind: Callable[..., Any]) -> list[Node]:
     read = []
     for part in model.calibrated_classifiers_:
         own = part.estimator
-        response = "decision_function" if hasattr(own, "decision_function") else "predict_proba"
+        response = _scores_of(own)
         if len(own.classes_) != n:
             raise ValueError(
                 f"A part of CalibratedClassifierCV saw {len(own.classes_)} of {n} classes. Fit "
@@ -330,22 +389,15 @@ def _unscaled(inside: Answer, scaler: Any) -> Total:
 
 def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
     final, nodes = model.final_estimator_, []
-    for part, method in zip(model.estimators_, model.stack_method_, strict=True):
-        inside, asked, n = behind(part), method, 1
-        if method == "predict" and isinstance(model, StackingRegressor):
-            asked = "regression"
-        elif method == "predict":
-            raise ValueError(
-                f"StackingClassifier looks at the labels of {type(part).__name__}, which have no "
-                f"bound. Use stack_method='predict_proba' or 'decision_function'. {SEARCH}"
-            )
-        elif len(part.classes_) > 2:
+    for part, asked in asked_members(model, response):
+        inside, n = behind(part), 1
+        if asked != "regression" and len(part.classes_) > 2:
             n = len(part.classes_)
         nodes += [Answer(inside, asked, k) for k in range(n)]
     steps, final = unwrap(final, SEARCH)
     W, base, factor = linear_map(final, response)
     for step in reversed(steps):
-        mapped = affine_of(step)
+        mapped = affine_of(step, step.n_features_in_)
         W, base = mapped.weights @ W, mapped.base @ W + base
     tops: list[Node] = []
     for k in range(W.shape[1]):

@@ -14,13 +14,14 @@ from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
 from skfairtest.exact._bracketing import close, known_twins, look_at_data
-from skfairtest.exact._dispatch import check_supported, read_family
+from skfairtest.exact._dispatch import check_supported, read_family, response_of
 from skfairtest.exact._mixture import MixtureFamily
 from skfairtest.exact._rounds import in_rounds
 from skfairtest.exact._support import Support, support_of
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
+from skfairtest.oracle._model import check_response_method
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
@@ -246,20 +247,25 @@ class CertifiedAuditor(BaseAuditor):
     engine: str = "auto"
 
     @staticmethod
-    def supports(estimator: Any) -> Support:
-        """Tell whether a model is of a kind that can be certified, and if not, why.
+    def supports(estimator: Any, response_method: str = "auto") -> Support:
+        """Tell whether a model and its settings can be certified, and if not, why.
 
         Parameters
         ----------
         estimator : estimator
             A model or pipeline, fitted or not.
+        response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
+            As in `CertifiedAuditor`: method by which a classifier is asked.
 
         Returns
         -------
         Support
-            It is false, as a condition, if `fit` would raise an error because of the kind of the
-            model; its `reason` says why, and `nearest` says what works instead. A model of a
-            supported kind may still have unsupported settings, which only `fit` notices.
+            It is false, as a condition, if `fit` would raise an error because of the model or of
+            its parameters; its `reason` says why, and `nearest` says what works instead. Only `fit`
+            notices what depends on the data, such as real columns before a step that needs few
+            values. Of an unfitted model, these are also the number of classes and targets (two and
+            one are assumed, or several where a parameter is meant for these) and the layers of a
+            net of skorch.
 
         Examples
         --------
@@ -275,19 +281,22 @@ class CertifiedAuditor(BaseAuditor):
         >>> support.nearest[:48]
         'StandardScaler scales columns instead of rows. M'
         """
+        check_response_method(response_method)
         try:
-            check_supported(estimator)
-        except ValueError as error:
+            check_supported(estimator, response_of(estimator, response_method))
+        except (TypeError, ValueError) as error:
             return support_of(error)
         return support_of(None)
 
     def _check_own_params(self) -> None:
         check_bracket_params(self.rtol, self.engine)
         if (library_of(self.estimator) or ("", ""))[1] == "Booster":
-            check_supported(self.estimator)  # before it is asked about tables, which it cannot read
+            check_supported(
+                self.estimator, "unknown"
+            )  # before it is asked about tables, which it cannot read
 
     def _prepare(self, oracle: Oracle) -> None:
-        check_supported(oracle.estimator)  # an error before the first query
+        check_supported(oracle.estimator, oracle.response)  # an error before the first query
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         seconds = np.inf if self.max_time is None else float(self.max_time)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.svm import SVC, SVR
 
 from skfairtest._typing import Floats
 from skfairtest.exact._around import (
+    asked_members,
     check_around,
     is_around,
     is_of_scores,
+    is_stack,
     members,
     read_around,
+    with_final,
 )
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._bracketing import Family
@@ -24,22 +26,27 @@ from skfairtest.exact._composite import CompositeFamily
 from skfairtest.exact._constrained import ConstrainedFamily
 from skfairtest.exact._expression import Answer, Node
 from skfairtest.exact._joined_trees import as_trees
-from skfairtest.exact._linear import LINEAR, LinearFamily, is_linear
+from skfairtest.exact._linear import LINEAR, LinearFamily, check_linear, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import is_network
 from skfairtest.exact._polynomial import PolynomialFamily
-from skfairtest.exact._support import SEARCH, not_certified
+from skfairtest.exact._support import not_certified
 from skfairtest.exact._trees.family import TreeFamily
-from skfairtest.oracle._model import Model
+from skfairtest.oracle._model import Model, choose_response
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._boosting_libraries import check_library_model, library_of
+from skfairtest.whitebox._boosting_libraries import (
+    check_library_model,
+    check_library_settings,
+    library_of,
+)
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._layers import MLP
 from skfairtest.whitebox._library_code import check_library_code
-from skfairtest.whitebox._mixing import polynomial_of
+from skfairtest.whitebox._mixing import check_mixing, polynomial_of
 from skfairtest.whitebox._mixture import Mixture, read_mixture
+from skfairtest.whitebox._sklearn_trees import BOOSTED, FORESTS, TREES, check_trees
 from skfairtest.whitebox._skorch import check_net, is_skorch_net
 from skfairtest.whitebox._steps import HINT, MIXING, check_kind
 from skfairtest.whitebox._tree_model import Output
@@ -122,10 +129,9 @@ def read_family(
     ValueError
         If the model or a step before it is not understood, or was read wrongly.
     """
+    check_supported(estimator, response)
     if response == "labels":
-        check_supported(estimator)
         return LabelFamily(), 0
-    check_supported(estimator)
     chain, model = Chain(space).open(estimator)
     multiplied = polynomial_of(chain) is not None
     mixture = read_mixture(model, OWN_CODE)
@@ -305,13 +311,28 @@ def _begins_with(model: Any, is_kind: Callable[[Any], bool]) -> bool:
 # What can be certified ---------------------------------------------------------------------
 
 
-def check_supported(estimator: Any) -> None:
+def response_of(estimator: Any, method: str) -> str:
+    """Return what an estimator, fitted or not, is asked for by a response method."""
+    model = unwrap(estimator, HINT)[1]
+    return choose_response(with_final(model) if is_stack(model) else estimator, method)
+
+
+def check_supported(estimator: Any, response: str, before: Sequence[Any] = ()) -> None:
     """Check that a model, fitted or not, and all steps before it can be certified.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The model.
+    response : {"regression", "predict_proba", "decision_function", "labels", "unknown"}
+        What is asked of it. Of labels nothing is read, so that settings do not matter.
+    before : sequence, default=()
+        Steps before it, which have been checked by themselves.
 
     Raises
     ------
     ValueError
-        That names what is not.
+        That names what cannot.
     """
     steps, model = unwrap(estimator, HINT)
     also: tuple[type, ...] = ()
@@ -321,9 +342,10 @@ def check_supported(estimator: Any) -> None:
         also = (*also, PolynomialFeatures)
     for step in steps:
         check_kind(step, OWN_CODE, also)
+    steps = [*before, *steps]
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
-        check_supported(mixture.model)
+        check_supported(mixture.model, response, steps)
         if read_mixture(unwrap(mixture.model, HINT)[1], OWN_CODE) is not None:
             raise Unsupported(
                 f"{type(model).__name__} of {type(model).__name__}, an average of averages, cannot "
@@ -333,12 +355,13 @@ def check_supported(estimator: Any) -> None:
         return
     if library_of(model) is not None:
         check_library_model(model, OWN_CODE)
+        _check_settings(model, response, steps)
         return
     if is_around(model):
         check_library_code(model, OWN_CODE)
-        check_around(model)
-        for member in members(model):
-            check_supported(member)
+        check_around(model, response)
+        for member, asked in asked_members(model, response):
+            check_supported(member, asked, steps)
             if read_mixture(unwrap(member, HINT)[1], OWN_CODE) is not None:
                 raise Unsupported(
                     f"{type(unwrap(member, HINT)[1]).__name__} in {type(model).__name__} cannot be "
@@ -348,23 +371,33 @@ def check_supported(estimator: Any) -> None:
         return
     if is_skorch_net(model):
         check_net(model, OWN_CODE)
+        _check_settings(model, response, steps)
         return
     if not isinstance(model, (*ENSEMBLES, *LINEAR, *MLP)):
         raise not_certified(model)
     check_library_code(model, OWN_CODE)
-    if isinstance(model, (SVC, SVR)) and model.kernel != "linear":
-        name = type(model).__name__
-        raise Unsupported(
-            f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
-            f"Use {name}(kernel='linear'), or gradient boosting, which is nonlinear, too. {SEARCH}",
-        )
     if isinstance(model, (*BAGGED, *VOTING)):
         for member in members(model):
-            check_supported(member)
+            check_supported(member, response, steps)
         return
+    _check_settings(model, response, steps)
     parts = list(np.ravel(getattr(model, "estimators_", [])))
     start = getattr(model, "init_", "zero")  # what gradient boosting starts from
     if not isinstance(start, str):
         parts.append(start)
     for part in parts:
         check_library_code(part, OWN_CODE)
+
+
+def _check_settings(model: Any, response: str, steps: list[Any]) -> None:
+    """Check the settings of a model and the order of the steps before it, as its reader does."""
+    if isinstance(model, LINEAR):
+        check_linear(model, response)
+    if response == "labels":
+        return
+    if library_of(model) is not None:
+        check_library_settings(model, response)
+    elif isinstance(model, (*TREES, *FORESTS, *BOOSTED)):
+        check_trees(model, response)
+    elif isinstance(model, LINEAR) or is_network(model):
+        check_mixing(steps)

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import linear_model
-from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
+from skfairtest.exact._support import SEARCH
 from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
@@ -26,6 +26,7 @@ from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import straightened, unmixed
 from skfairtest.whitebox._steps import HINT
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._xgboost import is_gblinear, read_gblinear
 
 _NAMES = """
@@ -61,23 +62,47 @@ def is_linear(model: Any, response: str) -> bool:
     return response != "predict_proba" or len(model.classes_) == 2
 
 
+def check_linear(model: Any, response: str) -> None:
+    """Check the settings of a linear model, fitted or not; of labels nothing is read.
+
+    Raises
+    ------
+    Unsupported
+        That names the setting.
+    """
+    name = type(model).__name__
+    if isinstance(model, (SVC, SVR)):
+        if model.kernel != "linear":
+            raise Unsupported(
+                f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
+                f"Use {name}(kernel='linear'), or gradient boosting, which is nonlinear, too. "
+                f"{SEARCH}",
+            )
+        classes = getattr(model, "classes_", ())
+        if len(classes) > 2 and response != "labels":
+            raise Unsupported(
+                f"{name} votes among pairs of its {len(classes)} classes, which is not understood.",
+                "Use LinearSVC.",
+            )
+    logistic = isinstance(model, (LogisticRegression, LogisticRegressionCV))
+    sgd = isinstance(model, SGDClassifier) and model.loss == "log_loss"
+    if response == "predict_proba" and not (logistic or sgd):
+        raise Unsupported(
+            f"The probabilities of {name} are not understood.",
+            "Use response_method='decision_function'.",
+        )
+
+
 def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
     """Return weights (n_features, n_scores), intercepts, and the factor of the link.
 
     Raises
     ------
     ValueError
-        If the kernel is not linear, or the link is not understood.
+        If `check_linear` refuses it.
     """
+    check_linear(model, response)
     name = type(model).__name__
-    if isinstance(model, (SVC, SVR)):
-        if model.kernel != "linear":
-            raise ValueError(f"{name} is certified with kernel='linear'; got {model.kernel!r}.")
-        if is_classifier(model) and len(model.classes_) > 2:
-            raise ValueError(
-                f"{name} votes among pairs of its {len(model.classes_)} classes, which is not "
-                "understood. Use LinearSVC."
-            )
     weights = model.coef_
     weights = np.asarray(weights.toarray() if hasattr(weights, "toarray") else weights)
     weights = np.atleast_2d(weights).astype(np.float64)
@@ -86,13 +111,6 @@ def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
     base = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64).ravel(), len(weights))
     factor = 1.0
     if response == "predict_proba":
-        logistic = isinstance(model, (LogisticRegression, LogisticRegressionCV))
-        sgd = isinstance(model, SGDClassifier) and model.loss == "log_loss"
-        if not (logistic or sgd):
-            raise ValueError(
-                f"The probabilities of {name} are not understood. Use "
-                "response_method='decision_function'."
-            )
         factor = (
             2.0
             if probability_link(model, len(weights), HINT) == "softmax" and len(weights) == 1

@@ -19,7 +19,6 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     PolynomialFeatures,
-    RobustScaler,
     StandardScaler,
 )
 
@@ -29,8 +28,10 @@ from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._steps import (
     HINT,
     MIXING,
+    SCALERS,
     SELECTORS,
     Branches,
+    TakeColumns,
     column_places,
     not_understood,
     take_columns,
@@ -101,7 +102,7 @@ def _taken_apart(chain: Chain) -> tuple[Chain, Ints | None, Affine | None]:
     else:
         powers, whole = _first_of(own)
     for step in chain.steps[first + 1 :]:
-        whole = whole.then(affine_of(step))
+        whole = whole.then(affine_of(step, len(whole.base)))
     return Chain(chain.space, before), powers, whole
 
 
@@ -110,7 +111,7 @@ def _first_of(step: Any) -> tuple[Ints | None, Affine]:
     if type(step) is PolynomialFeatures:
         powers = np.asarray(step.powers_, dtype=np.intp)
         return powers, Affine(np.eye(len(powers)), np.zeros(len(powers)))
-    return None, affine_of(step)
+    return None, affine_of(step, step.n_features_in_)
 
 
 def straightened(chain: Chain, after: Affine | None) -> Unmixed | None:
@@ -129,7 +130,7 @@ def _mixes(step: Any) -> bool:
 def _holds(step: Any, kinds: tuple[type, ...]) -> bool:
     """Whether a step, or a branch of it, is of one of some kinds."""
     if isinstance(step, ColumnTransformer):
-        inside = [inner for _, inner, _ in step.transformers_]
+        inside = [inner for inner, _ in _branches(step)]
     elif isinstance(step, FeatureUnion):
         inside = [inner for _, inner in step.transformer_list]
     else:
@@ -138,14 +139,65 @@ def _holds(step: Any, kinds: tuple[type, ...]) -> bool:
                for part in flat_steps(inner, HINT))  # fmt: skip
 
 
-def affine_of(step: Any) -> Affine:
-    """The map of a fitted step.
+def check_mixing(steps: list[Any]) -> None:
+    """See that what comes after a step that mixes columns, fitted or not, is an affine map.
+
+    Raises
+    ------
+    Unsupported
+        That names the step.
+    """
+    first = next((k for k, step in enumerate(steps) if _mixes(step)), None)
+    if first is None:
+        return
+    own = steps[first]
+    if isinstance(own, (ColumnTransformer, FeatureUnion)):
+        for inner, columns in _branches(own):
+            if np.size(columns):  # else it is not even fitted
+                _check_branch(flat_steps(inner, HINT))
+    for step in steps[first + 1 :]:
+        check_affine(step)
+
+
+def _check_branch(steps: list[Any]) -> int:
+    """See that a branch mixes columns with a step of its own, and return where."""
+    first = next((k for k, one in enumerate(steps) if _mixes(one)), len(steps))
+    if first < len(steps) and type(steps[first]) not in (*MIXING, PolynomialFeatures):
+        raise Unsupported(
+            "A step mixes columns in a branch of a branch.",
+            f"Put it into a branch of the outermost ColumnTransformer. {HINT}",
+        )
+    for one in steps[first + 1 :]:
+        check_affine(one)
+    return first
+
+
+def check_affine(step: Any) -> None:
+    """See that a step, fitted or not, is an affine map.
+
+    Raises
+    ------
+    Unsupported
+        If it is none that is known.
+    """
+    kinds = (*MIXING, *SELECTORS, *SCALERS, TakeColumns)
+    if type(step) not in kinds or getattr(step, "clip", False):
+        raise Unsupported(
+            f"The step {' '.join(repr(step).split()):.120} comes after one that mixes columns.",
+            "Behind such a step, only scalers, selectors of columns and further steps that mix "
+            f"columns can be read. {HINT}",
+        )
+
+
+def affine_of(step: Any, n: int) -> Affine:
+    """The map of a fitted step, of `n` columns.
 
     Raises
     ------
     ValueError
         If it is none that is known.
     """
+    check_affine(step)
     kind = type(step)
     if kind in (PCA, IncrementalPCA):
         weights = np.asarray(step.components_, dtype=np.float64).T
@@ -158,27 +210,21 @@ def affine_of(step: Any) -> Affine:
     if kind is TruncatedSVD:
         weights = np.asarray(step.components_, dtype=np.float64).T
         return Affine(weights, np.zeros(weights.shape[1]))
-    if kind in SELECTORS:
-        weights = np.eye(step.n_features_in_)[:, step.get_support()]
+    if kind in SELECTORS or kind is TakeColumns:
+        taken = step.columns if kind is TakeColumns else step.get_support()
+        weights = np.eye(n)[:, taken]
         return Affine(weights, np.zeros(weights.shape[1]))
-    n = getattr(step, "n_features_in_", 0)
     scale, base = np.ones(n), np.zeros(n)
-    if kind is MinMaxScaler and not step.clip:
+    if kind is MinMaxScaler:
         scale, base = step.scale_, step.min_
     elif kind is MaxAbsScaler:
         scale = 1 / step.scale_
     elif kind is StandardScaler:
         scale = scale if step.scale_ is None else 1 / step.scale_
         base = -step.mean_ * scale if step.with_mean else base
-    elif kind is RobustScaler:
+    else:
         scale = scale if step.scale_ is None else 1 / step.scale_
         base = -step.center_ * scale if step.with_centering else base
-    else:
-        raise Unsupported(
-            f"The step {' '.join(repr(step).split()):.120} comes after one that mixes columns.",
-            "Behind such a step, only scalers, selectors of columns and further steps that mix "
-            f"columns can be read. {HINT}",
-        )
     return Affine(np.diag(scale), np.asarray(base, dtype=np.float64))
 
 
@@ -193,12 +239,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
             continue
         part = table if places is None else take_columns(table, places)
         steps = flat_steps(inner, HINT)
-        first = next((k for k, one in enumerate(steps) if _mixes(one)), len(steps))
-        if first < len(steps) and type(steps[first]) not in (*MIXING, PolynomialFeatures):
-            raise Unsupported(
-                "A step mixes columns in a branch of a branch.",
-                f"Put it into a branch of the outermost ColumnTransformer. {HINT}",
-            )
+        first = _check_branch(steps)
         for one in steps[:first]:
             part = run_step(one, part)
         n = part.shape[1]
@@ -206,7 +247,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
         if first < len(steps):
             products, own = _first_of(steps[first])
         for one in steps[first + 1 :]:
-            own = own.then(affine_of(one))
+            own = own.then(affine_of(one, len(own.base)))
         branches.append((columns, steps[:first]))
         maps.append(own)
         powers.append(products)
@@ -223,7 +264,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
 
 
 def _branches(step: Any) -> Iterator[tuple[Any, Any]]:
-    """The fitted branches of a step, with the columns that they are shown; None for all."""
+    """The branches of a step, with the columns that they are shown; None for all."""
     if isinstance(step, FeatureUnion):
         if step.transformer_weights:
             raise Unsupported(
@@ -234,6 +275,7 @@ def _branches(step: Any) -> Iterator[tuple[Any, Any]]:
             if inner != "drop":
                 yield (None if is_nothing(inner) else inner), None
     else:
-        for _, inner, columns in step.transformers_:
+        fitted = getattr(step, "transformers_", None)
+        for _, inner, columns in fitted or [*step.transformers, ("", step.remainder, None)]:
             if not isinstance(inner, str) or inner != "drop":
                 yield (None if is_nothing(inner) else inner), columns

@@ -33,6 +33,7 @@ from skfairtest.whitebox._tree_model import (
     Part,
     Tests,
 )
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import run_step
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
@@ -82,6 +83,39 @@ def _joined(children: list[NDArray[Any]], offsets: NDArray[Any]) -> NDArray[np.i
     return np.concatenate(parts).astype(np.intp)
 
 
+BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
+
+
+def check_trees(model: Any, response: str) -> None:
+    """See that a classifier has one target, and that boosting starts from a constant.
+
+    Parameters
+    ----------
+    model : estimator
+        A tree, a forest or gradient boosting of scikit-learn, fitted or not.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+
+    Raises
+    ------
+    Unsupported
+        That names what is not understood.
+    """
+    name = type(model).__name__
+    if getattr(model, "n_outputs_", 1) > 1 and response != "regression":
+        raise Unsupported(
+            f"{name} has {model.n_outputs_} targets; expected one for a classifier.",
+            "Audit a classifier for each target.",
+        )
+    start = getattr(model, "init_", model.init) if isinstance(model, BOOSTED) else None
+    if not (start is None or isinstance(start, (DummyClassifier, DummyRegressor, str))):
+        raise Unsupported(
+            f"{name} with init={type(start).__name__} is not understood: expected init=None or "
+            "'zero', which are constants.",
+            "Fit the model without init, or use SBFTAuditor.",
+        )
+
+
 def read_average(model: Any, features: Features, response: str) -> list[Output]:
     """A tree, or a forest: the mean of its trees.
 
@@ -100,11 +134,7 @@ def read_average(model: Any, features: Features, response: str) -> list[Output]:
         One an output of a regressor; one a class, or that of the second of two classes.
     """
     trees = list(model.estimators_) if isinstance(model, FORESTS) else [model]
-    if getattr(model, "n_outputs_", 1) > 1 and response != "regression":
-        raise ValueError(
-            f"{type(model).__name__} has {model.n_outputs_} targets; expected one for a "
-            "classifier. Audit a classifier for each target."
-        )
+    check_trees(model, response)
     if response == "regression":
         values = [tree.tree_.value[:, :, 0] for tree in trees]
     else:
@@ -115,9 +145,6 @@ def read_average(model: Any, features: Features, response: str) -> list[Output]:
         columns = range(1, 2)
     share = 1.0 / len(trees)
     return [[Group(IDENTITY, 1.0, [Part(0.0, [(nodes, column, share)])])] for column in columns]
-
-
-BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 
 def read_boosting(model: Any, features: Features, response: str) -> list[Output]:
@@ -142,12 +169,7 @@ def read_boosting(model: Any, features: Features, response: str) -> list[Output]
     ValueError
         If the model starts from another model.
     """
-    if not (isinstance(model.init_, (DummyClassifier, DummyRegressor)) or model.init_ == "zero"):
-        raise ValueError(
-            f"{type(model).__name__} with init={type(model.init_).__name__} is not understood: "
-            "expected init=None or 'zero', which are constants. Fit the model without init, or use "
-            "SBFTAuditor."
-        )
+    check_trees(model, response)
     columns = []
     for k in range(model.estimators_.shape[1]):
         trees = list(model.estimators_[:, k])
