@@ -181,11 +181,12 @@ class CertifiedAuditor(BaseAuditor):
     (`MLPRegressor`, `MLPClassifier` with any activation, and nets of skorch that are a
     `torch.nn.Sequential` of plain layers). For a model that wraps others (`CalibratedClassifierCV`,
     `TransformedTargetRegressor`, stacks with a linear final estimator, `OneVsRestClassifier`,
-    averages of models of different kinds) the bound follows from the bounds of the inner models; if
-    the domain has at most 100,000 inputs, all of them are examined. For any other model `fit`
-    raises an error that names what is not supported; `supports` says so beforehand. For
-    `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is (1 - strength) times that of
-    the inner model; it may stay open if they do not average over all of the audited columns.
+    averages of models of different kinds) the bound follows from the bounds of the inner models.
+    For any other model `fit` raises an error that names what is not supported; `supports` says so
+    beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
+    (1 - strength) times that of the inner model; it may stay open if they do not average over all
+    of the audited columns. If the domain is finite and has at most 100,000 inputs, twins included,
+    all of them are examined in the model as it was read, unless its own bound closes sooner.
 
     The certificate holds for the domain that `space` describes. For a real column, sensitive or
     not, it covers the closed interval, and the missing value if X has one there. The rows of X
@@ -194,8 +195,9 @@ class CertifiedAuditor(BaseAuditor):
     `fairness_degree_` is at least the `on_data_degree_` of these rows. Rows of X outside the domain
     may have larger disparities; they are not examined. The reported pair satisfies every
     constraint. Constraint objects such as `Order` narrow the domain and cut off parts that contain
-    no valid row. A constraint that is a callable narrows nothing: the bound is that of the whole
-    box, and so it holds for the valid part, too. No bound depends on `plausible`.
+    no valid row. A constraint that is a callable narrows nothing: where not all inputs are
+    examined, the bound is that of the whole box, and so it holds for the valid part, too. No bound
+    depends on `plausible`.
 
     XGBoost and most nets of torch compute in single precision. The bound includes their rounding,
     and a bracket that is closed up to that rounding counts as certified.

@@ -9,6 +9,7 @@ import pandas as pd
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
+from skfairtest.exact._all_inputs import input_of, solve
 from skfairtest.exact._bracket import BoundHistory, Bracket, Limits
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason
@@ -96,7 +97,7 @@ def close(oracle: Oracle, family: Family, limits: Limits, history: BoundHistory)
             max(rtol / 2, rtol - ROOM),
             lambda low, high, n: history.note(low, min(high, trivial) + room, n),
         )
-        bracket = family.solve(oracle.degree, narrow)
+        bracket = solve(family, oracle.space, oracle.degree, narrow)
         upper, ended, n_boxes = min(bracket.upper, trivial), bracket.reason, bracket.n_boxes
         if bracket.twins is not None:
             confirm(oracle, *bracket.twins)
@@ -253,4 +254,4 @@ def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
         return
     # The pair is recorded before a spent budget ends the run.
     with oracle.sub_budget():
-        oracle.disparity(first[None], values[None])
+        oracle.disparity(input_of(oracle.space, first, second)[None], values[None])

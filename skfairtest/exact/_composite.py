@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._all_inputs import all_inputs, look_at
 from skfairtest.exact._bracket import Bracket, Limits, unnoted
 from skfairtest.exact._bracketing import Family
 from skfairtest.exact._expression import Answer, Known, Node
 from skfairtest.exact._ranges import output_ranges
-from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._tree_model import exponential_rounding
 
-#: Inputs of a domain up to which all of them are looked at.
-MOST_INPUTS = 100_000
 #: Share of the width of a bracket that the models inside may leave.
 NARROW = 0.5
 APART = "the inner models, or their link and their difference, are bounded separately"
@@ -37,16 +34,17 @@ class CompositeFamily:
         Whether a certificate takes next to no time.
     rounding : float
         How far rounding may carry the outputs of the model itself.
+    vague : bool
+        Whether that is not known, so that bounds of differences alone contain it.
     """
 
-    def __init__(
-        self, nodes: list[Node], families: dict[tuple[int, str], Family], space: InputSpace
-    ) -> None:
-        self.nodes, self.families, self.space = nodes, families, space
+    def __init__(self, nodes: list[Node], families: dict[tuple[int, str], Family]) -> None:
+        self.nodes, self.families = nodes, families
         self.quick = all(family.quick for family in families.values())
         self._ends = {key: output_ranges(family, key[1]) for key, family in families.items()}
         self._known = self._of_gaps({key: f.trivial() for key, f in families.items()})
         self.rounding = max((known.rounding for known in self._known), default=0.0)
+        self.vague = any(known.vague for known in self._known)
 
     def _of_gaps(self, gaps: dict[tuple[int, str], float]) -> list[Known]:
         """Return the bounds of each output from the largest differences of the inner models."""
@@ -64,9 +62,10 @@ class CompositeFamily:
         """Return the range of an output of an inner model, and how far rounding may carry it."""
         key = (id(answer.estimator), answer.response)
         low, high = (float(ends[answer.output if len(ends) > 1 else 0]) for ends in self._ends[key])
-        rounding = self.families[key].rounding
+        family = self.families[key]
+        rounding = family.rounding + exponential_rounding(getattr(family, "outputs", []))
         # Its sums may be of single precision.
-        if (room := getattr(self.families[key], "single_room", None)) is not None:
+        if (room := getattr(family, "single_room", None)) is not None:
             rounding = max(rounding, float(room(max(abs(low), abs(high)))))
         return low, high, rounding
 
@@ -135,9 +134,6 @@ class CompositeFamily:
         Bracket
             Of the model as it was read.
         """
-        rows = all_inputs(self.space, MOST_INPUTS)
-        if rows is not None and not any(known.vague for known in self._known):
-            return look_at(rows, self.space, self.evaluate, known)
         gaps, pairs, n_boxes, reasons = {}, [], 0, []
         narrow = limits._replace(rtol=limits.rtol * NARROW, note=unnoted)
         for k, (key, family) in enumerate(self.families.items()):

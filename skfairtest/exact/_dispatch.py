@@ -70,7 +70,7 @@ OWN_CODE = (
 class LabelFamily:
     """Classifier that is asked for labels; labels differ or do not, so 1 is a bound."""
 
-    quick, rounding = False, 0.0
+    quick, rounding, vague = False, 0.0, True
 
     def evaluate(self, Z: Floats) -> Floats:
         """Return zeros, as labels were not read; shape (n, 1)."""
@@ -231,7 +231,7 @@ def _read_around(
             if key not in families:
                 families[key], more = read(answer.estimator, answer.response)
                 n_rows += more
-    family: Family = _joined(nodes, families) or CompositeFamily(nodes, families, space)
+    family: Family = _joined(nodes, families) or CompositeFamily(nodes, families)
     return family, n_rows + _compare(family, estimator, space, response, rng)
 
 

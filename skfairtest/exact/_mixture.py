@@ -22,7 +22,7 @@ from skfairtest.space._containers import make_container
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._mixture import Mixture
-from skfairtest.whitebox._tree_model import EPS, EXPONENTIAL
+from skfairtest.whitebox._tree_model import EPS, exponential_rounding
 
 OPEN = "the average over other columns is bounded separately from the model's own share"
 
@@ -139,19 +139,22 @@ class MixtureFamily:
     ----------
     rounding : float
         How far rounding may carry the outputs of the model itself.
+    vague : bool
+        Whether `evaluate` leaves out what tells twins apart.
     """
 
     def __init__(
         self, strength: float, parts: Parts, inner: Family, rest: Family | None, response: str
     ) -> None:
         self.strength, self.share, self.parts = strength, 1 - strength, parts
-        self.inner, self.rest = inner, rest
+        self.inner, self.rest, self.vague = inner, rest, rest is not None
         self.quick = inner.quick and (rest is None or rest.quick)
         # Twins that are asked about in different calls may have averages of different last bits.
         # Mixing adds a few roundings of the size of the outputs, which is below 1 for
         # probabilities; for sums of terms, the inner rounding is a multiple of that itself.
         mixing = 8 * EPS if response == "predict_proba" else inner.rounding
-        self.rounding = inner.rounding + mixing + 8 * EPS * _largest_exponential(inner)
+        outputs = getattr(getattr(inner, "base", inner), "outputs", [])
+        self.rounding = inner.rounding + mixing + exponential_rounding(outputs)
 
     def single_room(self, top: float) -> float:
         """Width at which a bracket of a single-precision model is closed; 0 for other models."""
@@ -256,18 +259,3 @@ class MixtureFamily:
         expected = self.share * (self.inner.evaluate(Z) - self.inner.evaluate(twins))
         off = np.abs(said[: len(Z)] - said[len(Z) :] - expected) - 2 * self.rounding
         return float(off.max(initial=0.0)) / max(1.0, float(np.abs(said).max(initial=0.0)))
-
-
-def _largest_exponential(family: Any) -> float:
-    """Return the largest output of trees behind an exponential; `rounding` lacks its rounding."""
-    size = 0.0
-    for output in getattr(getattr(family, "base", family), "outputs", []):
-        for group in output:
-            if group.link != EXPONENTIAL:
-                continue
-            top = group.parts[0].base
-            for nodes, column, factor in group.parts[0].trees:
-                leaf = np.where(nodes.left < 0, factor * nodes.value[:, column], -np.inf)
-                top += float(np.maximum.reduceat(leaf, nodes.roots).sum())
-            size += abs(group.weight) * float(np.exp(min(top, 700.0)))
-    return size

@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import expit
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._all_inputs import all_inputs, look_at
 from skfairtest.exact._bracket import Bracket, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._linear import linear_map
@@ -27,8 +26,6 @@ from skfairtest.whitebox._mixing import polynomial_of
 from skfairtest.whitebox._unwrap import run_step
 from skfairtest.workers._compiled import plain
 
-#: Inputs of a domain up to which all of them are looked at.
-MOST_INPUTS = 100_000
 #: Pairs of sensitive values up to which each has a search of its own.
 MOST_PAIRS = 20_000
 #: Open boxes at once.
@@ -269,9 +266,6 @@ class PolynomialFamily:
         Bracket
             Of the model as it was read.
         """
-        rows = all_inputs(self.space, MOST_INPUTS)
-        if rows is not None:
-            return look_at(rows, self.space, self.evaluate, known)
         return _Search(self, known, limits).run()
 
 

@@ -142,6 +142,23 @@ def sum_rounding(part: Part) -> float:
     return n * EPS * size + part.rounding
 
 
+def exponential_rounding(outputs: list[Output]) -> float:
+    """How far rounding may carry an output behind exponentials, where its sums are largest."""
+    found = [0.0]
+    for output in outputs:
+        found.append(0.0)
+        for group in output:
+            if group.link == EXPONENTIAL:
+                part = group.parts[0]
+                top = part.base
+                for nodes, column, factor in part.trees:
+                    leaf = np.where(nodes.left < 0, factor * nodes.value[:, column], -np.inf)
+                    top += float(np.maximum.reduceat(leaf, nodes.roots).sum())
+                off = np.expm1(min(sum_rounding(part), 700.0)) + 8 * EPS
+                found[-1] += abs(group.weight) * float(np.exp(min(top, 700.0)) * off)
+    return max(found)
+
+
 def link_rounding(group: Group) -> float:
     """The same of a group's output, where its link is no exponential."""
     own = [sum_rounding(part) for part in group.parts]

@@ -25,7 +25,7 @@ from tiers import slow_sample, some
 
 from skfairtest import CertifiedAuditor, InputSpace, Order, RandomAuditor
 from skfairtest import certify as certify_on
-from skfairtest.exact import _certify, _rounds
+from skfairtest.exact import _all_inputs, _certify, _rounds
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._checkpoint import Checkpoint
 from skfairtest.exact._dispatch import read_family
@@ -41,7 +41,8 @@ def certify(auditor, **params):
 
 @pytest.fixture
 def in_boxes(monkeypatch):
-    """No try in one piece, and little time for a box, so that it is cut again."""
+    """No try in one piece, no look at all inputs, little time for a box, so that it is cut."""
+    monkeypatch.setattr(_all_inputs, "MOST_INPUTS", 0)
     monkeypatch.setattr(_rounds, "IN_ONE_PIECE", 0.0)
     monkeypatch.setattr(_rounds, "FIRST_SECONDS", 0.05)
     monkeypatch.setattr(_rounds, "N_ROOTS", 6)

@@ -65,7 +65,8 @@ class Closing:
 
 
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
-    oracle = SimpleNamespace(degree=1.0)
+    many = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
+    oracle = SimpleNamespace(degree=1.0, space=many)
     closed = close(oracle, Closing(), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.certified, closed.reason
     assert closed.upper > 1
