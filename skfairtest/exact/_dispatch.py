@@ -353,40 +353,35 @@ def check_supported(estimator: Any, response: str, before: Sequence[Any] = ()) -
                 "Name all columns in the sensitive_features of one of them.",
             )
         return
+    if is_around(model) or isinstance(model, (*BAGGED, *VOTING)):
+        _check_members(model, response, steps)
+        return
     if library_of(model) is not None:
         check_library_model(model, OWN_CODE)
-        _check_settings(model, response, steps)
-        return
-    if is_around(model):
-        check_library_code(model, OWN_CODE)
-        check_around(model, response)
-        for member, asked in asked_members(model, response):
-            check_supported(member, asked, steps)
-            if read_mixture(unwrap(member, HINT)[1], OWN_CODE) is not None:
-                raise Unsupported(
-                    f"{type(unwrap(member, HINT)[1]).__name__} in {type(model).__name__} cannot be "
-                    "certified.",
-                    "Marginalize the whole model instead.",
-                )
-        return
-    if is_skorch_net(model):
+    elif is_skorch_net(model):
         check_net(model, OWN_CODE)
-        _check_settings(model, response, steps)
-        return
-    if not isinstance(model, (*ENSEMBLES, *LINEAR, *MLP)):
+    elif isinstance(model, (*ENSEMBLES, *LINEAR, *MLP)):
+        # With the trees of an ensemble, and what gradient boosting starts from.
+        inside = [*np.ravel(getattr(model, "estimators_", [])), getattr(model, "init_", "zero")]
+        for part in (model, *(part for part in inside if not isinstance(part, str))):
+            check_library_code(part, OWN_CODE)
+    else:
         raise not_certified(model)
-    check_library_code(model, OWN_CODE)
-    if isinstance(model, (*BAGGED, *VOTING)):
-        for member in members(model):
-            check_supported(member, response, steps)
-        return
     _check_settings(model, response, steps)
-    parts = list(np.ravel(getattr(model, "estimators_", [])))
-    start = getattr(model, "init_", "zero")  # what gradient boosting starts from
-    if not isinstance(start, str):
-        parts.append(start)
-    for part in parts:
-        check_library_code(part, OWN_CODE)
+
+
+def _check_members(model: Any, response: str, steps: list[Any]) -> None:
+    """Check a model around others, and these, behind the steps before it."""
+    check_library_code(model, OWN_CODE)
+    check_around(model, response)
+    for member, asked in asked_members(model, response):
+        check_supported(member, asked, steps)
+        inner = unwrap(member, HINT)[1]
+        if read_mixture(inner, OWN_CODE) is not None:
+            raise Unsupported(
+                f"{type(inner).__name__} in {type(model).__name__} cannot be certified.",
+                "Marginalize the whole model instead.",
+            )
 
 
 def _check_settings(model: Any, response: str, steps: list[Any]) -> None:
