@@ -209,8 +209,8 @@ def measured(name, data, seed, asked):
     case = fitted(name, data, asked.rows, seed)
     found = [certificate(case, asked.max_time, asked.n_jobs)]
     if asked.first_use:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-            folder = Path(name)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+            folder = Path(place)
             limits = (asked.max_time, asked.n_jobs, folder)
             found += [in_new_process(case, *limits) for _ in range(2)]
             wait_for_compilers(folder)
