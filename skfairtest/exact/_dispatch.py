@@ -18,8 +18,7 @@ from skfairtest.exact._around import (
     members,
     read_around,
 )
-from skfairtest.exact._bracket import Bracket, Limits
-from skfairtest.exact._bracketing import Family
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._composite import CompositeFamily
 from skfairtest.exact._constrained import ConstrainedFamily
 from skfairtest.exact._expression import Answer, Node
@@ -60,10 +59,8 @@ OWN_CODE = (
 )
 
 
-class LabelFamily:
+class LabelFamily(Family):
     """Classifier that is asked for labels; labels differ or do not, so 1 is a bound."""
-
-    quick, rounding = False, 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
         """Return zeros, as labels were not read; shape (n, 1)."""
@@ -87,7 +84,7 @@ def read_family(
     space: InputSpace,
     response: str,
     compiled: bool | None,
-    rng: Any,
+    rng: np.random.Generator | None,
     n_jobs: int | None = None,
     deadline: float = np.inf,
 ) -> tuple[Family, int]:
@@ -103,8 +100,9 @@ def read_family(
         How the oracle asks it.
     compiled : bool or None
         Whether to use numba; None: where it is installed.
-    rng : Generator
-        For the rows on which the two are compared.
+    rng : Generator or None
+        For the rows on which the two are compared. None compares nothing: of a part of a domain
+        that was compared as a whole.
     n_jobs : int or None, default=None
         Threads of the branch and bound on trees, where it is compiled.
     deadline : float, default=inf
@@ -181,7 +179,7 @@ def _read_mixture(
         n_rows += more
     family = MixtureFamily(mixture.strength, parts, inner, rest, response)
     asked = _asking(estimator, space, response)
-    if parts.averaged:
+    if parts.averaged and rng is not None:
         Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
         off = family.check(lambda rows: asked.ask(rows)[0], Z, space, rng)
         if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
@@ -263,18 +261,20 @@ def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
 
 
 def _compare(family: Family, estimator: Any, space: InputSpace, response: str, rng: Any) -> int:
+    if rng is None:
+        return 0
     method = "predict" if response == "regression" else response
     model = _asking(estimator, space, response)
     Z = family.rows(N_COMPARED, rng)
     # Models inside of this one have been compared by themselves.
-    if through := getattr(family, "through", None):
-        Z = np.concatenate([Z, through(rng)])
+    through = family.through(rng)
+    Z = np.concatenate([Z, through]) if len(through) else Z
     Z = _valid_rows(Z, space, rng)
     said, _ = model.ask(Z)
     read = family.evaluate(Z)
     scale = max(1.0, float(np.abs(said).max(initial=0.0)))
     # Where single precision is part of the bound, what it may change is known.
-    room = getattr(family, "single_room", lambda top: 0.0)(scale)
+    room = family.single_room(scale)
     relative = TOLERANCE_SINGLE if model.single and not room else TOLERANCE
     tolerance = relative * scale + family.rounding + room
     if said.shape != read.shape or not (np.abs(said - read) <= tolerance).all():

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._all_inputs import all_inputs, look_at
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._monomials import Box, Monomials, Ranges, Values, product
@@ -52,7 +52,7 @@ class Part(NamedTuple):
     two: Box
 
 
-class PolynomialFamily:
+class PolynomialFamily(Family):
     """Linear model behind `PolynomialFeatures`, as it was read.
 
     Parameters
@@ -72,8 +72,6 @@ class PolynomialFamily:
         found = polynomial_of(chain)
         assert found is not None
         W, base, self.factor = linear_map(model, response)
-        #: Before anything was worked out.
-        self.as_read = [W, base, self.factor, response, chain.steps]
         self.space, self.features, self._powers = space, found.chain.features, found.powers
         self.logistic = response == "predict_proba"
         self._W, self._base = found.map.weights @ W, found.map.base @ W + base
@@ -317,7 +315,7 @@ class _Search:
                 self.dropped = max(self.dropped, -least)
             for child in children:
                 self._push(child, -least)
-            self.limits.note(self.known, self._upper, self.n_boxes)
+            self.limits.note(self.known, self._upper, self.n_boxes, lambda: self.twins)
         upper = self._upper
         if reason == "closed" and upper > self.enough:
             reason = "boxes are as narrow as numbers allow"

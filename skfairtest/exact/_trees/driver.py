@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
-from skfairtest.exact._bracket import Bracket, Note, unnoted
+from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
 from skfairtest.exact._trees import best_first
 from skfairtest.exact._trees.best_first import N_OPEN, N_SPARE, PairBoxes, Pool, hand_over, search
 from skfairtest.exact._trees.doubled_domain import Box, Layout
@@ -363,9 +363,11 @@ class CompiledSearch:
                 # The threads may well wait for each other: a round is short.
                 list(threads.map(lambda worker: worker.work(rtol), busy))
                 self._meet()
-                note(self.known, self._upper, self._n_boxes)
-        twins = None if self.point is None else self.problem.layout.codes(self.point)
-        return Bracket(self.known, self._upper, twins, self._n_boxes, reason)
+                note(self.known, self._upper, self._n_boxes, self._twins)
+        return Bracket(self.known, self._upper, self._twins(), self._n_boxes, reason)
+
+    def _twins(self) -> Twins | None:
+        return None if self.point is None else self.problem.layout.codes(self.point)
 
     @property
     def _upper(self) -> float:

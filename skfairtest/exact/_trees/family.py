@@ -10,7 +10,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._clock import OutOfTime
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits, Note
+from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, Note, unattained
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.doubled_domain import Box
@@ -41,9 +41,11 @@ from skfairtest.workers._sending import n_threads
 #: that compiling takes at least. About the same, so that at worst twice the time is spent that the
 #: better of the two would have taken. Where it takes longer, NumPy has the last seconds.
 NUMPY_FIRST, COMPILING, NUMPY_LAST = 16.0, 20.0, 8.0
+#: Queries of a search beforehand: the local search on cells finds the rest sooner.
+FIRST_QUERIES = 5_000.0
 
 
-class TreeFamily:
+class TreeFamily(Family):
     """Model of trees as it was read.
 
     Parameters
@@ -73,6 +75,8 @@ class TreeFamily:
         Outputs of the model may differ from the sums of its trees by this much, apart from sums in
         an exponent, whose rounding the bounds of `solve` contain.
     """
+
+    first_queries = FIRST_QUERIES
 
     def __init__(
         self,
@@ -295,7 +299,8 @@ def _note_of_one(note: Note, lower: float, most: float, others: float, n_boxes: 
     `most` bounds this output and `others` the other ones; `lower` is attained by one of them.
     """
 
-    def told(low: float, high: float, n: int) -> None:
-        note(max(lower, low), max(others, min(high, most)), n_boxes + n)
+    def told(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
+        upper = max(others, min(high, most))
+        note(max(lower, low), upper, n_boxes + n, twins if low > lower else unattained)
 
     return told
