@@ -119,6 +119,35 @@ class Limits(NamedTuple):
         return now + share * max(0.0, self.deadline - now)
 
 
+class Pace:
+    """Sizes of batches of rows, which double as long as the time allows it.
+
+    Parameters
+    ----------
+    first, most : int
+        Sizes of the first batch and of the largest one.
+    until : float
+        When all batches should be done, by `_clock.now`.
+
+    Attributes
+    ----------
+    size : int
+        Of the next batch; 0 if there is no time for another one.
+    """
+
+    def __init__(self, first: int, most: int, until: float) -> None:
+        self._most, self._until, self._began = most, until, _clock.now()
+        self.size = first if self._began < until else 0
+
+    def done(self, n: int) -> None:
+        """Work out the size of the next batch, after one of `n` rows."""
+        now = _clock.now()
+        took, self._began = max(now - self._began, 1e-9), now
+        self.size = min(2 * self.size, self._most)
+        if np.isfinite(self._until):
+            self.size = min(self.size, int(n * max(0.0, self._until - now) / took))
+
+
 class Bracket(NamedTuple):
     """Bracket of the largest difference of one output.
 
@@ -168,8 +197,11 @@ class Family:
         """Return rows of codes on which a model that was read wrongly would show."""
         raise NotImplementedError
 
-    def through(self, rng: np.random.Generator) -> Floats:
-        """Return rows that take both sides of every test and enter every piece of every step."""
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
+        """Return rows that take both sides of every test and enter every piece of every step.
+
+        At `until`, by `_clock.now`, as many as there are by then.
+        """
         return np.empty((0, 0))
 
     def within(self, low: Floats, high: Floats) -> Family | None:

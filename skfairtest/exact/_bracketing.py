@@ -8,9 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Attained, BoundHistory, Bracket, Family, Limits, unattained
+from skfairtest.exact._bracket import (
+    Attained,
+    BoundHistory,
+    Bracket,
+    Family,
+    Limits,
+    Pace,
+    unattained,
+)
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason
 from skfairtest.space._space import InputSpace
@@ -21,10 +28,8 @@ ROOM = 1e-9
 MOST_ROOM = 2e-3
 #: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
 KINDS = {"time": StopReason.MAX_TIME}
-#: Twins of rows of data that are put to the model as it was read in one go.
-LOOKED_AT = 20_000
-#: Twins of these that are put to it between two looks at the clock: one row may have very many.
-PIECE = 8_192
+#: Twins of rows of data that are put to the model as it was read in one go: at first, and at most.
+FIRST_LOOKED_AT, LOOKED_AT = 256, 20_000
 
 
 class Closed(NamedTuple):
@@ -186,12 +191,11 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         .to_numpy()
     )
     twins = space.twins_.twin_codes
-    size = max(1, LOOKED_AT // (len(twins) + 1))
-    best, pair = oracle.degree, None
-    for start in range(0, len(rows), size):
-        if _clock.now() >= until:
-            break
-        part = rows[start : start + size]
+    pace = Pace(FIRST_LOOKED_AT, LOOKED_AT, until)
+    best, pair, start = oracle.degree, None, 0
+    while start < len(rows) and pace.size:
+        part = rows[start : start + max(1, pace.size // (len(twins) + 1))]
+        start += len(part)
         values = np.broadcast_to(twins, (len(part), *twins.shape))
         # Each row counts with its own value, too, which stand-ins for an interval may lack.
         values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
@@ -199,7 +203,7 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         every = space.twins_.with_sensitive(every, values.reshape(len(every), -1))
         shape = values.shape[:2]
         # Where more follows from the sensitive values, they do not tell twins.
-        answers, n_seen = _evaluate_in_time(family, space, part, values, every, until)
+        answers, n_seen = _evaluate_in_time(family, space, part, values, every, pace)
         valid = space.valid(every).reshape(shape) & (np.arange(shape[1]) < n_seen)
         valid = valid[:, :, None]
         high = np.where(valid, answers, -np.inf)
@@ -214,16 +218,18 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
 
 
 def _evaluate_in_time(
-    family: Family, space: InputSpace, rows: Floats, values: Floats, every: Floats, until: float
+    family: Family, space: InputSpace, rows: Floats, values: Floats, every: Floats, pace: Pace
 ) -> tuple[Floats, int]:
-    """Evaluate twins of rows in time; return outputs, and numbers of twins (0 if left out).
+    """Evaluate twins of rows in time; return outputs, and how many twins of each row were seen.
 
-    Shape (n, n_twins, n_outputs); `every` are the twins, one after another.
+    Outputs have shape (n, n_twins, n_outputs), 0 where there was no time; `every` are the twins,
+    one after another. One row may have very many.
     """
     n, k = values.shape[:2]
-    size = max(1, PIECE // n)
     pieces: list[Floats] = []
-    for start in range(0, k, size):
+    start = 0
+    while start < k and pace.size:
+        size = max(1, pace.size // n)
         said = None
         if space.twins_.dependents is None:
             said = family.evaluate_twins(rows, values[:, start : start + size])
@@ -232,8 +238,8 @@ def _evaluate_in_time(
             said = family.evaluate(some.reshape(-1, some.shape[2]))
             said = said.reshape(*some.shape[:2], -1)
         pieces.append(said)
-        if _clock.now() >= until:
-            break
+        start += said.shape[1]
+        pace.done(n * said.shape[1])
     seen = np.concatenate(pieces, axis=1)
     answers = np.zeros((n, k, seen.shape[2]))
     answers[:, : seen.shape[1]] = seen

@@ -84,9 +84,9 @@ class ConstrainedFamily(Family):
         """Return rows of codes on which a model that was read wrongly would show."""
         return np.asarray(self.base.rows(n, rng))
 
-    def through(self, rng: np.random.Generator) -> Floats:
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that take both sides of every test and every piece of every step."""
-        return np.asarray(self.base.through(rng))
+        return np.asarray(self.base.through(rng, until))
 
     def trivial(self) -> float:
         """Return a bound that takes little time: of the box of all valid rows."""

@@ -165,7 +165,7 @@ class PolynomialFamily(Family):
         """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
-    def through(self, rng: np.random.Generator) -> Floats:
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 

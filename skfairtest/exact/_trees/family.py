@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -180,14 +181,14 @@ class TreeFamily(Family):
                 Z[some, j] = np.where(rng.random(len(some)) < 0.5, *ends)
         return Z
 
-    def through(self, rng: np.random.Generator) -> Floats:
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that take both sides of every test and every piece of every step."""
         features = {id(nodes.features): nodes.features for nodes in all_nodes(self.outputs)}
         parts = [np.empty((0, self.space.n_features))]
         if features:
             parts.append(rows_of_pieces(self.space, list(features.values()), rng))
         if self.problems:
-            parts.append(covering_rows(self.problems, rng))
+            parts.append(covering_rows(self.problems, rng, until))
         return np.concatenate(parts)
 
     def within(self, low: Floats, high: Floats) -> TreeFamily:
@@ -205,11 +206,14 @@ class TreeFamily(Family):
 
     def trivial(self) -> float:
         """Return a bound from the ranges of the trees alone."""
+        return max(self._bounds, default=0.0)
+
+    @cached_property
+    def _bounds(self) -> list[float]:
+        """Bounds of the outputs from the ranges of the trees."""
         if not self.problems:
-            bounds = [range_bound(self.space, output) for output in self.outputs]
-        else:
-            bounds = [problem.trivial() for problem in self.problems]
-        return max(bounds, default=0.0)
+            return [range_bound(self.space, output) for output in self.outputs]
+        return [problem.trivial() for problem in self.problems]
 
     def solve(self, known: float, limits: Limits) -> Bracket:
         """Return the bracket of the largest difference over all outputs.
@@ -229,7 +233,7 @@ class TreeFamily(Family):
         deadline, rtol, note = limits
         if not self.problems:
             return Bracket(known, max(known, self.trivial()), None, 0, "time")
-        bounds = [problem.trivial() for problem in self.problems]
+        bounds = self._bounds
         lower, upper, twins, n_boxes = known, known, None, 0
         reasons, closest = [], 0.0
         order = np.argsort(bounds)[::-1]
