@@ -7,13 +7,13 @@ takes time in proportion to the inputs, so that the family's own search goes fir
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits, Twins
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tree_model import exponential_rounding
 
@@ -23,7 +23,13 @@ MOST_INPUTS, AT_A_TIME = 100_000, 4_096
 SOON = 0.5
 
 
-def solve(family: Any, space: InputSpace, known: float, limits: Limits) -> Bracket:
+def solve_whole(
+    family: Family,
+    space: InputSpace,
+    known: float,
+    limits: Limits,
+    search: Callable[[float, Limits], Bracket],
+) -> Bracket:
     """Return the bracket of the largest difference, of a small domain by looking at all inputs.
 
     Parameters
@@ -36,16 +42,17 @@ def solve(family: Any, space: InputSpace, known: float, limits: Limits) -> Brack
         A difference that is attained.
     limits : Limits
         When to stop, and the relative width of the bracket that is narrow enough.
+    search : callable
+        Bounds the model, as ``family.solve`` does.
 
     Returns
     -------
     Bracket
         Of the model as it was read.
     """
-    if space.n_inputs * space.twins_.n_combinations > MOST_INPUTS:
-        return family.solve(known, limits)
-    if getattr(_innermost(family), "vague", False):
-        return family.solve(known, limits)
+    n_rows = space.n_inputs * space.twins_.n_combinations
+    if n_rows > MOST_INPUTS or _innermost(family).vague:
+        return search(known, limits)
     inputs = _AllInputs(family, space, known)
     bracket, seconds = None, 0.0
     if not family.quick:
@@ -53,14 +60,15 @@ def solve(family: Any, space: InputSpace, known: float, limits: Limits) -> Brack
         inputs.look(AT_A_TIME)
         seconds = (_clock.now() - began) * inputs.left
     if seconds > limits.by(0.5) - _clock.now():
-        return family.solve(known, limits)
+        return search(known, limits)
     if family.quick or seconds > SOON:
         until = min(limits.deadline, _clock.now() + seconds) if seconds else limits.deadline
-        bracket = family.solve(known, limits._replace(deadline=until))
+        bracket = search(known, limits._replace(deadline=until))
         if bracket.upper * (1 - limits.rtol) <= bracket.lower and inputs.holds(bracket):
             return bracket
     while inputs.left and not limits.is_late:
         inputs.look(AT_A_TIME)
+        limits.note(inputs.known, np.inf, 0, inputs.attained)
     return inputs.bracket(bracket)
 
 
@@ -70,9 +78,9 @@ def input_of(space: InputSpace, first: Floats, second: Floats) -> Floats:
     return np.where(moved == first, second, first)
 
 
-def _innermost(family: Any) -> Any:
+def _innermost(family: Family) -> Family:
     """Return the family whose `evaluate` those around it hand on."""
-    while (inner := getattr(family, "base", None)) is not None:
+    while isinstance(inner := getattr(family, "base", None), Family):
         family = inner
     return family
 
@@ -86,11 +94,11 @@ class _AllInputs:
         Inputs that are left, as a multiple of those of the last look.
     """
 
-    def __init__(self, family: Any, space: InputSpace, known: float) -> None:
+    def __init__(self, family: Family, space: InputSpace, known: float) -> None:
         self.family, self.space, self.known = family, space, known
         self.codes = space.twins_.sensitive_values
         self.n_inputs, self.done, self.left = int(space.n_inputs), 0, 1.0
-        self.twins: tuple[Floats, Floats] | None = None
+        self.twins: Twins | None = None
         self.rounding = exponential_rounding(getattr(_innermost(family), "outputs", []))
 
     def look(self, n_rows: int) -> None:
@@ -115,6 +123,10 @@ class _AllInputs:
             twins = every.reshape(n, k, -1)[i]
             self.known = float(spread[i, o])
             self.twins = twins[high[i, :, o].argmax()], twins[low[i, :, o].argmax()]
+
+    def attained(self) -> Twins | None:
+        """Return the twins that differ most so far."""
+        return self.twins
 
     def _rows(self, n: int) -> Floats:
         """Return the next inputs, with sensitive values that do not matter."""

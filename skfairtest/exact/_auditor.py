@@ -13,12 +13,10 @@ from skfairtest._parameters import checked
 from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
-from skfairtest.exact._bracketing import close, known_twins, look_at_data
+from skfairtest.exact._bracketing import close, look_at_data, note_root_bound
 from skfairtest.exact._dispatch import check_supported, read_family, response_of
-from skfairtest.exact._mixture import MixtureFamily
-from skfairtest.exact._rounds import in_rounds
+from skfairtest.exact._on_cluster import solver
 from skfairtest.exact._support import Support, support_of
-from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._model import check_response_method
@@ -30,9 +28,6 @@ from skfairtest.workers._compiled import AVAILABLE
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500
-#: Queries of the first search for models of trees, where the local search on cells finds the rest
-#: sooner.
-TREE_QUERIES = 5_000
 TIME_SHARE = 0.25
 #: Rows of data that are looked at where there is no time.
 FEW_ROWS = 16
@@ -310,25 +305,19 @@ class CertifiedAuditor(BaseAuditor):
         )  # fmt: skip
         family, n_check_queries = read_family(*asked, rng, self.n_jobs, limits.deadline)
         oracle.measured["n_check_queries_"] = n_check_queries
-        trivial = family.trivial()
-        oracle.measured |= bracket_results(oracle.degree, trivial, False, 0)
         history = BoundHistory(lambda: oracle.stopping.seconds)
-        history.note(oracle.degree, trivial + 2 * family.rounding, 0)
-        oracle.measured["bound_history"] = history.points
-        inner = family.inner if isinstance(family, MixtureFamily) else family
-        most = TREE_QUERIES if isinstance(inner, TreeFamily) else np.inf
-        most = FEW_QUERIES if family.quick else most
+        note_root_bound(oracle, family, history)
+        # Whatever ends the run from here on, the results are those of what is known then.
+        oracle.measured["history"] = history
+        most = FEW_QUERIES if family.quick else family.first_queries
         stop = self._first_search(oracle, rng, most, seconds)
         callback = stop is not None and stop.kind is StopReason.CALLBACK
         if callback:
             limits = limits._replace(deadline=-np.inf)
         elif seconds > 0:
             look_at_data(oracle, family, limits.by(TIME_SHARE))
-        family = in_rounds(family, asked, self.n_jobs, known_twins(oracle))
-        closed = close(oracle, family, limits, history)
-        oracle.measured |= bracket_results(
-            closed.degree, closed.upper, closed.certified, closed.n_boxes
-        )
+        closed = close(oracle, family, limits, history, solver(family, asked, self.n_jobs))
+        oracle.measured["certified"] = closed.certified
         if stop is not None and callback:
             raise stop
         raise StopSearch(closed.kind, closed.reason)
@@ -358,9 +347,20 @@ class CertifiedAuditor(BaseAuditor):
         return part.stop
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
-        (measured,) = found.measured  # empty where the model could not be read
-        points = measured.get("bound_history", dict.fromkeys(COLUMNS, ()))
-        return measured | {"bound_history": {k: np.asarray(v) for k, v in points.items()}}
+        (measured,) = found.measured
+        results = {name: value for name, value in measured.items() if name == "n_check_queries_"}
+        if "history" not in measured:  # the model was not read
+            return results | {"bound_history": {name: np.empty(0) for name in COLUMNS}}
+        history: BoundHistory = measured["history"]
+        upper = history.end(found.degree)
+        return results | {
+            "fairness_degree_upper_bound_": upper,
+            "gap_": upper - found.degree,
+            "certified_": measured.get("certified", upper - found.degree <= self.rtol * upper),
+            "is_loose_": upper > 2 * found.degree,
+            "n_boxes_": history.n_boxes,
+            "bound_history": {name: np.asarray(own) for name, own in history.points.items()},
+        }
 
     @property
     def bound_history_(self) -> pd.DataFrame:
@@ -370,18 +370,6 @@ class CertifiedAuditor(BaseAuditor):
 
 DEFAULT_QUERIES = 20_000.0
 COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
-
-
-def bracket_results(degree: float, upper: float, certified: bool, n_boxes: int) -> dict[str, Any]:
-    """Return a bracket as fitted attributes."""
-    upper = float(max(upper, degree))
-    return {
-        "fairness_degree_upper_bound_": upper,
-        "gap_": float(upper - degree),
-        "certified_": bool(certified),
-        "is_loose_": bool(upper > 2 * degree),
-        "n_boxes_": int(n_boxes),
-    }
 
 
 def check_bracket_params(rtol: Any, engine: str) -> None:

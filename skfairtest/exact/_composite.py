@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits, unnoted
-from skfairtest.exact._bracketing import Family
+from skfairtest.exact._bracket import Bracket, Family, Limits, unnoted
 from skfairtest.exact._expression import Answer, Known, Node
 from skfairtest.exact._ranges import output_ranges
 from skfairtest.whitebox._tree_model import exponential_rounding
@@ -16,7 +15,7 @@ NARROW = 0.5
 APART = "the inner models, or their link and their difference, are bounded separately"
 
 
-class CompositeFamily:
+class CompositeFamily(Family):
     """Model that wraps other models.
 
     Parameters

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits, unnoted
-from skfairtest.exact._bracketing import Family
+from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, unattained, unnoted
 from skfairtest.space._containers import make_container
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
@@ -119,7 +118,7 @@ def _columns_by_attribute(space: InputSpace, steps: list[Any]) -> dict[int, set[
     return {j: set(features.of(j).tolist()) for j in range(space.n_features)}
 
 
-class MixtureFamily:
+class MixtureFamily(Family):
     """Model that averages another one, bounded by bounds of the inner model.
 
     Parameters
@@ -149,6 +148,7 @@ class MixtureFamily:
         self.strength, self.share, self.parts = strength, 1 - strength, parts
         self.inner, self.rest, self.vague = inner, rest, rest is not None
         self.quick = inner.quick and (rest is None or rest.quick)
+        self.first_queries = inner.first_queries
         # Twins that are asked about in different calls may have averages of different last bits.
         # Mixing adds a few roundings of the size of the outputs, which is below 1 for
         # probabilities; for sums of terms, the inner rounding is a multiple of that itself.
@@ -158,8 +158,8 @@ class MixtureFamily:
 
     def single_room(self, top: float) -> float:
         """Width at which a bracket of a single-precision model is closed; 0 for other models."""
-        rooms = [getattr(family, "single_room", None) for family in (self.inner, self.rest)]
-        inner = sum(float(room(top)) for room in rooms if room is not None)
+        families = [family for family in (self.inner, self.rest) if family is not None]
+        inner = sum(family.single_room(top) for family in families)
         return inner + 4 * self.rounding if inner else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
@@ -204,10 +204,11 @@ class MixtureFamily:
             return Bracket(known, known, None, 0, "closed")
         if self.rest is None:
             share = self.share
-            of_share = limits._replace(
-                note=lambda low, high, n: limits.note(share * low, share * high, n)
-            )
-            found = self.inner.solve(known / share, of_share)
+
+            def note(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
+                limits.note(share * low, share * high, n, twins)
+
+            found = self.inner.solve(known / share, limits._replace(note=note))
             upper = max(known, self.share * found.upper)
             return found._replace(lower=max(known, self.share * found.lower), upper=upper)
         # A difference of the mixture is none of the model inside: both begin from nothing.

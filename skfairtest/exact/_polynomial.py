@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._monomials import Box, Monomials, Ranges, Values, product
@@ -49,7 +49,7 @@ class Part(NamedTuple):
     two: Box
 
 
-class PolynomialFamily:
+class PolynomialFamily(Family):
     """Linear model behind `PolynomialFeatures`, as it was read.
 
     Parameters
@@ -69,8 +69,6 @@ class PolynomialFamily:
         found = polynomial_of(chain)
         assert found is not None
         W, base, self.factor = linear_map(model, response)
-        #: Before anything was worked out.
-        self.as_read = [W, base, self.factor, response, chain.steps]
         self.space, self.features, self._powers = space, found.chain.features, found.powers
         self.logistic = response == "predict_proba"
         self._W, self._base = found.map.weights @ W, found.map.base @ W + base
@@ -164,7 +162,7 @@ class PolynomialFamily:
         """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
-    def through(self, rng: np.random.Generator) -> Floats:
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 
@@ -311,7 +309,7 @@ class _Search:
                 self.dropped = max(self.dropped, -least)
             for child in children:
                 self._push(child, -least)
-            self.limits.note(self.known, self._upper, self.n_boxes)
+            self.limits.note(self.known, self._upper, self.n_boxes, lambda: self.twins)
         upper = self._upper
         if reason == "closed" and upper > self.enough:
             reason = "boxes are as narrow as numbers allow"

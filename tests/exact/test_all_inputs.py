@@ -13,8 +13,8 @@ from sklearn.neural_network import MLPRegressor
 
 from skfairtest import InputSpace, MarginalizedRegressor
 from skfairtest.exact import _all_inputs
-from skfairtest.exact._all_inputs import solve
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._all_inputs import solve_whole
+from skfairtest.exact._bracket import Bracket, Family, Limits
 
 MODELS = {
     "linear": LogisticRegression(),
@@ -85,10 +85,8 @@ def test_two_twins_with_what_follows_from_each():
         np.testing.assert_array_equal(space.twins_.with_sensitive(z[None], row[:1])[0], row)
 
 
-class Family:
+class Slow(Family):
     """A model of two twins, whose looks and whose own search take time."""
-
-    rounding, quick = 0.0, False
 
     def __init__(self, look, search, closes):
         self.look, self.search, self.closes = look, search, closes
@@ -114,11 +112,11 @@ class Family:
 @pytest.mark.parametrize(
     ("family", "seconds", "upper", "n_looks", "n_searches"),
     [
-        (Family(0.01, 1.0, True), 60, 18.0, 9, 0),  # all of it takes no time
-        (Family(1.0, 2.0, True), 60, 18.0, 1, 1),  # the search is sooner done
-        (Family(1.0, 20.0, True), 60, 18.0, 9, 1),  # it had as long as all looks take
-        (Family(1.0, 20.0, False), 10, 50.0, 1, 1),  # no time for both
-        (Family(1.0, 5.0, True), 10, 18.0, 1, 1),
+        (Slow(0.01, 1.0, True), 60, 18.0, 9, 0),  # all of it takes no time
+        (Slow(1.0, 2.0, True), 60, 18.0, 1, 1),  # the search is sooner done
+        (Slow(1.0, 20.0, True), 60, 18.0, 9, 1),  # it had as long as all looks take
+        (Slow(1.0, 20.0, False), 10, 50.0, 1, 1),  # no time for both
+        (Slow(1.0, 5.0, True), 10, 18.0, 1, 1),
     ],
 )  # fmt: skip
 def test_the_search_of_the_family_has_as_long_as_the_look(
@@ -128,7 +126,7 @@ def test_the_search_of_the_family_has_as_long_as_the_look(
     family.n_rows = family.n_searches = 0
     X = pd.DataFrame({"a": [0, 1] * 45, "b": np.arange(90) % 10, "c": np.arange(90) % 9})
     space = InputSpace().fit(X, ["a"])
-    found = solve(family, space, 0.0, Limits(CLOCK.now() + seconds, 1e-9))
+    found = solve_whole(family, space, 0.0, Limits(CLOCK.now() + seconds, 1e-9), family.solve)
     assert found.upper == upper
     assert (family.n_rows // 20, family.n_searches) == (n_looks, n_searches)
     assert found.lower == (18.0 if upper == 18.0 else 0.0)

@@ -66,8 +66,6 @@ class ReadNetwork:
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
         layers = _read_layers(model, response)
-        #: Before anything was worked out.
-        self.as_read = [list(layers.operations), layers.out, layers.unit, chain.steps]
         mixing = unmixed(chain)
         read = Network.of(layers)
         self.weights, self.biases, self.activations, self.out = read
