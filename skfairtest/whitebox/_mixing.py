@@ -165,7 +165,7 @@ def affine_of(step: Any) -> Affine:
     scale, base = np.ones(n), np.zeros(n)
     if kind is MinMaxScaler and not step.clip:
         scale, base = step.scale_, step.min_
-    elif kind is MaxAbsScaler:
+    elif kind is MaxAbsScaler and not getattr(step, "clip", False):  # older ones never do
         scale = 1 / step.scale_
     elif kind is StandardScaler:
         scale = scale if step.scale_ is None else 1 / step.scale_
@@ -187,7 +187,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
     branches, maps = [], []
     powers: list[Ints | None] = []
     widths = []
-    for inner, columns in _branches(step):
+    for inner, columns, factor in _branches(step):
         places = None if columns is None else column_places(table, columns)
         if places == []:
             continue
@@ -207,6 +207,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
             products, own = _first_of(steps[first])
         for one in steps[first + 1 :]:
             own = own.then(affine_of(one))
+        own = Affine(own.weights * factor, own.base * factor)
         branches.append((columns, steps[:first]))
         maps.append(own)
         powers.append(products)
@@ -222,18 +223,14 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
     return Branches(branches), linalg.block_diag(*of_each), joined
 
 
-def _branches(step: Any) -> Iterator[tuple[Any, Any]]:
-    """The fitted branches of a step, with the columns that they are shown; None for all."""
+def _branches(step: Any) -> Iterator[tuple[Any, Any, float]]:
+    """The fitted branches of a step, the columns that they are shown, None for all, and weights."""
     if isinstance(step, FeatureUnion):
-        if step.transformer_weights:
-            raise Unsupported(
-                "FeatureUnion with transformer_weights and a branch that mixes columns is not "
-                "understood.", "Leave transformer_weights out, as the model learns its own weights."
-            )  # fmt: skip
-        for _, inner in step.transformer_list:
-            if inner != "drop":
-                yield (None if is_nothing(inner) else inner), None
+        found = [(name, inner, None) for name, inner in step.transformer_list]
     else:
-        for _, inner, columns in step.transformers_:
-            if not isinstance(inner, str) or inner != "drop":
-                yield (None if is_nothing(inner) else inner), columns
+        found = step.transformers_
+    weights = step.transformer_weights or {}
+    for name, inner, columns in found:
+        if not isinstance(inner, str) or inner != "drop":
+            factor = float(weights.get(name, 1.0))
+            yield (None if is_nothing(inner) else inner), columns, factor
