@@ -24,7 +24,14 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._bends import Bend
 from skfairtest.whitebox._code_order import CodeOrder, first_codes
 from skfairtest.whitebox._fast_scalers import Operations, apply, operations_of
-from skfairtest.whitebox._steps import HINT, check_numbers, check_step, leaves, take_columns
+from skfairtest.whitebox._steps import (
+    HINT,
+    check_numbers,
+    check_step,
+    is_rounded,
+    leaves,
+    take_columns,
+)
 from skfairtest.whitebox._unwrap import run_step, unwrap
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
@@ -62,6 +69,9 @@ class Features:
         codes that mean missing are a piece, in which nothing changes.
     grids : list of ndarray
         Codes of the other attributes, in the order of the tables; empty for wide ones.
+    is_single : bool
+        Whether a function of a wide attribute is worked out in single precision, so that what rises
+        may fall back by its rounding.
 
     Raises
     ------
@@ -85,6 +95,7 @@ class Features:
             if space.domain.top[j] < space.domain.high[j]
         }
         self._single = False  # whether a step computes in single precision, or in less
+        self.is_single = False
         Z, self._blocks = self._probe()
         table = space.decode(Z)
         quick: list[Operations | None] = space.layout.operations()
@@ -132,8 +143,14 @@ class Features:
                 table = reached(Z)
                 part = reach(table)
             check_numbers(leaf, part, self._sources, self.wide)
-            self._single |= has_single(part) or has_single(run_step(leaf, part))
+            single = has_single(part) or has_single(run_step(leaf, part))
+            self._single |= single
+            self.is_single |= single and is_rounded(leaf) and self._has_wide(part)
         return table
+
+    def _has_wide(self, part: Any) -> bool:
+        """Whether a column of a table of the probe is made of a wide attribute."""
+        return any(self.wide[j] for own in self._sources(part) for j in own)
 
     def _bend(self, bends: list[Bend], part: Any, reached: Callable[[Floats], Any]) -> bool:
         """Cut attributes where columns are bent that are made of them; whether any was."""

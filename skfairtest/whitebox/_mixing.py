@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 
 from skfairtest._typing import Ints
 from skfairtest.whitebox._affine import Affine
-from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._features import Chain, has_single
 from skfairtest.whitebox._steps import (
     HINT,
     MIXING,
@@ -84,6 +84,16 @@ def polynomial_of(chain: Chain) -> Polynomial | None:
     before, powers, whole = _taken_apart(chain)
     assert powers is not None and whole is not None
     return Polynomial(before, powers, whole)
+
+
+def mixes_in_single(chain: Chain) -> bool:
+    """Whether a step mixes columns in single precision, whatever the model computes in."""
+    if not any(_mixes(step) for step in chain.steps):
+        return False
+    table = chain.space.decode(chain.space.domain.low[None])
+    for step in chain.steps:
+        table = run_step(step, table)
+    return has_single(table)
 
 
 def _taken_apart(chain: Chain) -> tuple[Chain, Ints | None, Affine | None]:

@@ -257,6 +257,16 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     return [bend for bend in bends if of_wide[bend.column]]
 
 
+def is_rounded(step: Any) -> bool:
+    """Whether what a step gives rises, or falls, up to rounding alone.
+
+    Scalers do one operation after another, each of which keeps the order; functions do not.
+    """
+    if type(step) is FunctionTransformer:
+        return not _is_plain(step)
+    return type(step) in (PowerTransformer, QuantileTransformer, SplineTransformer)
+
+
 def _is_plain(step: Any) -> bool:
     """Whether a FunctionTransformer hands numbers on, or rounds them to single precision."""
     return step.func is None or is_cast(step.func, step.kw_args)
