@@ -11,6 +11,7 @@ threshold in real arithmetic gives thresholds that are off by a rounding error, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -379,7 +380,12 @@ def _moved(before: Any, after: Any, quick: list[Operations | None]) -> list[Oper
     found: list[Operations | None] = []
     old = _typed_columns(before)
     for column in _typed_columns(after):
-        same = [k for k, other in enumerate(old) if np.array_equal(other, column)]
+        # Objects, which may be missing, are no numbers to do arithmetic with.
+        same = [
+            k
+            for k, other in enumerate(old)
+            if other.dtype.kind != "O" and np.array_equal(other, column)
+        ]
         found.append(quick[same[0]] if same else None)
     return found
 
@@ -430,6 +436,9 @@ def as_numbers(table: Any) -> Floats:
     try:
         return np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
+        if isinstance(table, pd.DataFrame) and not any(dtype == object for dtype in table.dtypes):
+            with suppress(TypeError, ValueError):  # nullable types, whose missing value is no number
+                return table.to_numpy(dtype=np.float64, na_value=np.nan)
         raise ValueError(
             f"Expected the steps before the model to give numbers; got {error}. Encode the "
             "columns of text with OneHotEncoder or OrdinalEncoder."

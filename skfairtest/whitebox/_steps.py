@@ -104,6 +104,10 @@ class TakeColumns:
     def transform(self, table: Any) -> Any:
         """The columns of a table."""
         array = table.tocsr() if sparse.issparse(table) else np.asarray(table)
+        if array.dtype == object and isinstance(table, pd.DataFrame):
+            # Nullable types of pandas become numbers, and what is missing NaN, before a bag.
+            if all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes):
+                array = table.to_numpy(dtype=np.float64, na_value=np.nan)
         return array[:, self.columns]
 
 
