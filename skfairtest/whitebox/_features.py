@@ -11,7 +11,6 @@ threshold in real arithmetic gives thresholds that are off by a rounding error, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -436,9 +435,9 @@ def as_numbers(table: Any) -> Floats:
     try:
         return np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        if isinstance(table, pd.DataFrame) and not any(dtype == object for dtype in table.dtypes):
-            with suppress(TypeError, ValueError):  # nullable types, whose missing value is no number
-                return table.to_numpy(dtype=np.float64, na_value=np.nan)
+        # What is missing in pandas' nullable types is no number, and no NaN.
+        if all(getattr(kind, "kind", "O") in "biuf" for kind in getattr(table, "dtypes", "O")):
+            return table.to_numpy(dtype=np.float64, na_value=np.nan)
         raise ValueError(
             f"Expected the steps before the model to give numbers; got {error}. Encode the "
             "columns of text with OneHotEncoder or OrdinalEncoder."

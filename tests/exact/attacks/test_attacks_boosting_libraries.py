@@ -30,10 +30,17 @@ def lightgbm(kind="Regressor", **settings):
     import lightgbm as library
 
     small = {
-        "n_estimators": 4, "num_leaves": 8, "min_child_samples": 5, "verbose": -1, "n_jobs": 1,
-        "learning_rate": 0.5, "cat_smooth": 1, "cat_l2": 0, "min_data_per_group": 2,
+        "n_estimators": 4,
+        "num_leaves": 8,
+        "min_child_samples": 5,
+        "verbose": -1,
+        "n_jobs": 1,
+        "learning_rate": 0.5,
+        "cat_smooth": 1,
+        "cat_l2": 0,
+        "min_data_per_group": 2,
         "max_cat_to_onehot": 1,
-    }  # fmt: skip
+    }
     return getattr(library, f"LGBM{kind}")(**small | settings)
 
 
@@ -41,9 +48,13 @@ def catboost(kind="Regressor", **settings):
     import catboost as library
 
     small = {
-        "iterations": 5, "depth": 3, "verbose": 0, "thread_count": 1, "learning_rate": 0.5,
+        "iterations": 5,
+        "depth": 3,
+        "verbose": 0,
+        "thread_count": 1,
+        "learning_rate": 0.5,
         "allow_writing_files": False,
-    }  # fmt: skip
+    }
     return getattr(library, f"CatBoost{kind}")(**small | settings)
 
 
@@ -149,9 +160,12 @@ def nodes_that_were_pruned():
     X, y = numbers()
     holds(xgboost(tree_method="exact", gamma=2.0, max_depth=6).fit(X, y), X)
     model = xgboost(
-        grow_policy="lossguide", max_leaves=5, max_depth=0, monotone_constraints=(1, -1, 0),
+        grow_policy="lossguide",
+        max_leaves=5,
+        max_depth=0,
+        monotone_constraints=(1, -1, 0),
         tree_method="approx",
-    )  # fmt: skip
+    )
     holds(model.fit(X, y), X)
 
 
@@ -226,8 +240,11 @@ def iterations_that_are_set_or_taken_back():
 @attack("predictions begin with the first tree", "lightgbm")
 def predictions_of_some_trees():
     X, y = numbers()
-    for settings in ({"start_iteration_predict": 2}, {"num_iteration_predict": 2},
-                     {"predict_raw_score": True}):  # fmt: skip
+    for settings in (
+        {"start_iteration_predict": 2},
+        {"num_iteration_predict": 2},
+        {"predict_raw_score": True},
+    ):
         holds(lightgbm("Classifier", **settings).fit(X, y > 0.5), X)
 
 
@@ -362,9 +379,12 @@ def missing_values_on_both_sides():
 def borders_and_trees_of_other_kinds():
     X, y = numbers()
     model = catboost(
-        "Classifier", class_weights=[1, 9], feature_border_type="UniformAndQuantiles",
-        border_count=3, grow_policy="Lossguide",
-    )  # fmt: skip
+        "Classifier",
+        class_weights=[1, 9],
+        feature_border_type="UniformAndQuantiles",
+        border_count=3,
+        grow_policy="Lossguide",
+    )
     holds(model.fit(X, y > 0.5), X)
     holds(catboost(boost_from_average=False, monotone_constraints=[1, -1, 0]).fit(X, y), X)
 
@@ -427,9 +447,11 @@ def missing_values_of_nullable_types():
 @attack("members of a bag or a vote are of one library", "catboost")
 def votes_of_all_libraries():
     X, y = numbers()
-    members = [("x", xgboost("Classifier", n_estimators=2)),
-               ("l", lightgbm("Classifier", n_estimators=2)),
-               ("c", catboost("Classifier", iterations=2))]  # fmt: skip
+    members = [
+        ("x", xgboost("Classifier", n_estimators=2)),
+        ("l", lightgbm("Classifier", n_estimators=2)),
+        ("c", catboost("Classifier", iterations=2)),
+    ]
     model = VotingClassifier(members, voting="soft", weights=[3, -1, 1]).fit(X, y > 0.5)
     holds(model, X, exact=False)
 

@@ -108,7 +108,9 @@ def outputs_next_to_nothing():
 @attack("classes are in the order of their scores")
 def labels_in_another_order():
     X, y = numbers()
-    holds(LogisticRegression(class_weight={"z": 9, "a": 0.1}).fit(X, np.where(y > 0.5, "a", "z")), X)
+    holds(
+        LogisticRegression(class_weight={"z": 9, "a": 0.1}).fit(X, np.where(y > 0.5, "a", "z")), X
+    )
     holds(LogisticRegression(solver="liblinear").fit(X, np.where(y > 0.5, -3, 8)), X)
 
 
@@ -142,9 +144,11 @@ def kernels_that_are_not_linear():
     X, y = numbers()
     refused(SVC(kernel="poly").fit(X, y > 0.5), X, "kernel='linear'; got 'poly'")
     refused(
-        SVC(kernel="linear").fit(X, np.digitize(y, [0.0, 0.6])), X, "votes among pairs",
+        SVC(kernel="linear").fit(X, np.digitize(y, [0.0, 0.6])),
+        X,
+        "votes among pairs",
         response_method="decision_function",
-    )  # fmt: skip
+    )
 
 
 @attack("a kernel is the one that was fitted")
@@ -253,9 +257,14 @@ def scalers_that_clip_what_is_mixed():
 @attack("scalers have a mean and a scale")
 def scalers_without_their_parts():
     X, y = numbers()
-    for scaler in (StandardScaler(with_mean=False), StandardScaler(with_std=False),
-                   RobustScaler(with_centering=False), RobustScaler(with_scaling=False),
-                   MaxAbsScaler(), MinMaxScaler((-3, 7))):  # fmt: skip
+    for scaler in (
+        StandardScaler(with_mean=False),
+        StandardScaler(with_std=False),
+        RobustScaler(with_centering=False),
+        RobustScaler(with_scaling=False),
+        MaxAbsScaler(),
+        MinMaxScaler((-3, 7)),
+    ):
         holds(make_pipeline(TruncatedSVD(2), scaler, Ridge()).fit(X, y), X)
 
 
@@ -278,9 +287,12 @@ def selected_directions():
 @attack("products have two factors, each once")
 def products_of_one_kind():
     X, y = numbers()
-    for products in (PolynomialFeatures((3, 4), include_bias=False),
-                     PolynomialFeatures(3, interaction_only=True, order="F"),
-                     PolynomialFeatures(0), PolynomialFeatures((2, 2))):  # fmt: skip
+    for products in (
+        PolynomialFeatures((3, 4), include_bias=False),
+        PolynomialFeatures(3, interaction_only=True, order="F"),
+        PolynomialFeatures(0),
+        PolynomialFeatures((2, 2)),
+    ):
         holds(make_pipeline(products, Ridge()).fit(X, y), X, zero=products.degree == 0)
 
 
@@ -288,7 +300,7 @@ def products_of_one_kind():
 def products_of_columns_of_both_signs():
     X, y = reals(low=-2.0, high=3.0)
     model = make_pipeline(PolynomialFeatures(3), LinearRegression()).fit(X, y)
-    values = {1: dense(X[:, 1].min(), X[:, 1].max(), 1000)}
+    values = {1: dense(X[:, 1].min(), X[:, 1].max(), 300)}
     holds(model, X, 0, values=values, exact=False)
     holds(model, X, 1, values=values, exact=False)
 

@@ -115,7 +115,11 @@ def missing_values_that_training_did_not_see():
     # Each of the columns may be missing in the domain, and only one was in training.
     shown = X.copy()
     shown.loc[1::6, "b"] = np.nan
-    wanted = {"s": [0.0, 1.0], "a": [0.0, 1.0, 2.0, 3.0, np.nan], "b": [*map(float, range(5)), np.nan]}
+    wanted = {
+        "s": [0.0, 1.0],
+        "a": [0.0, 1.0, 2.0, 3.0, np.nan],
+        "b": [*map(float, range(5)), np.nan],
+    }
     holds(model, shown, values=wanted)
 
 
@@ -135,8 +139,11 @@ def missing_values_of_a_tree_that_saw_none():
 @attack("boosting starts from a mean")
 def boosting_from_other_constants():
     X, y = numbers()
-    for init in ("zero", DummyRegressor(strategy="quantile", quantile=0.9),
-                 DummyRegressor(strategy="constant", constant=-70.0)):  # fmt: skip
+    for init in (
+        "zero",
+        DummyRegressor(strategy="quantile", quantile=0.9),
+        DummyRegressor(strategy="constant", constant=-70.0),
+    ):
         holds(GradientBoostingRegressor(n_estimators=4, init=init).fit(X, y), X)
 
 
@@ -214,9 +221,13 @@ def categories_that_no_tree_saw():
     X, y = numbers(n=120)
     X["b"] = np.where(np.arange(120) % 60 == 0, 9, X["b"])
     model = HistGradientBoostingClassifier(
-        max_iter=6, categorical_features=["b"], min_samples_leaf=3, early_stopping=True,
-        validation_fraction=0.4, random_state=1,
-    ).fit(X, y > 0.5)  # fmt: skip
+        max_iter=6,
+        categorical_features=["b"],
+        min_samples_leaf=3,
+        early_stopping=True,
+        validation_fraction=0.4,
+        random_state=1,
+    ).fit(X, y > 0.5)
     codes = [0, 1, 2, 3, 4, 9]
     holds(model, X, values={"b": codes}, categories={"b": codes})
 
@@ -225,9 +236,12 @@ def categories_that_no_tree_saw():
 def histograms_with_constraints():
     X, y = numbers()
     model = HistGradientBoostingClassifier(
-        monotonic_cst={"a": 1}, interaction_cst=[{0, 1}, {2}], max_leaf_nodes=5,
-        l2_regularization=3.0, **BINS,
-    )  # fmt: skip
+        monotonic_cst={"a": 1},
+        interaction_cst=[{0, 1}, {2}],
+        max_leaf_nodes=5,
+        l2_regularization=3.0,
+        **BINS,
+    )
     holds(model.fit(X, y > 0.5), X)
 
 
@@ -240,8 +254,11 @@ def thresholds_for_what_is_missing_alone():
     model = HistGradientBoostingRegressor(**BINS).fit(X, target)
     thresholds = [t.nodes["num_threshold"] for round in model._predictors for t in round]
     assert np.isinf(np.concatenate(thresholds)).any()
-    holds(model, X, values={"s": [0.0, 1.0], "a": [0.0, 1.0, 2.0, 3.0],
-                            "b": [*map(float, range(5)), np.nan]})  # fmt: skip
+    holds(
+        model,
+        X,
+        values={"s": [0.0, 1.0], "a": [0.0, 1.0, 2.0, 3.0], "b": [*map(float, range(5)), np.nan]},
+    )
 
 
 @attack("predictions are sums")
@@ -259,9 +276,12 @@ def exponentials_of_sums():
 def columns_drawn_twice():
     X, y = numbers()
     model = BaggingRegressor(
-        DecisionTreeRegressor(max_depth=4), 5, bootstrap_features=True, max_features=1.0,
+        DecisionTreeRegressor(max_depth=4),
+        5,
+        bootstrap_features=True,
+        max_features=1.0,
         random_state=0,
-    ).fit(X, y)  # fmt: skip
+    ).fit(X, y)
     assert any(len(set(own)) < 3 for own in model.estimators_features_)
     holds(model, X)
 
@@ -272,7 +292,9 @@ def members_that_know_few_classes():
     labels = np.digitize(y, [-0.2, 0.4, 1.2])
     # Where a member takes no weights of samples, it is shown its own alone.
     inner = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3))
-    model = BaggingClassifier(inner, 6, max_samples=4, random_state=3).fit(X, np.array(["k", "z", "a", "m"])[labels])
+    model = BaggingClassifier(inner, 6, max_samples=4, random_state=3).fit(
+        X, np.array(["k", "z", "a", "m"])[labels]
+    )
     assert len({len(part.classes_) for part in model.estimators_}) > 1
     holds(model, X)
 
@@ -280,7 +302,9 @@ def members_that_know_few_classes():
 @attack("members of a bag stand alone")
 def bags_of_pipelines_of_boosting():
     X, y = numbers()
-    inner = make_pipeline(StandardScaler(), "passthrough", GradientBoostingRegressor(n_estimators=3))
+    inner = make_pipeline(
+        StandardScaler(), "passthrough", GradientBoostingRegressor(n_estimators=3)
+    )
     holds(BaggingRegressor(inner, 3, max_features=2, random_state=0).fit(X, y), X)
 
 
@@ -288,8 +312,10 @@ def bags_of_pipelines_of_boosting():
 def real_sensitive_columns():
     X, y = reals()
     low, high = X[:, 1].min(), X[:, 1].max()
-    for model in (RandomForestRegressor(3, max_depth=5, random_state=0),
-                  HistGradientBoostingRegressor(**BINS)):  # fmt: skip
+    for model in (
+        RandomForestRegressor(3, max_depth=5, random_state=0),
+        HistGradientBoostingRegressor(**BINS),
+    ):
         holds(model.fit(X, y), X, 1, values={1: dense(low, high, 1500)})
 
 

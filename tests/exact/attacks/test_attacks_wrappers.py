@@ -59,8 +59,9 @@ TWO, THREE = (Y > 0.5).astype(int), np.digitize(Y, [0.0, 0.6])
 def votes_of_weight_zero():
     model = VotingRegressor([("a", TREE), ("b", Ridge())], weights=[0, 2])
     holds(model.fit(X, Y), X, exact=False)
-    model = VotingClassifier([("a", FOREST), ("b", LogisticRegression())], voting="soft",
-                             weights=[3, 0])  # fmt: skip
+    model = VotingClassifier(
+        [("a", FOREST), ("b", LogisticRegression())], voting="soft", weights=[3, 0]
+    )
     holds(model.fit(X, TWO), X, exact=False)
 
 
@@ -157,7 +158,9 @@ def calibrators_that_fall():
     assert model.calibrated_classifiers_[0].calibrators[0].a_ > 0
     holds(model, X, exact=False)
     linear = FrozenEstimator(LogisticRegression().fit(X, 1 - TWO))
-    holds(CalibratedClassifierCV(linear, method="temperature").fit(X, TWO), X, exact=False, zero=True)
+    holds(
+        CalibratedClassifierCV(linear, method="temperature").fit(X, TWO), X, exact=False, zero=True
+    )
 
 
 @attack("a calibrator is what was fitted")
@@ -201,9 +204,14 @@ def targets_that_are_turned_round():
 
 @attack("a scaler of the target clips both ways")
 def scalers_that_clip_the_target():
-    for scaler in (MinMaxScaler(clip=True), MaxAbsScaler(clip=True),
-                   RobustScaler(with_centering=False), StandardScaler(with_mean=False),
-                   StandardScaler(with_std=False), RobustScaler(with_scaling=False)):  # fmt: skip
+    for scaler in (
+        MinMaxScaler(clip=True),
+        MaxAbsScaler(clip=True),
+        RobustScaler(with_centering=False),
+        StandardScaler(with_mean=False),
+        StandardScaler(with_std=False),
+        RobustScaler(with_scaling=False),
+    ):
         model = TransformedTargetRegressor(LinearRegression(), transformer=scaler).fit(X, Y)
         model.regressor_.intercept_ += 3.0
         holds(model, X)
@@ -263,8 +271,9 @@ def stacks_with_dropped_members_and_columns():
 
 @attack("what stands on top adds members up")
 def stacks_that_subtract_members():
-    model = StackingRegressor([("a", TREE), ("b", DecisionTreeRegressor(max_depth=5))],
-                              LinearRegression(), cv=2).fit(X, Y)  # fmt: skip
+    model = StackingRegressor(
+        [("a", TREE), ("b", DecisionTreeRegressor(max_depth=5))], LinearRegression(), cv=2
+    ).fit(X, Y)
     model.final_estimator_.coef_ = np.array([-4.0, 3.5])
     holds(model, X)
     model = StackingClassifier([("f", FOREST), ("l", LogisticRegression())], cv=2).fit(X, TWO)
@@ -346,9 +355,10 @@ def searches_that_hold_another_model():
 def boosting_in_a_bag_in_a_vote_in_a_calibrator():
     boosted = GradientBoostingClassifier(n_estimators=2, max_depth=2, random_state=0)
     vote = VotingClassifier(
-        [("b", BaggingClassifier(boosted, 2, random_state=0)), ("f", FOREST)], voting="soft",
+        [("b", BaggingClassifier(boosted, 2, random_state=0)), ("f", FOREST)],
+        voting="soft",
         weights=[2, 1],
-    )  # fmt: skip
+    )
     holds(CalibratedClassifierCV(vote, cv=2, ensemble=False).fit(X, TWO), X, exact=False)
 
 
