@@ -69,9 +69,10 @@ class Features:
         codes that mean missing are a piece, in which nothing changes.
     grids : list of ndarray
         Codes of the other attributes, in the order of the tables; empty for wide ones.
+    rounded : set of int
+        Wide attributes of which a step makes functions that rise, or fall, up to rounding alone.
     is_single : bool
-        Whether a function of a wide attribute is worked out in single precision, so that what rises
-        may fall back by its rounding.
+        Whether such a function is worked out in single precision.
 
     Raises
     ------
@@ -95,6 +96,7 @@ class Features:
             if space.domain.top[j] < space.domain.high[j]
         }
         self._single = False  # whether a step computes in single precision, or in less
+        self.rounded: set[int] = set()
         self.is_single = False
         Z, self._blocks = self._probe()
         table = space.decode(Z)
@@ -145,12 +147,11 @@ class Features:
             check_numbers(leaf, part, self._sources, self.wide)
             single = has_single(part) or has_single(run_step(leaf, part))
             self._single |= single
-            self.is_single |= single and is_rounded(leaf) and self._has_wide(part)
+            if is_rounded(leaf):
+                own = {j for found in self._sources(part) for j in found if self.wide[j]}
+                self.rounded |= own
+                self.is_single |= single and bool(own)
         return table
-
-    def _has_wide(self, part: Any) -> bool:
-        """Whether a column of a table of the probe is made of a wide attribute."""
-        return any(self.wide[j] for own in self._sources(part) for j in own)
 
     def _bend(self, bends: list[Bend], part: Any, reached: Callable[[Floats], Any]) -> bool:
         """Cut attributes where columns are bent that are made of them; whether any was."""
