@@ -33,7 +33,7 @@ from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, To
 from skfairtest.exact._linear import LINEAR, check_linear, is_linear, linear_map
 from skfairtest.oracle._model import choose_response
 from skfairtest.whitebox._bends import FALLING, RISING, RISING_FROM_ZERO
-from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble
+from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble, voting_shares
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import affine_of, check_affine
@@ -456,13 +456,10 @@ def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> lis
 
 def _average(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
     """Return the average of a Voting or Bagging model whose members are not all trees."""
-    parts, weights = list(model.estimators_), np.ones(len(model.estimators_))
+    parts = list(model.estimators_)
+    shares = [1 / len(parts)] * len(parts)
     if isinstance(model, VOTING):
-        named = [(w, m) for w, (_, m) in zip(
-            np.ones(len(model.estimators)) if model.weights is None else model.weights,
-            model.estimators, strict=True,
-        )]  # fmt: skip
-        weights = np.array([float(w) for w, member in named if not isinstance(member, str)])
+        shares = voting_shares(model)
         if response == "decision_function":
             raise ValueError(f"{type(model).__name__} is certified by its probabilities.")
         inside = [behind(part) for part in parts]
@@ -479,5 +476,4 @@ def _average(model: Any, response: str, behind: Callable[..., Any]) -> list[Node
                     "Fit with more samples, so that each member sees all classes."
                 )
         n = 1 if n == 2 else n
-    shares = tuple((weights / weights.sum()).tolist())
-    return [Total(tuple(Answer(m, response, k) for m in inside), shares) for k in range(n)]
+    return [Total(tuple(Answer(m, response, k) for m in inside), tuple(shares)) for k in range(n)]

@@ -24,7 +24,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import straightened, unmixed
+from skfairtest.whitebox._mixing import mixes_in_single, straightened, unmixed
 from skfairtest.whitebox._steps import HINT
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._xgboost import is_gblinear, read_gblinear
@@ -137,6 +137,7 @@ class LinearFamily(Family):
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
         self.space = space
+        self.single = is_gblinear(model) or mixes_in_single(chain)
         if is_gblinear(model):
             self.factor = 1.0
             shown, weights, base = read_gblinear(model, chain, response)
@@ -145,6 +146,7 @@ class LinearFamily(Family):
             weights, base, self.factor = linear_map(model, response)
             self._mixing = unmixed(chain)
             shown = (self._mixing.chain if self._mixing else chain).features
+            self.single |= getattr(model.coef_, "dtype", None) == np.float32
         #: What rounding is measured by: the sums of absolute terms, mixed columns' own included.
         self._sizes = np.abs(weights), np.abs(base)
         if self._mixing is not None:
@@ -155,6 +157,7 @@ class LinearFamily(Family):
                 np.abs(mixing.base) @ self._sizes[0] + self._sizes[1],
             )
             weights, base = mixing.weights @ weights, mixing.base @ weights + base
+        self.single |= shown.is_single
         self.features, self.effects = shown, Effects(shown, weights, base)
         self.weights, self.base = weights, base
         self.logistic = response == "predict_proba"
@@ -163,9 +166,8 @@ class LinearFamily(Family):
             int(j): self.effects.extremes(int(j)) for j in space.sensitive if int(j) in used
         }
         error = self._rounding(model)
-        eps = float(np.finfo(np.float32 if is_gblinear(model) else np.float64).eps)
+        eps = float(np.finfo(np.float32 if self.single else np.float64).eps)
         self.rounding = min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
-        self.single = is_gblinear(model)
 
     def single_room(self, top: float) -> float:
         """Width at which a bracket of a single-precision model is closed; 0 for other models."""
@@ -185,11 +187,10 @@ class LinearFamily(Family):
                 W = np.abs(self._mixing.map.weights) @ W
             size = Effects(self.features, W, base).size
             return float(np.finfo(np.float64).eps) * (n + len(vectors)) * size
-        single = is_gblinear(model) or getattr(model.coef_, "dtype", None) == np.float32
         size = self.effects.size
         if self._mixing is not None:
             size, n = Effects(self.features, *self._sizes).size, n + self._sizes[0].shape[0]
-        return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * size
+        return 2 * float(np.finfo(np.float32 if self.single else np.float64).eps) * n * size
 
     def evaluate(self, Z: Floats) -> Floats:
         """Return outputs of the model as it was read, shape (n, n_outputs)."""

@@ -73,7 +73,8 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
     table = first_table(chain)
     plain = isinstance(table, np.ndarray) and table.dtype.kind == "f"
-    features, _ = features_of(chain, _numbers, None, plain)
+    reader = _Table(list(model.feature_names_))
+    features, _ = features_of(chain, reader, None, plain)
     parts = []
     for k, base in enumerate(bases):
         part = Part(float(base))
@@ -136,8 +137,18 @@ def _saved(model: Any) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _numbers(table: Any, marked: Ints | None) -> Floats:
-    return np.array(as_numbers(table))
+class _Table:
+    """How the model makes numbers of a table: it finds columns of a frame by their names."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
+    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+        """The numbers, in the order of training; by position where names are others."""
+        own = list(getattr(table, "columns", []))
+        if own != self.names and set(self.names) <= set(own):
+            table = table[self.names]
+        return np.array(as_numbers(table))
 
 
 class _Trees:

@@ -24,7 +24,14 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._bends import Bend
 from skfairtest.whitebox._code_order import CodeOrder, first_codes
 from skfairtest.whitebox._fast_scalers import Operations, apply, operations_of
-from skfairtest.whitebox._steps import HINT, check_numbers, check_step, leaves, take_columns
+from skfairtest.whitebox._steps import (
+    HINT,
+    check_numbers,
+    check_step,
+    is_rounded,
+    leaves,
+    take_columns,
+)
 from skfairtest.whitebox._unwrap import run_step, unwrap
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
@@ -62,6 +69,10 @@ class Features:
         codes that mean missing are a piece, in which nothing changes.
     grids : list of ndarray
         Codes of the other attributes, in the order of the tables; empty for wide ones.
+    rounded : set of int
+        Wide attributes of which a step makes functions that rise, or fall, up to rounding alone.
+    is_single : bool
+        Whether such a function is worked out in single precision.
 
     Raises
     ------
@@ -85,6 +96,8 @@ class Features:
             if space.domain.top[j] < space.domain.high[j]
         }
         self._single = False  # whether a step computes in single precision, or in less
+        self.rounded: set[int] = set()
+        self.is_single = False
         Z, self._blocks = self._probe()
         table = space.decode(Z)
         quick: list[Operations | None] = space.layout.operations()
@@ -132,7 +145,12 @@ class Features:
                 table = reached(Z)
                 part = reach(table)
             check_numbers(leaf, part, self._sources, self.wide)
-            self._single |= has_single(part) or has_single(run_step(leaf, part))
+            single = has_single(part) or has_single(run_step(leaf, part))
+            self._single |= single
+            if is_rounded(leaf):
+                own = {j for found in self._sources(part) for j in found if self.wide[j]}
+                self.rounded |= own
+                self.is_single |= single and bool(own)
         return table
 
     def _bend(self, bends: list[Bend], part: Any, reached: Callable[[Floats], Any]) -> bool:
@@ -362,7 +380,12 @@ def _moved(before: Any, after: Any, quick: list[Operations | None]) -> list[Oper
     found: list[Operations | None] = []
     old = _typed_columns(before)
     for column in _typed_columns(after):
-        same = [k for k, other in enumerate(old) if np.array_equal(other, column)]
+        # Objects, which may be missing, are no numbers to do arithmetic with.
+        same = [
+            k
+            for k, other in enumerate(old)
+            if other.dtype.kind != "O" and np.array_equal(other, column)
+        ]
         found.append(quick[same[0]] if same else None)
     return found
 
@@ -413,6 +436,9 @@ def as_numbers(table: Any) -> Floats:
     try:
         return np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
+        # What is missing in pandas' nullable types is no number, and no NaN.
+        if all(getattr(kind, "kind", "O") in "biuf" for kind in getattr(table, "dtypes", "O")):
+            return table.to_numpy(dtype=np.float64, na_value=np.nan)
         raise ValueError(
             f"Expected the steps before the model to give numbers; got {error}. Encode the "
             "columns of text with OneHotEncoder or OrdinalEncoder."

@@ -24,7 +24,7 @@ from sklearn.preprocessing import (
 
 from skfairtest._typing import Ints
 from skfairtest.whitebox._affine import Affine
-from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._features import Chain, has_single
 from skfairtest.whitebox._steps import (
     HINT,
     MIXING,
@@ -87,6 +87,16 @@ def polynomial_of(chain: Chain) -> Polynomial | None:
     return Polynomial(before, powers, whole)
 
 
+def mixes_in_single(chain: Chain) -> bool:
+    """Whether a step mixes columns in single precision, whatever the model computes in."""
+    if not any(_mixes(step) for step in chain.steps):
+        return False
+    table = chain.space.decode(chain.space.domain.low[None])
+    for step in chain.steps:
+        table = run_step(step, table)
+    return has_single(table)
+
+
 def _taken_apart(chain: Chain) -> tuple[Chain, Ints | None, Affine | None]:
     """The chain up to a step that mixes columns, and what is behind it: powers, then a map."""
     first = next((k for k, step in enumerate(chain.steps) if _mixes(step)), None)
@@ -129,13 +139,9 @@ def _mixes(step: Any) -> bool:
 
 def _holds(step: Any, kinds: tuple[type, ...]) -> bool:
     """Whether a step, or a branch of it, is of one of some kinds."""
-    if isinstance(step, ColumnTransformer):
-        inside = [inner for inner, _ in _branches(step)]
-    elif isinstance(step, FeatureUnion):
-        inside = [inner for _, inner in step.transformer_list]
-    else:
+    if not isinstance(step, (ColumnTransformer, FeatureUnion)):
         return type(step) in kinds
-    return any(_holds(part, kinds) for inner in inside if not isinstance(inner, str)
+    return any(_holds(part, kinds) for inner, _, _ in _branches(step)
                for part in flat_steps(inner, HINT))  # fmt: skip
 
 
@@ -152,7 +158,7 @@ def check_mixing(steps: list[Any]) -> None:
         return
     own = steps[first]
     if isinstance(own, (ColumnTransformer, FeatureUnion)):
-        for inner, columns in _branches(own):
+        for inner, columns, _ in _branches(own):
             if np.size(columns):  # else it is not even fitted
                 _check_branch(flat_steps(inner, HINT))
     for step in steps[first + 1 :]:
@@ -233,7 +239,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
     branches, maps = [], []
     powers: list[Ints | None] = []
     widths = []
-    for inner, columns in _branches(step):
+    for inner, columns, factor in _branches(step):
         places = None if columns is None else column_places(table, columns)
         if places == []:
             continue
@@ -248,6 +254,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
             products, own = _first_of(steps[first])
         for one in steps[first + 1 :]:
             own = own.then(affine_of(one, len(own.base)))
+        own = Affine(own.weights * factor, own.base * factor)
         branches.append((columns, steps[:first]))
         maps.append(own)
         powers.append(products)
@@ -263,19 +270,15 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
     return Branches(branches), linalg.block_diag(*of_each), joined
 
 
-def _branches(step: Any) -> Iterator[tuple[Any, Any]]:
-    """The branches of a step, with the columns that they are shown; None for all."""
+def _branches(step: Any) -> Iterator[tuple[Any, Any, float]]:
+    """The branches of a step, the columns that they are shown, None for all, and weights."""
     if isinstance(step, FeatureUnion):
-        if step.transformer_weights:
-            raise Unsupported(
-                "FeatureUnion with transformer_weights and a branch that mixes columns is not "
-                "understood.", "Leave transformer_weights out, as the model learns its own weights."
-            )  # fmt: skip
-        for _, inner in step.transformer_list:
-            if inner != "drop":
-                yield (None if is_nothing(inner) else inner), None
+        found = [(name, inner, None) for name, inner in step.transformer_list]
     else:
         fitted = getattr(step, "transformers_", None)
-        for _, inner, columns in fitted or [*step.transformers, ("", step.remainder, None)]:
-            if not isinstance(inner, str) or inner != "drop":
-                yield (None if is_nothing(inner) else inner), columns
+        found = fitted or [*step.transformers, ("", step.remainder, None)]
+    weights = step.transformer_weights or {}
+    for name, inner, columns in found:
+        if not isinstance(inner, str) or inner != "drop":
+            factor = float(weights.get(name, 1.0))
+            yield (None if is_nothing(inner) else inner), columns, factor

@@ -104,6 +104,10 @@ class TakeColumns:
     def transform(self, table: Any) -> Any:
         """The columns of a table."""
         array = table.tocsr() if sparse.issparse(table) else np.asarray(table)
+        if array.dtype == object and isinstance(table, pd.DataFrame):
+            # Nullable types of pandas become numbers, and what is missing NaN, before a bag.
+            if all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes):
+                array = table.to_numpy(dtype=np.float64, na_value=np.nan)
         return array[:, self.columns]
 
 
@@ -253,6 +257,16 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
 
     bends = bends_of(step, table, ends)
     return [bend for bend in bends if of_wide[bend.column] and len(bend.at) + len(bend.after)]
+
+
+def is_rounded(step: Any) -> bool:
+    """Whether what a step gives rises, or falls, up to rounding alone.
+
+    Scalers do one operation after another, each of which keeps the order; functions do not.
+    """
+    if type(step) is FunctionTransformer:
+        return not _is_plain(step)
+    return type(step) in (PowerTransformer, QuantileTransformer, SplineTransformer)
 
 
 def _is_plain(step: Any) -> bool:

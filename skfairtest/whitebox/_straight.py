@@ -32,6 +32,7 @@ class StraightFeatures(Features):
     def __init__(self, bent: Features) -> None:
         self.bent, self.space, self.wide, self.grids = bent, bent.space, bent.wide, bent.grids
         self.steps, self.last, self.identity, self.pieces = bent.steps, bent.last, False, {}
+        self.rounded, self.is_single = bent.rounded, bent.is_single
         of: list[int] = []  # the feature that a part belongs to
         sign: list[float] = []
         ends: list[tuple[float, float]] = []  # codes between which it moves

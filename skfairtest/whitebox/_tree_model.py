@@ -165,8 +165,8 @@ def link_rounding(group: Group) -> float:
     if group.link == IDENTITY:
         return own[0]
     # The logistic function rises by at most a quarter of what its argument does; of a softmax, the
-    # argument is the own sum less a mean of the others.
-    return (own[0] + max(own[1:], default=0.0)) / 4 + 8 * EPS + group.rounding
+    # argument is the own sum less a mean of the others. Neither leaves [0, 1], whatever is rounded.
+    return min(1.0, (own[0] + max(own[1:], default=0.0)) / 4 + 8 * EPS + group.rounding)
 
 
 def link_value(link: str, sums: Floats) -> Floats:

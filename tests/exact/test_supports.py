@@ -120,6 +120,13 @@ CERTIFIED = [
     (behind(in_a_branch(KBinsDiscretizer(2, strategy="uniform"))), NUMBER, "auto"),
     (behind(FunctionTransformer(np.square)), NUMBER, "auto"),
     (make_pipeline(PCA(2), BaggingRegressor(Ridge(), 2)), NUMBER, "auto"),
+    (
+        behind(
+            FeatureUnion([("p", PCA(1)), ("s", StandardScaler())], transformer_weights={"p": 2.0})
+        ),
+        NUMBER,
+        "auto",
+    ),
 ]
 REFUSED = [
     (SVC(), TWO, "auto"),
@@ -158,13 +165,6 @@ REFUSED = [
     (behind(PCA(1), PolynomialFeatures()), NUMBER, "auto"),
     (behind(in_a_branch(make_pipeline(PCA(1), PowerTransformer()))), NUMBER, "auto"),
     (behind(in_a_branch(make_union(PCA(1), StandardScaler()))), NUMBER, "auto"),
-    (
-        behind(
-            FeatureUnion([("p", PCA(1)), ("s", StandardScaler())], transformer_weights={"p": 2.0})
-        ),
-        NUMBER,
-        "auto",
-    ),
     (
         behind(make_column_transformer(("drop", ["b"]), remainder=PCA(1)), Binarizer()),
         NUMBER,

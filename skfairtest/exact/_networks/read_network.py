@@ -16,7 +16,7 @@ from skfairtest.whitebox._additive import Effects
 from skfairtest.whitebox._features import Chain, Features
 from skfairtest.whitebox._layers import MLP, Layers, Linear, Network, read_mlp
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import unmixed
+from skfairtest.whitebox._mixing import mixes_in_single, unmixed
 from skfairtest.whitebox._skorch import is_skorch_net, read_net
 from skfairtest.whitebox._steps import HINT
 
@@ -66,6 +66,8 @@ class ReadNetwork:
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
         layers = _read_layers(model, response)
+        if mixes_in_single(chain):
+            layers.unit = max(layers.unit, 2.0**-24)
         mixing = unmixed(chain)
         read = Network.of(layers)
         self.weights, self.biases, self.activations, self.out = read
@@ -83,6 +85,8 @@ class ReadNetwork:
                 weights @ self.weights[0], base @ self.weights[0] + self.biases[0]
             )  # fmt: skip
         self.space, self.features = space, chain.features
+        if self.features.is_single:
+            layers.unit = max(layers.unit, 2.0**-24)
         self.effects = Effects(self.features, self.weights[0], self.biases[0])
         self._place_variables()
         self.single = layers.single

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from skfairtest._clock import check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._trees.bent_cells import bent_codes
+from skfairtest.exact._trees.bent_cells import bent_codes, close_changes
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features, attribute_grid, wide_attributes
@@ -304,6 +304,10 @@ class Grid:
             else:
                 self._cut_finite(j, views, is_bent=j in bent)
         self._check_wide(everything, needed, wide)
+        for j in np.flatnonzero(wide & [j in self.cells for j in range(space.n_features)]).tolist():
+            views = self._views(j, everything, needed)
+            if any(j in features.rounded for features, _, _ in views) and self._flickers(j, views):
+                self._cut_finite(j, views, is_bent=True)
         for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
             _decide_constant(nodes, wanted, cut, self.cells)
 
@@ -331,6 +335,20 @@ class Grid:
         for j in again:
             check_time(self.deadline)
             self._cut_wide(j, self._views(j, everything, needed), exact=True)
+
+    def _flickers(self, j: int, views: list[tuple[Features, Tests, Ints]]) -> bool:
+        """Whether cuts of several features of an attribute are next to each other.
+
+        Features rise up to rounding alone: there tests may have outcomes that no cell has.
+        """
+        cells, ranks, looks_at, n_before = self.cells[j], [], [], 0
+        for nodes, (features, tests, which) in zip(self.nodes, views, strict=True):
+            place = nodes.cut[which]
+            inner = (place > 0) & (place < len(cells.high))
+            ranks.append(CodeOrder(self.space, j).rank(cells.high[place[inner] - 1]))
+            looks_at.append(tests.feature[which[inner]] + n_before)
+            n_before += len(features.source)
+        return bool(close_changes(np.concatenate(ranks), np.concatenate(looks_at))[0].any())
 
     @staticmethod
     def _views(
