@@ -93,8 +93,8 @@ def bracket(model: Any, X: Any, sensitive: Any, response_method: str, seconds: f
     space = space.fit(X, sensitive if isinstance(sensitive, list) else [sensitive])
     with pytest.MonkeyPatch.context() as patch:
         families_alone(patch)
-        check_supported(model)
         oracle = Oracle(model, space, response_method=response_method)
+        check_supported(model, oracle.response)
         rng = np.random.default_rng(0)
         oracle.begin(space.data[:64], rng)
         family, _ = read_family(model, space.relax_dependents(), oracle.response, False, rng)
