@@ -24,13 +24,20 @@ from skfairtest.whitebox._library_trees import (
     codes_of,
     features_of,
     first_table,
-    last_rounded,
     pick,
     sets_of,
     single_rounding,
 )
 from skfairtest.whitebox._sklearn_trees import linked
-from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, Group, Output, Part
+from skfairtest.whitebox._tree_model import (
+    EXPONENTIAL,
+    IDENTITY,
+    LOGISTIC,
+    Group,
+    Output,
+    Part,
+    last_rounded,
+)
 from skfairtest.whitebox._unsupported import Unsupported
 
 #: The newest major version of the format that was checked.
