@@ -39,7 +39,6 @@ from sklearn.preprocessing import (
 
 from skfairtest._typing import Floats
 from skfairtest.whitebox._bends import Bend, bends_of, is_bending
-from skfairtest.whitebox._casts import is_cast
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
@@ -75,6 +74,11 @@ HINT = (
 )
 #: Functions of short types are rounded to few digits; what has wrapped round is far off.
 COARSE = 1e-2
+#: Functions of numpy that take a type, and the types that hand numbers on.
+MAKERS: tuple[Any, ...] = (np.array, np.asarray, np.ascontiguousarray)
+PRECISIONS: tuple[Any, ...] = (
+    np.float32, np.float64, float, "float32", "float64", np.dtype("f4"), np.dtype("f8"),
+)  # fmt: skip
 #: What to use instead of a step that is not understood, by its class.
 INSTEAD = {
     "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p or "
@@ -164,8 +168,7 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
         for _, inner in step.transformer_list:
             check_kind(inner, hint, also)
     elif type(step) is FunctionTransformer:
-        known = step.func is None or is_cast(step.func, step.kw_args)
-        if not known and (step.kw_args or not is_elementwise(step.func)):
+        if not _is_plain(step) and (step.kw_args or not is_elementwise(step.func)):
             raise not_understood(step)
     elif type(step) not in (*BY_COLUMN, *also):
         raise not_understood(step)
@@ -257,7 +260,10 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
 
 def _is_plain(step: Any) -> bool:
     """Whether a FunctionTransformer hands numbers on, or rounds them to single precision."""
-    return step.func is None or is_cast(step.func, step.kw_args)
+    settings = step.kw_args or {}
+    if any(step.func is maker for maker in MAKERS):
+        return set(settings) <= {"dtype"} and settings.get("dtype", float) in PRECISIONS
+    return not settings and (step.func is None or step.func in PRECISIONS[:2])
 
 
 def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> None:
