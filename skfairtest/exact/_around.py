@@ -6,6 +6,7 @@ target, and averages of models of different kinds. What they hold may stand behi
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,11 +20,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.preprocessing import (
     FunctionTransformer,
-    MinMaxScaler,
     PowerTransformer,
     QuantileTransformer,
-    RobustScaler,
-    StandardScaler,
 )
 
 from skfairtest._typing import Floats
@@ -313,16 +311,11 @@ def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
 
 def _unscaled(inside: Answer, scaler: Any) -> Total:
     """Return what a scaler makes of a prediction on the way back: an affine map."""
-    slope, base = 1.0, 0.0
-    if scaler.scale_ is not None:
-        slope = float(scaler.scale_[0])
-    if type(scaler) is MinMaxScaler:
-        slope, base = 1 / slope, -float(scaler.min_[0]) / slope
-    elif type(scaler) is StandardScaler and scaler.with_mean:
-        base = float(scaler.mean_[0])
-    elif type(scaler) is RobustScaler and scaler.with_centering:
-        base = float(scaler.center_[0])
-    return Total((inside,), (slope,), base)
+    if getattr(scaler, "clip", False):  # on the way forth alone
+        scaler = copy.copy(scaler).set_params(clip=False)
+    forth = affine_of(scaler)
+    slope = 1 / float(forth.weights[0, 0])
+    return Total((inside,), (slope,), -float(forth.base[0]) * slope)
 
 
 # Stacks ------------------------------------------------------------------------------------
