@@ -27,11 +27,11 @@ from sklearn.preprocessing import (
 from skfairtest._typing import Floats
 from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, Total
 from skfairtest.exact._linear import LINEAR, is_linear, linear_map
-from skfairtest.whitebox._bends import FALLING, RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import affine_of
+from skfairtest.whitebox._monotone_pieces import FALLING, RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS, TakeColumns
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
 from skfairtest.whitebox._unsupported import Unsupported

@@ -3,7 +3,7 @@
 The steps that are understood (see `_steps`) work on single columns. So every number that the model
 sees, a *feature*, is a function of one attribute of the input space: a table for an
 attribute of finitely many values; for a real one a nondecreasing function, or one that rises or
-falls between places that are known (see `_bends`). The functions are never
+falls between places that are known (see `_monotone_pieces`). The functions are never
 computed anew: they are read off the steps' own ``transform``, bit for bit. Folding a scaler into a
 threshold in real arithmetic gives thresholds that are off by a rounding error, and wrong bounds.
 """
@@ -21,8 +21,8 @@ from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._bends import Bend
 from skfairtest.whitebox._code_order import CodeOrder, first_codes
+from skfairtest.whitebox._monotone_pieces import Breakpoints
 from skfairtest.whitebox._steps import HINT, check_numbers, check_step, leaves, take_columns
 from skfairtest.whitebox._unwrap import run_step, unwrap
 
@@ -87,7 +87,7 @@ class Features:
         Z, self._blocks = self._probe()
         table = space.decode(Z)
         for k, step in enumerate(steps):
-            table = run_step(step, self._bent_by(k, table))
+            table = run_step(step, self._cut_by(k, table))
         probed = as_numbers(table if last is None else last(table))
         self.source = np.full(probed.shape[1], -1, dtype=np.intp)
         for t, attributes in enumerate(self._sources(probed)):
@@ -104,8 +104,8 @@ class Features:
         self._check()
         self._check_pieces()
 
-    def _bent_by(self, k: int, table: Any) -> Any:
-        """See where a step bends real columns; rows of the probe that reach it."""
+    def _cut_by(self, k: int, table: Any) -> Any:
+        """Cut real columns where a step changes direction; rows of the probe that reach it."""
 
         def reached(Z: Floats) -> Any:
             rows = self.space.decode(Z)
@@ -115,8 +115,8 @@ class Features:
 
         for leaf, reach in leaves(self.steps[k], table, lambda rows: rows):
             part = reach(table)
-            bends = check_step(leaf, part, self._sources, self.wide)
-            if bends and self._bend(bends, part, _after(reached, reach)):
+            found = check_step(leaf, part, self._sources, self.wide)
+            if found and self._cut(found, part, _after(reached, reach)):
                 Z, self._blocks = self._probe()
                 table = reached(Z)
                 part = reach(table)
@@ -124,15 +124,17 @@ class Features:
             self._single |= has_single(part) or has_single(run_step(leaf, part))
         return table
 
-    def _bend(self, bends: list[Bend], part: Any, reached: Callable[[Floats], Any]) -> bool:
-        """Cut attributes where columns are bent that are made of them; whether any was."""
+    def _cut(
+        self, breakpoints: list[Breakpoints], part: Any, reached: Callable[[Floats], Any]
+    ) -> bool:
+        """Cut attributes where columns made of them change direction; whether any was."""
         sources, cut = self._sources(part), False
-        for bend in bends:
-            (j,) = [j for j in sources[bend.column] if self.wide[j]][:1]
+        for own in breakpoints:
+            (j,) = [j for j in sources[own.column] if self.wide[j]][:1]
             starts = self.pieces.get(j, np.array([self.space.domain.low[j]]))
-            column = partial(self._column, reached, j, bend.column)
-            found = first_codes(self.space, j, starts, bend, column)
-            # An attribute without bends of its own is nondecreasing still.
+            column = partial(self._column, reached, j, own.column)
+            found = first_codes(self.space, j, starts, own, column)
+            # An attribute without breakpoints of its own is nondecreasing still.
             if len(found) > 1 or j in self.pieces:
                 cut = cut or len(found) > len(starts)
                 self.pieces[j] = found

@@ -134,7 +134,7 @@ def features_of(
     -------
     features : Features
         As they are read.
-    bent : ndarray of int
+    real : ndarray of int
         Columns of wide attributes among the marked ones. There the mark is still a number, since a
         feature of a wide attribute has to be nondecreasing.
     """

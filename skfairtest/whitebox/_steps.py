@@ -38,8 +38,8 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Floats
-from skfairtest.whitebox._bends import Bend, bends_of, is_bending
 from skfairtest.whitebox._library_code import check_library_code
+from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
 from skfairtest.whitebox._vectorizer import check_order, check_vectorizer, is_vectorizer
@@ -199,8 +199,10 @@ def is_elementwise(function: Any) -> bool:
 Sources = Callable[[Any], list[list[int]]]
 
 
-def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> list[Bend]:
-    """See that a fitted step works on single columns, and where it bends real ones.
+def check_step(
+    step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]
+) -> list[Breakpoints]:
+    """See that a fitted step works on single columns, and where real ones change direction.
 
     Parameters
     ----------
@@ -215,7 +217,7 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
 
     Returns
     -------
-    list of Bend
+    list of Breakpoints
         Of the columns that are made of such attributes.
 
     Raises
@@ -241,7 +243,7 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
     if type(step) is FunctionTransformer:
         if _is_plain(step):
             return []
-        if not is_bending(step.func):
+        if not has_known_breakpoints(step.func):
             raise Unsupported(
                 f"FunctionTransformer({step.func.__name__}) on a real column is not known to rise "
                 "or fall.",
@@ -250,12 +252,12 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
             )
 
     def ends() -> tuple[Floats, Floats]:
-        # What a column shows rises or falls between its bends, so that these have its extremes.
+        # Between its breakpoints what a column shows rises or falls: they have its extremes.
         values = _numbers(table)
         return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
-    bends = bends_of(step, table, ends)
-    return [bend for bend in bends if of_wide[bend.column] and len(bend.at) + len(bend.after)]
+    found = breakpoints_of(step, table, ends)
+    return [own for own in found if of_wide[own.column] and len(own.at) + len(own.after)]
 
 
 def _is_plain(step: Any) -> bool:
