@@ -21,22 +21,19 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.preprocessing import (
     FunctionTransformer,
-    MinMaxScaler,
     PowerTransformer,
     QuantileTransformer,
-    RobustScaler,
-    StandardScaler,
 )
 
 from skfairtest._typing import Floats
 from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, Total
 from skfairtest.exact._linear import LINEAR, check_linear, is_linear, linear_map
 from skfairtest.oracle._model import choose_response
-from skfairtest.whitebox._bends import FALLING, RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble, voting_shares
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import affine_of, check_affine
+from skfairtest.whitebox._monotone_pieces import FALLING, RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS, TakeColumns
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
 from skfairtest.whitebox._unsupported import Unsupported
@@ -372,16 +369,11 @@ def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
 
 def _unscaled(inside: Answer, scaler: Any) -> Total:
     """Return what a scaler makes of a prediction on the way back: an affine map."""
-    slope, base = 1.0, 0.0
-    if scaler.scale_ is not None:
-        slope = float(scaler.scale_[0])
-    if type(scaler) is MinMaxScaler:
-        slope, base = 1 / slope, -float(scaler.min_[0]) / slope
-    elif type(scaler) is StandardScaler and scaler.with_mean:
-        base = float(scaler.mean_[0])
-    elif type(scaler) is RobustScaler and scaler.with_centering:
-        base = float(scaler.center_[0])
-    return Total((inside,), (slope,), base)
+    if getattr(scaler, "clip", False):  # on the way forth alone
+        scaler = copy.copy(scaler).set_params(clip=False)
+    forth = affine_of(scaler, 1)
+    slope = 1 / float(forth.weights[0, 0])
+    return Total((inside,), (slope,), -float(forth.base[0]) * slope)
 
 
 # Stacks ------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import mixes_in_single, straightened, unmixed
+from skfairtest.whitebox._mixing import mixes_in_single, unmixed, with_monotone_features
 from skfairtest.whitebox._steps import HINT
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._xgboost import is_gblinear, read_gblinear
@@ -141,7 +141,7 @@ class LinearFamily(Family):
         if is_gblinear(model):
             self.factor = 1.0
             shown, weights, base = read_gblinear(model, chain, response)
-            self._mixing = straightened(chain.showing(shown), None)
+            self._mixing = with_monotone_features(chain.showing(shown), None)
         else:
             weights, base, self.factor = linear_map(model, response)
             self._mixing = unmixed(chain)

@@ -13,7 +13,6 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.whitebox._bent_columns import Mark, straightened
 from skfairtest.whitebox._features import Chain, as_numbers
 from skfairtest.whitebox._library_trees import (
     RawTrees,
@@ -24,6 +23,7 @@ from skfairtest.whitebox._library_trees import (
     pick,
     sets_of,
 )
+from skfairtest.whitebox._missing_sentinel import MissingSentinel, split_at_sentinel
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
 from skfairtest.whitebox._unsupported import Unsupported
@@ -32,7 +32,7 @@ from skfairtest.whitebox._unsupported import Unsupported
 NEWEST = 4
 #: Numbers up to this size are zero to the library.
 ZERO = float(np.float32(1e-35))
-ZEROS = Mark(-ZERO, ZERO, float(np.nextafter(-ZERO, -np.inf)))
+ZEROS = MissingSentinel(-ZERO, ZERO, float(np.nextafter(-ZERO, -np.inf)))
 IDENTITIES = (
     "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom", "none",
 )  # fmt: skip
@@ -95,7 +95,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     second = n_features + np.searchsorted(twice, raw.feature)
     reader = _Table(saved["pandas_categorical"], coded, twice)
     copies = np.arange(n_features + len(twice)) >= n_features
-    features, bent = features_of(chain, reader, copies, reader.is_plain(first_table(chain)))
+    features, real = features_of(chain, reader, copies, reader.is_plain(first_table(chain)))
     raw = raw._replace(
         feature=np.where(takes_zero, second, raw.feature), missing_left=_missing_left(raw, missing)
     )
@@ -108,7 +108,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
         part = Part(0.0)
         if (group == k).any():
             nodes = as_nodes(pick(raw, group == k), features, name)
-            nodes = straightened(nodes, bent, ZEROS, name)
+            nodes = split_at_sentinel(nodes, real, ZEROS, name)
             part.trees.append((nodes, 0, factor))
         parts.append(part)
     return _outputs(parts, str(saved.get("objective", "none")).split(), response, name)

@@ -23,8 +23,8 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Ints
-from skfairtest.whitebox._affine import Affine
 from skfairtest.whitebox._features import Chain, has_single
+from skfairtest.whitebox._monotone_features import Affine, monotone_features
 from skfairtest.whitebox._steps import (
     HINT,
     MIXING,
@@ -36,7 +36,6 @@ from skfairtest.whitebox._steps import (
     not_understood,
     take_columns,
 )
-from skfairtest.whitebox._straight import straight
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
 
@@ -60,7 +59,7 @@ class Polynomial(NamedTuple):
 
 
 def unmixed(chain: Chain) -> Unmixed | None:
-    """Take what mixes or bends columns out of the steps before a model; None where nothing does.
+    """Take out of the steps what mixes columns or changes their direction; None where none does.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ def unmixed(chain: Chain) -> Unmixed | None:
     before, powers, whole = _taken_apart(chain)
     if powers is not None:
         raise not_understood(PolynomialFeatures())
-    return straightened(before, whole)
+    return with_monotone_features(before, whole)
 
 
 def polynomial_of(chain: Chain) -> Polynomial | None:
@@ -124,9 +123,9 @@ def _first_of(step: Any) -> tuple[Ints | None, Affine]:
     return None, affine_of(step, step.n_features_in_)
 
 
-def straightened(chain: Chain, after: Affine | None) -> Unmixed | None:
+def with_monotone_features(chain: Chain, after: Affine | None) -> Unmixed | None:
     """A chain whose features never fall, with a map behind it; None where there is neither."""
-    features, own = straight(chain.features)
+    features, own = monotone_features(chain.features)
     if own is None:
         return None if after is None else Unmixed(chain, after)
     return Unmixed(chain.showing(features), own if after is None else own.then(after))

@@ -15,7 +15,6 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.whitebox._bent_columns import Mark, straightened
 from skfairtest.whitebox._features import Chain, Features, as_numbers
 from skfairtest.whitebox._library_trees import (
     SINGLE_UNIT,
@@ -24,13 +23,21 @@ from skfairtest.whitebox._library_trees import (
     codes_of,
     features_of,
     first_table,
-    last_rounded,
     pick,
     sets_of,
     single_rounding,
 )
+from skfairtest.whitebox._missing_sentinel import MissingSentinel, split_at_sentinel
 from skfairtest.whitebox._sklearn_trees import linked
-from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, Group, Output, Part
+from skfairtest.whitebox._tree_model import (
+    EXPONENTIAL,
+    IDENTITY,
+    LOGISTIC,
+    Group,
+    Output,
+    Part,
+    last_rounded,
+)
 from skfairtest.whitebox._unsupported import Unsupported
 
 #: The newest major version of the format that was checked.
@@ -239,14 +246,14 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     reader = _Table(model, kept)
     table = first_table(chain)
     marked = reader.marked(table, saved.n_features)
-    features, bent = features_of(chain, reader, marked, reader.is_plain(table))
+    features, real = features_of(chain, reader, marked, reader.is_plain(table))
     parts = []
     for k, base in enumerate(saved.bases):
         own = group == k
         part = Part(float(base))
         if own.any():
             nodes = as_nodes(pick(raw, own), features, saved.name)
-            trees = straightened(nodes, bent, reader.mark(table), saved.name)
+            trees = split_at_sentinel(nodes, real, reader.sentinel(table), saved.name)
             part.trees.append((trees, 0, 1.0))
             part.rounding = single_rounding(part.base, nodes, weights)
         else:
@@ -398,14 +405,14 @@ class _Table:
             plain = isinstance(table, np.ndarray) and table.dtype.kind in "iuf"
         return plain and not len(self.coded)
 
-    def mark(self, table: Any) -> Mark:
+    def sentinel(self, table: Any) -> MissingSentinel:
         """The number that stands for a missing value."""
         if sparse.issparse(table):
             # What rounds to zero is stored, and is no missing value.
-            return Mark(0.0, 0.0, float(np.nextafter(0.0, -np.inf)))
+            return MissingSentinel(0.0, 0.0, float(np.nextafter(0.0, -np.inf)))
         before = np.nextafter(self.missing, np.float32(-np.inf))
         below, high = last_rounded(np.array([before, self.missing]))
-        return Mark(float(np.nextafter(below, np.inf)), float(high), float(below))
+        return MissingSentinel(float(np.nextafter(below, np.inf)), float(high), float(below))
 
     def marked(self, table: Any, n_features: int) -> Bools | None:
         """Columns in which a number marks a missing value."""

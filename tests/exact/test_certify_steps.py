@@ -327,6 +327,23 @@ def test_steps_that_mix_columns_or_are_not_known_are_refused_with_what_works(ste
 # skrub -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("step", "known"),
+    [
+        (FunctionTransformer(np.float32), True),
+        (FunctionTransformer(np.asarray, kw_args={"dtype": "float32"}), True),
+        (FunctionTransformer(np.array, kw_args={"dtype": np.dtype("float64")}), True),
+        (FunctionTransformer(np.asarray, kw_args={"dtype": "int8"}), False),
+        (FunctionTransformer(np.asarray, kw_args={"dtype": float, "order": "F"}), False),
+        (FunctionTransformer(lambda X: X.astype(np.float32)), False),
+    ],
+)
+def test_casts_that_are_known(step, known):
+    support = CertifiedAuditor.supports(make_pipeline(step, Ridge()))
+    assert bool(support) is known
+    assert known or "numpy.float32" in support.nearest
+
+
 @pytest.mark.services("skrub")
 @pytest.mark.parametrize("model", [FOREST, Ridge()], ids=["forest", "linear"])
 def test_table_vectorizers(model):
