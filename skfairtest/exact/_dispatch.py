@@ -296,7 +296,9 @@ def _compare(
 
 def _outputs(model: Model, family: Family, Z: Floats, until: float) -> tuple[Floats, Floats]:
     """Return what a model says of rows, and what was read of it; of `N_COMPARED` rows at least."""
-    said, read, n = [], [], 0
+    said: list[Floats] = []
+    read: list[Floats] = []
+    n = 0
     pace = Pace(N_COMPARED, len(Z), until)
     while not said or (n < len(Z) and pace.size):
         some = Z[n : n + (pace.size or N_COMPARED)]
