@@ -144,10 +144,10 @@ class LinearFamily(Family):
         self.sensitive = {
             int(j): self.effects.extremes(int(j)) for j in space.sensitive if int(j) in used
         }
+        self.single = is_gblinear(model) or getattr(model.coef_, "dtype", None) == np.float32
         error = self._rounding(model)
-        eps = float(np.finfo(np.float32 if is_gblinear(model) else np.float64).eps)
+        eps = float(np.finfo(np.float32 if self.single else np.float64).eps)
         self.rounding = min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
-        self.single = is_gblinear(model)
 
     def single_room(self, top: float) -> float:
         """Width at which a bracket of a single-precision model is closed; 0 for other models."""
@@ -167,11 +167,10 @@ class LinearFamily(Family):
                 W = np.abs(self._mixing.map.weights) @ W
             size = Effects(self.features, W, base).size
             return float(np.finfo(np.float64).eps) * (n + len(vectors)) * size
-        single = is_gblinear(model) or getattr(model.coef_, "dtype", None) == np.float32
         size = self.effects.size
         if self._mixing is not None:
             size, n = Effects(self.features, *self._sizes).size, n + self._sizes[0].shape[0]
-        return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * size
+        return 2 * float(np.finfo(np.float32 if self.single else np.float64).eps) * n * size
 
     def evaluate(self, Z: Floats) -> Floats:
         """Return outputs of the model as it was read, shape (n, n_outputs)."""
