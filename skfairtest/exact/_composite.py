@@ -65,7 +65,6 @@ class CompositeFamily(Family):
         return [node.known(known) for node in self.nodes]
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         said = {key: family.evaluate(Z) for key, family in self.families.items()}
 
         def value(answer: Answer) -> Floats:
@@ -79,31 +78,15 @@ class CompositeFamily(Family):
         return np.array([k.low for k in self._known]), np.array([k.high for k in self._known])
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return rows of codes on which a model that was read wrongly would show."""
         families = list(self.families.values())
         each = -(-n // max(1, len(families)))
         parts = [family.rows(each, rng) for family in families]
         return np.concatenate([part for part in parts if part.size])[:n]
 
     def trivial(self) -> float:
-        """Return a bound that takes little time."""
         return max((known.gap for known in self._known), default=0.0)
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
         rows = all_inputs(self.space, MOST_INPUTS)
         if rows is not None and not any(known.vague for known in self._known):
             return look_at(rows, self.space, self.evaluate, known)

@@ -116,14 +116,6 @@ class TreeFamily(Family):
         )
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models.
-
-        Parameters
-        ----------
-        top : float
-            The larger output of the pair that was found, which rounding behind an exponential is
-            measured by.
-        """
         groups = [group for output in self.outputs for group in output]
         if not any(group.rounding or any(p.rounding for p in group.parts) for group in groups):
             return 0.0
@@ -144,24 +136,9 @@ class TreeFamily(Family):
         return 0.5 * self._rounding(o) / min(2 * known, bound)
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return evaluate_outputs(self.outputs, Z)
 
     def evaluate_twins(self, rows: Floats, values: Floats) -> Floats:
-        """Return outputs of rows with their sensitive attributes set, up to a number for each row.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, n_features)
-            Codes inside the domain.
-        values : ndarray of shape (n, n_twins, n_sensitive)
-            Codes of the sensitive attributes.
-
-        Returns
-        -------
-        ndarray of shape (n, n_twins, n_outputs)
-            Of the model as it was read.
-        """
         if not self.problems or self.compiled is False or not is_compiled():
             every = self.space.twins_.with_sensitive(
                 np.repeat(rows, values.shape[1], axis=0), values.reshape(-1, values.shape[2])
@@ -184,7 +161,6 @@ class TreeFamily(Family):
         return Z
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
-        """Return rows that take both sides of every test and every piece of every step."""
         features = {id(nodes.features): nodes.features for nodes in all_nodes(self.outputs)}
         parts = [np.empty((0, self.space.n_features))]
         if features:
@@ -194,13 +170,7 @@ class TreeFamily(Family):
         return np.concatenate(parts)
 
     def within(self, low: Floats, high: Floats) -> TreeFamily:
-        """Return the same for a part of the domain, on one thread: nothing is read or cut anew.
-
-        Parameters
-        ----------
-        low, high : ndarray of shape (n_features,)
-            Codes at the ends of the part. The cells that it meets are searched as a whole.
-        """
+        """Return the same for a part of the domain, on one thread: nothing is read or cut anew."""
         part = copy.copy(self)
         part.n_workers = 1
         part._starts = [problem.layout.within(low, high) for problem in self.problems]
@@ -218,20 +188,7 @@ class TreeFamily(Family):
         return [problem.trivial() for problem in self.problems]
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference over all outputs.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
+        """Return the bracket of the largest difference over all outputs."""
         deadline, rtol, note = limits
         if not self.problems:
             return Bracket(known, max(known, self.trivial()), None, 0, "time")
