@@ -280,7 +280,7 @@ class TreeFamily(Family):
         return search.run(until, rtol, note)
 
 
-def _resumed(search: Any, kind: type, known: float) -> Any:
+def _resumed(search: Any, kind: Any, known: float) -> Any:
     """Return a search that goes on, with what is known by now; None if there is none of a kind."""
     if not isinstance(search, kind):
         return None
