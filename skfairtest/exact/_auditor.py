@@ -149,8 +149,8 @@ class CertifiedAuditor(BaseAuditor):
         The upper bound minus the fairness degree.
     certified_ : bool
         Whether the gap is at most `rtol` times the bound, which includes the rounding of the
-        model's own sums. For a model that computes in single precision, whether the gap is at most
-        that rounding.
+        model's own sums. For a model that computes in single precision the gap may be as large as
+        that rounding, but no larger than 1e-4 of the bound; `stop_reason_` then says how large.
     is_loose_ : bool
         Whether the upper bound is more than twice the fairness degree. Such a bound is valid, but
         says little.
@@ -194,8 +194,11 @@ class CertifiedAuditor(BaseAuditor):
     examined, the bound is that of the whole box, and so it holds for the valid part, too. No bound
     depends on `plausible`.
 
-    XGBoost and most nets of torch compute in single precision. The bound includes their rounding,
-    and a bracket that is closed up to that rounding counts as certified.
+    XGBoost, most nets of torch, and linear models that were fitted on float32 columns compute in
+    single precision. The bound includes their rounding. A bracket that is closed up to that
+    rounding, and to 1e-4 of the bound, counts as certified, and `stop_reason_` says how far the
+    ends are apart. `fairness_degree_` is what the model itself says, rounding included, and may so
+    be above the difference that exact sums would have.
 
     A bracket is closed if its ends agree to `rtol` after they are moved apart by the possible
     rounding error of the model's own sums. `SVC` and `SVR` with a linear kernel sum one term for

@@ -217,10 +217,10 @@ class Family:
         """Return a bound that takes little time."""
         raise NotImplementedError
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Return the bracket of the largest difference of the model as it was read.
 
-        A difference of `known` is attained. `limits` has the relative width of the bracket that is
-        narrow enough, and `limits.note` is told all brackets on the way.
+        A difference of `incumbent` is attained. `limits` has the relative width of the bracket that
+        is narrow enough, and `limits.note` is told all brackets on the way.
         """
         raise NotImplementedError

@@ -26,7 +26,7 @@ from skfairtest.space._space import InputSpace
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9
 #: The same of what single precision takes: beyond it the ends of the bracket differ.
-MOST_ROOM = 2e-3
+MOST_ROOM = 1e-4
 #: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
 KINDS = {"time": StopReason.MAX_TIME}
 #: Twins of rows of data that are put to the model as it was read in one go: at first, and at most.
@@ -96,8 +96,9 @@ def close(
         note(oracle.degree, bracket.upper, bracket.n_boxes)
         if bracket.twins is not None:
             confirm(oracle, *bracket.twins)
+        # Of the model as it was read; the pair that attains it may differ by its rounding.
         upper = min(bracket.upper, root)
-        if ended == "closed" and upper - oracle.degree <= rtol * upper:
+        if ended == "closed" and upper - oracle.degree <= rtol * upper + 2 * family.rounding:
             ended = "rounding"  # whatever keeps the ends apart from here on
     return closed_as(oracle, family, ended, rtol, history)
 
@@ -126,12 +127,16 @@ def closed_as(
     single = single_room(family, oracle)
     certified = gap <= rtol * upper + min(single, MOST_ROOM * upper)
     if not certified and gap <= rtol * upper + single:
-        ended = "single"
+        ended = "rounding"
     kind = StopReason.COMPLETE if certified else KINDS.get(ended, StopReason.OPEN)
-    if certified and gap > rtol * upper:
-        reason = f"certified: the bracket is closed to the single precision of the model, {gap:.1g}"
+    if not certified:
+        reason = _reason(ended, rtol, oracle, max(family.rounding, single / 4))
+    elif gap <= rtol * upper:
+        reason = f"certified: the bracket is closed to rtol={rtol:g}"
     else:
-        reason = _reason(certified, ended, rtol, oracle)
+        reason = (
+            f"certified: the ends differ by {gap:.1g}, which the model's single precision may do"
+        )
     return Closed(degree, upper, certified, reason, kind)
 
 
@@ -145,12 +150,12 @@ def single_room(family: Family, oracle: Oracle) -> float:
     return float(family.single_room(float(np.abs(oracle.worst.outputs).max())))
 
 
-def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
-    if certified:
-        return f"certified: the bracket is closed to rtol={rtol:g}"
+def _reason(ended: str, rtol: float, oracle: Oracle, rounding: float) -> str:
+    """Return why a bracket is open; `rounding` is what the model's own may do to an output."""
     if ended == "rounding":
         return (
-            f"the rounding of the model's own sums keeps the bracket from closing to rtol={rtol:g}"
+            "the rounding of the model's own sums keeps the bracket from closing to "
+            f"rtol={rtol:g}: it may move each output by {rounding:.1g}"
         )
     if ended == "time":
         return "max_time reached before the bracket was closed"

@@ -33,7 +33,8 @@ class Certificate:
     gap : float
         The upper bound minus the fairness degree.
     certified : bool
-        Whether the bracket is closed.
+        Whether the bracket is closed: to `rtol`, or to the rounding of a model that computes in
+        single precision, if that is below 1e-4 of the bound; `stop_reason` then says how large.
     found_share : float
         The largest disparity that the auditor had found, as a share of the upper bound; 1 if both
         are 0.

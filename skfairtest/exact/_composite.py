@@ -69,7 +69,6 @@ class CompositeFamily(Family):
         return low, high, rounding
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         said = {key: family.evaluate(Z) for key, family in self.families.items()}
 
         def value(answer: Answer) -> Floats:
@@ -108,31 +107,15 @@ class CompositeFamily(Family):
         return np.array([k.low for k in self._known]), np.array([k.high for k in self._known])
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return rows of codes on which a model that was read wrongly would show."""
         families = list(self.families.values())
         each = -(-n // max(1, len(families)))
         parts = [family.rows(each, rng) for family in families]
         return np.concatenate([part for part in parts if part.size])[:n]
 
     def trivial(self) -> float:
-        """Return a bound that takes little time."""
         return max((known.gap for known in self._known), default=0.0)
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
         gaps, pairs, n_boxes, reasons = {}, [], 0, []
         narrow = limits._replace(rtol=limits.rtol * NARROW, note=unnoted)
         for k, (key, family) in enumerate(self.families.items()):

@@ -73,19 +73,15 @@ class ConstrainedFamily(Family):
         self.rounding: float = self.base.rounding
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         return float(self.base.single_room(top))
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return np.asarray(self.base.evaluate(Z))
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return rows of codes on which a model that was read wrongly would show."""
         return np.asarray(self.base.rows(n, rng))
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
-        """Return rows that take both sides of every test and every piece of every step."""
         return np.asarray(self.base.through(rng, until))
 
     def trivial(self) -> float:
@@ -93,20 +89,7 @@ class ConstrainedFamily(Family):
         return float(self.base.trivial())
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference between valid twins.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
+        """Return the bracket of the largest difference between valid twins."""
         return _Parts(self, known, limits).run()
 
 

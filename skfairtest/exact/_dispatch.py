@@ -86,7 +86,6 @@ class LabelFamily(Family):
         return 1.0
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference."""
         return Bracket(known, 1.0, None, 0, "labels have no bound but 1")
 
 

@@ -170,7 +170,6 @@ class LinearFamily(Family):
         self.rounding = min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         return 4 * self.rounding if self.single else 0.0
 
     def _rounding(self, model: Any) -> float:
@@ -193,7 +192,6 @@ class LinearFamily(Family):
         return 2 * float(np.finfo(np.float32 if self.single else np.float64).eps) * n * size
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         scores = self.features.transform(Z) @ self.weights + self.base
         return _expit(self.factor * scores) if self.logistic else scores
 
@@ -202,7 +200,6 @@ class LinearFamily(Family):
         return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
-        """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 
     def trivial(self) -> float:
@@ -217,20 +214,7 @@ class LinearFamily(Family):
         return np.sum(parts, axis=0) if parts else np.zeros(len(self.base))
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the largest difference, and a pair that shows it.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to be content with the bound, and the relative width of a closed bracket.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
+        """Return the largest difference, and a pair that shows it."""
         o = int(self._ranges().argmax())
         first = self.space.domain.clip(
             ((self.space.domain.low + self.space.domain.high) / 2)[None]

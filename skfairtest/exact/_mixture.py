@@ -157,7 +157,6 @@ class MixtureFamily(Family):
         self.rounding = inner.rounding + mixing + exponential_rounding(outputs)
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         families = [family for family in (self.inner, self.rest) if family is not None]
         inner = sum(family.single_room(top) for family in families)
         return inner + 4 * self.rounding if inner else 0.0
@@ -177,29 +176,13 @@ class MixtureFamily(Family):
         return np.asarray(outputs)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return rows of codes on which a model that was read wrongly would show."""
         return self.inner.rows(n, rng)
 
     def trivial(self) -> float:
-        """Return a bound that takes little time."""
         own = self.share * self.inner.trivial() if self.share else 0.0
         return own if self.rest is None else own + self.strength * self.rest.trivial()
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
         if not self.share and self.rest is None:
             return Bracket(known, known, None, 0, "closed")
         if self.rest is None:

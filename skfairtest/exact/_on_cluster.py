@@ -40,7 +40,7 @@ def solver(family: Family, asked: Asked, n_jobs: int | None) -> Callable[[float,
     """Return what bounds a model: on a cluster its workers do, else the model's own `solve`."""
     if family.quick or not is_cluster():
         return family.solve
-    return lambda known, limits: _Search(family, asked, n_jobs, known, limits).run()
+    return lambda incumbent, limits: _Search(family, asked, n_jobs, incumbent, limits).run()
 
 
 class _Box(NamedTuple):
@@ -55,11 +55,11 @@ class _Search:
     """Boxes of one model that are still open, those with the largest bounds first."""
 
     def __init__(
-        self, family: Family, asked: Asked, n_jobs: int | None, known: float, limits: Limits
+        self, family: Family, asked: Asked, n_jobs: int | None, incumbent: float, limits: Limits
     ) -> None:
         self.family, self.n_jobs, self.limits = family, n_jobs, limits
         self.space = asked[1]
-        self.known, self.settled, self.n_boxes = known, known, 0
+        self.incumbent, self.settled, self.n_boxes = incumbent, incumbent, 0
         self.twins: Twins | None = None
         self.hindrance = "rounding"
         self.open: list[_Box] = []
@@ -67,37 +67,37 @@ class _Search:
 
     def run(self) -> Bracket:
         """Try the whole first, and then one round of boxes after another."""
-        start, seconds = self.known, FIRST_SECONDS
+        start, seconds = self.incumbent, FIRST_SECONDS
         until = min(self.limits.deadline, _clock.now() + IN_ONE_PIECE)
-        whole = self.family.solve(self.known, self.limits._replace(deadline=until))
+        whole = self.family.solve(self.incumbent, self.limits._replace(deadline=until))
         root = _Box(self.family.trivial(), self.space.domain.low, self.space.domain.high)
         self._learn([(root, whole)], N_ROOTS)
         while self.open and not self.limits.is_late:
             now, self.open = self.open[:N_ROOTS], self.open[N_ROOTS:]
             self._learn(self._bounded(now, seconds), 2)
-            self.limits.note(self.known, self._upper, self.n_boxes, lambda: self.twins)
+            self.limits.note(self.incumbent, self._upper, self.n_boxes, lambda: self.twins)
             seconds = min(MOST_SECONDS, 2 * seconds)
         reason = "time" if self.open else "closed"
         if not self.open and self._upper > self._enough:
             reason = self.hindrance
-        twins = self.twins if self.known > start else None
-        return Bracket(self.known, self._upper, twins, self.n_boxes, reason)
+        twins = self.twins if self.incumbent > start else None
+        return Bracket(self.incumbent, self._upper, twins, self.n_boxes, reason)
 
     @property
     def _enough(self) -> float:
         """A bound that closes the bracket."""
-        return self.known / (1 - self.limits.rtol)
+        return self.incumbent / (1 - self.limits.rtol)
 
     @property
     def _upper(self) -> float:
         """No difference is larger."""
-        return max([self.known, self.settled, *(box.upper for box in self.open[:1])])
+        return max([self.incumbent, self.settled, *(box.upper for box in self.open[:1])])
 
     def _bounded(self, boxes: list[_Box], seconds: float) -> list[tuple[_Box, Bracket]]:
         """Return boxes with the brackets that the workers give them."""
         turns = -(-len(boxes) // n_workers(self.n_jobs))
         seconds = max(0.0, min(seconds, (self.limits.deadline - _clock.now()) / turns))
-        tasks = [(box, self.known, seconds, self.limits.rtol) for box in boxes]
+        tasks = [(box, self.incumbent, seconds, self.limits.rtol) for box in boxes]
         brackets = on_workers(_bound, self.broadcast, tasks, self.n_jobs)
         return list(zip(boxes, brackets, strict=True))
 
@@ -105,8 +105,8 @@ class _Search:
         """Take in brackets of boxes; cut those in up to n that are worth it."""
         for _, bracket in bounded:
             self.n_boxes += bracket.n_boxes
-            if bracket.twins is not None and bracket.lower > self.known:
-                self.known, self.twins = bracket.lower, bracket.twins
+            if bracket.twins is not None and bracket.lower > self.incumbent:
+                self.incumbent, self.twins = bracket.lower, bracket.twins
         again = self.open
         for box, bracket in bounded:
             box = box._replace(upper=min(box.upper, bracket.upper))
@@ -176,11 +176,11 @@ class _Reader:
         return self.base.within(box.low, box.high)
 
 
-def _bound(reader: _Reader, box: _Box, known: float, seconds: float, rtol: float) -> Bracket:
+def _bound(reader: _Reader, box: _Box, incumbent: float, seconds: float, rtol: float) -> Bracket:
     """Return the bracket of one box, on a worker."""
     deadline = _clock.now() + seconds
     family = reader.read(box, deadline)
     upper = 0.0 if family is None else family.trivial()
-    if family is None or upper <= known:
-        return Bracket(known, upper, None, 1, "closed")
-    return family.solve(known, Limits(deadline, rtol))
+    if family is None or upper <= incumbent:
+        return Bracket(incumbent, upper, None, 1, "closed")
+    return family.solve(incumbent, Limits(deadline, rtol))

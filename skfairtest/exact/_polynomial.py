@@ -137,11 +137,9 @@ class PolynomialFamily(Family):
         return min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         return 4 * self.rounding if self.single else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         seen = self.features.transform(Z)
         terms = np.ones((len(Z), len(self._powers)))
         for t in range(seen.shape[1]):
@@ -163,7 +161,6 @@ class PolynomialFamily(Family):
         return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
-        """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 
     def ranges(self) -> tuple[Floats, Floats]:
@@ -250,20 +247,7 @@ class PolynomialFamily(Family):
     # The search -----------------------------------------------------------------------------
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Cut boxes in two, those with the largest bounds first, until the bracket is closed.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
+        """Cut boxes in two, those with the largest bounds first, until the bracket is closed."""
         return _Search(self, known, limits).run()
 
 

@@ -20,7 +20,7 @@ from skfairtest.individual._sbft.tuned import TunedSearch
 
 N_MOMENTS = 10
 #: Seconds of one reading of the clock, and of a run: brackets stay open, and boxes are looked into.
-STEP, SECONDS = 0.04, {"network": 4.0, "products": 4.0}
+STEP, SECONDS = 0.04, {"network": 4.0, "products": 4.0, "classes": 30.0}
 
 
 def table(n=300):

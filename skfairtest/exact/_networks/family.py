@@ -52,12 +52,10 @@ class NetworkFamily(Family):
         ]
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0."""
         # Each end of the bracket is off by the rounding of two outputs.
         return 4 * self.rounding if self.network.single else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return self.network.evaluate(Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
@@ -65,7 +63,6 @@ class NetworkFamily(Family):
         return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
-        """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.network.features], rng)
 
     def trivial(self) -> float:
@@ -75,20 +72,7 @@ class NetworkFamily(Family):
         return self.relaxation.whole_bound
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Split boxes, those with the largest bounds first, until the bracket is closed.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
+        """Split boxes, those with the largest bounds first, until the bracket is closed."""
         boxes = BoxSearch(self.relaxation, known)
         units = OneHidden.make(self.relaxation, limits)
         if units is not None:

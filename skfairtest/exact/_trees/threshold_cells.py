@@ -78,14 +78,17 @@ def cut_finite(
                 outcome = goes_left(np.tile(values, len(some)), tests, asked)
                 left[some] = outcome.reshape(len(some), len(grid))
         outcomes.append(left)
+    check_time(deadline)
     everything = np.concatenate(outcomes) if outcomes else np.empty((0, len(grid)), dtype=bool)
     distinct = everything[_distinct_rows(everything)[0]]
+    check_time(deadline)
     first, member = _distinct_rows(distinct.T)
     # Turned so that they hold the same value, sets that are cuts of one order form a chain.
     turned = distinct[:, first] == distinct[:, first[:1]] if len(distinct) else distinct[:, first]
     order = np.argsort(-turned.sum(axis=0), kind="stable")
     chained = turned[:, order]
     ordered = bool((chained[:, :-1] >= chained[:, 1:]).all())
+    check_time(deadline)
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     codes = grid[first[order]]
@@ -338,6 +341,7 @@ class Grid:
                 attribute_grid(self.space, j), views, deadline=self.deadline
             )
         self.cells[j] = cells
+        check_time(self.deadline)
         if not cells.ordered:
             packed = [as_words(left) for left in outcomes]
             self.sets[j], place = np.unique(np.concatenate(packed), axis=0, return_inverse=True)
