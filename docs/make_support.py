@@ -565,8 +565,8 @@ larger models take, and how tight their brackets are, stands [further down](#sec
 - **no**: refused, for the reason in the note with that number.
 - **–**: the two do not work together, certified or not.
 
-If the domain has at most 100,000 inputs, models around others and polynomials are asked about all
-of them, so that a bracket is exact there. Steps of the second and third table stand before a
+If the domain is finite and has at most 100,000 inputs, all of them are looked at in the model as it
+was read, so that a bracket is exact there. Steps of the second and third table stand before a
 regressor. Searches, such as `SBFTAuditor`, work with every model, without a bound.
 """
 END = """\

@@ -249,10 +249,17 @@ def _as_logit(x: Floats) -> Floats:
 def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
     calibrator = part.calibrators[k]
     if part.method == "isotonic":
-        widths, rises = np.diff(calibrator.X_thresholds_), np.diff(calibrator.y_thresholds_)
-        steepest = float(np.max(np.abs(rises) / widths, initial=0.0))
-        rising, knots = bool(calibrator.increasing_), tuple(calibrator.X_thresholds_.tolist())
-        return Curve(answer, calibrator.predict, rising, steepest=steepest, knots=knots)
+        # Of predictions in single precision it is worked out in single precision, in which places
+        # of windows would be moved: here its values alone are rounded.
+        places, kind = calibrator.X_thresholds_.astype(np.float64), calibrator.y_thresholds_.dtype
+        values = calibrator.y_thresholds_.astype(np.float64)
+        steepest = float(np.max(np.abs(np.diff(values)) / np.diff(places), initial=0.0))
+        rising, knots = bool(calibrator.increasing_), tuple(places.tolist())
+
+        def between(x: Floats) -> Any:
+            return np.interp(x, places, values).astype(kind)
+
+        return Curve(answer, between, rising, steepest=steepest, knots=knots)
     if part.method == "sigmoid":
         a, b = float(calibrator.a_), float(calibrator.b_)
         link = (LOGISTIC, -a, -b)

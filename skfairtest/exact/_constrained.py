@@ -19,7 +19,7 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.space._space import InputSpace
@@ -42,7 +42,7 @@ def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
     return space.with_layout(space.layout.with_columns(columns))
 
 
-class ConstrainedFamily:
+class ConstrainedFamily(Family):
     """Model as it was read, over the valid part of the domain.
 
     Parameters
@@ -74,8 +74,7 @@ class ConstrainedFamily:
 
     def single_room(self, top: float) -> float:
         """Width at which a bracket of a single-precision model is closed; 0 for other models."""
-        room = getattr(self.base, "single_room", None)
-        return 0.0 if room is None else float(room(top))
+        return float(self.base.single_room(top))
 
     def evaluate(self, Z: Floats) -> Floats:
         """Return outputs of the model as it was read, shape (n, n_outputs)."""
@@ -85,9 +84,9 @@ class ConstrainedFamily:
         """Return rows of codes on which a model that was read wrongly would show."""
         return np.asarray(self.base.rows(n, rng))
 
-    def through(self, rng: np.random.Generator) -> Floats:
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that take both sides of every test and every piece of every step."""
-        return np.asarray(self.base.through(rng))
+        return np.asarray(self.base.through(rng, until))
 
     def trivial(self) -> float:
         """Return a bound that takes little time: of the box of all valid rows."""
@@ -152,7 +151,7 @@ class _Parts:
                 break
             least, _, boxes, seen = heapq.heappop(self._heap)
             self._bound(-least, boxes, seen)
-            self.limits.note(self.known, self._upper, self.n_boxes)
+            self.limits.note(self.known, self._upper, self.n_boxes, lambda: self.twins)
         if self.limits.is_late or self.unsettled == "memory":
             reason = self.unsettled or reason
         return Bracket(self.known, self._upper, self.twins, self.n_boxes, reason)

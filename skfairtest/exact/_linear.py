@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDCl
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
@@ -101,7 +101,7 @@ def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
     return weights.T, base.copy(), factor
 
 
-class LinearFamily:
+class LinearFamily(Family):
     """Linear model as it was read.
 
     Parameters
@@ -123,16 +123,12 @@ class LinearFamily:
         if is_gblinear(model):
             self.factor = 1.0
             shown, weights, base = read_gblinear(model, chain, response)
-            steps: list[Any] = [chain.steps, shown]
             self._mixing = straightened(chain.showing(shown), None)
         else:
             weights, base, self.factor = linear_map(model, response)
-            steps = [chain.steps]
             self._mixing = unmixed(chain)
             shown = (self._mixing.chain if self._mixing else chain).features
             self.single |= getattr(model.coef_, "dtype", None) == np.float32
-        #: Before anything was worked out.
-        self.as_read = [weights, base, self.factor, response, *steps]
         #: What rounding is measured by: the sums of absolute terms, mixed columns' own included.
         self._sizes = np.abs(weights), np.abs(base)
         if self._mixing is not None:
@@ -187,7 +183,7 @@ class LinearFamily:
         """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
-    def through(self, rng: np.random.Generator) -> Floats:
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 

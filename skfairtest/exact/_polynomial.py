@@ -15,8 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._all_inputs import all_inputs, look_at
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._monomials import Box, Monomials, Ranges, Values, product
@@ -27,8 +26,6 @@ from skfairtest.whitebox._mixing import polynomial_of
 from skfairtest.whitebox._unwrap import run_step
 from skfairtest.workers._compiled import plain
 
-#: Inputs of a domain up to which all of them are looked at.
-MOST_INPUTS = 100_000
 #: Pairs of sensitive values up to which each has a search of its own.
 MOST_PAIRS = 20_000
 #: Open boxes at once.
@@ -52,7 +49,7 @@ class Part(NamedTuple):
     two: Box
 
 
-class PolynomialFamily:
+class PolynomialFamily(Family):
     """Linear model behind `PolynomialFeatures`, as it was read.
 
     Parameters
@@ -72,8 +69,6 @@ class PolynomialFamily:
         found = polynomial_of(chain)
         assert found is not None
         W, base, self.factor = linear_map(model, response)
-        #: Before anything was worked out.
-        self.as_read = [W, base, self.factor, response, chain.steps]
         self.space, self.features, self._powers = space, found.chain.features, found.powers
         self.logistic = response == "predict_proba"
         self._W, self._base = found.map.weights @ W, found.map.base @ W + base
@@ -167,7 +162,7 @@ class PolynomialFamily:
         """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
-    def through(self, rng: np.random.Generator) -> Floats:
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.features], rng)
 
@@ -269,9 +264,6 @@ class PolynomialFamily:
         Bracket
             Of the model as it was read.
         """
-        rows = all_inputs(self.space, MOST_INPUTS)
-        if rows is not None:
-            return look_at(rows, self.space, self.evaluate, known)
         return _Search(self, known, limits).run()
 
 
@@ -317,7 +309,7 @@ class _Search:
                 self.dropped = max(self.dropped, -least)
             for child in children:
                 self._push(child, -least)
-            self.limits.note(self.known, self._upper, self.n_boxes)
+            self.limits.note(self.known, self._upper, self.n_boxes, lambda: self.twins)
         upper = self._upper
         if reason == "closed" and upper > self.enough:
             reason = "boxes are as narrow as numbers allow"

@@ -21,10 +21,9 @@ from skfairtest.whitebox._library_trees import (
     as_nodes,
     features_of,
     first_table,
-    last_rounded,
 )
 from skfairtest.whitebox._sklearn_trees import linked
-from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
+from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part, last_rounded
 from skfairtest.whitebox._unsupported import Unsupported
 
 IDENTITIES = ("RMSE", "MAE", "Quantile", "Huber", "MAPE", "LogCosh", "Expectile", "Lq")

@@ -23,7 +23,6 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._bends import Bend
 from skfairtest.whitebox._code_order import CodeOrder, first_codes
-from skfairtest.whitebox._fast_scalers import Operations, apply, operations_of
 from skfairtest.whitebox._steps import (
     HINT,
     check_numbers,
@@ -100,17 +99,9 @@ class Features:
         self.is_single = False
         Z, self._blocks = self._probe()
         table = space.decode(Z)
-        quick: list[Operations | None] = space.layout.operations()
         for k, step in enumerate(steps):
-            names = list(table.columns) if hasattr(table, "columns") else [*range(table.shape[1])]
             table = run_step(step, self._bent_by(k, table))
-            quick = operations_of(step, quick, names, table.shape[1])
-        if last is not None:
-            # Models that code a table themselves leave its numbers alone, but may move them.
-            before, table = table, last(table)
-            quick = _moved(before, table, quick)
-        self._quick = quick
-        probed = as_numbers(table)
+        probed = as_numbers(table if last is None else last(table))
         self.source = np.full(probed.shape[1], -1, dtype=np.intp)
         for t, attributes in enumerate(self._sources(probed)):
             if len(attributes) > 1:
@@ -123,8 +114,6 @@ class Features:
             ends = probed[self._blocks[j]][[0, -1], t]
             if self.wide[j] and j >= 0 and ends[1] < ends[0]:
                 self.pieces.setdefault(int(j), np.array([space.domain.low[j]]))
-        bent = np.isin(self.source, list(self.pieces))
-        self._quick = [None if b else own for b, own in zip(bent, self._quick, strict=True)]
         self._check()
         self._check_pieces()
 
@@ -259,11 +248,6 @@ class Features:
         """The features that are functions of an attribute."""
         return np.flatnonzero(self.source == attribute)
 
-    def guess(self, feature: int, codes: Floats) -> Floats | None:
-        """A feature of a wide attribute by plain arithmetic, where the steps are simple."""
-        operations = self._quick[feature]
-        return None if operations is None else apply(operations, codes)
-
     def evaluate(self, features: Ints, codes: Floats) -> Floats:
         """Features of wide attributes at one code each, shape (n,)."""
         source = self.source[features]
@@ -375,21 +359,6 @@ def _after(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callabl
     return lambda rows: second(first(rows))
 
 
-def _moved(before: Any, after: Any, quick: list[Operations | None]) -> list[Operations | None]:
-    """Operations by the columns of a second table that holds numbers of a first one."""
-    found: list[Operations | None] = []
-    old = _typed_columns(before)
-    for column in _typed_columns(after):
-        # Objects, which may be missing, are no numbers to do arithmetic with.
-        same = [
-            k
-            for k, other in enumerate(old)
-            if other.dtype.kind != "O" and np.array_equal(other, column)
-        ]
-        found.append(quick[same[0]] if same else None)
-    return found
-
-
 def wide_attributes(space: InputSpace) -> NDArray[np.bool_]:
     """Attributes with too many values for a table, sensitive or not: real ones, and long ranges."""
     many = np.where(
@@ -407,13 +376,6 @@ def attribute_grid(space: InputSpace, j: int) -> Floats:
     if not space.domain.discrete[j]:
         return np.array([space.domain.low[j]])
     return np.arange(space.domain.low[j], space.domain.high[j] + 1)
-
-
-def _typed_columns(table: Any) -> list[NDArray[Any]]:
-    """Columns in their own types: to compare objects takes a hundred times as long as numbers."""
-    if hasattr(table, "columns"):
-        return [np.asarray(table[name]) for name in table.columns]
-    return _columns(table)
 
 
 def _columns(table: Any) -> list[NDArray[Any]]:

@@ -116,7 +116,8 @@ def _outputs(parts: list[Part], objective: list[str], response: str, name: str) 
         "sigmoid", 1.0
     )
     if kind in ("binary", "multiclassova", "cross_entropy"):
-        return [linked([part], "predict_proba", sigmoid)[0] for part in parts]
+        outputs = [linked([part], "predict_proba", sigmoid)[0] for part in parts]
+        return outputs[1:] if len(outputs) == 2 else outputs
     if kind == "multiclass":
         return linked(parts, "predict_proba")
     if kind in EXPONENTIALS:

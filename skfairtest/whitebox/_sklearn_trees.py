@@ -22,6 +22,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from skfairtest._typing import Floats
 from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._tree_model import (
     IDENTITY,
@@ -32,6 +33,7 @@ from skfairtest.whitebox._tree_model import (
     Output,
     Part,
     Tests,
+    last_rounded,
 )
 from skfairtest.whitebox._unwrap import run_step
 
@@ -68,13 +70,19 @@ def read_trees(models: list[Any], features: Features, values: list[NDArray[Any]]
     feature = np.concatenate([tree.feature for tree in trees]).astype(np.intp)
     tests = Tests(
         np.where(left >= 0, feature, 0),
-        np.concatenate([tree.threshold for tree in trees]).astype(np.float64),
+        _of_rounded(np.concatenate([tree.threshold for tree in trees])),
         np.concatenate([tree.missing_go_to_left for tree in trees]).astype(bool),
         np.full(len(left), -1, dtype=np.intp),
         np.zeros((0, 0), dtype=bool),
-        single=True,
     )
     return Nodes(features, tests, left, right, np.concatenate(values), offsets[:-1])
+
+
+def _of_rounded(thresholds: NDArray[Any]) -> Floats:
+    """Thresholds that pass the numbers which, rounded to single precision, pass the given ones."""
+    singles = thresholds.astype(np.float32)
+    singles = np.where(singles > thresholds, np.nextafter(singles, np.float32(-np.inf)), singles)
+    return last_rounded(singles)
 
 
 def _joined(children: list[NDArray[Any]], offsets: NDArray[Any]) -> NDArray[np.intp]:
@@ -187,6 +195,7 @@ def linked(parts: list[Part], response: str, factor: float = 1.0) -> list[Output
         part = parts[0]
         scaled = [(nodes, column, f * factor) for nodes, column, f in part.trees]
         return [[Group(LOGISTIC, 1.0, [Part(part.base * factor, scaled)])]]
-    return [
+    outputs = [
         [Group(SOFTMAX, 1.0, [parts[k], *parts[:k], *parts[k + 1 :]])] for k in range(len(parts))
     ]
+    return outputs[1:] if len(outputs) == 2 else outputs  # the two say the same

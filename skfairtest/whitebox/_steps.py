@@ -239,15 +239,9 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
             "InputSpace(bounds=...), or use KBinsDiscretizer, which has one code for each range "
             "of numbers.",
         )
-    if type(step) is FunctionTransformer and _is_plain(step):
-        return []
-
-    def ends() -> tuple[Floats, Floats]:
-        # What a column shows rises or falls between its bends, so that these have its extremes.
-        values = _numbers(table)
-        return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
-
     if type(step) is FunctionTransformer:
+        if _is_plain(step):
+            return []
         if not is_bending(step.func):
             raise Unsupported(
                 f"FunctionTransformer({step.func.__name__}) on a real column is not known to rise "
@@ -255,10 +249,14 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
                 "Expected a function known to do so, such as log1p, sqrt, exp, negative, square or "
                 f"sin. {HINT}",
             )
-        bends = bends_of(step, table, ends)
-    else:
-        bends = bends_of(step, table, ends)
-    return [bend for bend in bends if of_wide[bend.column]]
+
+    def ends() -> tuple[Floats, Floats]:
+        # What a column shows rises or falls between its bends, so that these have its extremes.
+        values = _numbers(table)
+        return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+
+    bends = bends_of(step, table, ends)
+    return [bend for bend in bends if of_wide[bend.column] and len(bend.at) + len(bend.after)]
 
 
 def is_rounded(step: Any) -> bool:

@@ -89,10 +89,6 @@ class StraightFeatures(Features):
         """Values of a feature along the grid of its attribute, shape (n_values,)."""
         return self.bent.table(int(self._of[feature]))
 
-    def guess(self, feature: int, codes: Floats) -> Floats | None:
-        """A feature by plain arithmetic: it has none."""
-        return None
-
     def evaluate(self, features: Ints, codes: Floats) -> Floats:
         """Features of wide attributes at one code each, shape (n,)."""
         source, out = self.source[features], np.empty(len(features))

@@ -24,13 +24,20 @@ from skfairtest.whitebox._library_trees import (
     codes_of,
     features_of,
     first_table,
-    last_rounded,
     pick,
     sets_of,
     single_rounding,
 )
 from skfairtest.whitebox._sklearn_trees import linked
-from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, Group, Output, Part
+from skfairtest.whitebox._tree_model import (
+    EXPONENTIAL,
+    IDENTITY,
+    LOGISTIC,
+    Group,
+    Output,
+    Part,
+    last_rounded,
+)
 from skfairtest.whitebox._unsupported import Unsupported
 
 #: The newest major version of the format that was checked.
@@ -48,6 +55,8 @@ LINKS = {
         ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"], EXPONENTIAL
     ),
 }  # fmt: skip
+#: The number after zero.
+SMALLEST = float(np.nextafter(0.0, 1.0))
 #: Error of a link in single precision, in units; `expf` and a few more operations.
 LINK_UNITS = 16.0
 
@@ -379,20 +388,29 @@ class _Table:
         if marked is not None:
             filled[:, marked] = np.nan
         numbers = stored.data.astype(np.float64)
-        filled[stored.row, stored.col] = numbers
+        # A zero that is stored is no missing value: as the next number it passes the same tests.
+        filled[stored.row, stored.col] = np.where(numbers == 0, SMALLEST, numbers)
         return filled
 
     def _of_dense(self, table: Any) -> Floats:
-        if not isinstance(table, pd.DataFrame):
+        if not hasattr(table, "columns"):
             return np.array(as_numbers(table))
         columns = []
-        for k in range(table.shape[1]):
-            column = table.iloc[:, k]
-            if isinstance(column.dtype, pd.CategoricalDtype):
+        for k, name in enumerate(table.columns):
+            column = _categories(table[name]) if hasattr(table, "select") else table.iloc[:, k]
+            if isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
                 columns.append(_codes(column, self.levels[k] if k < len(self.levels) else None))
             else:
                 columns.append(as_numbers(column.to_frame())[:, 0])
         return np.column_stack(columns)
+
+
+def _categories(column: Any) -> Any:
+    """A column of polars, as one of pandas where it is an Enum."""
+    if type(column.dtype).__name__ != "Enum":
+        return column
+    levels = column.dtype.categories.to_list()
+    return pd.Series(pd.Categorical(column.to_list(), levels), name=column.name)
 
 
 def _single(numbers: Floats) -> Any:

@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import BoundHistory, Bracket, Limits
+from skfairtest.exact._bracket import BoundHistory, Bracket, Family, Limits
 from skfairtest.exact._bracketing import close
 
 
@@ -52,10 +52,10 @@ def test_a_model_whose_rounding_is_larger_than_rtol_is_not_certified():
     assert "rounding" in auditor.stop_reason_
 
 
-class Closing:
+class Closing(Family):
     """A family whose search stops as soon as its bracket is as narrow as it has to be."""
 
-    rounding, quick = 1e-11, False
+    rounding = 1e-11
 
     def trivial(self):
         return 2.0
@@ -65,7 +65,8 @@ class Closing:
 
 
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
-    oracle = SimpleNamespace(degree=1.0)
+    many = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
+    oracle = SimpleNamespace(degree=1.0, worst=None, space=many)
     closed = close(oracle, Closing(), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.certified, closed.reason
     assert closed.upper > 1

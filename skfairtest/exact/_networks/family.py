@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.deep_search import DeepSearches
@@ -17,7 +17,7 @@ from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.space._space import InputSpace
 
 
-class NetworkFamily:
+class NetworkFamily(Family):
     """A network, or a linear model of several classes, and how to bound it.
 
     Parameters
@@ -35,7 +35,6 @@ class NetworkFamily:
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         self.space = space
         self.network = ReadNetwork(estimator, space, response)
-        self.as_read = self.network.as_read
         self.relaxation = Relaxation(self.network)
         if len(self.network.weights) > 1:
             self.network.rounding = self.network.error(self._caps())
@@ -65,7 +64,7 @@ class NetworkFamily:
         """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
-    def through(self, rng: np.random.Generator) -> Floats:
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that enter every piece of every step."""
         return rows_of_pieces(self.space, [self.network.features], rng)
 
@@ -100,7 +99,7 @@ class NetworkFamily:
         while True:
             narrow = boxes.known + max(limits.rtol * boxes.known, 2 * self.rounding)
             upper = min([boxes.upper, *(other.upper for other in others)])
-            limits.note(boxes.known, upper, self._n_boxes(boxes, others))
+            limits.note(boxes.known, upper, self._n_boxes(boxes, others), lambda: boxes.twins)
             done = boxes.top <= narrow  # what was dropped is as narrow as it gets
             reason = "closed"
             if upper > narrow and not done:

@@ -68,8 +68,6 @@ class ReadNetwork:
         layers = _read_layers(model, response)
         if mixes_in_single(chain):
             layers.unit = max(layers.unit, 2.0**-24)
-        #: Before anything was worked out.
-        self.as_read = [list(layers.operations), layers.out, layers.unit, chain.steps]
         mixing = unmixed(chain)
         read = Network.of(layers)
         self.weights, self.biases, self.activations, self.out = read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._clock import OutOfTime
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits, Note
+from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, Note, unattained
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.doubled_domain import Box
@@ -41,9 +42,11 @@ from skfairtest.workers._sending import n_threads
 #: that compiling takes at least. About the same, so that at worst twice the time is spent that the
 #: better of the two would have taken. Where it takes longer, NumPy has the last seconds.
 NUMPY_FIRST, COMPILING, NUMPY_LAST = 16.0, 20.0, 8.0
+#: Queries of a search beforehand: the local search on cells finds the rest sooner.
+FIRST_QUERIES = 5_000.0
 
 
-class TreeFamily:
+class TreeFamily(Family):
     """Model of trees as it was read.
 
     Parameters
@@ -73,6 +76,8 @@ class TreeFamily:
         Outputs of the model may differ from the sums of its trees by this much, apart from sums in
         an exponent, whose rounding the bounds of `solve` contain.
     """
+
+    first_queries = FIRST_QUERIES
 
     def __init__(
         self,
@@ -176,14 +181,14 @@ class TreeFamily:
                 Z[some, j] = np.where(rng.random(len(some)) < 0.5, *ends)
         return Z
 
-    def through(self, rng: np.random.Generator) -> Floats:
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that take both sides of every test and every piece of every step."""
         features = {id(nodes.features): nodes.features for nodes in all_nodes(self.outputs)}
         parts = [np.empty((0, self.space.n_features))]
         if features:
             parts.append(rows_of_pieces(self.space, list(features.values()), rng))
         if self.problems:
-            parts.append(covering_rows(self.problems, rng))
+            parts.append(covering_rows(self.problems, rng, until))
         return np.concatenate(parts)
 
     def within(self, low: Floats, high: Floats) -> TreeFamily:
@@ -201,11 +206,14 @@ class TreeFamily:
 
     def trivial(self) -> float:
         """Return a bound from the ranges of the trees alone."""
+        return max(self._bounds, default=0.0)
+
+    @cached_property
+    def _bounds(self) -> list[float]:
+        """Bounds of the outputs from the ranges of the trees."""
         if not self.problems:
-            bounds = [range_bound(self.space, output) for output in self.outputs]
-        else:
-            bounds = [problem.trivial() for problem in self.problems]
-        return max(bounds, default=0.0)
+            return [range_bound(self.space, output) for output in self.outputs]
+        return [problem.trivial() for problem in self.problems]
 
     def solve(self, known: float, limits: Limits) -> Bracket:
         """Return the bracket of the largest difference over all outputs.
@@ -225,7 +233,7 @@ class TreeFamily:
         deadline, rtol, note = limits
         if not self.problems:
             return Bracket(known, max(known, self.trivial()), None, 0, "time")
-        bounds = [problem.trivial() for problem in self.problems]
+        bounds = self._bounds
         lower, upper, twins, n_boxes = known, known, None, 0
         reasons, closest = [], 0.0
         order = np.argsort(bounds)[::-1]
@@ -295,7 +303,8 @@ def _note_of_one(note: Note, lower: float, most: float, others: float, n_boxes: 
     `most` bounds this output and `others` the other ones; `lower` is attained by one of them.
     """
 
-    def told(low: float, high: float, n: int) -> None:
-        note(max(lower, low), max(others, min(high, most)), n_boxes + n)
+    def told(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
+        upper = max(others, min(high, most))
+        note(max(lower, low), upper, n_boxes + n, twins if low > lower else unattained)
 
     return told
