@@ -55,8 +55,8 @@ from skfairtest.whitebox._unwrap import unwrap
 #: Random rows on which what was read is compared with the model itself, beside those that pass all
 #: of its tests.
 N_COMPARED = 256
-#: Difference that is no rounding, as a share of the largest output.
-TOLERANCE, TOLERANCE_SINGLE = 1e-9, 1e-4
+#: Difference that is no rounding, as a share of what outputs differ by, and of the largest one.
+TOLERANCE, TOLERANCE_SINGLE, ROUNDING = 1e-9, 1e-4, 2e-14
 #: Shares of the time that is left within which further rows are made, and compared.
 ROWS_SHARE, COMPARED_SHARE = 0.25, 0.25
 
@@ -285,11 +285,14 @@ def _compare(
     Z = np.concatenate([Z, through]) if len(through) else Z
     Z = _valid_rows(Z, space, rng)
     said, read = _outputs(model, family, Z, limits.by(COMPARED_SHARE))
-    scale = max(1.0, float(np.abs(said).max(initial=0.0)))
+    scale = float(np.abs(said).max(initial=0.0))
+    spread = float(np.ptp(said, axis=0).max(initial=0.0)) if len(said) else 0.0
     # Where single precision is part of the bound, what it may change is known.
     room = family.single_room(scale)
-    relative = TOLERANCE_SINGLE if model.single and not room else TOLERANCE
-    tolerance = relative * scale + family.rounding + room
+    # Outputs next to nothing, or far from zero, differ by less than a share of their size.
+    tolerance = TOLERANCE * spread + ROUNDING * scale + family.rounding + room
+    if model.single and not room:
+        tolerance += TOLERANCE_SINGLE * max(1.0, scale)
     off = np.abs(said - read) if said.shape == read.shape else np.full((1, 1), np.inf)
     agree = np.asarray((off <= tolerance).all(axis=1))
     if isinstance(family, CompositeFamily) and said.shape == read.shape and not agree.all():

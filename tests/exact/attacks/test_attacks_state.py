@@ -33,6 +33,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
+from skfairtest.exact import _linear
 from skfairtest.exceptions import EstimatorFailedError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -203,6 +204,25 @@ def columns_that_are_forgotten_afterwards():
     model = tree().fit(X, y)
     model.feature_names_in_ = model.feature_names_in_[::-1]
     refused(model, X, "feature names", kind=EstimatorFailedError)
+
+
+@attack("outputs are about as large as one, and about as far apart")
+def mistakes_that_are_small_beside_the_outputs():
+    """One weight of three is read wrongly by a tenth, of outputs of all sizes."""
+    X, y = numbers()
+    exact = _linear.linear_map
+
+    def wrongly(*asked):
+        weights, *rest = exact(*asked)
+        return weights * [[1.1], [1.0], [1.0]], *rest
+
+    for factor, base in ((1.0, 0.0), (1e-13, 0.0), (1e13, 0.0), (1.0, 1e11), (1.0, -1e9)):
+        model = LinearRegression().fit(X, factor * y)
+        model.intercept_ = model.intercept_ + base
+        holds(model, X, exact=False)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_linear, "linear_map", wrongly)
+            refused(model, X, "gives other outputs")
 
 
 # What two calls share ----------------------------------------------------------------------
