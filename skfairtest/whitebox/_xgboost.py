@@ -110,7 +110,14 @@ def _settings_of(model: Any) -> _Settings:
         # Of users' own objectives the outputs are the margins.
         own = "reg:squarederror" if callable(model.objective) else model.objective
         return _Settings(own or "reg:squarederror", model.booster or "gbtree", vectors)
-    saved = json.loads(model.get_booster().save_config())
+    try:
+        saved = json.loads(model.get_booster().save_config())
+    except ValueError as error:
+        raise Unsupported(
+            f"{type(model).__name__} has settings that XGBoost itself does not take: "
+            f"{str(error).splitlines()[0]}.",
+            "Set them back to those that it was fitted with, or fit it again.",
+        ) from error
     version = saved.get("version", [0])
     if version[0] > NEWEST:
         raise Unsupported(

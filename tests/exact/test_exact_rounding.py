@@ -71,6 +71,10 @@ def test_rounding_of_single_precision_is_named():
     assert certified(model, double, sensitive_features="s").certified_
 
 
+#: A domain with too many inputs to look at all of them.
+MANY = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
+
+
 class Single(Family):
     """A family of single precision whose bracket has a given width, relative to what is known."""
 
@@ -90,7 +94,7 @@ class Single(Family):
 @pytest.mark.parametrize("width", [0.0, 5e-5, 2e-3, 0.04])
 def test_single_precision_is_no_excuse_for_ends_that_differ(width):
     worst = SimpleNamespace(outputs=np.array([2.121, 0.0]))
-    oracle = SimpleNamespace(degree=2.121, worst=worst)
+    oracle = SimpleNamespace(degree=2.121, worst=worst, space=MANY)
     closed = close(oracle, Single(width), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.upper == pytest.approx(2.121 * (1 + width))
     assert closed.certified == (width < 1e-4)
@@ -111,8 +115,7 @@ class Closing(Family):
 
 
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
-    many = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
-    oracle = SimpleNamespace(degree=1.0, worst=None, space=many)
+    oracle = SimpleNamespace(degree=1.0, worst=None, space=MANY)
     closed = close(oracle, Closing(), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.certified, closed.reason
     assert closed.upper > 1

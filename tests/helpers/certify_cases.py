@@ -107,7 +107,10 @@ def check_finite(model, X, *, exact=True, **params):
         if bracket.reason == "closed" and "rtol" not in params:
             assert bracket.upper <= degree * (1 + 1e-9) + rounding
     if auditor.certified_:
-        np.testing.assert_allclose(auditor.fairness_degree_, degree, rtol=1e-9, atol=1e-12)
+        # Sums of single precision have an order that depends on how many rows are asked at once.
+        outputs = np.asarray(auditor.estimator_.predict(X))
+        last = 2 * np.spacing(np.abs(outputs).max()) if outputs.dtype == np.float32 else 1e-12
+        np.testing.assert_allclose(auditor.fairness_degree_, degree, rtol=1e-9, atol=last)
     return auditor
 
 
