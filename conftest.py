@@ -75,7 +75,7 @@ def clock():
     """The clock that the package reads (tests/helpers/clocks.py), at its usual pace."""
     CLOCK.step = STEP
     yield CLOCK
-    CLOCK.step = STEP
+    CLOCK.step, CLOCK.interrupts_at = STEP, None
 
 
 def pytest_runtest_setup(item):

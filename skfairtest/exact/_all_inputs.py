@@ -1,72 +1,161 @@
-"""Examine all inputs of a small finite domain by the model as it was read."""
+"""Look at all inputs of a small finite domain by the model as it was read.
+
+That is exact, whatever the model and the constraint are, where bounds of boxes are not: these know
+nothing of a constraint that is a callable, and leave open what parts of a model have in common. It
+takes time in proportion to the inputs, so that the family's own search goes first for as long.
+"""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket
+from skfairtest.exact._bracket import Bracket, Family, Limits, Twins
 from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._tree_model import exponential_rounding
+
+#: Inputs of a domain up to which all of them are looked at, twins included, and those at a time.
+MOST_INPUTS, AT_A_TIME = 100_000, 4_096
+#: Seconds of looking at all of them before which no other search is tried.
+SOON = 0.5
 
 
-def all_inputs(space: InputSpace, most: int) -> Floats | None:
-    """Return all inputs of a finite domain, with the twins of an input in consecutive rows.
+def solve_whole(
+    family: Family,
+    space: InputSpace,
+    known: float,
+    limits: Limits,
+    search: Callable[[float, Limits], Bracket],
+) -> Bracket:
+    """Return the bracket of the largest difference, of a small domain by looking at all inputs.
 
     Parameters
     ----------
+    family : Family
+        The model, read out for this space, or for one with more twins.
     space : InputSpace
-        The inputs that exist.
-    most : int
-        How many there may be.
+        The inputs that exist; what its constraint excludes is left out.
+    known : float
+        A difference that is attained.
+    limits : Limits
+        When to stop, and the relative width of the bracket that is narrow enough.
+    search : callable
+        Bounds the model, as ``family.solve`` does.
 
     Returns
     -------
-    ndarray of shape (n, n_attributes) or None
-        None where there are more.
+    Bracket
+        Of the model as it was read.
     """
-    sizes = np.where(space.domain.discrete, space.domain.high - space.domain.low + 1, np.inf)
-    sizes = np.where(space.domain.high > space.domain.low, sizes, 1)
-    if not np.prod(sizes) <= most:
-        return None
-    order = [*space.free.tolist(), *space.sensitive.tolist()]
-    grids = [space.domain.low[j] + np.arange(int(sizes[j])) for j in order]
-    rows = np.array(list(itertools.product(*grids)))
-    back = np.empty_like(rows)
-    back[:, order] = rows
-    return back
+    n_rows = space.n_inputs * space.twins_.n_combinations
+    if n_rows > MOST_INPUTS or _innermost(family).vague:
+        return search(known, limits)
+    inputs = _AllInputs(family, space, known)
+    bracket, seconds = None, 0.0
+    if not family.quick:
+        began = _clock.now()
+        inputs.look(AT_A_TIME)
+        seconds = (_clock.now() - began) * inputs.left
+    if seconds > limits.by(0.5) - _clock.now():
+        return search(known, limits)
+    if family.quick or seconds > SOON:
+        until = min(limits.deadline, _clock.now() + seconds) if seconds else limits.deadline
+        bracket = search(known, limits._replace(deadline=until))
+        if bracket.upper * (1 - limits.rtol) <= bracket.lower and inputs.holds(bracket):
+            return bracket
+    while inputs.left and not limits.is_late:
+        inputs.look(AT_A_TIME)
+        limits.note(inputs.known, np.inf, 0, inputs.attained)
+    return inputs.bracket(bracket)
 
 
-def look_at(
-    rows: Floats, space: InputSpace, evaluate: Callable[[Floats], Floats], known: float
-) -> Bracket:
-    """Return the largest difference between valid twins, by examining all inputs.
+def input_of(space: InputSpace, first: Floats, second: Floats) -> Floats:
+    """Return the input whose twins two rows are; what follows from one's value is the other's."""
+    moved = space.twins_.with_sensitive(second[None], first[space.sensitive])[0]
+    return np.where(moved == first, second, first)
 
-    Parameters
+
+def _innermost(family: Family) -> Family:
+    """Return the family whose `evaluate` those around it hand on."""
+    while isinstance(inner := getattr(family, "base", None), Family):
+        family = inner
+    return family
+
+
+class _AllInputs:
+    """The inputs of a finite domain, one after another, and the largest difference so far.
+
+    Attributes
     ----------
-    rows : ndarray
-        All inputs, as `all_inputs` gives them.
-    space : InputSpace
-        The inputs that exist.
-    evaluate : callable
-        Gives the outputs of rows, shape (n, n_outputs).
-    known : float
-        A difference that is attained.
+    left : float
+        Inputs that are left, as a multiple of those of the last look.
     """
-    valid = space.valid(rows)
-    said = evaluate(rows)
-    n_twins = int(np.prod((space.domain.high - space.domain.low + 1)[space.sensitive]))
-    shape = (-1, n_twins, said.shape[1])
-    high = np.where(valid[:, None], said, -np.inf).reshape(shape)
-    low = np.where(valid[:, None], said, np.inf).reshape(shape)
-    spread = high.max(axis=1) - low.min(axis=1)
-    i, o = np.unravel_index(spread.argmax(), spread.shape)
-    upper = max(known, float(spread[i, o]))
-    if spread[i, o] <= known:
-        return Bracket(known, upper, None, len(rows), "closed")
-    twins = rows.reshape(-1, n_twins, rows.shape[1])[i]
-    pair: tuple[Any, Any] = (twins[high[i, :, o].argmax()], twins[low[i, :, o].argmin()])
-    return Bracket(upper, upper, pair, len(rows), "closed")
+
+    def __init__(self, family: Family, space: InputSpace, known: float) -> None:
+        self.family, self.space, self.known = family, space, known
+        self.codes = space.twins_.sensitive_values
+        self.n_inputs, self.done, self.left = int(space.n_inputs), 0, 1.0
+        self.twins: Twins | None = None
+        self.rounding = exponential_rounding(getattr(_innermost(family), "outputs", []))
+
+    def look(self, n_rows: int) -> None:
+        """Look at the next inputs, about so many with their twins."""
+        space, k = self.space, len(self.codes)
+        n = min(max(1, n_rows // k), self.n_inputs - self.done)
+        rows = self._rows(n)
+        every = np.repeat(rows, k, axis=0)
+        every = space.twins_.with_sensitive(every, np.tile(self.codes, (n, 1)))
+        valid = space.valid(every)
+        self.done += n
+        self.left = (self.n_inputs - self.done) / n
+        if not valid.any():
+            return
+        said = self.family.evaluate(every[valid])
+        high, low = np.full((2, n * k, said.shape[1]), -np.inf)
+        high[valid], low[valid] = said, -said
+        high, low = high.reshape(n, k, -1), low.reshape(n, k, -1)
+        spread = high.max(axis=1) + low.max(axis=1)
+        i, o = np.unravel_index(spread.argmax(), spread.shape)
+        if spread[i, o] > self.known:
+            twins = every.reshape(n, k, -1)[i]
+            self.known = float(spread[i, o])
+            self.twins = twins[high[i, :, o].argmax()], twins[low[i, :, o].argmax()]
+
+    def attained(self) -> Twins | None:
+        """Return the twins that differ most so far."""
+        return self.twins
+
+    def _rows(self, n: int) -> Floats:
+        """Return the next inputs, with sensitive values that do not matter."""
+        domain, free = self.space.domain, self.space.free
+        sizes = [int(domain.columns[j].n_values) for j in free]
+        rows = np.repeat(domain.low[None], n, axis=0)
+        if sizes:
+            places = np.unravel_index(np.arange(self.done, self.done + n), sizes)
+            rows[:, free] += np.stack(places, axis=1)
+        return rows
+
+    def holds(self, bracket: Bracket) -> bool:
+        """Return whether the pair of a bracket is one of valid twins of this space."""
+        if bracket.twins is None:
+            return True
+        both = np.stack(bracket.twins)
+        z = input_of(self.space, *bracket.twins)
+        twins = self.space.twins_.with_sensitive(np.stack([z, z]), both[:, self.space.sensitive])
+        return bool(np.array_equal(twins, both) and self.space.valid(both).all())
+
+    def bracket(self, other: Bracket | None) -> Bracket:
+        """Return what is known, with what another search has found."""
+        n = self.done * len(self.codes)
+        upper, reason = self.known + 2 * self.rounding, "closed"
+        if self.left:
+            upper, reason = self.family.trivial(), "time"
+        lower, twins = self.known, self.twins
+        if other is not None:
+            n, upper = n + other.n_boxes, max(lower, min(upper, other.upper))
+            if other.lower > lower and self.holds(other):
+                lower, twins = other.lower, other.twins
+        return Bracket(lower, max(lower, upper), twins, n, reason)

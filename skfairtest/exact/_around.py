@@ -6,34 +6,34 @@ target, and averages of models of different kinds. What they hold may stand behi
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import StackingClassifier, StackingRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.preprocessing import (
     FunctionTransformer,
-    MinMaxScaler,
     PowerTransformer,
     QuantileTransformer,
-    RobustScaler,
-    StandardScaler,
 )
 
 from skfairtest._typing import Floats
 from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, Total
-from skfairtest.exact._linear import LINEAR, is_linear, linear_map
-from skfairtest.whitebox._bends import FALLING, RISING, RISING_FROM_ZERO
-from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble
+from skfairtest.exact._linear import LINEAR, check_linear, is_linear, linear_map
+from skfairtest.oracle._model import choose_response
+from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble, voting_shares
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import affine_of
+from skfairtest.whitebox._mixing import affine_of, check_affine
+from skfairtest.whitebox._monotone_pieces import FALLING, RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS, TakeColumns
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
 from skfairtest.whitebox._unsupported import Unsupported
@@ -96,21 +96,72 @@ def members(model: Any) -> list[Any]:
     return [part for part in inside if part is not None and not isinstance(part, str)]
 
 
-def final_model(model: Any) -> Any:
-    """Return the final estimator of a stack; None for the default, which is linear."""
-    return getattr(model, "final_estimator_", model.final_estimator)
+def is_stack(model: Any) -> bool:
+    """Return whether a model stacks others."""
+    return isinstance(model, (StackingClassifier, StackingRegressor))
 
 
-def check_around(model: Any) -> None:
-    """Check that a wrapper can be read; its inner models are not checked.
+def with_final(model: Any) -> Any:
+    """Return a stack with the final estimator that it is going to fit, if it names none.
+
+    Without one it has no method to predict with before it is fitted.
+    """
+    if model.final_estimator is not None or hasattr(model, "final_estimator_"):
+        return model
+    model = copy.copy(model)
+    model.final_estimator = RidgeCV() if is_regressor(model) else LogisticRegression()
+    return model
+
+
+def asked_members(model: Any, response: str) -> list[tuple[Any, str]]:
+    """Return the inner models of a model, fitted or not, and what each is asked for.
+
+    Raises
+    ------
+    Unsupported
+        If one is asked for labels, which have no bound.
+    """
+    inside = members(model)
+    if response != "labels":
+        if isinstance(model, CalibratedClassifierCV):
+            return [(part, _scores_of(part)) for part in inside]
+        if is_stack(model):
+            asked = [getattr(model, "stack_method", "predict")] * len(inside)
+            asked = getattr(model, "stack_method_", asked)
+            return [(p, _asked_by(model, p, m)) for p, m in zip(inside, asked, strict=True)]
+    return [(part, response) for part in inside]
+
+
+def _scores_of(model: Any) -> str:
+    """Return what calibration asks a model for."""
+    return "decision_function" if hasattr(model, "decision_function") else "predict_proba"
+
+
+def _asked_by(model: Any, part: Any, method: str) -> str:
+    """Return what a stack asks a member for."""
+    if isinstance(model, StackingRegressor):
+        return "regression"
+    if method == "auto":
+        method = choose_response(part, method)
+    if method in ("predict", "labels"):
+        raise Unsupported(
+            f"StackingClassifier looks at the labels of {type(part).__name__}, which have no "
+            "bound.",
+            f"Use stack_method='predict_proba' or 'decision_function'. {SEARCH}",
+        )
+    return method
+
+
+def check_around(model: Any, response: str) -> None:
+    """Check that a wrapper, fitted or not, can be read; its inner models are not checked.
 
     Raises
     ------
     ValueError
         That says what is not.
     """
-    if isinstance(model, (StackingClassifier, StackingRegressor)):
-        _check_final(model, final_model(model))
+    if is_stack(model):
+        _check_final(model, response)
     if isinstance(model, TransformedTargetRegressor):
         _inverse_of(getattr(model, "transformer_", None) or _target_of(model))
     for part in getattr(model, "calibrated_classifiers_", []):
@@ -119,8 +170,9 @@ def check_around(model: Any) -> None:
             check_library_code(calibrator, SEARCH)
 
 
-def _check_final(model: Any, final: Any) -> None:
-    """Return the final estimator of a stack; None for the default, which is linear."""
+def _check_final(model: Any, response: str) -> None:
+    """Check the final estimator of a stack; None is the default, which is linear."""
+    final = getattr(model, "final_estimator_", model.final_estimator)
     if final is None:
         return
     steps, last = unwrap(final, SEARCH)
@@ -135,6 +187,10 @@ def _check_final(model: Any, final: Any) -> None:
         )
     for part in (*steps, last):
         check_library_code(part, SEARCH)
+    check_linear(last, response)
+    if response != "labels":
+        for part in steps:
+            check_affine(part)
 
 
 def _target_of(model: Any) -> Any:
@@ -189,7 +245,7 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
             return [Total((inside,), (-1.0,))]
         rises = function not in FALLS
         return [Curve(inside, curve, rises, rises_from, steepest=steepest, jump=jump)]
-    if isinstance(model, (StackingClassifier, StackingRegressor)):
+    if is_stack(model):
         return _stack(model, response, behind)
     if isinstance(model, LINEAR):
         inside = behind(model)
@@ -212,7 +268,7 @@ def _calibrated(model: Any, behind: Callable[..., Any]) -> list[Node]:
     read = []
     for part in model.calibrated_classifiers_:
         own = part.estimator
-        response = "decision_function" if hasattr(own, "decision_function") else "predict_proba"
+        response = _scores_of(own)
         if len(own.classes_) != n:
             raise ValueError(
                 f"A part of CalibratedClassifierCV saw {len(own.classes_)} of {n} classes. Fit "
@@ -249,10 +305,17 @@ def _as_logit(x: Floats) -> Floats:
 def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
     calibrator = part.calibrators[k]
     if part.method == "isotonic":
-        widths, rises = np.diff(calibrator.X_thresholds_), np.diff(calibrator.y_thresholds_)
-        steepest = float(np.max(np.abs(rises) / widths, initial=0.0))
-        rising, knots = bool(calibrator.increasing_), tuple(calibrator.X_thresholds_.tolist())
-        return Curve(answer, calibrator.predict, rising, steepest=steepest, knots=knots)
+        # Of predictions in single precision it is worked out in single precision, in which places
+        # of windows would be moved: here its values alone are rounded.
+        places, kind = calibrator.X_thresholds_.astype(np.float64), calibrator.y_thresholds_.dtype
+        values = calibrator.y_thresholds_.astype(np.float64)
+        steepest = float(np.max(np.abs(np.diff(values)) / np.diff(places), initial=0.0))
+        rising, knots = bool(calibrator.increasing_), tuple(places.tolist())
+
+        def between(x: Floats) -> Any:
+            return np.interp(x, places, values).astype(kind)
+
+        return Curve(answer, between, rising, steepest=steepest, knots=knots)
     if part.method == "sigmoid":
         a, b = float(calibrator.a_), float(calibrator.b_)
         link = (LOGISTIC, -a, -b)
@@ -306,16 +369,11 @@ def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
 
 def _unscaled(inside: Answer, scaler: Any) -> Total:
     """Return what a scaler makes of a prediction on the way back: an affine map."""
-    slope, base = 1.0, 0.0
-    if scaler.scale_ is not None:
-        slope = float(scaler.scale_[0])
-    if type(scaler) is MinMaxScaler:
-        slope, base = 1 / slope, -float(scaler.min_[0]) / slope
-    elif type(scaler) is StandardScaler and scaler.with_mean:
-        base = float(scaler.mean_[0])
-    elif type(scaler) is RobustScaler and scaler.with_centering:
-        base = float(scaler.center_[0])
-    return Total((inside,), (slope,), base)
+    if getattr(scaler, "clip", False):  # on the way forth alone
+        scaler = copy.copy(scaler).set_params(clip=False)
+    forth = affine_of(scaler, 1)
+    slope = 1 / float(forth.weights[0, 0])
+    return Total((inside,), (slope,), -float(forth.base[0]) * slope)
 
 
 # Stacks ------------------------------------------------------------------------------------
@@ -323,22 +381,15 @@ def _unscaled(inside: Answer, scaler: Any) -> Total:
 
 def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
     final, nodes = model.final_estimator_, []
-    for part, method in zip(model.estimators_, model.stack_method_, strict=True):
-        inside, asked, n = behind(part), method, 1
-        if method == "predict" and isinstance(model, StackingRegressor):
-            asked = "regression"
-        elif method == "predict":
-            raise ValueError(
-                f"StackingClassifier looks at the labels of {type(part).__name__}, which have no "
-                f"bound. Use stack_method='predict_proba' or 'decision_function'. {SEARCH}"
-            )
-        elif len(part.classes_) > 2:
+    for part, asked in asked_members(model, response):
+        inside, n = behind(part), 1
+        if asked != "regression" and len(part.classes_) > 2:
             n = len(part.classes_)
         nodes += [Answer(inside, asked, k) for k in range(n)]
     steps, final = unwrap(final, SEARCH)
     W, base, factor = linear_map(final, response)
     for step in reversed(steps):
-        mapped = affine_of(step)
+        mapped = affine_of(step, step.n_features_in_)
         W, base = mapped.weights @ W, mapped.base @ W + base
     tops: list[Node] = []
     for k in range(W.shape[1]):
@@ -397,13 +448,10 @@ def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> lis
 
 def _average(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
     """Return the average of a Voting or Bagging model whose members are not all trees."""
-    parts, weights = list(model.estimators_), np.ones(len(model.estimators_))
+    parts = list(model.estimators_)
+    shares = [1 / len(parts)] * len(parts)
     if isinstance(model, VOTING):
-        named = [(w, m) for w, (_, m) in zip(
-            np.ones(len(model.estimators)) if model.weights is None else model.weights,
-            model.estimators, strict=True,
-        )]  # fmt: skip
-        weights = np.array([float(w) for w, member in named if not isinstance(member, str)])
+        shares = voting_shares(model)
         if response == "decision_function":
             raise ValueError(f"{type(model).__name__} is certified by its probabilities.")
         inside = [behind(part) for part in parts]
@@ -420,5 +468,4 @@ def _average(model: Any, response: str, behind: Callable[..., Any]) -> list[Node
                     "Fit with more samples, so that each member sees all classes."
                 )
         n = 1 if n == 2 else n
-    shares = tuple((weights / weights.sum()).tolist())
-    return [Total(tuple(Answer(m, response, k) for m in inside), shares) for k in range(n)]
+    return [Total(tuple(Answer(m, response, k) for m in inside), tuple(shares)) for k in range(n)]

@@ -13,14 +13,13 @@ from skfairtest._parameters import checked
 from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
-from skfairtest.exact._bracketing import close, known_twins, look_at_data
-from skfairtest.exact._dispatch import check_supported, read_family
-from skfairtest.exact._mixture import MixtureFamily
-from skfairtest.exact._rounds import in_rounds
+from skfairtest.exact._bracketing import close, look_at_data, note_root_bound
+from skfairtest.exact._dispatch import check_supported, read_family, response_of
+from skfairtest.exact._on_cluster import solver
 from skfairtest.exact._support import Support, support_of
-from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
+from skfairtest.oracle._model import check_response_method
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
@@ -29,9 +28,6 @@ from skfairtest.workers._compiled import AVAILABLE
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500
-#: Queries of the first search for models of trees, where the local search on cells finds the rest
-#: sooner.
-TREE_QUERIES = 5_000
 TIME_SHARE = 0.25
 #: Rows of data that are looked at where there is no time.
 FEW_ROWS = 16
@@ -153,8 +149,8 @@ class CertifiedAuditor(BaseAuditor):
         The upper bound minus the fairness degree.
     certified_ : bool
         Whether the gap is at most `rtol` times the bound, which includes the rounding of the
-        model's own sums. For a model that computes in single precision, whether the gap is at most
-        that rounding.
+        model's own sums. For a model that computes in single precision the gap may be as large as
+        that rounding, but no larger than 1e-4 of the bound; `stop_reason_` then says how large.
     is_loose_ : bool
         Whether the upper bound is more than twice the fairness degree. Such a bound is valid, but
         says little.
@@ -180,11 +176,12 @@ class CertifiedAuditor(BaseAuditor):
     (`MLPRegressor`, `MLPClassifier` with any activation, and nets of skorch that are a
     `torch.nn.Sequential` of plain layers). For a model that wraps others (`CalibratedClassifierCV`,
     `TransformedTargetRegressor`, stacks with a linear final estimator, `OneVsRestClassifier`,
-    averages of models of different kinds) the bound follows from the bounds of the inner models; if
-    the domain has at most 100,000 inputs, all of them are examined. For any other model `fit`
-    raises an error that names what is not supported; `supports` says so beforehand. For
-    `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is (1 - strength) times that of
-    the inner model; it may stay open if they do not average over all of the audited columns.
+    averages of models of different kinds) the bound follows from the bounds of the inner models.
+    For any other model `fit` raises an error that names what is not supported; `supports` says so
+    beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
+    (1 - strength) times that of the inner model; it may stay open if they do not average over all
+    of the audited columns. If the domain is finite and has at most 100,000 inputs, twins included,
+    all of them are examined in the model as it was read, unless its own bound closes sooner.
 
     The certificate holds for the domain that `space` describes. For a real column, sensitive or
     not, it covers the closed interval, and the missing value if X has one there. The rows of X
@@ -193,11 +190,15 @@ class CertifiedAuditor(BaseAuditor):
     `fairness_degree_` is at least the `on_data_degree_` of these rows. Rows of X outside the domain
     may have larger disparities; they are not examined. The reported pair satisfies every
     constraint. Constraint objects such as `Order` narrow the domain and cut off parts that contain
-    no valid row. A constraint that is a callable narrows nothing: the bound is that of the whole
-    box, and so it holds for the valid part, too. No bound depends on `plausible`.
+    no valid row. A constraint that is a callable narrows nothing: where not all inputs are
+    examined, the bound is that of the whole box, and so it holds for the valid part, too. No bound
+    depends on `plausible`.
 
-    XGBoost and most nets of torch compute in single precision. The bound includes their rounding,
-    and a bracket that is closed up to that rounding counts as certified.
+    XGBoost, most nets of torch, and linear models that were fitted on float32 columns compute in
+    single precision. The bound includes their rounding. A bracket that is closed up to that
+    rounding, and to 1e-4 of the bound, counts as certified, and `stop_reason_` says how far the
+    ends are apart. `fairness_degree_` is what the model itself says, rounding included, and may so
+    be above the difference that exact sums would have.
 
     A bracket is closed if its ends agree to `rtol` after they are moved apart by the possible
     rounding error of the model's own sums. `SVC` and `SVR` with a linear kernel sum one term for
@@ -246,20 +247,25 @@ class CertifiedAuditor(BaseAuditor):
     engine: str = "auto"
 
     @staticmethod
-    def supports(estimator: Any) -> Support:
-        """Tell whether a model is of a kind that can be certified, and if not, why.
+    def supports(estimator: Any, response_method: str = "auto") -> Support:
+        """Tell whether a model and its settings can be certified, and if not, why.
 
         Parameters
         ----------
         estimator : estimator
             A model or pipeline, fitted or not.
+        response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
+            As in `CertifiedAuditor`: method by which a classifier is asked.
 
         Returns
         -------
         Support
-            It is false, as a condition, if `fit` would raise an error because of the kind of the
-            model; its `reason` says why, and `nearest` says what works instead. A model of a
-            supported kind may still have unsupported settings, which only `fit` notices.
+            It is false, as a condition, if `fit` would raise an error because of the model or of
+            its parameters; its `reason` says why, and `nearest` says what works instead. Only `fit`
+            notices what depends on the data, such as real columns before a step that needs few
+            values. Of an unfitted model, these are also the number of classes and targets (two and
+            one are assumed, or several where a parameter is meant for these) and the layers of a
+            net of skorch.
 
         Examples
         --------
@@ -275,19 +281,22 @@ class CertifiedAuditor(BaseAuditor):
         >>> support.nearest[:48]
         'StandardScaler scales columns instead of rows. M'
         """
+        check_response_method(response_method)
         try:
-            check_supported(estimator)
-        except ValueError as error:
+            check_supported(estimator, response_of(estimator, response_method))
+        except (TypeError, ValueError) as error:
             return support_of(error)
         return support_of(None)
 
     def _check_own_params(self) -> None:
         check_bracket_params(self.rtol, self.engine)
         if (library_of(self.estimator) or ("", ""))[1] == "Booster":
-            check_supported(self.estimator)  # before it is asked about tables, which it cannot read
+            check_supported(
+                self.estimator, "unknown"
+            )  # before it is asked about tables, which it cannot read
 
     def _prepare(self, oracle: Oracle) -> None:
-        check_supported(oracle.estimator)  # an error before the first query
+        check_supported(oracle.estimator, oracle.response)  # an error before the first query
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         seconds = np.inf if self.max_time is None else float(self.max_time)
@@ -299,25 +308,19 @@ class CertifiedAuditor(BaseAuditor):
         )  # fmt: skip
         family, n_check_queries = read_family(*asked, rng, self.n_jobs, limits.deadline)
         oracle.measured["n_check_queries_"] = n_check_queries
-        trivial = family.trivial()
-        oracle.measured |= bracket_results(oracle.degree, trivial, False, 0)
         history = BoundHistory(lambda: oracle.stopping.seconds)
-        history.note(oracle.degree, trivial + 2 * family.rounding, 0)
-        oracle.measured["bound_history"] = history.points
-        inner = family.inner if isinstance(family, MixtureFamily) else family
-        most = TREE_QUERIES if isinstance(inner, TreeFamily) else np.inf
-        most = FEW_QUERIES if family.quick else most
+        note_root_bound(oracle, family, history)
+        # Whatever ends the run from here on, the results are those of what is known then.
+        oracle.measured["history"] = history
+        most = FEW_QUERIES if family.quick else family.first_queries
         stop = self._first_search(oracle, rng, most, seconds)
         callback = stop is not None and stop.kind is StopReason.CALLBACK
         if callback:
             limits = limits._replace(deadline=-np.inf)
         elif seconds > 0:
             look_at_data(oracle, family, limits.by(TIME_SHARE))
-        family = in_rounds(family, asked, self.n_jobs, known_twins(oracle))
-        closed = close(oracle, family, limits, history)
-        oracle.measured |= bracket_results(
-            closed.degree, closed.upper, closed.certified, closed.n_boxes
-        )
+        closed = close(oracle, family, limits, history, solver(family, asked, self.n_jobs))
+        oracle.measured["certified"] = closed.certified
         if stop is not None and callback:
             raise stop
         raise StopSearch(closed.kind, closed.reason)
@@ -347,9 +350,20 @@ class CertifiedAuditor(BaseAuditor):
         return part.stop
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
-        (measured,) = found.measured  # empty where the model could not be read
-        points = measured.get("bound_history", dict.fromkeys(COLUMNS, ()))
-        return measured | {"bound_history": {k: np.asarray(v) for k, v in points.items()}}
+        (measured,) = found.measured
+        results = {name: value for name, value in measured.items() if name == "n_check_queries_"}
+        if "history" not in measured:  # the model was not read
+            return results | {"bound_history": {name: np.empty(0) for name in COLUMNS}}
+        history: BoundHistory = measured["history"]
+        upper = history.end(found.degree)
+        return results | {
+            "fairness_degree_upper_bound_": upper,
+            "gap_": upper - found.degree,
+            "certified_": measured.get("certified", upper - found.degree <= self.rtol * upper),
+            "is_loose_": upper > 2 * found.degree,
+            "n_boxes_": history.n_boxes,
+            "bound_history": {name: np.asarray(own) for name, own in history.points.items()},
+        }
 
     @property
     def bound_history_(self) -> pd.DataFrame:
@@ -359,18 +373,6 @@ class CertifiedAuditor(BaseAuditor):
 
 DEFAULT_QUERIES = 20_000.0
 COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
-
-
-def bracket_results(degree: float, upper: float, certified: bool, n_boxes: int) -> dict[str, Any]:
-    """Return a bracket as fitted attributes."""
-    upper = float(max(upper, degree))
-    return {
-        "fairness_degree_upper_bound_": upper,
-        "gap_": float(upper - degree),
-        "certified_": bool(certified),
-        "is_loose_": bool(upper > 2 * degree),
-        "n_boxes_": int(n_boxes),
-    }
 
 
 def check_bracket_params(rtol: Any, engine: str) -> None:

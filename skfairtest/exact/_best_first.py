@@ -115,7 +115,7 @@ class BestFirst(Generic[Node]):
 
     def note(self) -> None:
         """Tell the bracket of the whole."""
-        self.limits.note(self.incumbent, self.upper, self.n_boxes)
+        self.limits.note(self.incumbent, self.upper, self.n_boxes, lambda: self.twins)
 
     def step(self, cut: Callable[[list[Node], list[float]], None], batch: int = 1) -> None:
         """Cut the nodes of the largest bounds, as many as half of the time left allows.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
@@ -13,16 +15,33 @@ COLUMNS = ("seconds", "boxes", "degree", "bound")
 #: Share of the gap that has to close until a history has another point.
 LEAST_STEP = 0.01
 
-#: Takes both ends of a bracket and the number of boxes so far.
-Note = Callable[[float, float, int], None]
+#: Codes of two twins.
+Twins = tuple[Floats, Floats]
+#: Returns the twins that attain the lower end of a bracket, or None if the search has none.
+Attained = Callable[[], Twins | None]
 
 
-def unnoted(lower: float, upper: float, n_boxes: int) -> None:
+def unattained() -> None:
+    """Return no twins."""
+
+
+class Note(Protocol):
+    """Takes both ends of a bracket, the number of boxes so far, and what attains the lower end."""
+
+    def __call__(
+        self, lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /
+    ) -> None:
+        """Note a bracket; `twins` is only called if the lower end has risen."""
+
+
+def unnoted(lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /) -> None:
     """Note nothing: of a search whose bracket is not that of the whole."""
 
 
 class BoundHistory:
     """What was known of the largest difference after so many seconds: an attained one, and a bound.
+
+    What was noted last is what is left of a search that is interrupted.
 
     Parameters
     ----------
@@ -34,14 +53,28 @@ class BoundHistory:
     points : dict of str to list
         The columns `seconds`, `boxes`, `degree` and `bound`, by time. Bounds never rise and degrees
         never fall. There is a point wherever the degree grew or a hundredth of the gap closed.
+    upper : float
+        The least bound that was noted; infinite before the first one.
+    n_boxes : int
+        How many boxes were examined.
+    twins : tuple of ndarray, or None
+        Codes of the best pair that was noted, which the model has not confirmed.
     """
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         self._seconds = seconds
         self.points: dict[str, list[float]] = {name: [] for name in COLUMNS}
+        self.upper, self.n_boxes = np.inf, 0
+        self.twins: Twins | None = None
+        self._lower = 0.0
 
-    def note(self, lower: float, upper: float, n_boxes: int) -> None:
-        """Add a point, if it tells more than the one before."""
+    def note(
+        self, lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /
+    ) -> None:
+        """Keep a bracket, and add a point if it tells more than the one before."""
+        self.upper, self.n_boxes = min(self.upper, upper), max(self.n_boxes, n_boxes)
+        if lower > self._lower:
+            self._lower, self.twins = lower, twins() or self.twins
         points = self.points
         if points["bound"]:
             degree, bound = points["degree"][-1], points["bound"][-1]
@@ -51,11 +84,13 @@ class BoundHistory:
                 return
         self._add(lower, upper, n_boxes)
 
-    def end(self, lower: float, upper: float, n_boxes: int) -> None:
-        """Add the bracket that the model has confirmed; what it did not confirm was not known."""
-        self.points["degree"] = [min(degree, lower) for degree in self.points["degree"]]
-        self.points["bound"] = [max(bound, upper) for bound in self.points["bound"]]
-        self._add(lower, upper, n_boxes)
+    def end(self, degree: float) -> float:
+        """Add the last point and return its bound; more than `degree` the model did not confirm."""
+        upper = float(max(self.upper, degree))
+        self.points["degree"] = [min(one, degree) for one in self.points["degree"]]
+        self.points["bound"] = [max(one, upper) for one in self.points["bound"]]
+        self._add(degree, upper, self.n_boxes)
+        return upper
 
     def _add(self, lower: float, upper: float, n_boxes: int) -> None:
         point = self._seconds(), int(n_boxes), float(lower), float(max(lower, upper))
@@ -84,6 +119,35 @@ class Limits(NamedTuple):
         return now + share * max(0.0, self.deadline - now)
 
 
+class Pace:
+    """Sizes of batches of rows, which double as long as the time allows it.
+
+    Parameters
+    ----------
+    first, most : int
+        Sizes of the first batch and of the largest one.
+    until : float
+        When all batches should be done, by `_clock.now`.
+
+    Attributes
+    ----------
+    size : int
+        Of the next batch; 0 if there is no time for another one.
+    """
+
+    def __init__(self, first: int, most: int, until: float) -> None:
+        self._most, self._until, self._began = most, until, _clock.now()
+        self.size = first if self._began < until else 0
+
+    def done(self, n: int) -> None:
+        """Work out the size of the next batch, after one of `n` rows."""
+        now = _clock.now()
+        took, self._began = max(now - self._began, 1e-9), now
+        self.size = min(2 * self.size, self._most)
+        if np.isfinite(self._until):
+            self.size = min(self.size, int(n * max(0.0, self._until - now) / took))
+
+
 class Bracket(NamedTuple):
     """Bracket of the largest difference of one output.
 
@@ -93,6 +157,70 @@ class Bracket(NamedTuple):
 
     lower: float
     upper: float
-    twins: tuple[Floats, Floats] | None
+    twins: Twins | None
     n_boxes: int
     reason: str
+
+
+class Family:
+    """Model as it was read: a base for all that can be certified."""
+
+    #: Whether the bracket takes next to no time.
+    quick: bool = False
+    #: How far rounding may carry the outputs of the model itself.
+    rounding: float = 0.0
+    #: Whether outputs that tell twins apart may be further from those of `evaluate` than that.
+    vague: bool = False
+    #: Queries that are worth spending on a search beforehand. They are few where `solve` looks for
+    #: distant twins better itself.
+    first_queries: float = np.inf
+
+    def single_room(self, top: float) -> float:
+        """Return the width at which a bracket of a single-precision model is closed; else 0.
+
+        `top` is the larger output of the pair that was found, which rounding behind an exponential
+        is measured by.
+        """
+        return 0.0
+
+    def evaluate(self, Z: Floats) -> Floats:
+        """Return outputs of the model as it was read, shape (n, n_outputs)."""
+        raise NotImplementedError
+
+    def evaluate_twins(self, rows: Floats, values: Floats) -> Floats | None:
+        """Return outputs of rows with their sensitive attributes set, shape (n, k, n_outputs).
+
+        Up to a number for each row. `values` are their codes, shape (n, k, n_sensitive). None if
+        `evaluate` is as fast.
+        """
+        return None
+
+    def rows(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return rows of codes on which a model that was read wrongly would show."""
+        raise NotImplementedError
+
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
+        """Return rows that take both sides of every test and enter every piece of every step.
+
+        At `until`, by `_clock.now`, as many as there are by then.
+        """
+        return np.empty((0, 0))
+
+    def within(self, low: Floats, high: Floats) -> Family | None:
+        """Return the same for the part of the domain between two rows of codes.
+
+        None if the model has to be read anew for that.
+        """
+        return None
+
+    def trivial(self) -> float:
+        """Return a bound that takes little time."""
+        raise NotImplementedError
+
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
+        """Return the bracket of the largest difference of the model as it was read.
+
+        A difference of `incumbent` is attained. `limits` has the relative width of the bracket that
+        is narrow enough, and `limits.note` is told all brackets on the way.
+        """
+        raise NotImplementedError

@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import BoundHistory, Bracket, Limits
+from skfairtest.exact._all_inputs import input_of, solve_whole
+from skfairtest.exact._bracket import (
+    Attained,
+    BoundHistory,
+    Bracket,
+    Family,
+    Limits,
+    Pace,
+    unattained,
+)
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason
+from skfairtest.space._space import InputSpace
 
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9
 #: The same of what single precision takes: beyond it the ends of the bracket differ.
-MOST_ROOM = 2e-3
+MOST_ROOM = 1e-4
 #: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
 KINDS = {"time": StopReason.MAX_TIME}
-#: Twins of rows of data that are put to the model as it was read in one go.
-LOOKED_AT = 20_000
-#: Twins of these that are put to it between two looks at the clock: one row may have very many.
-PIECE = 8_192
-
-
-class Family(Protocol):
-    """Interface that a model as it was read must have to be certified."""
-
-    @property
-    def quick(self) -> bool:
-        """Whether the bracket takes next to no time."""
-
-    @property
-    def rounding(self) -> float:
-        """How far rounding may carry the outputs of the model itself."""
-
-    def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
-
-    def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return rows of codes on which a model that was read wrongly would show."""
-
-    def trivial(self) -> float:
-        """Return a bound that takes little time."""
-
-    def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference; a difference of `known` is attained."""
+#: Twins of rows of data that are put to the model as it was read in one go: at first, and at most.
+FIRST_LOOKED_AT, LOOKED_AT = 256, 20_000
 
 
 class Closed(NamedTuple):
@@ -56,12 +40,20 @@ class Closed(NamedTuple):
     upper: float
     certified: bool
     reason: str
-    n_boxes: int
     kind: StopReason
 
 
-def close(oracle: Oracle, family: Family, limits: Limits, history: BoundHistory) -> Closed:
+def close(
+    oracle: Oracle,
+    family: Family,
+    limits: Limits,
+    history: BoundHistory,
+    solve: Callable[[float, Limits], Bracket] | None = None,
+) -> Closed:
     """Bound the fairness degree, starting from what the oracle has found.
+
+    If Ctrl-C ends the search for a bound, the model confirms the best pair so far, and `history`
+    has the least bound.
 
     Parameters
     ----------
@@ -73,52 +65,79 @@ def close(oracle: Oracle, family: Family, limits: Limits, history: BoundHistory)
         When to stop, and the relative width of a closed bracket.
     history : BoundHistory
         Where the bracket is noted while it closes.
+    solve : callable, default=None
+        Bounds the model; None is its own `solve`.
 
     Returns
     -------
     Closed
         The bracket. Its upper end is never below what was found.
     """
-    trivial, rtol = family.trivial(), limits.rtol
-    room = 2 * family.rounding
-    history.note(oracle.degree, trivial + room, 0)
+    root, rtol = note_root_bound(oracle, family, history), limits.rtol
+
+    def note(lower: float, upper: float, n: int, twins: Attained = unattained, /) -> None:
+        history.note(lower, with_rounding(family, min(upper, root)), n, twins)
+
+    ended = "closed" if root <= 0 else "time"
     # A closed form is worked out even where reading the model has taken all the time.
     wanted = limits.deadline > -np.inf and (family.quick or not limits.is_late)
-    if trivial <= 0 or not wanted:
-        bracket = None
-        upper = trivial
-        ended = "closed" if trivial <= 0 else "time"
-        n_boxes = 0
-    else:
+    if root > 0 and wanted:
         # Half of the width is kept back for rounding: a search stops as soon as it may.
-        narrow = Limits(
-            limits.deadline,
-            max(rtol / 2, rtol - ROOM),
-            lambda low, high, n: history.note(low, min(high, trivial) + room, n),
-        )
-        bracket = family.solve(oracle.degree, narrow)
-        upper, ended, n_boxes = min(bracket.upper, trivial), bracket.reason, bracket.n_boxes
+        narrow = Limits(limits.deadline, max(rtol / 2, rtol - ROOM), note)
+        try:
+            bracket = solve_whole(
+                family, oracle.space, oracle.degree, narrow, solve or family.solve
+            )
+        except KeyboardInterrupt:
+            if history.twins is not None:
+                confirm(oracle, *history.twins)
+            raise
+        ended = bracket.reason
+        note(oracle.degree, bracket.upper, bracket.n_boxes)
         if bracket.twins is not None:
             confirm(oracle, *bracket.twins)
+        # Of the model as it was read; the pair that attains it may differ by its rounding.
+        upper = min(bracket.upper, root)
+        if ended == "closed" and upper - oracle.degree <= rtol * upper + 2 * family.rounding:
+            ended = "rounding"  # whatever keeps the ends apart from here on
+    return closed_as(oracle, family, ended, rtol, history)
+
+
+def note_root_bound(oracle: Oracle, family: Family, history: BoundHistory) -> float:
+    """Note the bound that takes little time, and return it without what rounding adds to it."""
+    root = family.trivial()
+    history.note(oracle.degree, with_rounding(family, root), 0)
+    return root
+
+
+def with_rounding(family: Family, upper: float) -> float:
+    """Return a bound of what the model itself computes, from one of the model as it was read."""
+    # Where nothing takes twins apart, their outputs are the same to the last bit.
+    return upper + 2 * family.rounding if upper > 0 else upper
+
+
+def closed_as(
+    oracle: Oracle, family: Family, ended: str, rtol: float, history: BoundHistory
+) -> Closed:
+    """Return the bracket that is known, by what ended the search for a bound."""
     degree = oracle.degree
-    if ended == "closed" and upper - degree <= rtol * upper:
-        ended = "rounding"  # whatever keeps the ends apart from here on
-    if upper > 0:
-        upper += room
-    upper = max(upper, degree)
-    history.end(degree, upper, n_boxes)
-    single = single_room(family, oracle)
+    upper = max(history.upper, degree)
+    gap = upper - degree
     # What rounding may do at worst is no excuse for ends that people would write differently.
-    certified = upper - degree <= rtol * upper + min(single, MOST_ROOM * upper)
-    if not certified and upper - degree <= rtol * upper + single:
+    single = single_room(family, oracle)
+    certified = gap <= rtol * upper + min(single, MOST_ROOM * upper)
+    if not certified and gap <= rtol * upper + single:
         ended = "rounding"
     kind = StopReason.COMPLETE if certified else KINDS.get(ended, StopReason.OPEN)
-    reason = _reason(certified, ended, rtol, oracle)
-    if certified and upper - degree > rtol * upper:
+    if not certified:
+        reason = _reason(ended, rtol, oracle, max(family.rounding, single / 4))
+    elif gap <= rtol * upper:
+        reason = f"certified: the bracket is closed to rtol={rtol:g}"
+    else:
         reason = (
-            f"certified: the bracket is closed to the single precision of the model, {single:.1g}"
+            f"certified: the ends differ by {gap:.1g}, which the model's single precision may do"
         )
-    return Closed(degree, upper, certified, reason, n_boxes, kind)
+    return Closed(degree, upper, certified, reason, kind)
 
 
 def single_room(family: Family, oracle: Oracle) -> float:
@@ -126,18 +145,17 @@ def single_room(family: Family, oracle: Oracle) -> float:
 
     Its outputs are off by so much themselves that no bracket can be narrower.
     """
-    room = getattr(family, "single_room", None)
-    if room is None or oracle.worst is None:
+    if oracle.worst is None:
         return 0.0
-    return float(room(float(np.abs(oracle.worst.outputs).max())))
+    return float(family.single_room(float(np.abs(oracle.worst.outputs).max())))
 
 
-def _reason(certified: bool, ended: str, rtol: float, oracle: Oracle) -> str:
-    if certified:
-        return f"certified: the bracket is closed to rtol={rtol:g}"
+def _reason(ended: str, rtol: float, oracle: Oracle, rounding: float) -> str:
+    """Return why a bracket is open; `rounding` is what the model's own may do to an output."""
     if ended == "rounding":
         return (
-            f"the rounding of the model's own sums keeps the bracket from closing to rtol={rtol:g}"
+            "the rounding of the model's own sums keeps the bracket from closing to "
+            f"rtol={rtol:g}: it may move each output by {rounding:.1g}"
         )
     if ended == "time":
         return "max_time reached before the bracket was closed"
@@ -181,12 +199,11 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         .to_numpy()
     )
     twins = space.twins_.twin_codes
-    size = max(1, LOOKED_AT // (len(twins) + 1))
-    best, pair = oracle.degree, None
-    for start in range(0, len(rows), size):
-        if _clock.now() >= until:
-            break
-        part = rows[start : start + size]
+    pace = Pace(FIRST_LOOKED_AT, LOOKED_AT, until)
+    best, pair, start = oracle.degree, None, 0
+    while start < len(rows) and pace.size:
+        part = rows[start : start + max(1, pace.size // (len(twins) + 1))]
+        start += len(part)
         values = np.broadcast_to(twins, (len(part), *twins.shape))
         # Each row counts with its own value, too, which stand-ins for an interval may lack.
         values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
@@ -194,8 +211,7 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         every = space.twins_.with_sensitive(every, values.reshape(len(every), -1))
         shape = values.shape[:2]
         # Where more follows from the sensitive values, they do not tell twins.
-        many = getattr(family, "evaluate_twins", None) if space.twins_.dependents is None else None
-        answers, n_seen = _evaluate_in_time(family, many, part, values, every, until)
+        answers, n_seen = _evaluate_in_time(family, space, part, values, every, pace)
         valid = space.valid(every).reshape(shape) & (np.arange(shape[1]) < n_seen)
         valid = valid[:, :, None]
         high = np.where(valid, answers, -np.inf)
@@ -210,38 +226,32 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
 
 
 def _evaluate_in_time(
-    family: Family, many: Any, rows: Floats, values: Floats, every: Floats, until: float
+    family: Family, space: InputSpace, rows: Floats, values: Floats, every: Floats, pace: Pace
 ) -> tuple[Floats, int]:
-    """Evaluate twins of rows in time; return outputs, and numbers of twins (0 if left out).
+    """Evaluate twins of rows in time; return outputs, and how many twins of each row were seen.
 
-    Shape (n, n_twins, n_outputs); `every` are the twins, one after another, and `many` puts rows
-    and sensitive values to the model, where there is such a way.
+    Outputs have shape (n, n_twins, n_outputs), 0 where there was no time; `every` are the twins,
+    one after another. One row may have very many.
     """
     n, k = values.shape[:2]
-    size = max(1, PIECE // n)
     pieces: list[Floats] = []
-    for start in range(0, k, size):
-        if many is not None:
-            pieces.append(many(rows, values[:, start : start + size]))
-        else:
+    start = 0
+    while start < k and pace.size:
+        size = max(1, pace.size // n)
+        said = None
+        if space.twins_.dependents is None:
+            said = family.evaluate_twins(rows, values[:, start : start + size])
+        if said is None:
             some = every.reshape(n, k, -1)[:, start : start + size]
             said = family.evaluate(some.reshape(-1, some.shape[2]))
-            pieces.append(said.reshape(*some.shape[:2], -1))
-        if _clock.now() >= until:
-            break
+            said = said.reshape(*some.shape[:2], -1)
+        pieces.append(said)
+        start += said.shape[1]
+        pace.done(n * said.shape[1])
     seen = np.concatenate(pieces, axis=1)
     answers = np.zeros((n, k, seen.shape[2]))
     answers[:, : seen.shape[1]] = seen
     return answers, seen.shape[1]
-
-
-def known_twins(oracle: Oracle) -> tuple[Floats, Floats] | None:
-    """Return the worst pair of a run as rows of codes, or None if there is none yet."""
-    if oracle.worst is None:
-        return None
-    z, pair = oracle.worst.z, np.stack([oracle.worst.first, oracle.worst.second])
-    first, second = oracle.space.twins_.with_sensitive(np.tile(z, (2, 1)), pair)
-    return first, second
 
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
@@ -253,4 +263,4 @@ def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
         return
     # The pair is recorded before a spent budget ends the run.
     with oracle.sub_budget():
-        oracle.disparity(first[None], values[None])
+        oracle.disparity(input_of(oracle.space, first, second)[None], values[None])

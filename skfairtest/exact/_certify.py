@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,9 @@ from skfairtest import _clock
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params, check_seconds
 from skfairtest.exact._bracket import BoundHistory, Limits
-from skfairtest.exact._bracketing import close, known_twins, look_at_data
-from skfairtest.exact._checkpoint import check_path
+from skfairtest.exact._bracketing import close, closed_as, look_at_data, note_root_bound
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._rounds import checkpoint_of, in_rounds
+from skfairtest.exact._on_cluster import solver
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._oracle import Oracle
 
@@ -35,7 +33,8 @@ class Certificate:
     gap : float
         The upper bound minus the fairness degree.
     certified : bool
-        Whether the bracket is closed.
+        Whether the bracket is closed: to `rtol`, or to the rounding of a model that computes in
+        single precision, if that is below 1e-4 of the bound; `stop_reason` then says how large.
     found_share : float
         The largest disparity that the auditor had found, as a share of the upper bound; 1 if both
         are 0.
@@ -94,7 +93,6 @@ def certify(
     rtol: float = 1e-9,
     engine: str = "auto",
     random_state: int | None = 0,
-    resume: Any = None,
 ) -> Certificate:
     """Bracket the fairness degree, starting from the best pair that an auditor found.
 
@@ -111,24 +109,17 @@ def certify(
         Library that runs the branch and bound on trees, as for `CertifiedAuditor`.
     random_state : int, default=0
         Seed of the rows on which the model as it was read is compared with the model itself.
-    resume : path, default=None
-        File to which the state of the search is written after each round of some seconds. If the
-        file exists, with a state of the same model and domain, the search continues from there:
-        after a process was killed, with more time, or with a smaller `rtol`. The domain is then
-        bounded box by box, as on the workers of a cluster (`joblib.parallel_config`), which on a
-        single machine is mostly slower. If several searches use one path at the same time, each
-        replaces what the other has written; that does no other harm.
 
     Returns
     -------
     Certificate
-        The bracket.
+        The bracket. After Ctrl-C it is the one that is known by then, with the `stop_reason`
+        "interrupted"; while the model is read, none is known, and Ctrl-C is raised.
 
     Raises
     ------
     ValueError
-        If the estimator, or a step before it, cannot be certified, or if the file of `resume`
-        cannot be written, is damaged, or belongs to another model or domain.
+        If the estimator, or a step before it, cannot be certified.
     NotFittedError
         If the auditor is not fitted.
 
@@ -151,9 +142,6 @@ def certify(
     check_is_fitted(auditor)
     check_seconds("max_time", max_time)
     check_bracket_params(rtol, engine)
-    path = None if resume is None else Path(resume)
-    if path is not None:
-        check_path(path)
     began = _clock.now()
     limits = Limits(np.inf if max_time is None else began + float(max_time), rtol)
     oracle = Oracle(auditor.estimator_, auditor.space_, **auditor._oracle_settings())
@@ -165,14 +153,16 @@ def certify(
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
     asked = auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine]
     family, _ = read_family(*asked, rng, auditor.n_jobs, limits.deadline)
-    kept = checkpoint_of(path, family, asked)
     found = max(oracle.degree, float(auditor.fairness_degree_))
-    if max_time != 0:
-        look_at_data(oracle, family, limits.by(TIME_SHARE))
-    family = in_rounds(family, asked, auditor.n_jobs, known_twins(oracle), kept)
     history = BoundHistory(lambda: _clock.now() - began)
-    closed = close(oracle, family, limits, history)
-    upper = max(closed.upper, found)
+    note_root_bound(oracle, family, history)
+    try:
+        if max_time != 0:
+            look_at_data(oracle, family, limits.by(TIME_SHARE))
+        closed = close(oracle, family, limits, history, solver(family, asked, auditor.n_jobs))
+    except KeyboardInterrupt:
+        closed = closed_as(oracle, family, "time", rtol, history)._replace(reason="interrupted")
+    upper = max(history.end(closed.degree), found)
     worst = outputs = of_class = None
     if oracle.worst is not None:
         twins = np.tile(oracle.worst.z, (2, 1))

@@ -7,6 +7,7 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
+from skfairtest.whitebox._monotone_features import MonotoneFeatures
 
 #: Rows that enter pieces at most; a column may have two thousand.
 MOST_ROWS = 4_096
@@ -53,7 +54,7 @@ def rows_of_pieces(space: InputSpace, every: list[Features], rng: np.random.Gene
         looked at.
     """
     # Of features in parts that never fall, those that they are parts of.
-    every = [getattr(features, "bent", features) for features in every]
+    every = [own.inner if isinstance(own, MonotoneFeatures) else own for own in every]
     codes = []
     for j in range(space.n_features):
         parts = [

@@ -5,22 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._all_inputs import all_inputs, look_at
-from skfairtest.exact._bracket import Bracket, Limits, unnoted
-from skfairtest.exact._bracketing import Family
+from skfairtest.exact._bracket import Bracket, Family, Limits, unnoted
 from skfairtest.exact._expression import Answer, Known, Node
 from skfairtest.exact._ranges import output_ranges
-from skfairtest.exact._trees.family import TreeFamily
-from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._tree_model import exponential_rounding
 
-#: Inputs of a domain up to which all of them are looked at.
-MOST_INPUTS = 100_000
 #: Share of the width of a bracket that the models inside may leave.
 NARROW = 0.5
 APART = "the inner models, or their link and their difference, are bounded separately"
 
 
-class CompositeFamily:
+class CompositeFamily(Family):
     """Model that wraps other models.
 
     Parameters
@@ -38,35 +33,42 @@ class CompositeFamily:
         Whether a certificate takes next to no time.
     rounding : float
         How far rounding may carry the outputs of the model itself.
+    vague : bool
+        Whether that is not known, so that bounds of differences alone contain it.
     """
 
-    def __init__(
-        self, nodes: list[Node], families: dict[tuple[int, str], Family], space: InputSpace
-    ) -> None:
-        self.nodes, self.families, self.space = nodes, families, space
+    def __init__(self, nodes: list[Node], families: dict[tuple[int, str], Family]) -> None:
+        self.nodes, self.families = nodes, families
         self.quick = all(family.quick for family in families.values())
         self._ends = {key: output_ranges(family, key[1]) for key, family in families.items()}
         self._known = self._of_gaps({key: f.trivial() for key, f in families.items()})
         self.rounding = max((known.rounding for known in self._known), default=0.0)
+        self.vague = any(known.vague for known in self._known)
 
     def _of_gaps(self, gaps: dict[tuple[int, str], float]) -> list[Known]:
         """Return the bounds of each output from the largest differences of the inner models."""
 
         def known(answer: Answer) -> Known:
             key = (id(answer.estimator), answer.response)
-            low, high = (ends[answer.output if len(ends) > 1 else 0] for ends in self._ends[key])
-            family = self.families[key]
-            rounding = family.rounding
-            if isinstance(family, TreeFamily):  # its sums may be of single precision
-                rounding = max(rounding, family.single_room(float(max(abs(low), abs(high)))))
+            low, high, rounding = self._range_of(answer)
             # Twins that nothing takes apart get the same output to the last bit.
-            gap = min(gaps[key] + 2 * rounding if gaps[key] > 0 else 0.0, float(high - low))
-            return Known(gap, float(low), float(high), rounding)
+            gap = min(gaps[key] + 2 * rounding if gaps[key] > 0 else 0.0, high - low)
+            return Known(gap, low, high, rounding)
 
         return [node.known(known) for node in self.nodes]
 
+    def _range_of(self, answer: Answer) -> tuple[float, float, float]:
+        """Return the range of an output of an inner model, and how far rounding may carry it."""
+        key = (id(answer.estimator), answer.response)
+        low, high = (float(ends[answer.output if len(ends) > 1 else 0]) for ends in self._ends[key])
+        family = self.families[key]
+        rounding = family.rounding + exponential_rounding(getattr(family, "outputs", []))
+        # Its sums may be of single precision.
+        if (room := getattr(family, "single_room", None)) is not None:
+            rounding = max(rounding, float(room(max(abs(low), abs(high)))))
+        return low, high, rounding
+
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         said = {key: family.evaluate(Z) for key, family in self.families.items()}
 
         def value(answer: Answer) -> Floats:
@@ -75,39 +77,45 @@ class CompositeFamily:
         columns = [np.broadcast_to(node.value(value), len(Z)) for node in self.nodes]
         return np.column_stack(columns)
 
+    def reach(self, Z: Floats) -> tuple[Floats, Floats]:
+        """Return bounds of the outputs of rows, each (n, n_outputs), allowing for rounding inside.
+
+        Behind a steep function the model's own outputs may be anywhere between them.
+        """
+        ends: dict[tuple[int, str], tuple[Floats, Floats]] = {}
+        for key, family in self.families.items():
+            if isinstance(family, CompositeFamily):
+                ends[key] = family.reach(Z)
+            else:
+                ends[key] = (family.evaluate(Z),) * 2
+        found = np.empty((len(Z), len(self.nodes), 2))
+        for i in range(len(Z)):
+
+            def known(answer: Answer, i: int = i) -> Known:
+                low, high = ends[id(answer.estimator), answer.response]
+                off = self._range_of(answer)[2]
+                least, most = low[i, answer.output] - off, high[i, answer.output] + off
+                return Known(0.0, float(least), float(most), 0.0)
+
+            for o, node in enumerate(self.nodes):
+                own = node.known(known)
+                found[i, o] = own.low - own.rounding, own.high + own.rounding
+        return found[..., 0], found[..., 1]
+
     def ranges(self) -> tuple[Floats, Floats]:
         """Return lower and upper bounds of each output."""
         return np.array([k.low for k in self._known]), np.array([k.high for k in self._known])
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return rows of codes on which a model that was read wrongly would show."""
         families = list(self.families.values())
         each = -(-n // max(1, len(families)))
         parts = [family.rows(each, rng) for family in families]
         return np.concatenate([part for part in parts if part.size])[:n]
 
     def trivial(self) -> float:
-        """Return a bound that takes little time."""
         return max((known.gap for known in self._known), default=0.0)
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
-        rows = all_inputs(self.space, MOST_INPUTS)
-        if rows is not None and not any(known.vague for known in self._known):
-            return look_at(rows, self.space, self.evaluate, known)
         gaps, pairs, n_boxes, reasons = {}, [], 0, []
         narrow = limits._replace(rtol=limits.rtol * NARROW, note=unnoted)
         for k, (key, family) in enumerate(self.families.items()):

@@ -18,7 +18,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._best_first import BestFirst
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, unattained
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.space._space import InputSpace
@@ -41,7 +41,7 @@ def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
     return space.with_layout(space.layout.with_columns(columns))
 
 
-class ConstrainedFamily:
+class ConstrainedFamily(Family):
     """Model as it was read, over the valid part of the domain.
 
     Parameters
@@ -72,42 +72,24 @@ class ConstrainedFamily:
         self.rounding: float = self.base.rounding
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
-        room = getattr(self.base, "single_room", None)
-        return 0.0 if room is None else float(room(top))
+        return float(self.base.single_room(top))
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return np.asarray(self.base.evaluate(Z))
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return rows of codes on which a model that was read wrongly would show."""
         return np.asarray(self.base.rows(n, rng))
 
-    def through(self, rng: np.random.Generator) -> Floats:
-        """Return rows that take both sides of every test and every piece of every step."""
-        return np.asarray(self.base.through(rng))
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
+        return np.asarray(self.base.through(rng, until))
 
     def trivial(self) -> float:
         """Return a bound that takes little time: of the box of all valid rows."""
         return float(self.base.trivial())
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference between valid twins.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
-        return _Parts(self, known, limits).run()
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
+        """Return the bracket of the largest difference between valid twins."""
+        return _Parts(self, incumbent, limits).run()
 
 
 class Part(NamedTuple):
@@ -175,7 +157,9 @@ class _Parts:
         else:
             self._cut(upper, boxes, pair, repaired)
 
-    def _note(self, lower: float, upper: float, n_boxes: int) -> None:
+    def _note(
+        self, lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /
+    ) -> None:
         """Note the bracket of the whole while a part is bounded, whose pairs may be invalid."""
         self.queue.narrow(upper)
         self.queue.note()

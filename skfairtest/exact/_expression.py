@@ -20,6 +20,8 @@ from skfairtest.exact._trees.link_bounds import logistic_gap
 from skfairtest.whitebox._tree_model import EPS
 from skfairtest.workers._compiled import plain
 
+#: Distance from 1 to the next number in single precision.
+SINGLE_EPS = float(np.finfo(np.float32).eps)
 #: Windows that a range is cut into at first, and each open one in every further round.
 FIRST_PIECES, PIECES = 256, 8
 #: Rounds of cutting windows, and open ones beyond which the bound stays as it is.
@@ -141,7 +143,9 @@ class Curve:
             ends = self._rising(np.array([low, high]))
             if np.isnan(ends).any() or ends[0] > ends[1]:
                 ends = np.array([-np.inf, np.inf])
-            slack = 8 * EPS * float(np.abs(ends).max())
+            # What is computed in single precision is rounded to it.
+            single = np.asarray(self.function(ends)).dtype == np.float32
+            slack = 8 * (SINGLE_EPS if single else EPS) * float(np.abs(ends).max())
             if np.isfinite(high - low):
                 # Places of windows are rounded, too.
                 slack += 8 * EPS * self.steepest * max(abs(low), abs(high))

@@ -12,20 +12,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import linear_model
-from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
+from skfairtest.exact._support import SEARCH
 from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import straightened, unmixed
+from skfairtest.whitebox._mixing import mixes_in_single, unmixed, with_monotone_features
 from skfairtest.whitebox._steps import HINT
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._xgboost import is_gblinear, read_gblinear
 
 _NAMES = """
@@ -61,23 +62,47 @@ def is_linear(model: Any, response: str) -> bool:
     return response != "predict_proba" or len(model.classes_) == 2
 
 
+def check_linear(model: Any, response: str) -> None:
+    """Check the settings of a linear model, fitted or not; of labels nothing is read.
+
+    Raises
+    ------
+    Unsupported
+        That names the setting.
+    """
+    name = type(model).__name__
+    if isinstance(model, (SVC, SVR)):
+        if model.kernel != "linear":
+            raise Unsupported(
+                f"{name} is certified with kernel='linear'; got {model.kernel!r}.",
+                f"Use {name}(kernel='linear'), or gradient boosting, which is nonlinear, too. "
+                f"{SEARCH}",
+            )
+        classes = getattr(model, "classes_", ())
+        if len(classes) > 2 and response != "labels":
+            raise Unsupported(
+                f"{name} votes among pairs of its {len(classes)} classes, which is not understood.",
+                "Use LinearSVC.",
+            )
+    logistic = isinstance(model, (LogisticRegression, LogisticRegressionCV))
+    sgd = isinstance(model, SGDClassifier) and model.loss == "log_loss"
+    if response == "predict_proba" and not (logistic or sgd):
+        raise Unsupported(
+            f"The probabilities of {name} are not understood.",
+            "Use response_method='decision_function'.",
+        )
+
+
 def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
     """Return weights (n_features, n_scores), intercepts, and the factor of the link.
 
     Raises
     ------
     ValueError
-        If the kernel is not linear, or the link is not understood.
+        If `check_linear` refuses it.
     """
+    check_linear(model, response)
     name = type(model).__name__
-    if isinstance(model, (SVC, SVR)):
-        if model.kernel != "linear":
-            raise ValueError(f"{name} is certified with kernel='linear'; got {model.kernel!r}.")
-        if is_classifier(model) and len(model.classes_) > 2:
-            raise ValueError(
-                f"{name} votes among pairs of its {len(model.classes_)} classes, which is not "
-                "understood. Use LinearSVC."
-            )
     weights = model.coef_
     weights = np.asarray(weights.toarray() if hasattr(weights, "toarray") else weights)
     weights = np.atleast_2d(weights).astype(np.float64)
@@ -86,13 +111,6 @@ def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
     base = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64).ravel(), len(weights))
     factor = 1.0
     if response == "predict_proba":
-        logistic = isinstance(model, (LogisticRegression, LogisticRegressionCV))
-        sgd = isinstance(model, SGDClassifier) and model.loss == "log_loss"
-        if not (logistic or sgd):
-            raise ValueError(
-                f"The probabilities of {name} are not understood. Use "
-                "response_method='decision_function'."
-            )
         factor = (
             2.0
             if probability_link(model, len(weights), HINT) == "softmax" and len(weights) == 1
@@ -101,7 +119,7 @@ def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
     return weights.T, base.copy(), factor
 
 
-class LinearFamily:
+class LinearFamily(Family):
     """Linear model as it was read.
 
     Parameters
@@ -119,18 +137,16 @@ class LinearFamily:
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
         self.space = space
+        self.single = is_gblinear(model) or mixes_in_single(chain)
         if is_gblinear(model):
             self.factor = 1.0
             shown, weights, base = read_gblinear(model, chain, response)
-            steps: list[Any] = [chain.steps, shown]
-            self._mixing = straightened(chain.showing(shown), None)
+            self._mixing = with_monotone_features(chain.showing(shown), None)
         else:
             weights, base, self.factor = linear_map(model, response)
-            steps = [chain.steps]
             self._mixing = unmixed(chain)
             shown = (self._mixing.chain if self._mixing else chain).features
-        #: Before anything was worked out.
-        self.as_read = [weights, base, self.factor, response, *steps]
+            self.single |= getattr(model.coef_, "dtype", None) == np.float32
         #: What rounding is measured by: the sums of absolute terms, mixed columns' own included.
         self._sizes = np.abs(weights), np.abs(base)
         if self._mixing is not None:
@@ -141,6 +157,7 @@ class LinearFamily:
                 np.abs(mixing.base) @ self._sizes[0] + self._sizes[1],
             )
             weights, base = mixing.weights @ weights, mixing.base @ weights + base
+        self.single |= shown.is_single
         self.features, self.effects = shown, Effects(shown, weights, base)
         self.weights, self.base = weights, base
         self.logistic = response == "predict_proba"
@@ -149,12 +166,10 @@ class LinearFamily:
             int(j): self.effects.extremes(int(j)) for j in space.sensitive if int(j) in used
         }
         error = self._rounding(model)
-        eps = float(np.finfo(np.float32 if is_gblinear(model) else np.float64).eps)
+        eps = float(np.finfo(np.float32 if self.single else np.float64).eps)
         self.rounding = min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
-        self.single = is_gblinear(model)
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         return 4 * self.rounding if self.single else 0.0
 
     def _rounding(self, model: Any) -> float:
@@ -171,14 +186,12 @@ class LinearFamily:
                 W = np.abs(self._mixing.map.weights) @ W
             size = Effects(self.features, W, base).size
             return float(np.finfo(np.float64).eps) * (n + len(vectors)) * size
-        single = is_gblinear(model) or getattr(model.coef_, "dtype", None) == np.float32
         size = self.effects.size
         if self._mixing is not None:
             size, n = Effects(self.features, *self._sizes).size, n + self._sizes[0].shape[0]
-        return 2 * float(np.finfo(np.float32 if single else np.float64).eps) * n * size
+        return 2 * float(np.finfo(np.float32 if self.single else np.float64).eps) * n * size
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         scores = self.features.transform(Z) @ self.weights + self.base
         return _expit(self.factor * scores) if self.logistic else scores
 
@@ -186,8 +199,7 @@ class LinearFamily:
         """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
-    def through(self, rng: np.random.Generator) -> Floats:
-        """Return rows that enter every piece of every step."""
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.features], rng)
 
     def trivial(self) -> float:
@@ -202,20 +214,7 @@ class LinearFamily:
         return np.sum(parts, axis=0) if parts else np.zeros(len(self.base))
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the largest difference, and a pair that shows it.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to be content with the bound, and the relative width of a closed bracket.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
+        """Return the largest difference, and a pair that shows it."""
         o = int(self._ranges().argmax())
         first = self.space.domain.clip(
             ((self.space.domain.low + self.space.domain.high) / 2)[None]

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits, unnoted
-from skfairtest.exact._bracketing import Family
+from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, unattained, unnoted
 from skfairtest.space._containers import make_container
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._mixture import Mixture
-from skfairtest.whitebox._tree_model import EPS, EXPONENTIAL
+from skfairtest.whitebox._tree_model import EPS, exponential_rounding
 
 OPEN = "the average over other columns is bounded separately from the model's own share"
 
@@ -119,7 +118,7 @@ def _columns_by_attribute(space: InputSpace, steps: list[Any]) -> dict[int, set[
     return {j: set(features.of(j).tolist()) for j in range(space.n_features)}
 
 
-class MixtureFamily:
+class MixtureFamily(Family):
     """Model that averages another one, bounded by bounds of the inner model.
 
     Parameters
@@ -139,24 +138,27 @@ class MixtureFamily:
     ----------
     rounding : float
         How far rounding may carry the outputs of the model itself.
+    vague : bool
+        Whether `evaluate` leaves out what tells twins apart.
     """
 
     def __init__(
         self, strength: float, parts: Parts, inner: Family, rest: Family | None, response: str
     ) -> None:
         self.strength, self.share, self.parts = strength, 1 - strength, parts
-        self.inner, self.rest = inner, rest
+        self.inner, self.rest, self.vague = inner, rest, rest is not None
         self.quick = inner.quick and (rest is None or rest.quick)
+        self.first_queries = inner.first_queries
         # Twins that are asked about in different calls may have averages of different last bits.
         # Mixing adds a few roundings of the size of the outputs, which is below 1 for
         # probabilities; for sums of terms, the inner rounding is a multiple of that itself.
         mixing = 8 * EPS if response == "predict_proba" else inner.rounding
-        self.rounding = inner.rounding + mixing + 8 * EPS * _largest_exponential(inner)
+        outputs = getattr(getattr(inner, "base", inner), "outputs", [])
+        self.rounding = inner.rounding + mixing + exponential_rounding(outputs)
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
-        rooms = [getattr(family, "single_room", None) for family in (self.inner, self.rest)]
-        inner = sum(float(room(top)) for room in rooms if room is not None)
+        families = [family for family in (self.inner, self.rest) if family is not None]
+        inner = sum(family.single_room(top) for family in families)
         return inner + 4 * self.rounding if inner else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
@@ -174,37 +176,22 @@ class MixtureFamily:
         return np.asarray(outputs)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return rows of codes on which a model that was read wrongly would show."""
         return self.inner.rows(n, rng)
 
     def trivial(self) -> float:
-        """Return a bound that takes little time."""
         own = self.share * self.inner.trivial() if self.share else 0.0
         return own if self.rest is None else own + self.strength * self.rest.trivial()
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
         if not self.share and self.rest is None:
             return Bracket(known, known, None, 0, "closed")
         if self.rest is None:
             share = self.share
-            of_share = limits._replace(
-                note=lambda low, high, n: limits.note(share * low, share * high, n)
-            )
-            found = self.inner.solve(known / share, of_share)
+
+            def note(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
+                limits.note(share * low, share * high, n, twins)
+
+            found = self.inner.solve(known / share, limits._replace(note=note))
             upper = max(known, self.share * found.upper)
             return found._replace(lower=max(known, self.share * found.lower), upper=upper)
         # A difference of the mixture is none of the model inside: both begin from nothing.
@@ -256,18 +243,3 @@ class MixtureFamily:
         expected = self.share * (self.inner.evaluate(Z) - self.inner.evaluate(twins))
         off = np.abs(said[: len(Z)] - said[len(Z) :] - expected) - 2 * self.rounding
         return float(off.max(initial=0.0)) / max(1.0, float(np.abs(said).max(initial=0.0)))
-
-
-def _largest_exponential(family: Any) -> float:
-    """Return the largest output of trees behind an exponential; `rounding` lacks its rounding."""
-    size = 0.0
-    for output in getattr(getattr(family, "base", family), "outputs", []):
-        for group in output:
-            if group.link != EXPONENTIAL:
-                continue
-            top = group.parts[0].base
-            for nodes, column, factor in group.parts[0].trees:
-                leaf = np.where(nodes.left < 0, factor * nodes.value[:, column], -np.inf)
-                top += float(np.maximum.reduceat(leaf, nodes.roots).sum())
-            size += abs(group.weight) * float(np.exp(min(top, 700.0)))
-    return size

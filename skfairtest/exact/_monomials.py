@@ -111,13 +111,7 @@ class Monomials:
             if len(known) > MOST_KNOWN:
                 known.clear()
                 new = codes.tolist()
-            # Plain arithmetic is off by what rounding may do, which is room in the bound.
-            quick = [self.features.guess(int(t), np.array(new)) for t in own]
-            plain = [column for column in quick if column is not None]
-            if len(plain) == len(own):
-                found = np.stack(plain, axis=1)
-            else:
-                found = self.features.along(attribute, np.array(new))[:, own]
+            found = self.features.along(attribute, np.array(new))[:, own]
             known.update({(attribute, code): row for code, row in zip(new, found, strict=True)})
         return np.array([known[attribute, code] for code in codes.tolist()])
 

@@ -14,9 +14,8 @@ import numpy as np
 from scipy.special import expit
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._all_inputs import all_inputs, look_at
 from skfairtest.exact._best_first import BestFirst
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._monomials import Box, Monomials, Ranges, Values, product
@@ -27,8 +26,6 @@ from skfairtest.whitebox._mixing import polynomial_of
 from skfairtest.whitebox._unwrap import run_step
 from skfairtest.workers._compiled import plain
 
-#: Inputs of a domain up to which all of them are looked at.
-MOST_INPUTS = 100_000
 #: Pairs of sensitive values up to which each has a search of its own.
 MOST_PAIRS = 20_000
 #: Open boxes at once.
@@ -52,7 +49,7 @@ class Part(NamedTuple):
     two: Box
 
 
-class PolynomialFamily:
+class PolynomialFamily(Family):
     """Linear model behind `PolynomialFeatures`, as it was read.
 
     Parameters
@@ -72,8 +69,6 @@ class PolynomialFamily:
         found = polynomial_of(chain)
         assert found is not None
         W, base, self.factor = linear_map(model, response)
-        #: Before anything was worked out.
-        self.as_read = [W, base, self.factor, response, chain.steps]
         self.space, self.features, self._powers = space, found.chain.features, found.powers
         self.logistic = response == "predict_proba"
         self._W, self._base = found.map.weights @ W, found.map.base @ W + base
@@ -142,11 +137,9 @@ class PolynomialFamily:
         return min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models."""
         return 4 * self.rounding if self.single else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         seen = self.features.transform(Z)
         terms = np.ones((len(Z), len(self._powers)))
         for t in range(seen.shape[1]):
@@ -167,8 +160,7 @@ class PolynomialFamily:
         """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
-    def through(self, rng: np.random.Generator) -> Floats:
-        """Return rows that enter every piece of every step."""
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.features], rng)
 
     def ranges(self) -> tuple[Floats, Floats]:
@@ -259,23 +251,7 @@ class PolynomialFamily:
     # The search -----------------------------------------------------------------------------
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Cut boxes in two, those with the largest bounds first, until the bracket is closed.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
-        rows = all_inputs(self.space, MOST_INPUTS)
-        if rows is not None:
-            return look_at(rows, self.space, self.evaluate, known)
+        """Cut boxes in two, those with the largest bounds first, until the bracket is closed."""
         return _Search(self, known, limits).run()
 
 

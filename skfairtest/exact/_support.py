@@ -54,7 +54,7 @@ class Support:
     Attributes
     ----------
     supported : bool
-        Whether the model and all steps before it are of kinds that can be certified.
+        Whether the model and all steps before it can be certified, as far as is known beforehand.
     reason : str
         Why the model cannot be certified; empty if it can.
     nearest : str
@@ -95,7 +95,7 @@ def not_certified(model: Any) -> Unsupported:
     return Unsupported(f"{name} cannot be certified.", f"{KINDS} {SEARCH}")
 
 
-def support_of(error: ValueError | None) -> Support:
+def support_of(error: TypeError | ValueError | None) -> Support:
     """Return the answer for an error that a model raised; None means that it is supported."""
     if error is None:
         return Support(True)

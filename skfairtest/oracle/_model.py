@@ -58,7 +58,7 @@ class Model:
         self.estimator = estimator
         self.space = space
         self.n_jobs = n_jobs
-        self.response = _choose_response(estimator, response_method)
+        self.response = choose_response(estimator, response_method)
         self.n_rows = 0
         self.cost = 1
         self.single = False
@@ -347,7 +347,7 @@ def check_response_method(method: Any) -> None:
         )
 
 
-def _choose_response(estimator: Any, method: str) -> str:
+def choose_response(estimator: Any, method: str) -> str:
     """Return the response to read; raise an error if the estimator lacks it."""
     check_response_method(method)
     if not hasattr(estimator, "predict"):

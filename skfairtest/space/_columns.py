@@ -186,10 +186,6 @@ class Column:
         """Return the change of the code of `field` from one code to the next."""
         return 1.0
 
-    def operations(self) -> list[tuple[str, Any]] | None:
-        """Return the arithmetic from codes to codes of `field`, or None if there is none."""
-        return [] if self.missing is None and self.dates is None else None
-
     def fraction(self) -> tuple[float, float, float] | None:
         """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
         return None

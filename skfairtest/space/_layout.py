@@ -246,14 +246,6 @@ class Layout:
                 numbers[own] = numbers[own].astype(dtype)
         return numbers
 
-    def operations(self) -> list[list[tuple[str, Any]] | None]:
-        """Return the arithmetic from codes to numbers for each column of the table, or None."""
-        found: list[list[tuple[str, Any]] | None] = [None] * len(self.fields)
-        for column, places, group in zip(self.columns, self.places, self.groups, strict=True):
-            if group is None:
-                found[places[0]] = column.operations()
-        return found
-
     def pull_back(self, Z: Floats, G: Floats) -> Floats:
         """Convert derivatives by the table's columns to derivatives by the codes of attributes.
 

@@ -153,10 +153,6 @@ class Stepped(Numbers):
         here = np.rint(codes)
         return np.asarray(self._at(here + 1) - self._at(here))
 
-    def operations(self) -> list[tuple[str, Any]] | None:
-        """Return the arithmetic that makes the numbers, or None if it is more than that."""
-        return None
-
 
 class Grid(Stepped):
     """Numbers in steps of one length: fractions of whole numbers, or strides of any length."""
@@ -200,14 +196,6 @@ class Grid(Stepped):
         if len(self.odd_codes) or self.missing is not None:
             return None
         return self.steps.fraction()
-
-    def operations(self) -> list[tuple[str, Any]] | None:
-        """Return the arithmetic step by step, where it is that simple."""
-        fraction = self.steps.fraction()
-        if fraction is None or self.missing is not None:
-            return None
-        step, offset, divisor = fraction
-        return [("multiply", step), ("add", offset), ("divide", divisor)]
 
     @property
     def distance(self) -> float:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.whitebox._catboost import read_catboost
+from skfairtest.whitebox._catboost import check_catboost, read_catboost
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
-from skfairtest.whitebox._lightgbm import read_lightgbm
+from skfairtest.whitebox._lightgbm import check_lightgbm, read_lightgbm
 from skfairtest.whitebox._tree_model import Output
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._xgboost import read_xgboost
+from skfairtest.whitebox._xgboost import check_xgboost, read_xgboost
 
 #: Wrappers with scikit-learn's interface that are read, by library.
 WRAPPERS = {
@@ -23,11 +23,16 @@ WRAPPERS = {
     "lightgbm": ("LGBMClassifier", "LGBMRegressor"),
     "catboost": ("CatBoostClassifier", "CatBoostRegressor"),
 }
+#: What sees to it that the settings of a model are such that it can be read.
+CHECKS = {"xgboost": check_xgboost, "lightgbm": check_lightgbm, "catboost": check_catboost}
 READERS = {"xgboost": read_xgboost, "lightgbm": read_lightgbm, "catboost": read_catboost}
 #: What a wrapper predicts with, besides its own methods.
 BOOSTERS = {"xgboost": "_Booster", "lightgbm": "_Booster", "catboost": "_object"}
 
-__all__ = ["check_library_model", "is_library_model", "library_of", "read_library"]
+__all__ = [
+    "check_library_model", "check_library_settings", "is_library_model", "library_of",
+    "read_library",
+]  # fmt: skip
 
 
 def library_of(model: Any) -> tuple[str, str] | None:
@@ -91,6 +96,19 @@ def check_library_model(model: Any, hint: str) -> None:
     booster = getattr(model, BOOSTERS[library], None)
     if booster is not None:
         check_library_code(booster, hint, (library, f"_{library}"))
+
+
+def check_library_settings(model: Any, response: str) -> None:
+    """See that a model of such a library, fitted or not, has settings with which it can be read.
+
+    Raises
+    ------
+    ValueError
+        That names the setting.
+    """
+    found = library_of(model)
+    assert found is not None
+    CHECKS[found[0]](model, response)
 
 
 def read_library(model: Any, chain: Chain, response: str) -> list[Output]:

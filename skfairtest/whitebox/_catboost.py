@@ -21,14 +21,14 @@ from skfairtest.whitebox._library_trees import (
     as_nodes,
     features_of,
     first_table,
-    last_rounded,
 )
 from skfairtest.whitebox._sklearn_trees import linked
-from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
+from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part, last_rounded
 from skfairtest.whitebox._unsupported import Unsupported
 
 IDENTITIES = ("RMSE", "MAE", "Quantile", "Huber", "MAPE", "LogCosh", "Expectile", "Lq")
 EXPONENTIALS = ("Poisson", "Tweedie")
+PROBABILITIES = ("Logloss", "CrossEntropy", "MultiClass")
 
 
 def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
@@ -51,19 +51,12 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     Raises
     ------
     ValueError
-        If it tests categories, or its objective has no link that is read.
+        If `check_catboost` refuses it.
     """
+    loss = check_catboost(model, response)
     name = type(model).__name__
     saved = _saved(model)
     info = saved["features_info"]
-    for kind in ("categorical_features", "text_features", "embedding_features"):
-        if info.get(kind):
-            raise Unsupported(
-                f"{name} was fitted with {kind.replace('_', ' ')}: CatBoost turns them into "
-                "statistics and hashes, which cannot be read as tests of the columns.",
-                "Expected columns of numbers: encode text with OneHotEncoder or OrdinalEncoder "
-                "before the model.",
-            )
     places = {f["feature_index"]: f["flat_feature_index"] for f in info["float_features"]}
     nan_right = {
         f["feature_index"] for f in info["float_features"] if f["nan_value_treatment"] == "AsTrue"
@@ -79,14 +72,61 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
     table = first_table(chain)
     plain = isinstance(table, np.ndarray) and table.dtype.kind == "f"
-    features, _ = features_of(chain, _numbers, None, plain)
+    reader = _Table(list(model.feature_names_))
+    features, _ = features_of(chain, reader, None, plain)
     parts = []
     for k, base in enumerate(bases):
         part = Part(float(base))
         if trees.roots:
             part.trees.append((as_nodes(trees.raw(k), features, name), 0, float(scale)))
         parts.append(part)
-    return _outputs(parts, saved["model_info"], response, name)
+    if response == "regression" and loss in EXPONENTIALS:
+        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
+    return linked(parts, response)
+
+
+def check_catboost(model: Any, response: str) -> str | None:
+    """See that the parameters of a model, fitted or not, are such that it can be read.
+
+    Parameters
+    ----------
+    model : estimator
+        CatBoostClassifier or CatBoostRegressor.
+    response : {"regression", "predict_proba"}
+        What is asked of it.
+
+    Returns
+    -------
+    str or None
+        Its loss; None where the model has yet to choose one.
+
+    Raises
+    ------
+    Unsupported
+        That names the parameter.
+    """
+    name, is_fitted = type(model).__name__, model.is_fitted()
+    params = model.get_all_params() if is_fitted else model.get_params()
+    for kind, key in (("categorical", "cat"), ("text", "text"), ("embedding", "embedding")):
+        named = getattr(model, f"get_{key}_feature_indices") if is_fitted else list
+        if len(named()) or params.get(f"{key}_features"):
+            raise Unsupported(
+                f"{name} has {kind} features: CatBoost turns them into statistics and hashes, "
+                "which cannot be read as tests of the columns.",
+                "Expected columns of numbers: encode text with OneHotEncoder or OrdinalEncoder "
+                "before the model.",
+            )
+    loss = params.get("objective") or params.get("loss_function")
+    if loss is None:
+        return None  # it chooses one that fits the data
+    loss = loss.partition(":")[0] if isinstance(loss, str) else "PythonUserDefinedPerObject"
+    if loss not in (PROBABILITIES if response == "predict_proba" else (*IDENTITIES, *EXPONENTIALS)):
+        raise Unsupported(
+            f"{name} with loss_function={loss!r} cannot be certified: it is not known how its "
+            "outputs depend on the sums of trees.",
+            f"Expected one of {sorted((*IDENTITIES, *EXPONENTIALS))}, 'Logloss' or 'MultiClass'.",
+        )
+    return loss
 
 
 def _saved(model: Any) -> Any:
@@ -96,27 +136,18 @@ def _saved(model: Any) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _outputs(parts: list[Part], info: Any, response: str, name: str) -> list[Output]:
-    params = info["params"]
-    params = json.loads(params) if isinstance(params, str) else params
-    loss = params["loss_function"]["type"]
-    if response == "regression" and loss in IDENTITIES:
-        return linked(parts, "decision_function")
-    if response == "regression" and loss in EXPONENTIALS:
-        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
-    if response == "predict_proba" and loss in ("Logloss", "CrossEntropy") and len(parts) == 1:
-        return linked(parts, response)
-    if response == "predict_proba" and loss == "MultiClass":
-        return linked(parts, response)
-    raise Unsupported(
-        f"{name} with loss_function={loss!r} cannot be certified: it is not known how its outputs "
-        "depend on the sums of trees.",
-        f"Expected one of {sorted((*IDENTITIES, *EXPONENTIALS))}, 'Logloss' or 'MultiClass'.",
-    )
+class _Table:
+    """How the model makes numbers of a table: it finds columns of a frame by their names."""
 
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
 
-def _numbers(table: Any, marked: Ints | None) -> Floats:
-    return np.array(as_numbers(table))
+    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+        """The numbers, in the order of training; by position where names are others."""
+        own = list(getattr(table, "columns", []))
+        if own != self.names and set(self.names) <= set(own):
+            table = table[self.names]
+        return np.array(as_numbers(table))
 
 
 class _Trees:

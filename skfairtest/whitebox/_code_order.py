@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from skfairtest._typing import Floats
 from skfairtest.space._resolution import of_ranks, ranks
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._bends import Bend
+from skfairtest.whitebox._monotone_pieces import Breakpoints
 
 
 class CodeOrder:
@@ -52,10 +52,10 @@ def first_codes(
     space: InputSpace,
     attribute: int,
     starts: Floats,
-    bend: Bend,
+    breakpoints: Breakpoints,
     values: Callable[[Floats], Floats],
 ) -> Floats:
-    """First codes of the pieces of an attribute, once a column that is made of it is bent.
+    """First codes of the pieces of an attribute, where a column made of it changes direction.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def first_codes(
         One that the column is a function of.
     starts : ndarray
         First codes of the pieces so far, in each of which the column never falls, or never rises.
-    bend : Bend
-        Where the column is bent, in its own numbers.
+    breakpoints : Breakpoints
+        Where the column changes direction, in its own numbers.
     values : callable
         The column at codes of the attribute.
 
@@ -79,15 +79,15 @@ def first_codes(
     end = order.ends()[1]
     first = order.rank(starts)
     last = np.append(first[1:] - 1, end)
-    n = len(bend.at) + len(bend.after)
-    number = np.concatenate([bend.at, bend.after])
-    strictly = np.arange(n) >= len(bend.at)
+    n = len(breakpoints.at) + len(breakpoints.after)
+    number = np.concatenate([breakpoints.at, breakpoints.after])
+    strictly = np.arange(n) >= len(breakpoints.at)
     # Each number in each piece: where the column gets from one side of it to the other.
     low, high = np.repeat(first, n), np.repeat(last, n)
     number, strictly = np.tile(number, len(first)), np.tile(strictly, len(first))
 
     def beyond(ranks: NDArray[np.int64], of: NDArray[np.intp]) -> NDArray[np.bool_]:
-        seen = values(order.code(ranks)).astype(bend.rounded).astype(np.float64)
+        seen = values(order.code(ranks)).astype(breakpoints.rounded).astype(np.float64)
         return np.where(strictly[of], seen > number[of], seen >= number[of])
 
     everyone = np.arange(len(low))

@@ -25,7 +25,7 @@ BAGGED = (BaggingClassifier, BaggingRegressor)
 VOTING = (VotingClassifier, VotingRegressor)
 ENSEMBLES = (*TREES, *FORESTS, *BOOSTED, *HISTOGRAM, *BAGGED, *VOTING)
 
-__all__ = ["BAGGED", "ENSEMBLES", "VOTING", "is_ensemble", "read_ensemble"]
+__all__ = ["BAGGED", "ENSEMBLES", "VOTING", "is_ensemble", "read_ensemble", "voting_shares"]
 
 
 def is_ensemble(model: Any) -> bool:
@@ -97,19 +97,35 @@ def _read_voting(model: Any, chain: Chain, response: str) -> list[Output]:
             f"{type(model).__name__} is certified by its probabilities: expected voting='soft'; "
             f"got response_method={response!r}."
         )
-    weights = [1.0] * len(model.estimators)
-    if model.weights is not None:
-        weights = [float(w) for w in model.weights]
-    named = zip(model.estimators, weights, strict=True)
-    weights = [weight for (_, member), weight in named if not isinstance(member, str)]
     read = []
     for member in model.estimators_:
         own = read_ensemble(member, chain, response)
         if response == "predict_proba":
             own = _all_classes(own, member.classes_, np.arange(len(model.classes_)))
         read.append(own)
-    shares = [weight / sum(weights) for weight in weights]
+    shares = voting_shares(model)
     return [mixed(list(outputs), shares) for outputs in zip(*read, strict=True)]
+
+
+def voting_shares(model: Any) -> list[float]:
+    """The share of each fitted member of a vote in its average.
+
+    Raises
+    ------
+    ValueError
+        If its weights are not those of its fitted members, or add up to zero: then it cannot
+        predict itself.
+    """
+    weights = [1.0] * len(model.estimators) if model.weights is None else model.weights
+    named = zip(model.estimators, weights, strict=True)
+    kept = [float(weight) for (_, member), weight in named if not isinstance(member, str)]
+    if len(kept) != len(model.estimators_) or sum(kept) == 0:
+        raise ValueError(
+            f"{type(model).__name__} has {len(model.estimators_)} fitted members, and the weights "
+            f"{kept} for those that were not dropped; expected one for each, and a sum other than "
+            "zero. Set weights that fit, or fit it again."
+        )
+    return [weight / sum(kept) for weight in kept]
 
 
 def _all_classes(outputs: list[Output], seen: NDArray[Any], classes: NDArray[Any]) -> list[Output]:

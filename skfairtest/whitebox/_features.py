@@ -3,7 +3,7 @@
 The steps that are understood (see `_steps`) work on single columns. So every number that the model
 sees, a *feature*, is a function of one attribute of the input space: a table for an
 attribute of finitely many values; for a real one a nondecreasing function, or one that rises or
-falls between places that are known (see `_bends`). The functions are never
+falls between places that are known (see `_monotone_pieces`). The functions are never
 computed anew: they are read off the steps' own ``transform``, bit for bit. Folding a scaler into a
 threshold in real arithmetic gives thresholds that are off by a rounding error, and wrong bounds.
 """
@@ -21,10 +21,16 @@ from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._bends import Bend
 from skfairtest.whitebox._code_order import CodeOrder, first_codes
-from skfairtest.whitebox._fast_scalers import Operations, apply, operations_of
-from skfairtest.whitebox._steps import HINT, check_numbers, check_step, leaves, take_columns
+from skfairtest.whitebox._monotone_pieces import Breakpoints
+from skfairtest.whitebox._steps import (
+    HINT,
+    check_numbers,
+    check_step,
+    is_rounded,
+    leaves,
+    take_columns,
+)
 from skfairtest.whitebox._unwrap import run_step, unwrap
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
@@ -62,6 +68,10 @@ class Features:
         codes that mean missing are a piece, in which nothing changes.
     grids : list of ndarray
         Codes of the other attributes, in the order of the tables; empty for wide ones.
+    rounded : set of int
+        Wide attributes of which a step makes functions that rise, or fall, up to rounding alone.
+    is_single : bool
+        Whether such a function is worked out in single precision.
 
     Raises
     ------
@@ -85,19 +95,13 @@ class Features:
             if space.domain.top[j] < space.domain.high[j]
         }
         self._single = False  # whether a step computes in single precision, or in less
+        self.rounded: set[int] = set()
+        self.is_single = False
         Z, self._blocks = self._probe()
         table = space.decode(Z)
-        quick: list[Operations | None] = space.layout.operations()
         for k, step in enumerate(steps):
-            names = list(table.columns) if hasattr(table, "columns") else [*range(table.shape[1])]
-            table = run_step(step, self._bent_by(k, table))
-            quick = operations_of(step, quick, names, table.shape[1])
-        if last is not None:
-            # Models that code a table themselves leave its numbers alone, but may move them.
-            before, table = table, last(table)
-            quick = _moved(before, table, quick)
-        self._quick = quick
-        probed = as_numbers(table)
+            table = run_step(step, self._cut_by(k, table))
+        probed = as_numbers(table if last is None else last(table))
         self.source = np.full(probed.shape[1], -1, dtype=np.intp)
         for t, attributes in enumerate(self._sources(probed)):
             if len(attributes) > 1:
@@ -110,13 +114,11 @@ class Features:
             ends = probed[self._blocks[j]][[0, -1], t]
             if self.wide[j] and j >= 0 and ends[1] < ends[0]:
                 self.pieces.setdefault(int(j), np.array([space.domain.low[j]]))
-        bent = np.isin(self.source, list(self.pieces))
-        self._quick = [None if b else own for b, own in zip(bent, self._quick, strict=True)]
         self._check()
         self._check_pieces()
 
-    def _bent_by(self, k: int, table: Any) -> Any:
-        """See where a step bends real columns; rows of the probe that reach it."""
+    def _cut_by(self, k: int, table: Any) -> Any:
+        """Cut real columns where a step changes direction; rows of the probe that reach it."""
 
         def reached(Z: Floats) -> Any:
             rows = self.space.decode(Z)
@@ -126,24 +128,31 @@ class Features:
 
         for leaf, reach in leaves(self.steps[k], table, lambda rows: rows):
             part = reach(table)
-            bends = check_step(leaf, part, self._sources, self.wide)
-            if bends and self._bend(bends, part, _after(reached, reach)):
+            found = check_step(leaf, part, self._sources, self.wide)
+            if found and self._cut(found, part, _after(reached, reach)):
                 Z, self._blocks = self._probe()
                 table = reached(Z)
                 part = reach(table)
             check_numbers(leaf, part, self._sources, self.wide)
-            self._single |= has_single(part) or has_single(run_step(leaf, part))
+            single = has_single(part) or has_single(run_step(leaf, part))
+            self._single |= single
+            if is_rounded(leaf):
+                own = {j for found in self._sources(part) for j in found if self.wide[j]}
+                self.rounded |= own
+                self.is_single |= single and bool(own)
         return table
 
-    def _bend(self, bends: list[Bend], part: Any, reached: Callable[[Floats], Any]) -> bool:
-        """Cut attributes where columns are bent that are made of them; whether any was."""
+    def _cut(
+        self, breakpoints: list[Breakpoints], part: Any, reached: Callable[[Floats], Any]
+    ) -> bool:
+        """Cut attributes where columns made of them change direction; whether any was."""
         sources, cut = self._sources(part), False
-        for bend in bends:
-            (j,) = [j for j in sources[bend.column] if self.wide[j]][:1]
+        for own in breakpoints:
+            (j,) = [j for j in sources[own.column] if self.wide[j]][:1]
             starts = self.pieces.get(j, np.array([self.space.domain.low[j]]))
-            column = partial(self._column, reached, j, bend.column)
-            found = first_codes(self.space, j, starts, bend, column)
-            # An attribute without bends of its own is nondecreasing still.
+            column = partial(self._column, reached, j, own.column)
+            found = first_codes(self.space, j, starts, own, column)
+            # An attribute without breakpoints of its own is nondecreasing still.
             if len(found) > 1 or j in self.pieces:
                 cut = cut or len(found) > len(starts)
                 self.pieces[j] = found
@@ -240,11 +249,6 @@ class Features:
     def of(self, attribute: int) -> Ints:
         """The features that are functions of an attribute."""
         return np.flatnonzero(self.source == attribute)
-
-    def guess(self, feature: int, codes: Floats) -> Floats | None:
-        """A feature of a wide attribute by plain arithmetic, where the steps are simple."""
-        operations = self._quick[feature]
-        return None if operations is None else apply(operations, codes)
 
     def evaluate(self, features: Ints, codes: Floats) -> Floats:
         """Features of wide attributes at one code each, shape (n,)."""
@@ -357,16 +361,6 @@ def _after(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callabl
     return lambda rows: second(first(rows))
 
 
-def _moved(before: Any, after: Any, quick: list[Operations | None]) -> list[Operations | None]:
-    """Operations by the columns of a second table that holds numbers of a first one."""
-    found: list[Operations | None] = []
-    old = _typed_columns(before)
-    for column in _typed_columns(after):
-        same = [k for k, other in enumerate(old) if np.array_equal(other, column)]
-        found.append(quick[same[0]] if same else None)
-    return found
-
-
 def wide_attributes(space: InputSpace) -> NDArray[np.bool_]:
     """Attributes with too many values for a table, sensitive or not: real ones, and long ranges."""
     many = np.where(
@@ -384,13 +378,6 @@ def attribute_grid(space: InputSpace, j: int) -> Floats:
     if not space.domain.discrete[j]:
         return np.array([space.domain.low[j]])
     return np.arange(space.domain.low[j], space.domain.high[j] + 1)
-
-
-def _typed_columns(table: Any) -> list[NDArray[Any]]:
-    """Columns in their own types: to compare objects takes a hundred times as long as numbers."""
-    if hasattr(table, "columns"):
-        return [np.asarray(table[name]) for name in table.columns]
-    return _columns(table)
 
 
 def _columns(table: Any) -> list[NDArray[Any]]:
@@ -413,6 +400,9 @@ def as_numbers(table: Any) -> Floats:
     try:
         return np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
+        # What is missing in pandas' nullable types is no number, and no NaN.
+        if all(getattr(kind, "kind", "O") in "biuf" for kind in getattr(table, "dtypes", "O")):
+            return table.to_numpy(dtype=np.float64, na_value=np.nan)
         raise ValueError(
             f"Expected the steps before the model to give numbers; got {error}. Encode the "
             "columns of text with OneHotEncoder or OrdinalEncoder."

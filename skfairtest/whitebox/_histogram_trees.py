@@ -104,7 +104,6 @@ def _read(records: list[Any], sets: list[NDArray[np.bool_]], features: Features)
         together["missing_go_to_left"].astype(bool),
         np.where(coded, together["bitset_idx"] + set_offset, -1).astype(np.intp),
         np.concatenate(sets) if sets else np.zeros((0, N_CODES), dtype=bool),
-        single=False,
     )
     return Nodes(
         features,

@@ -79,7 +79,6 @@ def as_nodes(trees: RawTrees, features: Features, name: str) -> Nodes:
         trees.missing_left[reached],
         np.where(split, trees.category[reached], -1).astype(np.intp),
         trees.left_sets,
-        single=False,  # thresholds of single precision are made ones of double precision
     )
     return Nodes(
         features,
@@ -94,20 +93,6 @@ def as_nodes(trees: RawTrees, features: Features, name: str) -> Nodes:
 def pick(trees: RawTrees, which: Bools) -> RawTrees:
     """Some of the trees; nodes of others are left where they are, and no path leads to them."""
     return trees._replace(roots=trees.roots[which])
-
-
-def last_rounded(singles: Any) -> Floats:
-    """The largest double that rounds to each number of single precision, or to a smaller one.
-
-    Numbers half-way between two go to the one whose last bit is zero.
-    """
-    after = np.nextafter(singles, np.float32(np.inf)).astype(np.float64)
-    here = singles.astype(np.float64)
-    even = (singles.view(np.int32) & 1) == 0
-    # Both have 24 bits, so that their mean is a double; at infinity there is nothing to round.
-    with np.errstate(invalid="ignore"):
-        middle = np.where(np.isfinite(here) & np.isfinite(after), (here + after) / 2, here)
-    return np.where(even | (middle == here), middle, np.nextafter(middle, -np.inf))
 
 
 def sets_of(codes: list[list[int]]) -> Bools:
@@ -149,7 +134,7 @@ def features_of(
     -------
     features : Features
         As they are read.
-    bent : ndarray of int
+    real : ndarray of int
         Columns of wide attributes among the marked ones. There the mark is still a number, since a
         feature of a wide attribute has to be nondecreasing.
     """

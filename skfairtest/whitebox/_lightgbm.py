@@ -13,7 +13,6 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.whitebox._bent_columns import Mark, straightened
 from skfairtest.whitebox._features import Chain, as_numbers
 from skfairtest.whitebox._library_trees import (
     RawTrees,
@@ -24,6 +23,7 @@ from skfairtest.whitebox._library_trees import (
     pick,
     sets_of,
 )
+from skfairtest.whitebox._missing_sentinel import MissingSentinel, split_at_sentinel
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
 from skfairtest.whitebox._unsupported import Unsupported
@@ -32,11 +32,23 @@ from skfairtest.whitebox._unsupported import Unsupported
 NEWEST = 4
 #: Numbers up to this size are zero to the library.
 ZERO = float(np.float32(1e-35))
-ZEROS = Mark(-ZERO, ZERO, float(np.nextafter(-ZERO, -np.inf)))
+ZEROS = MissingSentinel(-ZERO, ZERO, float(np.nextafter(-ZERO, -np.inf)))
 IDENTITIES = (
     "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom", "none",
 )  # fmt: skip
 EXPONENTIALS = ("poisson", "gamma", "tweedie")
+SIGMOIDS = ("binary", "multiclassova", "cross_entropy")
+#: Further names of objectives, by the one that is saved.
+OTHER_NAMES = {
+    "regression": "l2 regression_l2 mse mean_squared_error rmse root_mean_squared_error l2_root",
+    "regression_l1": "l1 mae mean_absolute_error",
+    "mape": "mean_absolute_percentage_error",
+    "multiclass": "softmax",
+    "multiclassova": "multiclass_ova ova ovr",
+    "cross_entropy": "xentropy",
+    "cross_entropy_lambda": "xentlambda",
+    "none": "null custom na",
+}
 
 
 def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
@@ -61,13 +73,8 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     ValueError
         If it has settings that are not understood.
     """
+    check_lightgbm(model, response)
     name = type(model).__name__
-    if any(model.get_params().get(key) for key in ("pred_early_stop", "linear_tree")):
-        raise Unsupported(
-            f"{name} cannot be certified with pred_early_stop, which skips trees, nor with "
-            "linear_tree, whose leaves are linear models.",
-            "Fit it without these parameters.",
-        )
     saved = model.booster_.dump_model()
     version = str(saved.get("version", "v0")).lstrip("v")
     if not version.isdigit() or int(version) > NEWEST:
@@ -88,7 +95,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     second = n_features + np.searchsorted(twice, raw.feature)
     reader = _Table(saved["pandas_categorical"], coded, twice)
     copies = np.arange(n_features + len(twice)) >= n_features
-    features, bent = features_of(chain, reader, copies, reader.is_plain(first_table(chain)))
+    features, real = features_of(chain, reader, copies, reader.is_plain(first_table(chain)))
     raw = raw._replace(
         feature=np.where(takes_zero, second, raw.feature), missing_left=_missing_left(raw, missing)
     )
@@ -101,28 +108,66 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
         part = Part(0.0)
         if (group == k).any():
             nodes = as_nodes(pick(raw, group == k), features, name)
-            nodes = straightened(nodes, bent, ZEROS, name)
+            nodes = split_at_sentinel(nodes, real, ZEROS, name)
             part.trees.append((nodes, 0, factor))
         parts.append(part)
     return _outputs(parts, str(saved.get("objective", "none")).split(), response, name)
 
 
-def _outputs(parts: list[Part], objective: list[str], response: str, name: str) -> list[Output]:
-    kind, *settings = objective or ["none"]
-    scores = linked(parts, "decision_function")
-    if response == "decision_function":
-        return scores
-    sigmoid = {k: float(v) for k, _, v in (word.partition(":") for word in settings) if v}.get(
-        "sigmoid", 1.0
-    )
-    if kind in ("binary", "multiclassova", "cross_entropy"):
-        return [linked([part], "predict_proba", sigmoid)[0] for part in parts]
-    if kind == "multiclass":
-        return linked(parts, "predict_proba")
-    if kind in EXPONENTIALS:
-        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
-    if kind in IDENTITIES and not settings and response == "regression":
-        return scores
+def check_lightgbm(model: Any, response: str) -> None:
+    """See that the parameters of a model, fitted or not, are such that it can be read.
+
+    Parameters
+    ----------
+    model : estimator
+        LGBMClassifier or LGBMRegressor.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+
+    Raises
+    ------
+    Unsupported
+        That names the parameter.
+    """
+    name, params = type(model).__name__, model.get_params()
+    if any(params.get(key) for key in ("pred_early_stop", "linear_tree", "linear_trees")):
+        raise Unsupported(
+            f"{name} cannot be certified with pred_early_stop, which skips trees, nor with "
+            "linear_tree, whose leaves are linear models.",
+            "Fit it without these parameters.",
+        )
+    asked = [
+        params.get(key) for key in ("objective_type", "app", "application", "loss", "objective")
+    ]
+    # A fitted model has chosen.
+    objective = getattr(model, "objective_", next(filter(None, asked), None))
+    if objective is None and response != "regression":
+        return  # it chooses one that fits the classes
+    objective = objective or "regression"
+    kind = "none" if callable(objective) else str(objective)
+    kind = next((own for own, more in OTHER_NAMES.items() if kind in more.split()), kind)
+    squared = params.get("reg_sqrt") and kind in IDENTITIES and kind != "huber"
+    check_objective([kind, "sqrt"] if squared else [kind], response, name)
+
+
+def check_objective(objective: list[str], response: str, name: str) -> None:
+    """See that it is known what an objective makes of the sums of trees.
+
+    Parameters
+    ----------
+    objective : list of str
+        Its name, and its settings as the library saves them.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of the model.
+    name : str
+        Of the model's class.
+    """
+    kind, *settings = objective
+    identity = kind in IDENTITIES and not settings and response == "regression"
+    if response == "decision_function" or identity:
+        return
+    if kind in (*SIGMOIDS, "multiclass", *EXPONENTIALS):
+        return
     more = (
         " LGBMClassifier can be asked for response_method='decision_function', its sums of trees."
         if response == "predict_proba"
@@ -134,6 +179,26 @@ def _outputs(parts: list[Part], objective: list[str], response: str, name: str) 
         f"Expected one of {sorted((*IDENTITIES[:-2], *EXPONENTIALS))}, 'binary', 'multiclass', "
         f"'multiclassova' or 'cross_entropy', and reg_sqrt=False.{more}",
     )
+
+
+def _outputs(parts: list[Part], objective: list[str], response: str, name: str) -> list[Output]:
+    objective = objective or ["none"]
+    check_objective(objective, response, name)
+    kind, *settings = objective
+    scores = linked(parts, "decision_function")
+    if response == "decision_function":
+        return scores
+    sigmoid = {k: float(v) for k, _, v in (word.partition(":") for word in settings) if v}.get(
+        "sigmoid", 1.0
+    )
+    if kind in SIGMOIDS:
+        outputs = [linked([part], "predict_proba", sigmoid)[0] for part in parts]
+        return outputs[1:] if len(outputs) == 2 else outputs
+    if kind == "multiclass":
+        return linked(parts, "predict_proba")
+    if kind in EXPONENTIALS:
+        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
+    return scores
 
 
 def _missing_left(raw: RawTrees, missing: Any) -> Bools:

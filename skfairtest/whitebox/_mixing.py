@@ -19,23 +19,23 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     PolynomialFeatures,
-    RobustScaler,
     StandardScaler,
 )
 
 from skfairtest._typing import Ints
-from skfairtest.whitebox._affine import Affine
-from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._features import Chain, has_single
+from skfairtest.whitebox._monotone_features import Affine, monotone_features
 from skfairtest.whitebox._steps import (
     HINT,
     MIXING,
+    SCALERS,
     SELECTORS,
     Branches,
+    TakeColumns,
     column_places,
     not_understood,
     take_columns,
 )
-from skfairtest.whitebox._straight import straight
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
 
@@ -59,7 +59,7 @@ class Polynomial(NamedTuple):
 
 
 def unmixed(chain: Chain) -> Unmixed | None:
-    """Take what mixes or bends columns out of the steps before a model; None where nothing does.
+    """Take out of the steps what mixes columns or changes their direction; None where none does.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def unmixed(chain: Chain) -> Unmixed | None:
     before, powers, whole = _taken_apart(chain)
     if powers is not None:
         raise not_understood(PolynomialFeatures())
-    return straightened(before, whole)
+    return with_monotone_features(before, whole)
 
 
 def polynomial_of(chain: Chain) -> Polynomial | None:
@@ -84,6 +84,16 @@ def polynomial_of(chain: Chain) -> Polynomial | None:
     before, powers, whole = _taken_apart(chain)
     assert powers is not None and whole is not None
     return Polynomial(before, powers, whole)
+
+
+def mixes_in_single(chain: Chain) -> bool:
+    """Whether a step mixes columns in single precision, whatever the model computes in."""
+    if not any(_mixes(step) for step in chain.steps):
+        return False
+    table = chain.space.decode(chain.space.domain.low[None])
+    for step in chain.steps:
+        table = run_step(step, table)
+    return has_single(table)
 
 
 def _taken_apart(chain: Chain) -> tuple[Chain, Ints | None, Affine | None]:
@@ -101,7 +111,7 @@ def _taken_apart(chain: Chain) -> tuple[Chain, Ints | None, Affine | None]:
     else:
         powers, whole = _first_of(own)
     for step in chain.steps[first + 1 :]:
-        whole = whole.then(affine_of(step))
+        whole = whole.then(affine_of(step, len(whole.base)))
     return Chain(chain.space, before), powers, whole
 
 
@@ -110,12 +120,12 @@ def _first_of(step: Any) -> tuple[Ints | None, Affine]:
     if type(step) is PolynomialFeatures:
         powers = np.asarray(step.powers_, dtype=np.intp)
         return powers, Affine(np.eye(len(powers)), np.zeros(len(powers)))
-    return None, affine_of(step)
+    return None, affine_of(step, step.n_features_in_)
 
 
-def straightened(chain: Chain, after: Affine | None) -> Unmixed | None:
+def with_monotone_features(chain: Chain, after: Affine | None) -> Unmixed | None:
     """A chain whose features never fall, with a map behind it; None where there is neither."""
-    features, own = straight(chain.features)
+    features, own = monotone_features(chain.features)
     if own is None:
         return None if after is None else Unmixed(chain, after)
     return Unmixed(chain.showing(features), own if after is None else own.then(after))
@@ -128,24 +138,71 @@ def _mixes(step: Any) -> bool:
 
 def _holds(step: Any, kinds: tuple[type, ...]) -> bool:
     """Whether a step, or a branch of it, is of one of some kinds."""
-    if isinstance(step, ColumnTransformer):
-        inside = [inner for _, inner, _ in step.transformers_]
-    elif isinstance(step, FeatureUnion):
-        inside = [inner for _, inner in step.transformer_list]
-    else:
+    if not isinstance(step, (ColumnTransformer, FeatureUnion)):
         return type(step) in kinds
-    return any(_holds(part, kinds) for inner in inside if not isinstance(inner, str)
+    return any(_holds(part, kinds) for inner, _, _ in _branches(step)
                for part in flat_steps(inner, HINT))  # fmt: skip
 
 
-def affine_of(step: Any) -> Affine:
-    """The map of a fitted step.
+def check_mixing(steps: list[Any]) -> None:
+    """See that what comes after a step that mixes columns, fitted or not, is an affine map.
+
+    Raises
+    ------
+    Unsupported
+        That names the step.
+    """
+    first = next((k for k, step in enumerate(steps) if _mixes(step)), None)
+    if first is None:
+        return
+    own = steps[first]
+    if isinstance(own, (ColumnTransformer, FeatureUnion)):
+        for inner, columns, _ in _branches(own):
+            if np.size(columns):  # else it is not even fitted
+                _check_branch(flat_steps(inner, HINT))
+    for step in steps[first + 1 :]:
+        check_affine(step)
+
+
+def _check_branch(steps: list[Any]) -> int:
+    """See that a branch mixes columns with a step of its own, and return where."""
+    first = next((k for k, one in enumerate(steps) if _mixes(one)), len(steps))
+    if first < len(steps) and type(steps[first]) not in (*MIXING, PolynomialFeatures):
+        raise Unsupported(
+            "A step mixes columns in a branch of a branch.",
+            f"Put it into a branch of the outermost ColumnTransformer. {HINT}",
+        )
+    for one in steps[first + 1 :]:
+        check_affine(one)
+    return first
+
+
+def check_affine(step: Any) -> None:
+    """See that a step, fitted or not, is an affine map.
+
+    Raises
+    ------
+    Unsupported
+        If it is none that is known.
+    """
+    kinds = (*MIXING, *SELECTORS, *SCALERS, TakeColumns)
+    if type(step) not in kinds or getattr(step, "clip", False):
+        raise Unsupported(
+            f"The step {' '.join(repr(step).split()):.120} comes after one that mixes columns.",
+            "Behind such a step, only scalers, selectors of columns and further steps that mix "
+            f"columns can be read. {HINT}",
+        )
+
+
+def affine_of(step: Any, n: int) -> Affine:
+    """The map of a fitted step, of `n` columns.
 
     Raises
     ------
     ValueError
         If it is none that is known.
     """
+    check_affine(step)
     kind = type(step)
     if kind in (PCA, IncrementalPCA):
         weights = np.asarray(step.components_, dtype=np.float64).T
@@ -158,27 +215,21 @@ def affine_of(step: Any) -> Affine:
     if kind is TruncatedSVD:
         weights = np.asarray(step.components_, dtype=np.float64).T
         return Affine(weights, np.zeros(weights.shape[1]))
-    if kind in SELECTORS:
-        weights = np.eye(step.n_features_in_)[:, step.get_support()]
+    if kind in SELECTORS or kind is TakeColumns:
+        taken = step.columns if kind is TakeColumns else step.get_support()
+        weights = np.eye(n)[:, taken]
         return Affine(weights, np.zeros(weights.shape[1]))
-    n = getattr(step, "n_features_in_", 0)
     scale, base = np.ones(n), np.zeros(n)
-    if kind is MinMaxScaler and not step.clip:
+    if kind is MinMaxScaler:
         scale, base = step.scale_, step.min_
     elif kind is MaxAbsScaler:
         scale = 1 / step.scale_
     elif kind is StandardScaler:
         scale = scale if step.scale_ is None else 1 / step.scale_
         base = -step.mean_ * scale if step.with_mean else base
-    elif kind is RobustScaler:
+    else:
         scale = scale if step.scale_ is None else 1 / step.scale_
         base = -step.center_ * scale if step.with_centering else base
-    else:
-        raise Unsupported(
-            f"The step {' '.join(repr(step).split()):.120} comes after one that mixes columns.",
-            "Behind such a step, only scalers, selectors of columns and further steps that mix "
-            f"columns can be read. {HINT}",
-        )
     return Affine(np.diag(scale), np.asarray(base, dtype=np.float64))
 
 
@@ -187,18 +238,13 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
     branches, maps = [], []
     powers: list[Ints | None] = []
     widths = []
-    for inner, columns in _branches(step):
+    for inner, columns, factor in _branches(step):
         places = None if columns is None else column_places(table, columns)
         if places == []:
             continue
         part = table if places is None else take_columns(table, places)
         steps = flat_steps(inner, HINT)
-        first = next((k for k, one in enumerate(steps) if _mixes(one)), len(steps))
-        if first < len(steps) and type(steps[first]) not in (*MIXING, PolynomialFeatures):
-            raise Unsupported(
-                "A step mixes columns in a branch of a branch.",
-                f"Put it into a branch of the outermost ColumnTransformer. {HINT}",
-            )
+        first = _check_branch(steps)
         for one in steps[:first]:
             part = run_step(one, part)
         n = part.shape[1]
@@ -206,7 +252,8 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
         if first < len(steps):
             products, own = _first_of(steps[first])
         for one in steps[first + 1 :]:
-            own = own.then(affine_of(one))
+            own = own.then(affine_of(one, len(own.base)))
+        own = Affine(own.weights * factor, own.base * factor)
         branches.append((columns, steps[:first]))
         maps.append(own)
         powers.append(products)
@@ -222,18 +269,15 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
     return Branches(branches), linalg.block_diag(*of_each), joined
 
 
-def _branches(step: Any) -> Iterator[tuple[Any, Any]]:
-    """The fitted branches of a step, with the columns that they are shown; None for all."""
+def _branches(step: Any) -> Iterator[tuple[Any, Any, float]]:
+    """The branches of a step, the columns that they are shown, None for all, and weights."""
     if isinstance(step, FeatureUnion):
-        if step.transformer_weights:
-            raise Unsupported(
-                "FeatureUnion with transformer_weights and a branch that mixes columns is not "
-                "understood.", "Leave transformer_weights out, as the model learns its own weights."
-            )  # fmt: skip
-        for _, inner in step.transformer_list:
-            if inner != "drop":
-                yield (None if is_nothing(inner) else inner), None
+        found = [(name, inner, None) for name, inner in step.transformer_list]
     else:
-        for _, inner, columns in step.transformers_:
-            if not isinstance(inner, str) or inner != "drop":
-                yield (None if is_nothing(inner) else inner), columns
+        fitted = getattr(step, "transformers_", None)
+        found = fitted or [*step.transformers, ("", step.remainder, None)]
+    weights = step.transformer_weights or {}
+    for name, inner, columns in found:
+        if not isinstance(inner, str) or inner != "drop":
+            factor = float(weights.get(name, 1.0))
+            yield (None if is_nothing(inner) else inner), columns, factor

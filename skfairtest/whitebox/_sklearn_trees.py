@@ -22,6 +22,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from skfairtest._typing import Floats
 from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._tree_model import (
     IDENTITY,
@@ -32,7 +33,9 @@ from skfairtest.whitebox._tree_model import (
     Output,
     Part,
     Tests,
+    last_rounded,
 )
+from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import run_step
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
@@ -68,18 +71,57 @@ def read_trees(models: list[Any], features: Features, values: list[NDArray[Any]]
     feature = np.concatenate([tree.feature for tree in trees]).astype(np.intp)
     tests = Tests(
         np.where(left >= 0, feature, 0),
-        np.concatenate([tree.threshold for tree in trees]).astype(np.float64),
+        _of_rounded(np.concatenate([tree.threshold for tree in trees])),
         np.concatenate([tree.missing_go_to_left for tree in trees]).astype(bool),
         np.full(len(left), -1, dtype=np.intp),
         np.zeros((0, 0), dtype=bool),
-        single=True,
     )
     return Nodes(features, tests, left, right, np.concatenate(values), offsets[:-1])
+
+
+def _of_rounded(thresholds: NDArray[Any]) -> Floats:
+    """Thresholds that pass the numbers which, rounded to single precision, pass the given ones."""
+    singles = thresholds.astype(np.float32)
+    singles = np.where(singles > thresholds, np.nextafter(singles, np.float32(-np.inf)), singles)
+    return last_rounded(singles)
 
 
 def _joined(children: list[NDArray[Any]], offsets: NDArray[Any]) -> NDArray[np.intp]:
     parts = [np.where(c >= 0, c + o, -1) for c, o in zip(children, offsets, strict=False)]
     return np.concatenate(parts).astype(np.intp)
+
+
+BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
+
+
+def check_trees(model: Any, response: str) -> None:
+    """See that a classifier has one target, and that boosting starts from a constant.
+
+    Parameters
+    ----------
+    model : estimator
+        A tree, a forest or gradient boosting of scikit-learn, fitted or not.
+    response : {"regression", "predict_proba", "decision_function"}
+        What is asked of it.
+
+    Raises
+    ------
+    Unsupported
+        That names what is not understood.
+    """
+    name = type(model).__name__
+    if getattr(model, "n_outputs_", 1) > 1 and response != "regression":
+        raise Unsupported(
+            f"{name} has {model.n_outputs_} targets; expected one for a classifier.",
+            "Audit a classifier for each target.",
+        )
+    start = getattr(model, "init_", model.init) if isinstance(model, BOOSTED) else None
+    if not (start is None or isinstance(start, (DummyClassifier, DummyRegressor, str))):
+        raise Unsupported(
+            f"{name} with init={type(start).__name__} is not understood: expected init=None or "
+            "'zero', which are constants.",
+            "Fit the model without init, or use SBFTAuditor.",
+        )
 
 
 def read_average(model: Any, features: Features, response: str) -> list[Output]:
@@ -100,11 +142,7 @@ def read_average(model: Any, features: Features, response: str) -> list[Output]:
         One an output of a regressor; one a class, or that of the second of two classes.
     """
     trees = list(model.estimators_) if isinstance(model, FORESTS) else [model]
-    if getattr(model, "n_outputs_", 1) > 1 and response != "regression":
-        raise ValueError(
-            f"{type(model).__name__} has {model.n_outputs_} targets; expected one for a "
-            "classifier. Audit a classifier for each target."
-        )
+    check_trees(model, response)
     if response == "regression":
         values = [tree.tree_.value[:, :, 0] for tree in trees]
     else:
@@ -115,9 +153,6 @@ def read_average(model: Any, features: Features, response: str) -> list[Output]:
         columns = range(1, 2)
     share = 1.0 / len(trees)
     return [[Group(IDENTITY, 1.0, [Part(0.0, [(nodes, column, share)])])] for column in columns]
-
-
-BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 
 def read_boosting(model: Any, features: Features, response: str) -> list[Output]:
@@ -142,12 +177,7 @@ def read_boosting(model: Any, features: Features, response: str) -> list[Output]
     ValueError
         If the model starts from another model.
     """
-    if not (isinstance(model.init_, (DummyClassifier, DummyRegressor)) or model.init_ == "zero"):
-        raise ValueError(
-            f"{type(model).__name__} with init={type(model.init_).__name__} is not understood: "
-            "expected init=None or 'zero', which are constants. Fit the model without init, or use "
-            "SBFTAuditor."
-        )
+    check_trees(model, response)
     columns = []
     for k in range(model.estimators_.shape[1]):
         trees = list(model.estimators_[:, k])
@@ -187,6 +217,7 @@ def linked(parts: list[Part], response: str, factor: float = 1.0) -> list[Output
         part = parts[0]
         scaled = [(nodes, column, f * factor) for nodes, column, f in part.trees]
         return [[Group(LOGISTIC, 1.0, [Part(part.base * factor, scaled)])]]
-    return [
+    outputs = [
         [Group(SOFTMAX, 1.0, [parts[k], *parts[:k], *parts[k + 1 :]])] for k in range(len(parts))
     ]
+    return outputs[1:] if len(outputs) == 2 else outputs  # the two say the same

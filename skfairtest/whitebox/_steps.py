@@ -38,9 +38,8 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Floats
-from skfairtest.whitebox._bends import Bend, bends_of, is_bending
-from skfairtest.whitebox._casts import is_cast
 from skfairtest.whitebox._library_code import check_library_code
+from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
 from skfairtest.whitebox._vectorizer import check_order, check_vectorizer, is_vectorizer
@@ -75,6 +74,11 @@ HINT = (
 )
 #: Functions of short types are rounded to few digits; what has wrapped round is far off.
 COARSE = 1e-2
+#: Functions of numpy that take a type, and the types that hand numbers on.
+MAKERS: tuple[Any, ...] = (np.array, np.asarray, np.ascontiguousarray)
+PRECISIONS: tuple[Any, ...] = (
+    np.float32, np.float64, float, "float32", "float64", np.dtype("f4"), np.dtype("f8"),
+)  # fmt: skip
 #: What to use instead of a step that is not understood, by its class.
 INSTEAD = {
     "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p or "
@@ -104,6 +108,10 @@ class TakeColumns:
     def transform(self, table: Any) -> Any:
         """The columns of a table."""
         array = table.tocsr() if sparse.issparse(table) else np.asarray(table)
+        if array.dtype == object and isinstance(table, pd.DataFrame):
+            # Nullable types of pandas become numbers, and what is missing NaN, before a bag.
+            if all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes):
+                array = table.to_numpy(dtype=np.float64, na_value=np.nan)
         return array[:, self.columns]
 
 
@@ -164,8 +172,7 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
         for _, inner in step.transformer_list:
             check_kind(inner, hint, also)
     elif type(step) is FunctionTransformer:
-        known = step.func is None or is_cast(step.func, step.kw_args)
-        if not known and (step.kw_args or not is_elementwise(step.func)):
+        if not _is_plain(step) and (step.kw_args or not is_elementwise(step.func)):
             raise not_understood(step)
     elif type(step) not in (*BY_COLUMN, *also):
         raise not_understood(step)
@@ -196,8 +203,10 @@ def is_elementwise(function: Any) -> bool:
 Sources = Callable[[Any], list[list[int]]]
 
 
-def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> list[Bend]:
-    """See that a fitted step works on single columns, and where it bends real ones.
+def check_step(
+    step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]
+) -> list[Breakpoints]:
+    """See that a fitted step works on single columns, and where real ones change direction.
 
     Parameters
     ----------
@@ -212,7 +221,7 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
 
     Returns
     -------
-    list of Bend
+    list of Breakpoints
         Of the columns that are made of such attributes.
 
     Raises
@@ -235,31 +244,42 @@ def check_step(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_])
             "InputSpace(bounds=...), or use KBinsDiscretizer, which has one code for each range "
             "of numbers.",
         )
-    if type(step) is FunctionTransformer and _is_plain(step):
-        return []
-
-    def ends() -> tuple[Floats, Floats]:
-        # What a column shows rises or falls between its bends, so that these have its extremes.
-        values = _numbers(table)
-        return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
-
     if type(step) is FunctionTransformer:
-        if not is_bending(step.func):
+        if _is_plain(step):
+            return []
+        if not has_known_breakpoints(step.func):
             raise Unsupported(
                 f"FunctionTransformer({step.func.__name__}) on a real column is not known to rise "
                 "or fall.",
                 "Expected a function known to do so, such as log1p, sqrt, exp, negative, square or "
                 f"sin. {HINT}",
             )
-        bends = bends_of(step, table, ends)
-    else:
-        bends = bends_of(step, table, ends)
-    return [bend for bend in bends if of_wide[bend.column]]
+
+    def ends() -> tuple[Floats, Floats]:
+        # Between its breakpoints what a column shows rises or falls: they have its extremes.
+        values = _numbers(table)
+        return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+
+    found = breakpoints_of(step, table, ends)
+    return [own for own in found if of_wide[own.column] and len(own.at) + len(own.after)]
+
+
+def is_rounded(step: Any) -> bool:
+    """Whether what a step gives rises, or falls, up to rounding alone.
+
+    Scalers do one operation after another, each of which keeps the order; functions do not.
+    """
+    if type(step) is FunctionTransformer:
+        return not _is_plain(step)
+    return type(step) in (PowerTransformer, QuantileTransformer, SplineTransformer)
 
 
 def _is_plain(step: Any) -> bool:
     """Whether a FunctionTransformer hands numbers on, or rounds them to single precision."""
-    return step.func is None or is_cast(step.func, step.kw_args)
+    settings = step.kw_args or {}
+    if any(step.func is maker for maker in MAKERS):
+        return set(settings) <= {"dtype"} and settings.get("dtype", float) in PRECISIONS
+    return not settings and (step.func is None or step.func in PRECISIONS[:2])
 
 
 def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> None:

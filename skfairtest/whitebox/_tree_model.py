@@ -11,7 +11,7 @@ function; a vote among several boosted classifiers has a group for each.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -37,13 +37,25 @@ class Tests(NamedTuple):
     missing_left: Bools
     category: Ints
     left_sets: Bools  # (n_sets, n_codes)
-    single: bool  # whether the model rounds features to float32 first
+
+
+def last_rounded(singles: Any) -> Floats:
+    """The largest double that rounds to each number of single precision, or to a smaller one.
+
+    Numbers half-way between two go to the one whose last bit is zero.
+    """
+    after = np.nextafter(singles, np.float32(np.inf)).astype(np.float64)
+    here = singles.astype(np.float64)
+    even = (singles.view(np.int32) & 1) == 0
+    # Both have 24 bits, so that their mean is a double; at infinity there is nothing to round.
+    with np.errstate(invalid="ignore"):
+        middle = np.where(np.isfinite(here) & np.isfinite(after), (here + after) / 2, here)
+    return np.where(even | (middle == here), middle, np.nextafter(middle, -np.inf))
 
 
 def goes_left(values: Floats, tests: Tests, which: Ints) -> Bools:
     """Outcome of the tests `which`, one for each value."""
-    seen = values.astype(np.float32) if tests.single else values
-    left = seen.astype(np.float64) <= tests.threshold[which]
+    left = values <= tests.threshold[which]
     category = tests.category[which] if len(tests.left_sets) else np.empty(0, dtype=np.intp)
     coded = np.flatnonzero(category >= 0)
     if len(coded):
@@ -142,14 +154,31 @@ def sum_rounding(part: Part) -> float:
     return n * EPS * size + part.rounding
 
 
+def exponential_rounding(outputs: list[Output]) -> float:
+    """How far rounding may carry an output behind exponentials, where its sums are largest."""
+    found = [0.0]
+    for output in outputs:
+        found.append(0.0)
+        for group in output:
+            if group.link == EXPONENTIAL:
+                part = group.parts[0]
+                top = part.base
+                for nodes, column, factor in part.trees:
+                    leaf = np.where(nodes.left < 0, factor * nodes.value[:, column], -np.inf)
+                    top += float(np.maximum.reduceat(leaf, nodes.roots).sum())
+                off = np.expm1(min(sum_rounding(part), 700.0)) + 8 * EPS
+                found[-1] += abs(group.weight) * float(np.exp(min(top, 700.0)) * off)
+    return max(found)
+
+
 def link_rounding(group: Group) -> float:
     """The same of a group's output, where its link is no exponential."""
     own = [sum_rounding(part) for part in group.parts]
     if group.link == IDENTITY:
         return own[0]
     # The logistic function rises by at most a quarter of what its argument does; of a softmax, the
-    # argument is the own sum less a mean of the others.
-    return (own[0] + max(own[1:], default=0.0)) / 4 + 8 * EPS + group.rounding
+    # argument is the own sum less a mean of the others. Neither leaves [0, 1], whatever is rounded.
+    return min(1.0, (own[0] + max(own[1:], default=0.0)) / 4 + 8 * EPS + group.rounding)
 
 
 def link_value(link: str, sums: Floats) -> Floats:

@@ -8,14 +8,13 @@ an entry that is not stored, goes its own way at every test.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.whitebox._bent_columns import Mark, straightened
 from skfairtest.whitebox._features import Chain, Features, as_numbers
 from skfairtest.whitebox._library_trees import (
     SINGLE_UNIT,
@@ -24,13 +23,21 @@ from skfairtest.whitebox._library_trees import (
     codes_of,
     features_of,
     first_table,
-    last_rounded,
     pick,
     sets_of,
     single_rounding,
 )
+from skfairtest.whitebox._missing_sentinel import MissingSentinel, split_at_sentinel
 from skfairtest.whitebox._sklearn_trees import linked
-from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, Group, Output, Part
+from skfairtest.whitebox._tree_model import (
+    EXPONENTIAL,
+    IDENTITY,
+    LOGISTIC,
+    Group,
+    Output,
+    Part,
+    last_rounded,
+)
 from skfairtest.whitebox._unsupported import Unsupported
 
 #: The newest major version of the format that was checked.
@@ -48,6 +55,8 @@ LINKS = {
         ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"], EXPONENTIAL
     ),
 }  # fmt: skip
+#: The number after zero.
+SMALLEST = float(np.nextafter(0.0, 1.0))
 #: Error of a link in single precision, in units; `expf` and a few more operations.
 LINK_UNITS = 16.0
 
@@ -59,9 +68,9 @@ class _Saved:
     ----------
     name : str
         The class of the model, for errors.
-    objective, link : str
-        Its objective, and what that makes of margins.
-    bases : ndarray of shape (n_groups,)
+    link : str
+        What its objective makes of margins.
+    bases : ndarray of shape (n_margins,)
         Margins that the trees are added to.
     booster : dict
         The part of the file with the trees, or the weights.
@@ -69,37 +78,135 @@ class _Saved:
         Columns of a table.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, response: str) -> None:
         self.name = type(model).__name__
-        saved = json.loads(bytes(model.get_booster().save_raw("json")))
-        version = saved.get("version", [0])
-        if version[0] > NEWEST:
-            raise Unsupported(
-                f"{self.name} was fitted with XGBoost {'.'.join(map(str, version))}; it is not "
-                "known how that version saves its models.",
-                f"Expected {NEWEST} or older; update skfairtest.",
-            )
-        learner = saved["learner"]
+        settings = check_xgboost(model, response)
+        self.link = LINKS[settings.objective]
+        learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
         parameters = learner["learner_model_param"]
-        objective = learner["objective"]["name"]
-        if objective not in LINKS:
-            raise Unsupported(
-                f"{self.name} with objective={objective!r} cannot be certified: it is not known "
-                "how its outputs depend on the sums of trees.",
-                f"Expected one of {sorted(LINKS)}, or an "
-                "objective of your own, whose outputs are the sums themselves.",
-            )
-        self.objective, self.link = objective, LINKS[objective]
         self.n_features = int(parameters["num_feature"])
-        self.n_targets = int(parameters.get("num_target", 1))
-        n_groups = max(int(parameters["num_class"]), self.n_targets, 1)
         text = parameters["base_score"].strip("[]")
         scores = np.array([float(part) for part in text.split(",")], dtype=np.float32)
         self.booster = learner["gradient_booster"]
         # Before the first round the library takes the score itself for the margin.
         trees = self.booster.get("gbtree", self.booster)["model"].get("trees")
         link = IDENTITY if trees == [] else self.link
-        self.bases = np.broadcast_to(_margins(scores, link), n_groups)
+        self.bases = np.broadcast_to(_margins(scores, link), settings.n_margins)
+
+
+class _Settings(NamedTuple):
+    """What a model was fitted with, or its parameters ask for, of one margin as far as is known."""
+
+    objective: str
+    booster: str
+    vectors: bool = False
+    n_margins: int = 1
+    n_targets: int = 1
+
+
+def _settings_of(model: Any) -> _Settings:
+    vectors = model.multi_strategy == "multi_output_tree"
+    if getattr(model, "_Booster", None) is None:
+        # Of users' own objectives the outputs are the margins.
+        own = "reg:squarederror" if callable(model.objective) else model.objective
+        return _Settings(own or "reg:squarederror", model.booster or "gbtree", vectors)
+    try:
+        saved = json.loads(model.get_booster().save_config())
+    except ValueError as error:
+        raise Unsupported(
+            f"{type(model).__name__} has settings that XGBoost itself does not take: "
+            f"{str(error).splitlines()[0]}.",
+            "Set them back to those that it was fitted with, or fit it again.",
+        ) from error
+    version = saved.get("version", [0])
+    if version[0] > NEWEST:
+        raise Unsupported(
+            f"{type(model).__name__} was fitted with XGBoost {'.'.join(map(str, version))}; it is "
+            "not known how that version saves its models.",
+            f"Expected {NEWEST} or older; update skfairtest.",
+        )
+    learner = saved["learner"]
+    numbers = learner["learner_model_param"]
+    n_targets = int(numbers.get("num_target", 1))
+    n_margins = max(int(numbers["num_class"]), n_targets, 1)
+    objective, booster = learner["objective"]["name"], learner["gradient_booster"]["name"]
+    return _Settings(objective, booster, vectors and n_margins > 1, n_margins, n_targets)
+
+
+def check_xgboost(model: Any, response: str) -> _Settings:
+    """See that the settings of a model, fitted or not, are such that it can be read.
+
+    Parameters
+    ----------
+    model : estimator
+        XGBClassifier, XGBRegressor or one of their forests.
+    response : {"regression", "predict_proba"}
+        What is asked of it.
+
+    Returns
+    -------
+    _Settings
+        These.
+
+    Raises
+    ------
+    Unsupported
+        That names the setting.
+    """
+    name, settings = type(model).__name__, _settings_of(model)
+    objective = settings.objective
+    if objective not in LINKS:
+        raise Unsupported(
+            f"{name} with objective={objective!r} cannot be certified: it is not known how its "
+            "outputs depend on the sums of trees.",
+            f"Expected one of {sorted(LINKS)}, or an objective of your own, whose outputs are the "
+            "sums themselves.",
+        )
+    if settings.n_targets > 1 and response != "regression":
+        raise Unsupported(
+            f"{name} has {settings.n_targets} targets; expected one for a classifier.",
+            "Audit a classifier for each target.",
+        )
+    if settings.booster == "gblinear":
+        _check_gblinear(model, settings, response)
+    elif settings.booster not in ("gbtree", "dart"):
+        raise Unsupported(
+            f"{name} with booster={settings.booster!r} has no trees.",
+            "Expected 'gbtree' or 'dart'.",
+        )
+    elif settings.vectors:
+        raise _vectors_in_leaves(name)
+    return settings
+
+
+def _check_gblinear(model: Any, settings: _Settings, response: str) -> None:
+    name, n_margins = type(model).__name__, settings.n_margins
+    wanted = LOGISTIC if response == "predict_proba" else IDENTITY
+    if LINKS[settings.objective] != wanted or (wanted == LOGISTIC and n_margins > 1):
+        raise Unsupported(
+            f"{name} with booster='gblinear' is certified for regression with margins as its "
+            f"outputs, and for two classes; got the objective {settings.objective!r} with "
+            f"{n_margins} margin{'s' * (n_margins > 1)}.",
+            "Use booster='gbtree'.",
+        )
+    missing = np.float32(np.nan if model.missing is None else model.missing)
+    if not np.isnan(missing) and missing != 0:
+        raise _linear_tables(name)
+
+
+def _linear_tables(name: str) -> Unsupported:
+    return Unsupported(
+        f"{name} with booster='gblinear' is certified on tables of numbers, with NaN or 0 as the "
+        "mark of missing values.",
+        "Encode the columns of text with OneHotEncoder.",
+    )
+
+
+def _vectors_in_leaves(name: str) -> Unsupported:
+    return Unsupported(
+        f"{name} has trees with a vector in each leaf, which cannot be read.",
+        "Expected multi_strategy='one_output_per_tree'; got 'multi_output_tree'.",
+    )
 
 
 def _margins(scores: Any, link: str) -> Floats:
@@ -134,14 +241,8 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     ValueError
         If it has settings that are not understood.
     """
-    saved = _Saved(model)
-    check_targets(saved, response)
+    saved = _Saved(model, response)
     booster = saved.booster
-    if booster["name"] not in ("gbtree", "dart"):
-        raise Unsupported(
-            f"{saved.name} with booster={booster['name']!r} has no trees.",
-            "Expected 'gbtree' or 'dart'.",
-        )
     dart = booster["name"] == "dart"
     kept = (booster["gbtree"] if dart else booster)["model"]
     n_trees = _n_predicting(model, kept)
@@ -152,14 +253,14 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     reader = _Table(model, kept)
     table = first_table(chain)
     marked = reader.marked(table, saved.n_features)
-    features, bent = features_of(chain, reader, marked, reader.is_plain(table))
+    features, real = features_of(chain, reader, marked, reader.is_plain(table))
     parts = []
     for k, base in enumerate(saved.bases):
         own = group == k
         part = Part(float(base))
         if own.any():
             nodes = as_nodes(pick(raw, own), features, saved.name)
-            trees = straightened(nodes, bent, reader.mark(table), saved.name)
+            trees = split_at_sentinel(nodes, real, reader.sentinel(table), saved.name)
             part.trees.append((trees, 0, 1.0))
             part.rounding = single_rounding(part.base, nodes, weights)
         else:
@@ -202,39 +303,15 @@ def read_gblinear(model: Any, chain: Chain, response: str) -> tuple[Features, Fl
     ValueError
         If the closed forms do not hold for it.
     """
-    saved = _Saved(model)
-    check_targets(saved, response)
-    wanted = LOGISTIC if response == "predict_proba" else IDENTITY
-    if saved.link != wanted or (wanted == LOGISTIC and len(saved.bases) > 1):
-        raise Unsupported(
-            f"{saved.name} with booster='gblinear' is certified for regression with margins as its "
-            f"outputs, and for two classes; got the objective {saved.objective!r} with "
-            f"{len(saved.bases)} margins.",
-            "Use booster='gbtree'.",
-        )
+    saved = _Saved(model, response)
     reader = _Table(model, {"trees": []})
     table = first_table(chain)
-    if any(isinstance(dtype, pd.CategoricalDtype) for dtype in getattr(table, "dtypes", ())) or (
-        not np.isnan(reader.missing) and reader.missing != 0
-    ):
-        raise Unsupported(
-            f"{saved.name} with booster='gblinear' is certified on tables of numbers, with NaN or "
-            "0 as the mark of missing values.",
-            "Encode the columns of text with OneHotEncoder.",
-        )
+    if any(isinstance(dtype, pd.CategoricalDtype) for dtype in getattr(table, "dtypes", ())):
+        raise _linear_tables(saved.name)
     features = chain.ending(lambda rows: np.nan_to_num(reader(rows, None), nan=0.0))
     weights = np.asarray(saved.booster["model"]["weights"], dtype=np.float32).astype(np.float64)
     weights = weights.reshape(-1, len(saved.bases))
     return features, weights[:-1], saved.bases + weights[-1]
-
-
-def check_targets(saved: Any, response: str) -> None:
-    """See that a classifier has one target."""
-    if saved.n_targets > 1 and response != "regression":
-        raise Unsupported(
-            f"{saved.name} has {saved.n_targets} targets; expected one for a classifier.",
-            "Audit a classifier for each target.",
-        )
 
 
 def _outputs(parts: list[Part], link: str, response: str) -> list[Output]:
@@ -271,10 +348,7 @@ def _n_predicting(model: Any, kept: Any) -> int:
 def _raw_trees(trees: list[Any], weights: Floats | None, name: str) -> RawTrees:
     """All trees, one after another; a test by category has its children exchanged."""
     if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
-        raise Unsupported(
-            f"{name} has trees with a vector in each leaf, which cannot be read.",
-            "Expected multi_strategy='one_output_per_tree'; got 'multi_output_tree'.",
-        )
+        raise _vectors_in_leaves(name)
 
     def joined(key: str, dtype: Any) -> Any:
         parts = [np.asarray(tree[key], dtype=dtype) for tree in trees]
@@ -338,14 +412,14 @@ class _Table:
             plain = isinstance(table, np.ndarray) and table.dtype.kind in "iuf"
         return plain and not len(self.coded)
 
-    def mark(self, table: Any) -> Mark:
+    def sentinel(self, table: Any) -> MissingSentinel:
         """The number that stands for a missing value."""
         if sparse.issparse(table):
             # What rounds to zero is stored, and is no missing value.
-            return Mark(0.0, 0.0, float(np.nextafter(0.0, -np.inf)))
+            return MissingSentinel(0.0, 0.0, float(np.nextafter(0.0, -np.inf)))
         before = np.nextafter(self.missing, np.float32(-np.inf))
         below, high = last_rounded(np.array([before, self.missing]))
-        return Mark(float(np.nextafter(below, np.inf)), float(high), float(below))
+        return MissingSentinel(float(np.nextafter(below, np.inf)), float(high), float(below))
 
     def marked(self, table: Any, n_features: int) -> Bools | None:
         """Columns in which a number marks a missing value."""
@@ -379,20 +453,29 @@ class _Table:
         if marked is not None:
             filled[:, marked] = np.nan
         numbers = stored.data.astype(np.float64)
-        filled[stored.row, stored.col] = numbers
+        # A zero that is stored is no missing value: as the next number it passes the same tests.
+        filled[stored.row, stored.col] = np.where(numbers == 0, SMALLEST, numbers)
         return filled
 
     def _of_dense(self, table: Any) -> Floats:
-        if not isinstance(table, pd.DataFrame):
+        if not hasattr(table, "columns"):
             return np.array(as_numbers(table))
         columns = []
-        for k in range(table.shape[1]):
-            column = table.iloc[:, k]
-            if isinstance(column.dtype, pd.CategoricalDtype):
+        for k, name in enumerate(table.columns):
+            column = _categories(table[name]) if hasattr(table, "select") else table.iloc[:, k]
+            if isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
                 columns.append(_codes(column, self.levels[k] if k < len(self.levels) else None))
             else:
                 columns.append(as_numbers(column.to_frame())[:, 0])
         return np.column_stack(columns)
+
+
+def _categories(column: Any) -> Any:
+    """A column of polars, as one of pandas where it is an Enum."""
+    if type(column.dtype).__name__ != "Enum":
+        return column
+    levels = column.dtype.categories.to_list()
+    return pd.Series(pd.Categorical(column.to_list(), levels), name=column.name)
 
 
 def _single(numbers: Floats) -> Any:

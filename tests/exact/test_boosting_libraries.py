@@ -14,6 +14,7 @@ from boosting_cases import (
     table,
     target,
 )
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -23,7 +24,12 @@ from sklearn.ensemble import (
 )
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import (
+    OneHotEncoder,
+    OrdinalEncoder,
+    SplineTransformer,
+    StandardScaler,
+)
 
 from skfairtest import CertifiedAuditor, MarginalizedRegressor, Order, RandomAuditor, certify
 from skfairtest.exact._bracket import Limits
@@ -214,6 +220,53 @@ def test_a_mark_of_missing_values_inside_a_real_column(library, more):
     assert np.abs(as_numbers.predict(X) - model.predict(X)).max() > 0.01
 
 
+def test_zeros_of_sparse_splines_are_missing_where_they_are_not_stored():
+    rng = np.random.default_rng(0)
+    # Real columns to a tree, and few enough values to enumerate them.
+    X = pd.DataFrame({"s": rng.integers(0, 2, 3000), "v": rng.integers(0, 2501, 3000)})
+    X.loc[:1, "v"] = [0, 2500]
+    splines = SplineTransformer(5, degree=1, sparse_output=True)
+    encode = make_column_transformer(
+        (splines, ["v"]), (OneHotEncoder(), ["s"]), sparse_threshold=1.0
+    )
+    y = X["s"] * (np.abs(X["v"] - 1250) < 300) * 2.0 + np.sin(X["v"] / 500)
+    model = make_pipeline(encode, small("xgboost", n_estimators=15, max_depth=4)).fit(X, y)
+    stored = encode.transform(X.drop_duplicates()).tocsr()
+    assert (stored.data == 0).any()  # at knots
+    check_enumerated("xgboost", model, X, ["s"])
+
+
+def test_columns_of_polars_with_categories():
+    polars = pytest.importorskip("polars")
+    rng = np.random.default_rng(0)
+    X = polars.DataFrame({"s": rng.integers(0, 2, 200), "c": rng.choice(list("uvw"), 200)})
+    y = X["s"].to_numpy() * (X["c"] == "v").to_numpy() + 0.1 * rng.random(200)
+    known = X.with_columns(polars.col("c").cast(polars.Enum(["w", "u", "v"])))
+    model = small("xgboost", enable_categorical=True).fit(known, y)
+    other = X.with_columns(polars.col("c").cast(polars.Enum(["u", "v", "w"])))
+    for data in (known, other):
+        check_enumerated("xgboost", model, data, ["s"])
+
+
+def test_isotonic_calibration_of_single_precision():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 900), rng.normal(size=(900, 3)).round(1)])
+    y = X[:, 0] * (X[:, 1] > 0.2) + 0.6 * rng.normal(size=900) > 0.8
+    inner = small("xgboost", "two classes", n_estimators=12)
+    model = CalibratedClassifierCV(inner, method="isotonic", cv=2).fit(X, y.astype(int))
+    family, space = read(model, X, [0])
+    bracket = family.solve(0.0, Limits(np.inf, 0.01))
+    Z = np.repeat(space.domain.draw(4000, rng), 2, axis=0)
+    Z[:, 0] = np.tile([0, 1], 4000)
+    said = own_answers(model, space, Z)
+    low, high = family.reach(Z)
+    assert ((low <= said) & (said <= high)).all()
+    assert np.abs(said[::2] - said[1::2]).max() <= bracket.upper + 2 * family.rounding
+    assert bracket.upper < 1
+    # So steep that what is stated of its own rounding says nothing.
+    assert family.rounding + 1e-9 < np.abs(said - family.evaluate(Z)).max()
+
+
 @EVERY_LIBRARY
 def test_categories_in_another_order_than_at_training(library):
     model, X, _ = make_case(library, "squared", 1, n_estimators=8)
@@ -374,6 +427,7 @@ CATBOOST = {
     "poisson": ("positive", {"loss_function": "Poisson"}),
     "two classes": (2, {}),
     "three classes": (3, {}),
+    "two of several classes": (2, {"loss_function": "MultiClass"}),
 }
 
 

@@ -68,7 +68,6 @@ from skfairtest import (
     RandomAuditor,
     SBFTAuditor,
 )
-from skfairtest.exact import _composite
 from skfairtest.exact._expression import Known, rising_gap, share_gap
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
@@ -82,10 +81,9 @@ SLOW = (
 )  # fmt: skip
 
 
-def check_bounds_apart(model, X, monkeypatch, exact=True, **params):
+def check_bounds_apart(model, X, exact=True, **params):
     """The bound of the parts, too, which is not used where all inputs can be looked at."""
     auditor = check_finite(model, X, exact=exact, **params)
-    monkeypatch.setattr(_composite, "MOST_INPUTS", 0)
     bracket, rounding = bracket_alone(auditor)
     assert exhaustive_degree(auditor) <= bracket.upper + rounding
     assert bracket.lower <= auditor.fairness_degree_ * (1 + 1e-9)
@@ -93,24 +91,24 @@ def check_bounds_apart(model, X, monkeypatch, exact=True, **params):
 
 
 @pytest.mark.parametrize("kind", some(TWO, SLOW))
-def test_two_classes(kind, monkeypatch):
+def test_two_classes(kind):
     X, y = small_table(1, n=120)
-    check_bounds_apart(coded(TWO[kind]).fit(X, kinds(y)[0]), X, monkeypatch)
+    check_bounds_apart(coded(TWO[kind]).fit(X, kinds(y)[0]), X)
 
 
-def test_steps_inside_and_outside(monkeypatch):
+def test_steps_inside_and_outside():
     X, y = small_table(1, n=120)
     model = CalibratedClassifierCV(coded(FOREST), method="isotonic", cv=2)
-    check_bounds_apart(model.fit(X, kinds(y)[0]), X, monkeypatch)
+    check_bounds_apart(model.fit(X, kinds(y)[0]), X)
 
 
 @pytest.mark.parametrize("kind", some(SEVERAL, SLOW))
-def test_several_classes(kind, monkeypatch):
+def test_several_classes(kind):
     X, y = small_table(2, n=120)
     model = coded(SEVERAL[kind]).fit(X, kinds(y)[1])
     # Where the scores of all classes may be 0 together, nothing but 1 bounds their shares.
     exact = kind in ("sigmoid", "vote", "stack")
-    check_bounds_apart(model, X, monkeypatch, exact=exact)
+    check_bounds_apart(model, X, exact=exact)
 
 
 BOTH = [
@@ -120,19 +118,19 @@ BOTH = [
 
 
 @pytest.mark.parametrize("inner", BOTH)
-def test_temperature(inner, monkeypatch):
+def test_temperature(inner):
     X, y = small_table(3)
     try:
         model = coded(CalibratedClassifierCV(inner, method="temperature", cv=2))
         model.fit(X, kinds(y)[0])
     except ValueError:
         pytest.skip("not in this release of scikit-learn")
-    check_bounds_apart(model, X, monkeypatch)
+    check_bounds_apart(model, X)
 
 
 @slow_sample
 @pytest.mark.parametrize("inner", BOTH)
-def test_temperature_of_several_classes(inner, monkeypatch):
+def test_temperature_of_several_classes(inner):
     X, y = small_table(3)
     try:
         model = coded(CalibratedClassifierCV(inner, method="temperature", cv=2))
@@ -140,7 +138,7 @@ def test_temperature_of_several_classes(inner, monkeypatch):
     except ValueError:
         pytest.skip("not in this release of scikit-learn")
     # Next to probabilities of zero, of which it takes logarithms, nothing below 1 is a bound.
-    check_bounds_apart(model, X, monkeypatch, exact=inner is BOOSTED)
+    check_bounds_apart(model, X, exact=inner is BOOSTED)
 
 
 ON_TOP = {
@@ -150,28 +148,28 @@ ON_TOP = {
 
 
 @pytest.mark.parametrize("kind", some(ON_TOP, SLOW))
-def test_steps_on_top_of_a_stack(kind, monkeypatch):
+def test_steps_on_top_of_a_stack(kind):
     X, y = small_table(12, n=120)
     stack = StackingClassifier([("f", FOREST), ("l", LOGISTIC)], ON_TOP[kind], cv=2)
-    check_bounds_apart(coded(stack).fit(X, kinds(y)[0]), X, monkeypatch)
+    check_bounds_apart(coded(stack).fit(X, kinds(y)[0]), X)
 
 
 @pytest.mark.parametrize("several", some((False, True), (True,)), ids=["one", "several"])
-def test_several_targets_of_a_classifier(several, monkeypatch):
+def test_several_targets_of_a_classifier(several):
     X, y = small_table(13, n=120)
     two, three = kinds(y)
     targets = np.column_stack([two, three, 1 - two]) if several else two[:, None]
     model = coded(MultiOutputClassifier(BOOSTED)).fit(X, targets)
-    check_bounds_apart(model, X, monkeypatch)
+    check_bounds_apart(model, X)
 
 
 @pytest.mark.parametrize("kind", some(REGRESSORS, SLOW))
-def test_regressors(kind, monkeypatch):
+def test_regressors(kind):
     X, y = small_table(4)
     model = coded(REGRESSORS[kind]).fit(X, y - y.min() + 1)
     # Its inverse jumps by 1e-7 at the ends, which counts as rounding.
     rtol = 1e-5 if kind == "quantiles" else 1e-9
-    check_bounds_apart(model, X, monkeypatch, max_time=3.0, rtol=rtol)
+    check_bounds_apart(model, X, max_time=3.0, rtol=rtol)
 
 
 @pytest.mark.slow
@@ -216,7 +214,7 @@ def test_sums_of_trees_are_bounded_as_one(kind):
     assert found.fairness_degree_ <= auditor.fairness_degree_upper_bound_
 
 
-def test_constraints_hold_for_the_models_inside(monkeypatch):
+def test_constraints_hold_for_the_models_inside():
     X, y = small_table(10)
     model = coded(TWO["isotonic, forest"]).fit(X, kinds(y)[0])
     free = certified(model, X)
@@ -224,7 +222,6 @@ def test_constraints_hold_for_the_models_inside(monkeypatch):
     assert bound.certified_
     assert (bound.worst_case_["b"] <= bound.worst_case_["a"]).all()
     assert exhaustive_degree(bound) == pytest.approx(bound.fairness_degree_, rel=1e-9)
-    monkeypatch.setattr(_composite, "MOST_INPUTS", 0)
     bracket, rounding = bracket_alone(bound)
     assert bound.fairness_degree_ <= bracket.upper + rounding
     assert bound.fairness_degree_ <= free.fairness_degree_

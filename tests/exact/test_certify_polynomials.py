@@ -71,12 +71,11 @@ MODELS = {
         *(pytest.param(*case, marks=pytest.mark.slow) for case in ((branched, 2), (scaled, 3))),
     ],
 )
-def test_finite_domains(make, degree, kind, monkeypatch):
+def test_finite_domains(make, degree, kind):
     X, y = small_table(3)
     model, target = MODELS[kind]
     auditor = check_finite(make(degree, model).fit(X, target(y)), X)
     # The search in boxes, too, which is not used where all inputs can be looked at.
-    monkeypatch.setattr(_polynomial, "MOST_INPUTS", 0)
     bracket, rounding = bracket_alone(auditor)
     degree = exhaustive_degree(auditor)
     assert bracket.lower - 1e-9 <= degree <= bracket.upper + rounding
@@ -86,7 +85,6 @@ def test_finite_domains(make, degree, kind, monkeypatch):
 def test_pairs_of_one_search_are_the_same_as_a_search_each(monkeypatch):
     X, y = small_table(3)
     auditor = certified(branched(2, Ridge()).fit(X, y), X)
-    monkeypatch.setattr(_polynomial, "MOST_INPUTS", 0)
     monkeypatch.setattr(_polynomial, "MOST_PAIRS", 0)
     bracket, rounding = bracket_alone(auditor, LONG)
     assert exhaustive_degree(auditor) <= bracket.upper + rounding

@@ -192,6 +192,7 @@ RISING = {
     "quantiles": QuantileTransformer(n_quantiles=30, output_distribution="normal"),
     "bins": KBinsDiscretizer(4, encode="ordinal"),
     "binary": Binarizer(threshold=0.5),
+    "imputed, function": make_pipeline(SimpleImputer(), FunctionTransformer(np.arctan)),
     "cubic root": FunctionTransformer(np.cbrt),
     "union": make_union(StandardScaler(), FunctionTransformer(np.tanh)),
     "indicator": SimpleImputer(add_indicator=True),
@@ -199,7 +200,7 @@ RISING = {
 }
 
 
-FAST = ("power",)
+FAST = ("power", "imputed, function")
 
 
 @slow_sample
@@ -210,7 +211,7 @@ FAST = ("power",)
 def test_real_columns_behind_rising_steps(kind):
     X, y = small_table(7, real=True)
     models = [FOREST, Ridge(), HistGradientBoostingRegressor(max_iter=5, max_depth=3)]
-    for model in models[:1] if kind == "power" else models:
+    for model in models[:1] if kind in FAST else models:
         fitted = make_pipeline(encoded(RISING[kind], REAL, sparse_threshold=0), model).fit(X, y)
         check_real(fitted, X)
 
@@ -324,6 +325,23 @@ def test_steps_that_mix_columns_or_are_not_known_are_refused_with_what_works(ste
 
 
 # skrub -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "known"),
+    [
+        (FunctionTransformer(np.float32), True),
+        (FunctionTransformer(np.asarray, kw_args={"dtype": "float32"}), True),
+        (FunctionTransformer(np.array, kw_args={"dtype": np.dtype("float64")}), True),
+        (FunctionTransformer(np.asarray, kw_args={"dtype": "int8"}), False),
+        (FunctionTransformer(np.asarray, kw_args={"dtype": float, "order": "F"}), False),
+        (FunctionTransformer(lambda X: X.astype(np.float32)), False),
+    ],
+)
+def test_casts_that_are_known(step, known):
+    support = CertifiedAuditor.supports(make_pipeline(step, Ridge()))
+    assert bool(support) is known
+    assert known or "numpy.float32" in support.nearest
 
 
 @pytest.mark.services("skrub")

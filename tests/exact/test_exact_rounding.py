@@ -3,12 +3,14 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import BoundHistory, Bracket, Limits
+from skfairtest.exact._bracket import BoundHistory, Bracket, Family, Limits
 from skfairtest.exact._bracketing import close
 
 
@@ -52,10 +54,58 @@ def test_a_model_whose_rounding_is_larger_than_rtol_is_not_certified():
     assert "rounding" in auditor.stop_reason_
 
 
-class Closing:
+def test_rounding_of_single_precision_is_named():
+    """Columns of float32 near 100,000: the model says more than exact sums would."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"s": rng.integers(0, 2, 300), "a": 1e5 + 1e3 * rng.random(300)})
+    X = X.assign(b=1e5 * rng.random(300)).astype(np.float32)
+    model = Ridge().fit(X, 0.5 * X["s"] + 0.01 * X["a"] + 0.001 * X["b"])
+    auditor = certified(model, X, sensitive_features="s")
+    exact = float(np.abs(model.coef_[0]))
+    assert exact < auditor.fairness_degree_ <= auditor.fairness_degree_upper_bound_
+    assert auditor.gap_ > 1e-4 * auditor.fairness_degree_upper_bound_
+    assert not auditor.certified_
+    assert "rounding" in auditor.stop_reason_ and "each output by 0.0" in auditor.stop_reason_
+    double = X.astype(float)
+    model = Ridge().fit(double, 0.5 * double["s"] + 0.01 * double["a"] + 0.001 * double["b"])
+    assert certified(model, double, sensitive_features="s").certified_
+
+
+#: A domain with too many inputs to look at all of them.
+MANY = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
+
+
+class Single(Family):
+    """A family of single precision whose bracket has a given width, relative to what is known."""
+
+    def __init__(self, width):
+        self.width = width
+
+    def single_room(self, top):
+        return 0.1
+
+    def trivial(self):
+        return 9.0
+
+    def solve(self, known, limits):
+        return Bracket(known, known * (1 + self.width), None, 1, "closed")
+
+
+@pytest.mark.parametrize("width", [0.0, 5e-5, 2e-3, 0.04])
+def test_single_precision_is_no_excuse_for_ends_that_differ(width):
+    worst = SimpleNamespace(outputs=np.array([2.121, 0.0]))
+    oracle = SimpleNamespace(degree=2.121, worst=worst, space=MANY)
+    closed = close(oracle, Single(width), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
+    assert closed.upper == pytest.approx(2.121 * (1 + width))
+    assert closed.certified == (width < 1e-4)
+    if width:
+        assert "rounding" in closed.reason or "differ by 0.0001" in closed.reason
+
+
+class Closing(Family):
     """A family whose search stops as soon as its bracket is as narrow as it has to be."""
 
-    rounding, quick = 1e-11, False
+    rounding = 1e-11
 
     def trivial(self):
         return 2.0
@@ -65,7 +115,7 @@ class Closing:
 
 
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
-    oracle = SimpleNamespace(degree=1.0)
+    oracle = SimpleNamespace(degree=1.0, worst=None, space=MANY)
     closed = close(oracle, Closing(), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.certified, closed.reason
     assert closed.upper > 1

@@ -22,17 +22,26 @@ class ReadingsClock:
     ----------
     step : float
         Seconds from one reading to the next.
+    n_readings : int
+        How often it was read.
+    interrupts_at : int or None
+        The reading at which the user presses Ctrl-C, once.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seconds = 100.0
         self.step = STEP
+        self.n_readings = 0
+        self.interrupts_at: int | None = None
 
     def now(self) -> float:
         """The next reading, in seconds."""
         with self._lock:
             self._seconds += self.step
+            self.n_readings += 1
+            if self.n_readings == self.interrupts_at:
+                raise KeyboardInterrupt
             return self._seconds
 
     def sleep(self, seconds: float) -> None:

@@ -30,7 +30,6 @@ from sklearn.svm import SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest import InputSpace, MarginalizedClassifier, MarginalizedRegressor, Order
-from skfairtest.exact import _composite, _polynomial
 
 NUMBER, CLASS, CLASSES = "a number", "two classes", "three classes"
 SMALL = {"n_estimators": 4, "max_depth": 3, "random_state": 0}
@@ -143,12 +142,7 @@ def check_case(fitted, X, how):
         if auditor.certified_:
             assert abs(auditor.fairness_degree_ - degree) <= room
         # The bound alone: without what a search found, and without a look at all inputs.
-        kept = _composite.MOST_INPUTS, _polynomial.MOST_INPUTS
-        _composite.MOST_INPUTS = _polynomial.MOST_INPUTS = 0
-        try:
-            bracket, rounding = bracket_alone(auditor, 1.0)
-        finally:
-            _composite.MOST_INPUTS, _polynomial.MOST_INPUTS = kept
+        bracket, rounding = bracket_alone(auditor, 1.0)
         assert degree <= bracket.upper + rounding
         assert bracket.lower <= degree + max(rounding, room)
     return bool(auditor.certified_), degree, bracket.upper

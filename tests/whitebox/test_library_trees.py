@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import skfairtest
-from skfairtest.whitebox._library_trees import RawTrees, as_nodes, last_rounded
+from skfairtest.whitebox._library_trees import RawTrees, as_nodes
+from skfairtest.whitebox._tree_model import last_rounded
 
 
 def test_leaves_that_are_no_numbers_are_refused():

@@ -32,7 +32,7 @@ class BoxSearch:
     ----------
     relaxation : Relaxation
         Bounds boxes.
-    known : float
+    incumbent : float
         A difference that is attained.
     limits : Limits
         When to stop, and the relative width of the bracket that is narrow enough.
@@ -43,10 +43,10 @@ class BoxSearch:
         What is known of the whole.
     """
 
-    def __init__(self, relaxation: Relaxation, known: float, limits: Limits) -> None:
+    def __init__(self, relaxation: Relaxation, incumbent: float, limits: Limits) -> None:
         self.relaxation, self.network = relaxation, relaxation.network
         self.queue: BestFirst[TwinBoxes] = BestFirst(
-            known, limits, self.network.rounding, MOST_OPEN_BOXES
+            incumbent, limits, self.network.rounding, MOST_OPEN_BOXES
         )
         first = self.network.weights[1:2]
         #: How much each unit of the first layer counts.

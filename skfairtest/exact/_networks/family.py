@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.local_search import LocalSearch
@@ -25,7 +25,7 @@ MOST_IDLE, EARLY, SELDOM = 60, 10, 2
 AHEAD, BEHIND = 6, 2
 
 
-class NetworkFamily:
+class NetworkFamily(Family):
     """A network, or a linear model of several classes, and how to bound it.
 
     Parameters
@@ -43,7 +43,6 @@ class NetworkFamily:
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         self.space = space
         self.network = ReadNetwork(estimator, space, response)
-        self.as_read = self.network.as_read
         self.relaxation = Relaxation(self.network)
         if len(self.network.weights) > 1:
             self.network.rounding = self.network.error(self._caps())
@@ -61,20 +60,17 @@ class NetworkFamily:
         ]
 
     def single_room(self, top: float) -> float:
-        """Width of a closed bracket where the model computes in single precision; else 0."""
         # Each end of the bracket is off by the rounding of two outputs.
         return 4 * self.rounding if self.network.single else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return self.network.evaluate(Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Return random rows of codes; every fourth attribute at an end of its domain."""
         return rows_with_ends(self.space, n, rng)
 
-    def through(self, rng: np.random.Generator) -> Floats:
-        """Return rows that enter every piece of every step."""
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.network.features], rng)
 
     def trivial(self) -> float:
@@ -83,22 +79,9 @@ class NetworkFamily:
             return 0.0
         return self.relaxation.whole_bound
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
-        """Split boxes, those with the largest bounds first, until the bracket is closed.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
-        boxes = BoxSearch(self.relaxation, known, limits)
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
+        """Split boxes, those with the largest bounds first, until the bracket is closed."""
+        boxes = BoxSearch(self.relaxation, incumbent, limits)
         scores = (
             MarginSearch.make(self.relaxation, limits)
             or UnitSearch.make(self.relaxation, limits)
@@ -109,7 +92,7 @@ class NetworkFamily:
         while True:
             upper = min(boxes.upper, np.inf if scores is None else scores.upper)
             n_boxes = queue.n_boxes + (0 if scores is None else scores.queue.n_boxes)
-            limits.note(queue.incumbent, max(upper, queue.incumbent), n_boxes)
+            limits.note(queue.incumbent, max(upper, queue.incumbent), n_boxes, lambda: queue.twins)
             spent = queue.is_spent and (scores is None or scores.queue.is_spent)
             if upper <= queue.enough or queue.top <= queue.enough or limits.is_late or spent:
                 break

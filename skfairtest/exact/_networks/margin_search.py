@@ -63,7 +63,8 @@ class MarginSearch:
             [np.eye(n)[:, np.arange(n) != k] - np.eye(n)[:, [k]] for k in range(n)]
         )
         self._shifts = np.einsum("ps,ksj->kpj", parts, self._leads)
-        self.rounding = 1e-15 * (len(self._shared.weights) + 64) * (1 + network.effects.size)
+        n_terms = len(self._shared.weights) + len(self._shared.spans) + 64
+        self.rounding = 1e-15 * n_terms * (1 + network.effects.size)
         self.queue: BestFirst[Margins] = BestFirst(-np.inf, Limits(limits.deadline, 0.0))
         facts = np.array(
             [(k, *pair) for k in range(n) for pair in itertools.permutations(range(len(parts)), 2)]
@@ -84,7 +85,8 @@ class MarginSearch:
             return None
         n = float(np.prod([float(len(network.effects.tables[j])) for j in network.sensitive]))
         n_classes = len(network.biases[-1])
-        if limits.is_late or n_classes > MOST_CLASSES or n * n * n_classes > MOST_PAIRS:
+        too_many = n_classes > MOST_CLASSES or n * (n - 1) * n_classes > MOST_PAIRS
+        if limits.is_late or n < 2 or too_many:
             return None
         return cls(relaxation, limits)
 

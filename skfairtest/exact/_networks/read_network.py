@@ -17,7 +17,7 @@ from skfairtest.whitebox._additive import Effects
 from skfairtest.whitebox._features import Chain, Features
 from skfairtest.whitebox._layers import MLP, Layers, Linear, Network, read_mlp
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import unmixed
+from skfairtest.whitebox._mixing import mixes_in_single, unmixed
 from skfairtest.whitebox._skorch import is_skorch_net, read_net
 from skfairtest.whitebox._steps import HINT
 
@@ -67,8 +67,8 @@ class ReadNetwork:
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
         layers = _read_layers(model, response)
-        #: Before anything was worked out.
-        self.as_read = [list(layers.operations), layers.out, layers.unit, chain.steps]
+        if mixes_in_single(chain):
+            layers.unit = max(layers.unit, 2.0**-24)
         mixing = unmixed(chain)
         read = Network.of(layers)
         self.weights, self.biases, self.activations, self.out = read
@@ -86,6 +86,8 @@ class ReadNetwork:
                 weights @ self.weights[0], base @ self.weights[0] + self.biases[0]
             )  # fmt: skip
         self.space, self.features = space, chain.features
+        if self.features.is_single:
+            layers.unit = max(layers.unit, 2.0**-24)
         self.effects = Effects(self.features, self.weights[0], self.biases[0])
         self._place_variables()
         self.single = layers.single
@@ -254,16 +256,12 @@ def _read_layers(model: Any, response: str) -> Layers:
 
 def _sizes(features: Features) -> Floats:
     """Return the largest absolute values of the features, over the whole domain."""
-    sizes = np.abs(features.origin)
-    wide = np.array([j >= 0 and bool(features.wide[j]) for j in features.source], dtype=bool)
-    # All features at once: a run of the steps costs more than its rows.
-    every = np.flatnonzero(wide)
-    if len(every):
-        domain, of = features.space.domain, features.source[every]
-        ends = features.evaluate(
-            np.tile(every, 2), np.concatenate([domain.low[of], domain.high[of]])
-        )
-        sizes[every] = np.abs(ends.reshape(2, -1)).max(axis=0)
-    for t in np.flatnonzero((features.source >= 0) & ~wide):
+    sizes, source, domain = np.abs(features.origin), features.source, features.space.domain
+    wide = np.flatnonzero((source >= 0) & features.wide[np.maximum(source, 0)])
+    # All of an attribute at once, as steps take long for a row, and little longer for many.
+    ends = np.concatenate([domain.low[source[wide]], domain.high[source[wide]]])
+    values = features.evaluate(np.tile(wide, 2), ends).reshape(2, -1)
+    sizes[wide] = np.abs(values).max(axis=0)
+    for t in np.setdiff1d(np.flatnonzero(source >= 0), wide):
         sizes[t] = np.abs(features.table(int(t))).max()
     return np.asarray(sizes)

@@ -3,6 +3,10 @@
 Between the places where a column is bent every feature rises or falls, so that a test changes its
 outcome once there. All pieces together are cut into cells, of each of which one code stands for
 all: from there on the column is one of finitely many values.
+
+Functions rise up to rounding alone. Where tests of several features change their outcome next to
+each other, the numbers around are cells of their own: one test may be undone there by a last digit,
+and the other one not.
 """
 
 from __future__ import annotations
@@ -16,6 +20,9 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._tree_model import Tests, goes_left
+
+#: Ranks on both sides of a change in which rounding may undo it.
+NEAR = 32
 
 
 def bent_codes(
@@ -46,11 +53,34 @@ def bent_codes(
     starts = [order.rank(features.piece_ends(attribute)[0]) for features, _, _ in views]
     first = np.unique(np.concatenate(starts))
     last = np.append(first[1:] - 1, order.ends()[1])
-    found = [first]
+    found, looks_at = [first], [np.full(len(first), -1)]
+    n_before = 0
     for features, tests, which in views:
         if len(which):
-            found.append(_changes(order, attribute, features, tests, which, first, last, deadline))
-    return order.code(np.unique(np.concatenate(found)))
+            ranks, of = _changes(order, attribute, features, tests, which, first, last, deadline)
+            found.append(ranks)
+            looks_at.append(of + n_before)
+        n_before += len(features.source)
+    ranks = np.concatenate(found)
+    if any(attribute in features.rounded for features, _, _ in views):
+        ranks = np.append(ranks, _between(order, ranks, np.concatenate(looks_at)))
+    return order.code(np.unique(ranks))
+
+
+def close_changes(ranks: NDArray[np.int64], looks_at: Ints) -> tuple[Bools, NDArray[np.int64]]:
+    """Return which changes are next to one of another feature, in order, and all ranks in order."""
+    by = np.lexsort((looks_at, ranks))
+    ranks, looks_at = ranks[by], looks_at[by]
+    other = (looks_at[1:] != looks_at[:-1]) & (looks_at[:-1] >= 0)
+    return (np.diff(ranks) <= 2 * NEAR) & other, ranks
+
+
+def _between(order: CodeOrder, ranks: NDArray[np.int64], looks_at: Ints) -> NDArray[np.int64]:
+    """Return the ranks around changes of different features that are next to each other."""
+    close, ranks = close_changes(ranks, looks_at)
+    around = ranks[:-1][close][:, None] + np.arange(-NEAR, 3 * NEAR + 1)
+    low, high = order.ends()
+    return np.unique(np.clip(around, low, high))
 
 
 def _changes(
@@ -62,8 +92,8 @@ def _changes(
     first: NDArray[np.int64],
     last: NDArray[np.int64],
     deadline: float,
-) -> NDArray[np.int64]:
-    """Return the first ranks inside of pieces at which a test has another outcome than before."""
+) -> tuple[NDArray[np.int64], Ints]:
+    """Return the first ranks inside of pieces at which a test changes, and the tests' features."""
     if (tests.category[which] >= 0).any():
         raise ValueError(
             f"The model splits column {features.space.feature_names[attribute]!r} by category, but "
@@ -91,4 +121,4 @@ def _changes(
         same = is_left(middle, open_) == outcome[open_]
         low[open_[same]], high[open_[~same]] = middle[same], middle[~same]
         open_ = open_[high[open_] > low[open_] + 1]
-    return high[changing]
+    return high[changing], tests.feature[test[changing]]

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest import _clock
+from skfairtest._clock import OutOfTime, check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._trees.driver import node_boxes_of
 from skfairtest.exact._trees.problem import Forest, Problem, levels_of
@@ -43,7 +45,9 @@ class _Targets(NamedTuple):
         return _Targets._make(field[which] for field in self)
 
 
-def covering_rows(problems: list[Problem], rng: np.random.Generator) -> Floats:
+def covering_rows(
+    problems: list[Problem], rng: np.random.Generator, until: float = np.inf
+) -> Floats:
     """Return rows of codes that reach all leaves of the trees of some outputs.
 
     Parameters
@@ -52,6 +56,8 @@ def covering_rows(problems: list[Problem], rng: np.random.Generator) -> Floats:
         One an output.
     rng : Generator
         Draws what is open.
+    until : float, default=inf
+        When to be content with the rows so far, by `_clock.now`.
 
     Returns
     -------
@@ -64,18 +70,22 @@ def covering_rows(problems: list[Problem], rng: np.random.Generator) -> Floats:
     most = int(np.clip(MOST_PASSED // max(1, n_trees), FEWEST, MOST))
     Z = np.empty((0, space.n_features))
     for problem in problems:
-        if problem.forest.attribute.size * (len(problem.layout.whole.low) + 1) <= MOST_ROOM:
-            Z = np.concatenate([Z, _Cover(problem, rng).rows(Z, most - len(Z))])
+        if problem.forest.attribute.size * (len(problem.layout.whole.low) + 1) > MOST_ROOM:
+            continue
+        try:
+            Z = np.concatenate([Z, _Cover(problem, rng, until).rows(Z, most - len(Z))])
+        except OutOfTime:
+            break
     return Z
 
 
 class _Cover:
     """Rows for the trees of one output."""
 
-    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+    def __init__(self, problem: Problem, rng: np.random.Generator, until: float) -> None:
         self.forest, self.layout, self.grid = problem.forest, problem.layout, problem.layout.grid
-        self.space, self.rng = problem.space, rng
-        self.boxes = node_boxes_of(problem)
+        self.space, self.rng, self.until = problem.space, rng, until
+        self.boxes = node_boxes_of(problem, until)
         self.ordered = [j for j in self.layout.attributes if self.layout.is_ordered[j]]
         self.others = [j for j in self.layout.attributes if not self.layout.is_ordered[j]]
         #: Where the first twin's copies stand: a row is one twin.
@@ -97,7 +107,7 @@ class _Cover:
         open_ = targets.pick(self.rng.permutation(len(targets.leaf)))
         open_ = open_.pick(np.flatnonzero((open_.leaf < 0) | ~covered[open_.leaf]))
         found = [np.empty((0, self.space.n_features))]
-        while len(open_.leaf) and most > 0:
+        while len(open_.leaf) and most > 0 and _clock.now() < self.until:
             n = min(len(open_.leaf), TOGETHER, most)
             box, hit, zero = self._joined(open_, n)
             cells = self._cells(box)
@@ -119,6 +129,7 @@ class _Cover:
             np.full(len(leaves), -1),
         )]  # fmt: skip
         for j in map(int, self.layout.attributes):
+            check_time(self.until)
             if np.isnan(self.zeros[j]):  # codes may hold 0 where the values do not
                 continue
             tests = reached[forest.attribute[reached] == j]

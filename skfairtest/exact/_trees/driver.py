@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
-from skfairtest.exact._bracket import Bracket, Note, unnoted
+from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
 from skfairtest.exact._trees import best_first
 from skfairtest.exact._trees.best_first import N_OPEN, N_SPARE, PairBoxes, Pool, hand_over, search
 from skfairtest.exact._trees.doubled_domain import Box, Layout
@@ -116,15 +116,15 @@ def compiling(several: bool) -> Compiling:
     return thread
 
 
-def node_boxes_of(problem: Problem) -> NodeBoxes:
+def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:
     """Return the nodes' boxes, worked out once for all searches of a problem."""
     if problem.node_boxes is None:
-        problem.node_boxes = _boxes_of(problem.forest, problem.layout)
+        problem.node_boxes = _boxes_of(problem.forest, problem.layout, deadline)
     boxes: NodeBoxes = problem.node_boxes
     return boxes
 
 
-def _boxes_of(forest: Forest, layout: Layout) -> NodeBoxes:
+def _boxes_of(forest: Forest, layout: Layout, deadline: float) -> NodeBoxes:
     whole = layout.whole
     twin_ordered = np.full(len(whole.low), 2, dtype=np.int64)
     first_ordered = np.arange(len(whole.low), dtype=np.int64)
@@ -140,7 +140,7 @@ def _boxes_of(forest: Forest, layout: Layout) -> NodeBoxes:
             a, b = (slice(*layout.word_start[p : p + 2]) for p in (one, two))
             twin_word[a], twin_word[b] = 0, 1
             first_word[b] = np.arange(a.start, a.stop)
-    return node_boxes(forest, whole, (twin_ordered, first_ordered, twin_word, first_word))
+    return node_boxes(forest, whole, (twin_ordered, first_ordered, twin_word, first_word), deadline)
 
 
 class Worker:
@@ -363,9 +363,11 @@ class CompiledSearch:
                 # The threads may well wait for each other: a round is short.
                 list(threads.map(lambda worker: worker.work(rtol), busy))
                 self._meet()
-                note(self.known, self._upper, self._n_boxes)
-        twins = None if self.point is None else self.problem.layout.codes(self.point)
-        return Bracket(self.known, self._upper, twins, self._n_boxes, reason)
+                note(self.known, self._upper, self._n_boxes, self._twins)
+        return Bracket(self.known, self._upper, self._twins(), self._n_boxes, reason)
+
+    def _twins(self) -> Twins | None:
+        return None if self.point is None else self.problem.layout.codes(self.point)
 
     @property
     def _upper(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._clock import OutOfTime
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits, Note
+from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, Note, unattained
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.doubled_domain import Box
@@ -41,9 +42,13 @@ from skfairtest.workers._sending import n_threads
 #: that compiling takes at least. About the same, so that at worst twice the time is spent that the
 #: better of the two would have taken. Where it takes longer, NumPy has the last seconds.
 NUMPY_FIRST, COMPILING, NUMPY_LAST = 16.0, 20.0, 8.0
+#: Seconds at least that one of several outputs is searched before another one may be.
+LEAST_SECONDS = 1.0
+#: Queries of a search beforehand: the local search on cells finds the rest sooner.
+FIRST_QUERIES = 5_000.0
 
 
-class TreeFamily:
+class TreeFamily(Family):
     """Model of trees as it was read.
 
     Parameters
@@ -73,6 +78,8 @@ class TreeFamily:
         Outputs of the model may differ from the sums of its trees by this much, apart from sums in
         an exponent, whose rounding the bounds of `solve` contain.
     """
+
+    first_queries = FIRST_QUERIES
 
     def __init__(
         self,
@@ -109,14 +116,6 @@ class TreeFamily:
         )
 
     def single_room(self, top: float) -> float:
-        """Width at which a bracket of a single-precision model is closed; 0 for other models.
-
-        Parameters
-        ----------
-        top : float
-            The larger output of the pair that was found, which rounding behind an exponential is
-            measured by.
-        """
         groups = [group for output in self.outputs for group in output]
         if not any(group.rounding or any(p.rounding for p in group.parts) for group in groups):
             return 0.0
@@ -137,24 +136,9 @@ class TreeFamily:
         return 0.5 * self._rounding(o) / min(2 * known, bound)
 
     def evaluate(self, Z: Floats) -> Floats:
-        """Return outputs of the model as it was read, shape (n, n_outputs)."""
         return evaluate_outputs(self.outputs, Z)
 
     def evaluate_twins(self, rows: Floats, values: Floats) -> Floats:
-        """Return outputs of rows with their sensitive attributes set, up to a number for each row.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, n_features)
-            Codes inside the domain.
-        values : ndarray of shape (n, n_twins, n_sensitive)
-            Codes of the sensitive attributes.
-
-        Returns
-        -------
-        ndarray of shape (n, n_twins, n_outputs)
-            Of the model as it was read.
-        """
         if not self.problems or self.compiled is False or not is_compiled():
             every = self.space.twins_.with_sensitive(
                 np.repeat(rows, values.shape[1], axis=0), values.reshape(-1, values.shape[2])
@@ -176,24 +160,17 @@ class TreeFamily:
                 Z[some, j] = np.where(rng.random(len(some)) < 0.5, *ends)
         return Z
 
-    def through(self, rng: np.random.Generator) -> Floats:
-        """Return rows that take both sides of every test and every piece of every step."""
+    def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         features = {id(nodes.features): nodes.features for nodes in all_nodes(self.outputs)}
         parts = [np.empty((0, self.space.n_features))]
         if features:
             parts.append(rows_of_pieces(self.space, list(features.values()), rng))
         if self.problems:
-            parts.append(covering_rows(self.problems, rng))
+            parts.append(covering_rows(self.problems, rng, until))
         return np.concatenate(parts)
 
     def within(self, low: Floats, high: Floats) -> TreeFamily:
-        """Return the same for a part of the domain, on one thread: nothing is read or cut anew.
-
-        Parameters
-        ----------
-        low, high : ndarray of shape (n_features,)
-            Codes at the ends of the part. The cells that it meets are searched as a whole.
-        """
+        """Return the same for a part of the domain, on one thread: nothing is read or cut anew."""
         part = copy.copy(self)
         part.n_workers = 1
         part._starts = [problem.layout.within(low, high) for problem in self.problems]
@@ -201,92 +178,114 @@ class TreeFamily:
 
     def trivial(self) -> float:
         """Return a bound from the ranges of the trees alone."""
+        return max(self._bounds, default=0.0)
+
+    @cached_property
+    def _bounds(self) -> list[float]:
+        """Bounds of the outputs from the ranges of the trees."""
         if not self.problems:
-            bounds = [range_bound(self.space, output) for output in self.outputs]
-        else:
-            bounds = [problem.trivial() for problem in self.problems]
-        return max(bounds, default=0.0)
+            return [range_bound(self.space, output) for output in self.outputs]
+        return [problem.trivial() for problem in self.problems]
 
     def solve(self, known: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference over all outputs.
-
-        Parameters
-        ----------
-        known : float
-            A difference that is attained.
-        limits : Limits
-            When to stop, and the relative width of the bracket that is narrow enough.
-
-        Returns
-        -------
-        Bracket
-            Of the model as it was read.
-        """
+        """Return the bracket of the largest difference over all outputs."""
         deadline, rtol, note = limits
         if not self.problems:
             return Bracket(known, max(known, self.trivial()), None, 0, "time")
-        bounds = [problem.trivial() for problem in self.problems]
-        lower, upper, twins, n_boxes = known, known, None, 0
-        reasons, closest = [], 0.0
-        order = np.argsort(bounds)[::-1]
-        for rank, o in enumerate(order):
+        uppers = dict(enumerate(self._bounds))
+        searches: dict[int, Any] = {}
+        lower, twins, closest = known, None, 0.0
+        reasons: dict[int, str] = {}
+        counts: dict[int, int] = {}
+        while True:
+            open_ = [o for o in uppers if uppers[o] > lower and reasons.get(o, "time") == "time"]
             now = _clock.now()
-            if bounds[o] <= lower:
-                continue
-            if now >= deadline:
-                upper = max(upper, bounds[o])
-                reasons.append("time")
-                continue
-            until = now + (deadline - now) / (len(order) - rank)
-            narrow = max(rtol, self._single_share(o, lower, bounds[o]))
+            if not open_ or now >= deadline:
+                break
+            # The largest bound is that of all. Time that an output leaves goes to the others.
+            o = max(open_, key=lambda o: uppers[o])
+            until = min(deadline, now + max(LEAST_SECONDS, (deadline - now) / len(open_)))
+            narrow = max(rtol, self._single_share(o, lower, uppers[o]))
             closest = max(closest, narrow)
-            others = max([upper, *(bounds[other] for other in order[rank + 1 :])])
-            told = _note_of_one(note, lower, bounds[o], others, n_boxes)
-            bracket = self._solve_one(o, lower, until, deadline, narrow, told)
-            n_boxes += bracket.n_boxes
-            reasons.append(bracket.reason)
-            upper = max(upper, min(bracket.upper, bounds[o]))
-            if bracket.twins is not None:
+            others = max([lower, *(uppers[other] for other in uppers if other != o)])
+            n_others = sum(count for other, count in counts.items() if other != o)
+            told = _note_of_one(note, lower, uppers[o], others, n_others)
+            bracket = self._solve_one(o, lower, until, deadline, narrow, told, searches)
+            counts[o], reasons[o] = bracket.n_boxes, bracket.reason
+            uppers[o] = min(bracket.upper, uppers[o])
+            if bracket.twins is not None and bracket.lower > lower:
                 lower, twins = bracket.lower, bracket.twins
-        ended = [reason for reason in reasons if reason != "closed"]
-        upper = max(upper, lower)
+        upper = max([lower, *uppers.values()])
+        ended = ["time"] if open_ else [r for r in reasons.values() if r not in ("closed", "time")]
         if not ended and upper - lower > max(rtol, closest) * upper:
             ended = ["rounding"]  # all boxes were looked into: nothing else is left
+        n_boxes = sum(counts.values())
         return Bracket(lower, upper, twins, n_boxes, ended[0] if ended else "closed")
 
     def _solve_one(
-        self, o: int, known: float, until: float, deadline: float, rtol: float, note: Note
+        self,
+        o: int,
+        known: float,
+        until: float,
+        deadline: float,
+        rtol: float,
+        note: Note,
+        searches: dict[int, Any],
     ) -> Bracket:
-        """Solve one output, with NumPy until the compiled code is available."""
+        """Solve one output, with NumPy until the compiled code is available.
+
+        `searches` keeps those that may go on if there is time left.
+        """
         problem, start = self.problems[o], self._starts[o]
         several = self.n_workers > 1
         if self.compiled or (self.compiled is None and is_compiled(several)):
-            return self._compiled(o, known, until, rtol, note)
+            return self._compiled(o, known, until, rtol, note, searches)
         began = _clock.now()
         may_compile = self.compiled is None and AVAILABLE
         may_compile = may_compile and deadline > began + NUMPY_FIRST + COMPILING
         first = min(until, began + NUMPY_FIRST) if may_compile else until
-        search = ListSearch(problem, known, first, start)
+        search = _resumed(searches.get(o), ListSearch, known)
+        search = search or ListSearch(problem, known, first, start)
+        searches[o] = search
         bracket = search.run(first, rtol, note)
         if bracket.reason != "time" or not may_compile:
             return bracket
         # Nobody knows how long compiling takes on this machine: it must not take more than is left.
         if not compiling(several).wait(deadline - NUMPY_LAST):
             return search.run(max(until, deadline - NUMPY_LAST / 2), rtol, note)
-        del search  # its lists, before others take their room
+        del search, searches[o]  # its lists, before others take their room
         # What is left is shared anew: compiling was for all outputs.
         until = max(until, min(deadline, _clock.now() + (until - first)))
-        further = self._compiled(o, bracket.lower, until, rtol, note)
+        further = self._compiled(o, bracket.lower, until, rtol, note, searches)
         twins = bracket.twins if further.twins is None else further.twins
         upper = min(bracket.upper, further.upper)
         return Bracket(
             further.lower, upper, twins, bracket.n_boxes + further.n_boxes, further.reason
         )
 
-    def _compiled(self, o: int, known: float, until: float, rtol: float, note: Note) -> Bracket:
+    def _compiled(
+        self,
+        o: int,
+        known: float,
+        until: float,
+        rtol: float,
+        note: Note,
+        searches: dict[int, Any],
+    ) -> Bracket:
         warm_up(self.n_workers > 1)
-        search = CompiledSearch(self.problems[o], known, self.n_workers, self._starts[o])
+        search = _resumed(searches.get(o), CompiledSearch, known)
+        if search is None:
+            search = CompiledSearch(self.problems[o], known, self.n_workers, self._starts[o])
+        searches[o] = search
         return search.run(until, rtol, note)
+
+
+def _resumed(search: Any, kind: Any, known: float) -> Any:
+    """Return a search that goes on, with what is known by now; None if there is none of a kind."""
+    if not isinstance(search, kind):
+        return None
+    search.known = max(search.known, known)
+    return search
 
 
 def _note_of_one(note: Note, lower: float, most: float, others: float, n_boxes: int) -> Note:
@@ -295,7 +294,8 @@ def _note_of_one(note: Note, lower: float, most: float, others: float, n_boxes: 
     `most` bounds this output and `others` the other ones; `lower` is attained by one of them.
     """
 
-    def told(low: float, high: float, n: int) -> None:
-        note(max(lower, low), max(others, min(high, most)), n_boxes + n)
+    def told(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
+        upper = max(others, min(high, most))
+        note(max(lower, low), upper, n_boxes + n, twins if low > lower else unattained)
 
     return told

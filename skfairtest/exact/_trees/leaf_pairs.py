@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._clock import check_time
 from skfairtest.exact._trees.problem import Forest, levels_of
 from skfairtest.workers._compiled import inlined, njit
 
@@ -62,13 +63,14 @@ class NodeBoxes(NamedTuple):
     first_word: NDArray[np.int64]
 
 
-def node_boxes(forest: Forest, whole, twins_of) -> NodeBoxes:
+def node_boxes(forest: Forest, whole, twins_of, deadline=np.inf) -> NodeBoxes:
     """The boxes of all nodes inside the whole domain; `twins_of` are the last four fields."""
     n = len(forest.attribute)
     low = np.repeat(whole.low[None], n, axis=0)
     high = np.repeat(whole.high[None], n, axis=0)
     words = np.repeat(whole.words[None], n, axis=0)
     for here in levels_of(forest.attribute, forest.first, forest.second, forest.roots):
+        check_time(deadline)
         inner = here[forest.attribute[here] >= 0]
         copy = forest.place_one[forest.attribute[inner]]
         is_ordered = forest.ordered[forest.attribute[inner]] == 1

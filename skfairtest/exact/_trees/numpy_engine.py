@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._bracket import Bracket, Note, unnoted
+from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed
@@ -279,9 +279,11 @@ class ListSearch:
                 self._release(table, listed)
             self.n_boxes += 1
             self._take_apart(box, table, listed, bound, rtol)
-            note(self.known, self._upper, self.n_boxes)
-        twins = None if self.point is None else self.problem.layout.codes(self.point)
-        return Bracket(self.known, self._upper, twins, self.n_boxes, reason)
+            note(self.known, self._upper, self.n_boxes, self._twins)
+        return Bracket(self.known, self._upper, self._twins(), self.n_boxes, reason)
+
+    def _twins(self) -> Twins | None:
+        return None if self.point is None else self.problem.layout.codes(self.point)
 
     @property
     def _upper(self) -> float:

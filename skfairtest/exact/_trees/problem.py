@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest._clock import check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._trees.doubled_domain import Layout
 from skfairtest.exact._trees.link_bounds import (
@@ -110,6 +111,7 @@ class Problem:
         self.grid = Grid(
             space, [distinct[k] for k in keys], [np.flatnonzero(mask[k]) for k in keys], deadline
         )
+        check_time(deadline)
         self.layout = Layout(self.grid)
         cut = dict(zip(keys, self.grid.nodes, strict=True))
         with_cuts = [
@@ -117,7 +119,7 @@ class Problem:
             for nodes, column, factor, part, roots in kept
         ]
         levels = not plain
-        self.forest, part_of = _forest(self.layout, with_cuts, levels)
+        self.forest, part_of = _forest(self.layout, with_cuts, levels, deadline)
         self.links = Links(part_of, *groups, plain)
 
     def trivial(self) -> float:
@@ -190,13 +192,16 @@ def _joined_sets(grid: Grid) -> tuple[Words, Ints]:
     return np.concatenate(sets), start
 
 
-def _forest(layout: Layout, kept: list[Kept], levels: bool) -> tuple[Forest, Ints64]:
+def _forest(
+    layout: Layout, kept: list[Kept], levels: bool, deadline: float
+) -> tuple[Forest, Ints64]:
     """Return all trees that matter, one after another, and the part that each adds to."""
     sets, set_start = _joined_sets(layout.grid)
     whole: list[list[Ints64]] = [[] for _ in range(6)]
     values: list[Floats] = [np.empty(0)]
     offset = 0
     for nodes, cut, column, factor, part, roots in kept:
+        check_time(deadline)
         of = _of_trees(nodes, roots)
         number = np.cumsum(of) - 1 + offset
         attribute = cut.attribute[of]
@@ -222,7 +227,7 @@ def _forest(layout: Layout, kept: list[Kept], levels: bool) -> tuple[Forest, Int
     value = np.concatenate(values)
     places = [table.astype(np.int64) for table in layout.tables()]
     sensitive = places[1] != places[2]
-    summaries = _summaries(sensitive, attribute, first, second, value, roots)
+    summaries = _summaries(sensitive, attribute, first, second, value, roots, deadline)
     starts = layout.word_start.astype(np.int64)
     tests = (attribute, cuts, first, second, roots, sets)
     copies = (places[0], places[1], places[2], starts)
@@ -256,6 +261,7 @@ def _summaries(
     second: Ints64,
     value: Floats,
     roots: Ints64,
+    deadline: float,
 ) -> tuple[Ints64, Bools, Floats, Floats, Floats]:
     """Return what the fields `depth`, `splits`, `low`, `high` and `most` of `Forest` say."""
     n = len(attribute)
@@ -266,6 +272,7 @@ def _summaries(
     for k, here in enumerate(levels):
         depth[here] = k
     for here in reversed(levels):
+        check_time(deadline)
         inner = here[attribute[here] >= 0]
         a, b = first[inner], second[inner]
         low[inner], high[inner] = np.minimum(low[a], low[b]), np.maximum(high[a], high[b])

@@ -6,6 +6,8 @@ in two. All tests together cut it into *cells*, whose values no tree tells apart
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from skfairtest._clock import check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._trees.bent_cells import bent_codes
+from skfairtest.exact._trees.bent_cells import bent_codes, close_changes
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features, attribute_grid, wide_attributes
@@ -36,7 +38,10 @@ class Cells(NamedTuple):
 
 
 def cut_finite(
-    grid: Floats, views: list[tuple[Features, Tests, Ints]], bent: int | None = None
+    grid: Floats,
+    views: list[tuple[Features, Tests, Ints]],
+    bent: int | None = None,
+    deadline: float = np.inf,
 ) -> tuple[Cells, list[Bools]]:
     """Cells of an attribute of finitely many values.
 
@@ -48,6 +53,8 @@ def cut_finite(
         For each set of features: the numbers of the tests that look at this attribute.
     bent : int or None, default=None
         The attribute, if it has more values: the codes stand for its cells.
+    deadline : float, default=inf
+        When to give up, by `_clock.now`.
 
     Returns
     -------
@@ -65,19 +72,23 @@ def cut_finite(
             values = features.table(int(t)) if along is None else along[:, t]
             rows = max(1, MOST_TOGETHER // len(grid))
             for k in range(0, len(of_feature), rows):
+                check_time(deadline)
                 some = of_feature[k : k + rows]
                 asked = np.repeat(which[some], len(grid))
                 outcome = goes_left(np.tile(values, len(some)), tests, asked)
                 left[some] = outcome.reshape(len(some), len(grid))
         outcomes.append(left)
+    check_time(deadline)
     everything = np.concatenate(outcomes) if outcomes else np.empty((0, len(grid)), dtype=bool)
     distinct = everything[_distinct_rows(everything)[0]]
+    check_time(deadline)
     first, member = _distinct_rows(distinct.T)
     # Turned so that they hold the same value, sets that are cuts of one order form a chain.
     turned = distinct[:, first] == distinct[:, first[:1]] if len(distinct) else distinct[:, first]
     order = np.argsort(-turned.sum(axis=0), kind="stable")
     chained = turned[:, order]
     ordered = bool((chained[:, :-1] >= chained[:, 1:]).all())
+    check_time(deadline)
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     codes = grid[first[order]]
@@ -104,12 +115,8 @@ def cut_wide(
     attribute: int,
     views: list[tuple[Features, Tests, Ints]],
     deadline: float = np.inf,
-    *,
-    exact: bool,
 ) -> tuple[Cells, list[Ints]]:
     """Cells of an attribute whose features are nondecreasing.
-
-    Unless `exact`, borders are looked for by plain arithmetic, and are to be checked afterwards.
 
     Returns
     -------
@@ -121,8 +128,7 @@ def cut_wide(
     low, high = _ends(space, attribute)
     lasts = []
     for features, tests, which in views:
-        ends = (low, high)
-        lasts.append(_last_left(space, attribute, features, tests, which, ends, exact, deadline))
+        lasts.append(_last_left(space, attribute, features, tests, which, (low, high), deadline))
     # A border is the last code of a cell.
     borders = np.unique(np.concatenate([*lasts, [high]]))
     borders = borders[(borders >= low) & (borders <= high)]
@@ -154,7 +160,6 @@ def _last_left(
     tests: Tests,
     which: Ints,
     ends: tuple[float, float],
-    exact: bool,
     deadline: float,
 ) -> Floats:
     """Return the largest code that goes left, for each test; -inf where none does."""
@@ -165,61 +170,74 @@ def _last_left(
             "its domain by InputSpace(bounds=...)."
         )
     # Tests with equal threshold and feature have equal borders: ask once.
-    pairs = np.column_stack([tests.feature[which], tests.threshold[which]])
-    _, first, back = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    first, back = _distinct_tests(tests, which)
     tried = which[first]
     order = CodeOrder(space, attribute)
-    left = np.full(len(tried), order.rank(np.array([ends[0]]))[0])
-    right = np.full(len(tried), order.rank(np.array([ends[1]]))[0])
+    result = np.empty(len(tried))
+    for t in np.unique(tests.feature[tried]):
 
-    def is_left(ranks: NDArray[np.int64], of: Ints) -> Bools:
-        seen, codes = tests.feature[tried[of]], order.code(ranks)
-        values = None if exact else _guessed(features, seen, codes)
-        if values is None:
-            values = features.evaluate(seen, codes)
-        return goes_left(values, tests, tried[of])
+        def values(codes: Floats, t: int = int(t)) -> Floats:
+            return features.evaluate(np.full(len(codes), t), codes)
 
-    everyone = np.arange(len(tried))
-    at_low, at_high = is_left(left, everyone), is_left(right, everyone)
-    result = np.where(at_high, ends[1], -np.inf)
-    open_ = np.flatnonzero(at_low & ~at_high)
-    while len(open_):
-        check_time(deadline)
-        # Halving the ranks of floating-point numbers ends at two neighbours after 64 rounds.
-        a, b = left[open_], right[open_]
-        middle = (a >> 1) + (b >> 1) + (a & b & 1)  # their difference may not fit into 64 bits
-        goes = is_left(middle, open_)
-        left[open_[goes]], right[open_[~goes]] = middle[goes], middle[~goes]
-        done = right[open_] <= left[open_] + 1
-        result[open_[done]] = order.code(left[open_[done]])
-        open_ = open_[~done]
-    return result[back.ravel()]
+        own = tests.feature[tried] == t
+        result[own] = _last_at_most(order, ends, values, tests.threshold[tried[own]], deadline)
+    return result[back]
 
 
-def _guessed(features: Features, seen: Ints, codes: Floats) -> Floats | None:
-    """Features by plain arithmetic; None where some are not that simple."""
-    values = np.empty(len(seen))
-    one = (seen == seen[:1]).all()  # as a rule; sorting to find that out takes longer than all else
-    for t in seen[:1] if one else np.unique(seen):
-        own = features.guess(int(t), codes[seen == t])
-        if own is None:
-            return None
-        values[seen == t] = own
-    return values
+def _last_at_most(
+    order: CodeOrder,
+    ends: tuple[float, float],
+    values: Callable[[Floats], Floats],
+    thresholds: Floats,
+    deadline: float,
+) -> Floats:
+    """Return the largest code at which a nondecreasing function is at most each threshold.
 
-
-def misplaced(below: Floats, above: Floats, features: Features, tests: Tests, which: Ints) -> Bools:
-    """Tests that do not go left at the code below their cut, or do at the code above it.
-
-    Asks the steps themselves. A code is NaN where there is none on that side.
+    It is known at more and more codes, between two neighbours of which each border lies. The next
+    code is where a straight line between them meets the threshold, or half-way.
     """
-    wrong = np.zeros(len(which), dtype=bool)
-    for goes, codes in ((True, below), (False, above)):
-        some = np.flatnonzero(~np.isnan(codes))
-        if len(some):
-            values = features.evaluate(tests.feature[which[some]], codes[some])
-            wrong[some] |= goes_left(values, tests, which[some]) != goes
-    return wrong
+    known = order.rank(np.array(ends))
+    seen = values(order.code(known))
+    last = np.where(seen[-1] <= thresholds, ends[1], -np.inf)
+    open_ = np.flatnonzero((seen[0] <= thresholds) & (thresholds < seen[-1]))
+    for turn in itertools.count():
+        # Beyond a number that is too large all are, whatever rounding takes back of what rises.
+        right = np.searchsorted(np.maximum.accumulate(seen), thresholds[open_], side="right")
+        done = known[right] - known[right - 1] == 1
+        last[open_[done]] = order.code(known[right[done] - 1])
+        open_, right = open_[~done], right[~done]
+        if not len(open_):
+            return last
+        check_time(deadline)
+        a, b = known[right - 1], known[right]
+        new = (a >> 1) + (b >> 1) + (a & b & 1)  # their difference may not fit into 64 bits
+        if turn % 4 < 3:
+            low, high = order.code(a), order.code(b)
+            with np.errstate(all="ignore"):
+                share = (thresholds[open_] - seen[right - 1]) / (seen[right] - seen[right - 1])
+                place = low + np.clip(np.nan_to_num(share, nan=0.5), 0.0, 1.0) * (high - low)
+            # What is straight but for its rounding ends beside the last place.
+            step = np.minimum(1 << min(turn, 60), new - a)
+            new = np.clip(order.rank(np.where(np.isfinite(place), place, low)), a + step, b - step)
+        kept = np.unique(np.append(right, right - 1))
+        new = np.unique(new)
+        both = np.concatenate([known[kept], new])
+        sort = np.argsort(both, kind="stable")
+        seen = np.concatenate([seen[kept], values(order.code(new))])[sort]
+        known = both[sort]
+    raise AssertionError("a search without an end")
+
+
+def _distinct_tests(tests: Tests, which: Ints) -> tuple[Ints, Ints]:
+    """Place of the first of each distinct pair of feature and threshold, and which each one is."""
+    feature, threshold = tests.feature[which], tests.threshold[which]
+    order = np.lexsort((threshold, feature))
+    feature, threshold = feature[order], threshold[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
+    back = np.empty(len(order), dtype=np.intp)
+    back[order] = np.cumsum(new) - 1
+    return order[new], back
 
 
 WORD = 64
@@ -273,38 +291,28 @@ class Grid:
             if not any(len(which) for _, _, which in views):
                 continue
             if wide[j]:
-                self._cut_wide(j, views, exact=False)
+                self._cut_wide(j, views)
+                rounded = any(j in features.rounded for features, _, _ in views)
+                if rounded and self._flickers(j, views):
+                    self._cut_finite(j, views, is_bent=True)
             else:
                 self._cut_finite(j, views, is_bent=j in bent)
-        self._check_wide(everything, needed, wide)
         for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
             _decide_constant(nodes, wanted, cut, self.cells)
 
-    def _check_wide(
-        self, everything: list[Nodes], needed: list[Ints], wide: NDArray[np.bool_]
-    ) -> None:
-        """Check both sides of all cuts by the steps, and correct cuts that are wrong."""
-        again: set[int] = set()
-        for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
-            source = nodes.features.source[nodes.tests.feature[wanted]]
-            which = wanted[(source >= 0) & wide[np.maximum(source, 0)]]
-            attribute = cut.attribute[which]
-            key = np.column_stack([nodes.tests.feature[which], nodes.tests.threshold[which]])
-            first = np.unique(key, axis=0, return_index=True)[1] if len(which) else which
-            which, attribute = which[first], attribute[first]
-            below, above = np.empty(len(which)), np.empty(len(which))
-            for j in np.unique(attribute):
-                own, cells = attribute == j, self.cells[int(j)]
-                place = cut.cut[which[own]]
-                below[own] = cells.high[np.maximum(place - 1, 0)]
-                above[own] = cells.low[np.minimum(place, len(cells.low) - 1)]
-                below[own] = np.where(place > 0, below[own], np.nan)
-                above[own] = np.where(place < len(cells.low), above[own], np.nan)
-            wrong = misplaced(below, above, nodes.features, nodes.tests, which)
-            again |= {int(j) for j in attribute[wrong]}
-        for j in again:
-            check_time(self.deadline)
-            self._cut_wide(j, self._views(j, everything, needed), exact=True)
+    def _flickers(self, j: int, views: list[tuple[Features, Tests, Ints]]) -> bool:
+        """Whether cuts of several features of an attribute are next to each other.
+
+        Features rise up to rounding alone: there tests may have outcomes that no cell has.
+        """
+        cells, ranks, looks_at, n_before = self.cells[j], [], [], 0
+        for nodes, (features, tests, which) in zip(self.nodes, views, strict=True):
+            place = nodes.cut[which]
+            inner = (place > 0) & (place < len(cells.high))
+            ranks.append(CodeOrder(self.space, j).rank(cells.high[place[inner] - 1]))
+            looks_at.append(tests.feature[which[inner]] + n_before)
+            n_before += len(features.source)
+        return bool(close_changes(np.concatenate(ranks), np.concatenate(looks_at))[0].any())
 
     @staticmethod
     def _views(
@@ -316,8 +324,8 @@ class Grid:
             views.append((nodes.features, nodes.tests, wanted[tested]))
         return views
 
-    def _cut_wide(self, j: int, views: list[tuple[Features, Tests, Ints]], *, exact: bool) -> None:
-        self.cells[j], cuts = cut_wide(self.space, j, views, self.deadline, exact=exact)
+    def _cut_wide(self, j: int, views: list[tuple[Features, Tests, Ints]]) -> None:
+        self.cells[j], cuts = cut_wide(self.space, j, views, self.deadline)
         for nodes, (_, _, which), cut in zip(self.nodes, views, cuts, strict=True):
             nodes.attribute[which] = j
             nodes.cut[which] = cut
@@ -327,10 +335,13 @@ class Grid:
     ) -> None:
         if is_bent:
             self.starts[j] = codes = bent_codes(self.space, j, views, self.deadline)
-            cells, outcomes = cut_finite(codes, views, bent=j)
+            cells, outcomes = cut_finite(codes, views, j, self.deadline)
         else:
-            cells, outcomes = cut_finite(attribute_grid(self.space, j), views)
+            cells, outcomes = cut_finite(
+                attribute_grid(self.space, j), views, deadline=self.deadline
+            )
         self.cells[j] = cells
+        check_time(self.deadline)
         if not cells.ordered:
             packed = [as_words(left) for left in outcomes]
             self.sets[j], place = np.unique(np.concatenate(packed), axis=0, return_inverse=True)

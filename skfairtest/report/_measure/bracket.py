@@ -44,7 +44,7 @@ def why_not(case: Case) -> str:
     from skfairtest.exact._dispatch import check_supported
 
     try:
-        check_supported(case.estimator)
+        check_supported(case.estimator, case.response)
     except ValueError as error:
         return str(error)
     return ""

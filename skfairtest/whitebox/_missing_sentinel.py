@@ -2,9 +2,9 @@
 
 XGBoost with ``missing=0``, or on a sparse table, sends a zero its own way at every test, whatever
 its threshold: the test "x <= 3, and missing values go right" cuts a line in three. Cells are made
-by cuts in two. So the trees are taken apart at the mark: numbers below it, the mark itself and
-numbers above it get a copy each of what is behind a test that bends, and in each copy tests of that
-column are plain cuts, or have one outcome.
+by cuts in two. So the trees are taken apart at the sentinel: numbers below
+it, the sentinel itself and numbers above it get a copy each of what is behind such a test, and in
+each copy tests of that column are plain cuts, or have one outcome.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_NODES, MOST_TIMES = 200_000, 50
 BELOW, AT, ABOVE = -1, 0, 1
 
 
-class Mark(NamedTuple):
+class MissingSentinel(NamedTuple):
     """What marks a missing value: numbers from `low` to `high`; `below` is the number before."""
 
     low: float
@@ -30,16 +30,16 @@ class Mark(NamedTuple):
     below: float
 
 
-def straightened(nodes: Nodes, bent: Ints, mark: Mark, name: str) -> Nodes:
-    """The same function, with the mark of missing values as a number like any other.
+def split_at_sentinel(nodes: Nodes, real: Ints, sentinel: MissingSentinel, name: str) -> Nodes:
+    """The same function, with the sentinel of missing values as a number like any other.
 
     Parameters
     ----------
     nodes : Nodes
-        Trees whose tests take the mark for a missing value.
-    bent : ndarray of int
+        Trees whose tests take the sentinel for a missing value.
+    real : ndarray of int
         Features in which it is still a number: those of real columns.
-    mark : Mark
+    sentinel : MissingSentinel
         What marks a missing value. No threshold is inside it.
     name : str
         The model's class, for the error.
@@ -47,7 +47,7 @@ def straightened(nodes: Nodes, bent: Ints, mark: Mark, name: str) -> Nodes:
     Returns
     -------
     Nodes
-        The given ones, where no test bends.
+        The given ones, where no test needs that.
 
     Raises
     ------
@@ -55,28 +55,32 @@ def straightened(nodes: Nodes, bent: Ints, mark: Mark, name: str) -> Nodes:
         If too many copies would be made.
     """
     tests = nodes.tests
-    passed = np.array([t for t in bent if _passes(nodes.features, int(t), mark)], dtype=np.intp)
+    passed = np.array(
+        [t for t in real if _takes_sentinel(nodes.features, int(t), sentinel)], dtype=np.intp
+    )
     watched = np.isin(tests.feature, passed) & (nodes.left >= 0)
-    turned = watched & ((mark.low <= tests.threshold) != tests.missing_left)
+    turned = watched & ((sentinel.low <= tests.threshold) != tests.missing_left)
     if not turned.any():
         return nodes
-    return _Copies(nodes, watched, turned, mark, name).nodes()
+    return _Copies(nodes, watched, turned, sentinel, name).nodes()
 
 
-def _passes(features: Features, t: int, mark: Mark) -> bool:
-    """Whether a feature of a wide attribute takes the mark's value, for all that is known."""
+def _takes_sentinel(features: Features, t: int, sentinel: MissingSentinel) -> bool:
+    """Whether a feature of a wide attribute takes the sentinel's value, for all that is known."""
     attribute = int(features.source[t])
     first, last = features.piece_ends(attribute)
     values = features.evaluate(np.full(2 * len(first), t), np.concatenate([first, last]))
     numbers = values[~np.isnan(values)]
-    return bool((numbers <= mark.high).any() and (numbers >= mark.low).any())
+    return bool((numbers <= sentinel.high).any() and (numbers >= sentinel.low).any())
 
 
 class _Copies:
-    """New nodes, each a copy of an old one or a cut at the mark."""
+    """New nodes, each a copy of an old one or a cut at the sentinel."""
 
-    def __init__(self, nodes: Nodes, watched: Bools, turned: Bools, mark: Mark, name: str) -> None:
-        self.old, self.watched, self.turned, self.mark = nodes, watched, turned, mark
+    def __init__(
+        self, nodes: Nodes, watched: Bools, turned: Bools, sentinel: MissingSentinel, name: str
+    ) -> None:
+        self.old, self.watched, self.turned, self.sentinel = nodes, watched, turned, sentinel
         self.name = name
         self.most = max(MOST_NODES, MOST_TIMES * len(nodes.left))
         self.copied: list[int] = []  # the node that a new one is like
@@ -100,10 +104,10 @@ class _Copies:
         return Nodes(old.features, tests, left, right, value, np.array(roots, dtype=np.intp))
 
     def _copy(self, node: int, known: dict[int, int]) -> int:
-        """A copy of what is at a node, for numbers on known sides of the mark."""
+        """A copy of what is at a node, for numbers on known sides of the sentinel."""
         old, feature = self.old, int(self.old.tests.feature[node])
         while old.left[node] >= 0 and self.watched[node] and feature in known:
-            as_number = self.mark.low <= old.tests.threshold[node]
+            as_number = self.sentinel.low <= old.tests.threshold[node]
             side = known[feature]
             if side == AT:
                 goes_left = bool(old.tests.missing_left[node])
@@ -122,16 +126,16 @@ class _Copies:
             self.left[here] = self._copy(int(old.left[node]), known)
             self.right[here] = self._copy(int(old.right[node]), known)
         elif self.turned[node]:
-            # NaN is missing as the mark is, and goes its way.
-            self.threshold[here], self.missing_left[here] = self.mark.below, False
+            # NaN is missing as the sentinel is, and goes its way.
+            self.threshold[here], self.missing_left[here] = self.sentinel.below, False
             self.left[here] = self._copy(node, known | {feature: BELOW})
-            self.right[here] = rest = self._new(node, self.mark.high)
+            self.right[here] = rest = self._new(node, self.sentinel.high)
             self.missing_left[rest] = True
             self.left[rest] = self._copy(node, known | {feature: AT})
             self.right[rest] = self._copy(node, known | {feature: ABOVE})
         else:
-            # Where the mark itself goes nothing is known; the other side is without it.
-            as_number = self.mark.low <= old.tests.threshold[node]
+            # Where the sentinel itself goes nothing is known; the other side is without it.
+            as_number = self.sentinel.low <= old.tests.threshold[node]
             to_right = known | {feature: ABOVE} if as_number else known
             to_left = known if as_number else known | {feature: BELOW}
             self.left[here] = self._copy(int(old.left[node]), to_left)
@@ -141,10 +145,10 @@ class _Copies:
     def _new(self, node: int, threshold: float) -> int:
         if len(self.copied) >= self.most:
             raise ValueError(
-                f"{self.name} treats {self.mark.low:.3g} as a missing value, and the domains of "
-                f"real columns contain it: its trees would need more than {self.most} nodes. "
+                f"{self.name} treats {self.sentinel.low:.3g} as a missing value, and the domains "
+                f"of real columns contain it: its trees would need more than {self.most} nodes. "
                 "Narrow the columns to one side of it by InputSpace(bounds=...), declare their "
-                "values by InputSpace(categories=...), or fit with NaN as the mark of missing "
+                "values by InputSpace(categories=...), or fit with NaN as the sentinel of missing "
                 "values, behind encoders with dense output."
             )
         self.copied.append(node)

@@ -1,6 +1,6 @@
 """Features that rise and fall, as sums of features that never fall.
 
-A feature f of a real column that is bent at known places is the sum of what it does in each piece:
+A feature f of a real column that is piecewise monotone is the sum of what it does in each piece:
 f(low) and, of every piece, f(x held inside of the piece) less f(its first code). Each term never
 falls or never rises; of one that never rises the opposite is taken. Linear models and networks are
 then read as ever, with a map of these features to those that they are shown.
@@ -8,40 +8,53 @@ then read as ever, with a map of these features to those that they are shown.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.whitebox._affine import Affine
 from skfairtest.whitebox._features import Features
 
 
-class StraightFeatures(Features):
+class Affine(NamedTuple):
+    """A map ``x @ weights + base``."""
+
+    weights: Floats
+    base: Floats
+
+    def then(self, other: Affine) -> Affine:
+        """The map, and another one after it."""
+        return Affine(self.weights @ other.weights, self.base @ other.weights + other.base)
+
+
+class MonotoneFeatures(Features):
     """The features behind some steps, in parts that never fall.
 
     Parameters
     ----------
-    bent : Features
+    inner : Features
         What the steps give.
 
     Attributes
     ----------
     map : Affine
-        From these features to those of `bent`.
+        From these features to those of `inner`.
     """
 
-    def __init__(self, bent: Features) -> None:
-        self.bent, self.space, self.wide, self.grids = bent, bent.space, bent.wide, bent.grids
-        self.steps, self.last, self.identity, self.pieces = bent.steps, bent.last, False, {}
+    def __init__(self, inner: Features) -> None:
+        self.inner, self.space, self.wide, self.grids = inner, inner.space, inner.wide, inner.grids
+        self.steps, self.last, self.identity, self.pieces = inner.steps, inner.last, False, {}
+        self.rounded, self.is_single = inner.rounded, inner.is_single
         of: list[int] = []  # the feature that a part belongs to
         sign: list[float] = []
         ends: list[tuple[float, float]] = []  # codes between which it moves
-        base = np.zeros(len(bent.source))
-        for j in bent.pieces:
-            first, last = bent.piece_ends(j)
+        base = np.zeros(len(inner.source))
+        for j in inner.pieces:
+            first, last = inner.piece_ends(j)
             # Pieces, and the steps from one to the next.
             codes = np.unique(np.concatenate([first, last]))
-            values = bent.along(j, codes)
-            for t in bent.of(j).tolist():
+            values = inner.along(j, codes)
+            for t in inner.of(j).tolist():
                 moves = np.diff(values[:, t])
                 base[t] = values[0, t]
                 for p in np.flatnonzero(moves):
@@ -49,26 +62,26 @@ class StraightFeatures(Features):
                     sign.append(float(np.sign(moves[p])))
                     ends.append((float(codes[p]), float(codes[p + 1])))
                     base[t] -= values[p, t]
-        plain = np.flatnonzero(~np.isin(bent.source, list(bent.pieces)))
+        plain = np.flatnonzero(~np.isin(inner.source, list(inner.pieces)))
         self._of = np.concatenate([plain, np.array(of, dtype=np.intp)])
         self._sign = np.concatenate([np.ones(len(plain)), sign])
         infinite = np.tile([-np.inf, np.inf], (len(plain), 1))
         self._ends = np.concatenate([infinite, np.array(ends).reshape(-1, 2)])
-        weights = np.zeros((len(self._of), len(bent.source)))
+        weights = np.zeros((len(self._of), len(inner.source)))
         weights[np.arange(len(self._of)), self._of] = self._sign
         self.map = Affine(weights, base)
-        self.source = bent.source[self._of]
+        self.source = inner.source[self._of]
         self._at_ends = self._held_values()
-        self.origin = self._parts(bent.origin[None], self._origin_codes()[None])[0]
+        self.origin = self._parts(inner.origin[None], self._origin_codes()[None])[0]
 
     def _held_values(self) -> Floats:
         """Values of the features at the ends between which their parts move, (n_parts, 2)."""
         found = np.zeros(self._ends.shape)
-        for j in self.bent.pieces:
+        for j in self.inner.pieces:
             own = np.flatnonzero(np.isfinite(self._ends[:, 0]) & (self.source == j))
             codes, back = np.unique(self._ends[own], return_inverse=True)
             if len(own):
-                values = self.bent.along(j, codes)
+                values = self.inner.along(j, codes)
                 found[own] = values[back.reshape(-1, 2), self._of[own][:, None]]
         return found
 
@@ -82,15 +95,11 @@ class StraightFeatures(Features):
 
     def transform(self, Z: Floats) -> Floats:
         """The features of rows of codes, shape (n, n_features)."""
-        return self._parts(self.bent.transform(Z), Z)
+        return self._parts(self.inner.transform(Z), Z)
 
     def table(self, feature: int) -> Floats:
         """Values of a feature along the grid of its attribute, shape (n_values,)."""
-        return self.bent.table(int(self._of[feature]))
-
-    def guess(self, feature: int, codes: Floats) -> Floats | None:
-        """A feature by plain arithmetic: it has none."""
-        return None
+        return self.inner.table(int(self._of[feature]))
 
     def evaluate(self, features: Ints, codes: Floats) -> Floats:
         """Features of wide attributes at one code each, shape (n,)."""
@@ -99,14 +108,14 @@ class StraightFeatures(Features):
             own = np.flatnonzero(source == j)
             # Many features of one attribute are asked for at the same codes.
             some, back = np.unique(codes[own], return_inverse=True)
-            parts = self._parts(self.bent.along(int(j), some), self._rows_of(int(j), some))
+            parts = self._parts(self.inner.along(int(j), some), self._rows_of(int(j), some))
             out[own] = parts[back, features[own]]
         return out
 
 
-def straight(features: Features) -> tuple[Features, Affine | None]:
-    """Features that never fall, and the map from them; the given ones where none is bent."""
+def monotone_features(features: Features) -> tuple[Features, Affine | None]:
+    """Features that never fall, and the map from them; the given ones where all are monotone."""
     if not features.pieces:
         return features, None
-    found = StraightFeatures(features)
+    found = MonotoneFeatures(features)
     return found, found.map

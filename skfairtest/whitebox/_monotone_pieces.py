@@ -1,4 +1,4 @@
-"""Where a step bends a column of real numbers: between such places what it gives rises or falls.
+"""Where a step changes the direction of a real column: in between what it gives rises or falls.
 
 Of these steps the places follow from what was fitted: edges of bins, knots of splines and where the
 pieces between them turn, the kink of an absolute value, the number that marks a missing one.
@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 from skfairtest._typing import Floats
 from skfairtest.whitebox._unsupported import Unsupported
 
-#: Places at which one column may be bent.
+#: Places at which one column may change direction.
 MOST_PLACES = 2000
 #: A root is real whose imaginary part is no more: places too many do no harm.
 NEARLY_REAL = 1e-6
@@ -46,7 +46,7 @@ FALLING: tuple[Any, ...] = (np.arccos, np.negative, special.erfc)
 RISING_FROM_ZERO: tuple[Any, ...] = (np.absolute, np.fabs, np.square, np.cosh)
 
 
-class Bend(NamedTuple):
+class Breakpoints(NamedTuple):
     """Numbers of one column at which, or just after which, something new begins."""
 
     column: int
@@ -56,8 +56,10 @@ class Bend(NamedTuple):
     rounded: Any = np.float64
 
 
-def bends_of(step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]) -> list[Bend]:
-    """Where a step bends the columns that it is shown.
+def breakpoints_of(
+    step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]
+) -> list[Breakpoints]:
+    """Where a step changes the direction of the columns that it is shown.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ def bends_of(step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]) ->
 
     Returns
     -------
-    list of Bend
+    list of Breakpoints
         Between the places of a column what the step makes of it rises or falls all along.
 
     Raises
@@ -82,23 +84,23 @@ def bends_of(step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]) ->
     if type(step) is KBinsDiscretizer and step.encode != "ordinal":
         rounded = np.float64 if step.dtype is None else step.dtype
         edges = [np.asarray(step.bin_edges_[c])[1:-1] for c in columns]
-        found = [Bend(c, edges[c].astype(np.float64), rounded=rounded) for c in columns]
+        found = [Breakpoints(c, edges[c].astype(np.float64), rounded=rounded) for c in columns]
     elif type(step) is SplineTransformer:
         low, high = ends()
         found = [_spline(c, step, low[c], high[c]) for c in columns]
     elif type(step) in (SimpleImputer, MissingIndicator) and not pd.isna(step.missing_values):
         mark = np.array([step.missing_values], dtype=np.float64)
-        found = [Bend(c, mark, mark) for c in columns]
+        found = [Breakpoints(c, mark, mark) for c in columns]
     elif type(step) is QuantileTransformer and (
         step.ignore_implicit_zeros or sparse.issparse(part)
     ):
-        found = [Bend(c, np.zeros(1), np.zeros(1)) for c in columns]
+        found = [Breakpoints(c, np.zeros(1), np.zeros(1)) for c in columns]
     elif type(step) is FunctionTransformer:
         low, high = ends()
         found = [_function(c, step.func, low[c], high[c]) for c in columns]
     else:
         return []
-    if any(len(bend.at) + len(bend.after) > MOST_PLACES for bend in found):
+    if any(len(own.at) + len(own.after) > MOST_PLACES for own in found):
         raise Unsupported(
             f"{' '.join(repr(step).split()):.120} makes a function of a real column that changes "
             f"direction at more than {MOST_PLACES} places.",
@@ -107,15 +109,15 @@ def bends_of(step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]) ->
     return found
 
 
-def _function(column: int, function: Any, low: float, high: float) -> Bend:
+def _function(column: int, function: Any, low: float, high: float) -> Breakpoints:
     """Where a function that is known turns."""
     if function in RISING_FROM_ZERO:
-        return Bend(column, np.zeros(1))
+        return Breakpoints(column, np.zeros(1))
     if function is np.reciprocal:
-        return Bend(column, np.zeros(1), np.zeros(1))
+        return Breakpoints(column, np.zeros(1), np.zeros(1))
     if function in (np.sin, np.cos):
-        return Bend(column, _turns(Fraction(function is np.sin, 2), low, high))
-    return Bend(column, NOTHING)
+        return Breakpoints(column, _turns(Fraction(function is np.sin, 2), low, high))
+    return Breakpoints(column, NOTHING)
 
 
 def _turns(first: Fraction, low: float, high: float) -> Floats:
@@ -130,13 +132,13 @@ def _turns(first: Fraction, low: float, high: float) -> Floats:
     return np.array([float((first + k) * PI) for k in range(start, end + 1)])
 
 
-def is_bending(function: Any) -> bool:
+def has_known_breakpoints(function: Any) -> bool:
     """Whether it is known where a function of single numbers turns."""
     known = (*RISING, *FALLING, *RISING_FROM_ZERO, np.reciprocal, np.sin, np.cos)
     return any(function is one for one in known)
 
 
-def _spline(column: int, step: Any, low: float, high: float) -> Bend:
+def _spline(column: int, step: Any, low: float, high: float) -> Breakpoints:
     """The knots of a column's splines, and where one of these turns between them."""
     spline = step.bsplines_[column]
     knots, k = np.asarray(spline.t, dtype=np.float64), spline.k
@@ -165,10 +167,10 @@ def _spline(column: int, step: Any, low: float, high: float) -> Bend:
     if step.extrapolation == "periodic" and last > first:
         turns = np.floor((low - first) / (last - first)), np.floor((high - first) / (last - first))
         if (turns[1] - turns[0] + 1) * len(at) > MOST_PLACES:
-            return Bend(column, np.zeros(MOST_PLACES + 1))
+            return Breakpoints(column, np.zeros(MOST_PLACES + 1))
         shifts = (last - first) * np.arange(turns[0], turns[1] + 1)
         at = np.unique((at + shifts[:, None]).ravel())
-    return Bend(column, at, at[np.isin(at, inner)])
+    return Breakpoints(column, at, at[np.isin(at, inner)])
 
 
 def _coefficients(nodes: Floats, values: Floats) -> Floats:
