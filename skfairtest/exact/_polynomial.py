@@ -250,9 +250,9 @@ class PolynomialFamily(Family):
 
     # The search -----------------------------------------------------------------------------
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Cut boxes in two, those with the largest bounds first, until the bracket is closed."""
-        return _Search(self, known, limits).run()
+        return _Search(self, incumbent, limits).run()
 
 
 class _Search:

@@ -36,6 +36,15 @@ class Margins(NamedTuple):
     high: Floats
 
 
+def _joined(several: list[Margins]) -> Margins:
+    """Return all boxes in one batch."""
+    return Margins(
+        np.concatenate([boxes.facts for boxes in several]),
+        np.concatenate([boxes.low for boxes in several]),
+        np.concatenate([boxes.high for boxes in several]),
+    )
+
+
 class MarginSearch:
     """Open boxes of leads, those with the largest bounds first.
 
@@ -110,7 +119,7 @@ class MarginSearch:
         pairs.aim(int(k), places, self._leads[k], (box.low + box.high)[0] / 2)
 
     def _cut(self, taken: list[Margins], uppers: list[float]) -> None:
-        boxes = Margins(*(np.concatenate(own) for own in zip(*taken, strict=True)))
+        boxes = _joined(taken)
         rows, widest = np.arange(len(taken)), self._curvature(boxes)[1].argmax(axis=1)
         middle = (boxes.low + boxes.high)[rows, widest] / 2
         halves = []
@@ -118,8 +127,7 @@ class MarginSearch:
             low, high = boxes.low.copy(), boxes.high.copy()
             (high, low)[side][rows, widest] = middle
             halves.append(Margins(boxes.facts, low, high))
-        both = Margins(*(np.concatenate(own) for own in zip(*halves, strict=True)))
-        self._push(both, np.tile(np.array(uppers), 2))
+        self._push(_joined(halves), np.tile(np.array(uppers), 2))
 
     def _push(self, boxes: Margins, above: Floats | float) -> None:
         bounds = np.minimum(self._bound(boxes), above)
@@ -172,10 +180,21 @@ class MarginSearch:
             return np.fmin(plane, np.minimum(most - least, apart))
 
     def _reached(self, boxes: Margins, middle: Floats, half: Floats, slope: Floats) -> Floats:
-        """Return the largest rise of a plane over a box, at leads that inputs can bring about."""
+        """Return the largest rise of a plane over a box, at leads that inputs can bring about.
+
+        It is negative and infinite where they bring about none of the box.
+        """
+        rise = self._least_rise(boxes, middle, half, slope, np.linalg.norm(slope, axis=1))
+        # Where the plane is all but level, multipliers as small as its slope part nothing.
+        level = self._least_rise(boxes, middle, half, np.zeros_like(slope), np.ones(len(slope)))
+        return np.where(level < -self.rounding, -np.inf, rise)
+
+    def _least_rise(
+        self, boxes: Margins, middle: Floats, half: Floats, slope: Floats, size: Floats
+    ) -> Floats:
+        """Return the least bound of the rise that multipliers of about a size give."""
         leads = self._leads[boxes.facts[:, 0]]
         best = (np.abs(slope) * half).sum(axis=1)
-        size = np.linalg.norm(slope, axis=1, keepdims=True)
         chosen = slope.copy()
         for k in range(STEPS):
             total, sums, _ = self._shared.best(np.einsum("nsj,nj->ns", leads, chosen))
@@ -184,5 +203,5 @@ class MarginSearch:
             best = np.fmin(best, rise)
             way = np.einsum("nsj,ns->nj", leads, sums) - middle - np.sign(slope - chosen) * half
             length = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
-            chosen = chosen - 0.5 * 0.8**k * size * way / length
+            chosen = chosen - 0.5 * 0.8**k * size[:, None] * way / length
         return best
