@@ -137,7 +137,8 @@ class MarginSearch:
             if narrow[i]:
                 self.queue.settle(float(bound))
             else:
-                self.queue.push(float(bound), Margins(*(own[i : i + 1] for own in boxes)))
+                one = Margins(boxes.facts[[i]], boxes.low[[i]], boxes.high[[i]])
+                self.queue.push(float(bound), one)
 
     # Bounds ---------------------------------------------------------------------------------
 
