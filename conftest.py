@@ -11,6 +11,7 @@ import traceback
 from importlib.util import find_spec
 from pathlib import Path
 
+import detached
 import pytest
 from clocks import CLOCK, STEP, install
 from hypothesis import HealthCheck, settings
@@ -50,6 +51,8 @@ def numba_cache():
 
 # No test's outcome depends on how fast the machine is: max_time counts readings of this clock.
 install()
+# None leaves a compiler behind.
+detached.install()
 
 # Before anything is imported that reads them.
 os.environ.setdefault("NUMBA_CACHE_DIR", numba_cache())

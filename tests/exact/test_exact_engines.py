@@ -1,11 +1,17 @@
 """Which engine takes the boxes of a model of trees apart, and what is done without time for it."""
 
-import threading
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from certify_cases import small_table
 from certify_models import BENDING
+from clocks import HANGING
+from detached import start_python
+from places import TOP
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -14,15 +20,18 @@ from sklearn.ensemble import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample
 
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._trees import driver
+from skfairtest.exact._trees import driver, stored_code
 from skfairtest.exact._trees import family as families
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
 from skfairtest.space._space import InputSpace
+from skfairtest.workers import _detached
+from skfairtest.workers._detached import locked
 
 
 @pytest.fixture(scope="module")
@@ -38,67 +47,181 @@ def refuse(*args, **kwargs):
     raise AssertionError("compiled, though it should not be")
 
 
-def test_auto_begins_with_numpy_where_nothing_is_compiled(forest, monkeypatch):
-    monkeypatch.setattr(families, "AVAILABLE", True)
-    monkeypatch.setattr(families, "is_compiled", lambda several=False: False)
+@pytest.fixture
+def uncompiled(monkeypatch):
+    """Nothing is compiled; the list has an entry for each time that a compiler was asked for."""
+    asked = []
+    monkeypatch.setattr(families, "is_compiled", lambda: False)
+    monkeypatch.setattr(families, "compile_apart", lambda: asked.append(1))
+    monkeypatch.setattr(families, "warm_up", refuse)
+    return asked
+
+
+def test_auto_searches_with_numpy_where_nothing_is_compiled(forest, uncompiled, monkeypatch):
     monkeypatch.setattr(families, "CompiledSearch", refuse)
-    monkeypatch.setattr(families, "compiling", refuse)
     bracket = TreeFamily(*forest, "regression").solve(0.0, Limits(np.inf, 1e-9))
+    assert uncompiled == [1]
     assert bracket.reason == "closed"
     assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9)
 
 
-@pytest.mark.parametrize("fits", [True, False])
-def test_numpy_goes_on_where_compiling_takes_too_long(forest, monkeypatch, fits):
-    searched = []
+@pytest.mark.parametrize("compiled", [True, False])
+def test_no_process_compiles_where_the_engine_is_named(forest, uncompiled, compiled):
+    TreeFamily(*forest, "regression", compiled)
+    assert uncompiled == []
+
+
+def test_no_process_compiles_for_a_single_tree(uncompiled):
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    tree = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
+    family = TreeFamily(tree, InputSpace().fit(X, [0]), "regression")
+    assert family.solve(0.0, Limits(np.inf, 1e-9)).upper == pytest.approx(3.0)
+    assert uncompiled == []
+
+
+def test_numpy_leaves_as_soon_as_all_is_compiled(forest, uncompiled, monkeypatch):
+    begun, loaded, n_left = [], [], 5
 
     class Compiled(ListSearch):
         """In place of the compiled search: what it finds is compared with others elsewhere."""
 
         def __init__(self, problem, known, n_workers, start):
             super().__init__(problem, known, start=start)
+            begun.append(known)
 
-        def run(self, deadline, rtol, note):
-            searched.append(self.known)
-            return super().run(deadline, rtol, note)
+    def is_compiled():
+        nonlocal n_left
+        n_left -= 1
+        return n_left < 0
 
-    monkeypatch.setattr(families, "NUMPY_FIRST", 0.0)
-    monkeypatch.setattr(families, "AVAILABLE", True)
-    monkeypatch.setattr(families, "warm_up", lambda several: None)
-
-    class Compiling:
-        def wait(self, until):
-            waited.append(until)
-            return fits
-
-    waited = []
-    monkeypatch.setattr(families, "is_compiled", lambda several=False: False)
+    monkeypatch.setattr(families, "is_compiled", is_compiled)
+    monkeypatch.setattr(families, "warm_up", lambda: loaded.append(1))
     monkeypatch.setattr(families, "CompiledSearch", Compiled)
-    monkeypatch.setattr(families, "compiling", lambda several: Compiling())
-    limits = Limits(1e12, 1e-9)
+    notes = []
+    limits = Limits(1e12, 1e-9, lambda *bracket: notes.append(bracket[:2]))
     bracket = TreeFamily(*forest, "regression").solve(0.0, limits)
-    assert len(searched) == fits
-    assert waited == [1e12 - families.NUMPY_LAST]
+    assert loaded == [1]
     assert bracket.reason == "closed"
     again = TreeFamily(*forest, "regression", False).solve(0.0, limits)
     assert bracket.upper == pytest.approx(again.upper, rel=1e-9)
+    # What NumPy had found is where the compiled search begins.
+    assert begun == [max(low for low, _ in notes[:4])]
 
 
-@slow_sample
-def test_compiling_on_a_thread_of_its_own_leaves_nothing_to_compile():
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    """The empty folder of a cache, and the functions that Python calls with nothing in memory."""
+    entries = [SimpleNamespace(signatures=[], py_func=f) for f in (refuse, small_table)]
+    monkeypatch.setattr(stored_code, "AVAILABLE", True)
+    monkeypatch.setattr(stored_code, "ENTRIES", entries)
+    monkeypatch.setattr(stored_code, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(stored_code, "state_file", lambda: tmp_path / "state")
+    stored_code._start.cache_clear()
+    yield tmp_path
+    stored_code._start.cache_clear()
+
+
+def store(function, folder, ending):
+    """What numba leaves in the folder when it has compiled a function."""
+    code = function.__code__
+    name = f"module.{code.co_name}-{code.co_firstlineno}.py311{ending}"
+    (folder / name).write_bytes(b"code")
+
+
+def test_stored_code_counts_when_all_of_it_is_there(stored):
+    assert not stored_code.is_compiled()
+    for function in (refuse, small_table):
+        store(function, stored, ".nbi")
+        store(function, stored, ".1.nbc")
+        assert not stored_code.is_compiled()  # perhaps it is that of older sources
+    with locked(stored_code.state_file()):
+        assert not stored_code.is_compiled()
+        stored_code.note_stored()
+    assert stored_code.is_compiled()
+    next(stored.glob("*.nbc")).unlink()
+    assert not stored_code.is_compiled()
+
+
+def test_code_in_memory_counts(stored):
+    for entry in stored_code.ENTRIES:
+        assert not stored_code.is_compiled()
+        entry.signatures.append("types")
+    assert stored_code.is_compiled()
+
+
+def test_one_process_compiles_for_all(stored, monkeypatch):
+    started = []
+    monkeypatch.setattr(_detached, "start_python", started.append)
+    with locked(stored_code.state_file()) as is_free:
+        assert is_free
+        stored_code.compile_apart()
+        assert started == []
+    stored_code.compile_apart()
+    stored_code.compile_apart()
+    assert started == [stored_code.STATEMENTS]
+
+
+@pytest.mark.parametrize("why", ["stored", "no numba", "no folder"])
+def test_no_process_compiles(stored, monkeypatch, why):
+    monkeypatch.setattr(_detached, "start_python", refuse)
+    if why == "stored":
+        for function in (refuse, small_table):
+            store(function, stored, ".1.nbc")
+        stored_code.note_stored()
+    elif why == "no numba":
+        monkeypatch.setattr(stored_code, "AVAILABLE", False)
+    else:
+        monkeypatch.setattr(stored_code, "state_file", lambda: stored / "missing" / "state")
+        stored_code.note_stored()
+    stored_code.compile_apart()
+
+
+def test_who_finds_another_compiler_at_work_leaves_it_alone(tmp_path, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(driver, "state_file", lambda: tmp_path / "state")
+    monkeypatch.setattr(driver, "warm_up", lambda: compiled.append(1))
+    with locked(tmp_path / "state"):
+        driver.fill_cache()
+    assert compiled == []
+    driver.fill_cache()
+    assert compiled == [1]
+
+
+def test_what_another_kind_of_machine_has_stored_is_of_no_use(monkeypatch):
     pytest.importorskip("numba")
-    assert driver.compiling(True).wait(np.inf)
-    assert driver.is_compiled(several=True)
+    names = set()
+    for processor in ("generic", "other"):
+        monkeypatch.setenv("NUMBA_CPU_NAME", processor)
+        names.add(stored_code.state_file.__wrapped__())
+    assert len(names) == 2
 
 
-def test_who_has_no_time_does_not_wait_for_the_compiler(monkeypatch):
-    end = threading.Event()
-    monkeypatch.setattr(driver, "warm_up", lambda several: end.wait())
-    thread = driver.Compiling(False)
-    thread.start()
-    assert not thread.wait(-np.inf)
-    end.set()
-    assert thread.wait(np.inf)
+#: Exits with 0 where all is stored, and loading it compiles nothing.
+LOADS = """
+from skfairtest.exact._trees import driver, stored_code
+assert stored_code.is_compiled()
+driver.warm_up()
+assert all(entry.stats.cache_hits and not entry.stats.cache_misses for entry in stored_code.ENTRIES)
+"""
+
+
+@pytest.mark.slow
+def test_another_process_leaves_nothing_to_compile(tmp_path, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    started, begin = [], subprocess.Popen
+
+    def keep(*args, **settings):
+        started.append(begin(*args, **settings))
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", keep)
+    monkeypatch.setattr(sys, "path", [str(TOP), *sys.path])
+    start_python(stored_code.STATEMENTS)
+    assert started[0].wait(HANGING) == 0
+    monkeypatch.undo()
+    settings = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", LOADS], cwd=TOP, env=settings, check=True)
 
 
 @pytest.mark.parametrize("kind", ["regression", "two classes", "three classes", "labels of sets"])
@@ -119,7 +242,7 @@ def test_twins_of_rows_on_cells_are_those_of_the_trees(kind):
             max_iter=5, categorical_features=sets, min_samples_leaf=5, random_state=0
         ).fit(X, labels)
         response = "predict_proba"
-    driver.warm_up(False)
+    driver.warm_up()
     family = TreeFamily(model, space, response)
     plain = TreeFamily(model, space, response, compiled=False)
     rows, twins = X[:50], space.twins_.twin_codes

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -28,12 +24,14 @@ from skfairtest.exact._trees.leaf_pairs import (
 )
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
 from skfairtest.exact._trees.problem import Forest, Problem
-from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
+from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
+from skfairtest.exact._trees.stored_code import note_stored, state_file
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._tree_model import constant
-from skfairtest.workers._compiled import AVAILABLE, plain
+from skfairtest.workers._compiled import plain
+from skfairtest.workers._detached import locked
 
 #: Share of the time that is spent on local search: of the first seconds, and of all.
 SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
@@ -50,22 +48,6 @@ SECONDS_A_CALL = 0.2
 MOST_HANDED = 512
 
 
-def is_compiled(several: bool = False) -> bool:
-    """Return whether the compiled code is in memory, or on disk, so that it takes next to no time.
-
-    With what `several` workers need as well.
-    """
-    needed = [search, search_locally, sums_of_twins, *([hand_over] if several else [])]
-    return AVAILABLE and all(function.signatures or _is_stored(function) for function in needed)
-
-
-def _is_stored(function: Any) -> bool:
-    # The index of what is stored carries the name and the line of the function.
-    code, folder = plain(function).__code__, Path(os.fspath(function.stats.cache_path))
-    pattern = f"*.{code.co_name}-{code.co_firstlineno}.*.nbi"
-    return folder.is_dir() and any(folder.glob(pattern))
-
-
 def _small_problem() -> Problem:
     """Return the smallest problem that has all types of arrays."""
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -75,45 +57,23 @@ def _small_problem() -> Problem:
     return Problem(space, output)
 
 
-@lru_cache(maxsize=2)
-def warm_up(several: bool) -> None:
-    """Compile all functions, or load them from disk; `several` workers need some more."""
+@lru_cache(maxsize=1)
+def warm_up() -> None:
+    """Compile all functions, or load them from disk."""
     problem = _small_problem()
-    tried = CompiledSearch(problem, 0.0, n_workers=1 + several)
+    outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
+    tried = CompiledSearch(problem, 0.0, n_workers=2)
     tried.walkers.step(problem.layout.whole)
     tried.run(np.inf, 0.0)
-    outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
-    if several:
-        tried.workers[0].hand_over(tried.workers[1])  # nothing is open: nothing is handed over
+    tried.workers[0].hand_over(tried.workers[1])  # nothing is open: nothing is handed over
+    note_stored()
 
 
-class Compiling(threading.Thread):
-    """Compile on a separate thread, as compiling cannot be interrupted and takes unknown time.
-
-    Whoever has no time left goes on without; what is being compiled is there the next time.
-    """
-
-    def __init__(self, several: bool) -> None:
-        super().__init__(daemon=True)
-        self.several, self.is_done = several, False
-
-    def run(self) -> None:
-        """Compile."""
-        warm_up(self.several)
-        self.is_done = True
-
-    def wait(self, until: float) -> bool:
-        """Wait until the clock shows `until` at most; return whether all is compiled."""
-        _clock.join(self, until)
-        return self.is_done
-
-
-@lru_cache(maxsize=2)
-def compiling(several: bool) -> Compiling:
-    """Return what compiles in this process; begun by the first call."""
-    thread = Compiling(several)
-    thread.start()
-    return thread
+def fill_cache() -> None:
+    """Compile all functions unless another process does: for a process that does nothing else."""
+    with locked(state_file()) as is_free:
+        if is_free:
+            warm_up()
 
 
 def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:

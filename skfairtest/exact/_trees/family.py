@@ -15,15 +15,11 @@ from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, Note, u
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.doubled_domain import Box
-from skfairtest.exact._trees.driver import (
-    CompiledSearch,
-    compiling,
-    is_compiled,
-    warm_up,
-)
+from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
+from skfairtest.exact._trees.stored_code import compile_apart, is_compiled
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
@@ -35,13 +31,8 @@ from skfairtest.whitebox._tree_model import (
     link_rounding,
     sum_rounding,
 )
-from skfairtest.workers._compiled import AVAILABLE
 from skfairtest.workers._sending import n_threads
 
-#: Seconds that NumPy searches before the code is compiled, where nothing is compiled yet, and those
-#: that compiling takes at least. About the same, so that at worst twice the time is spent that the
-#: better of the two would have taken. Where it takes longer, NumPy has the last seconds.
-NUMPY_FIRST, COMPILING, NUMPY_LAST = 16.0, 20.0, 8.0
 #: Seconds at least that one of several outputs is searched before another one may be.
 LEAST_SECONDS = 1.0
 #: Queries of a search beforehand: the local search on cells finds the rest sooner.
@@ -60,8 +51,8 @@ class TreeFamily(Family):
     response : {"regression", "predict_proba", "decision_function"}
         What is asked of it.
     compiled : bool or None
-        Whether to use numba; None: where it is installed, and begin with NumPy where nothing is
-        compiled yet.
+        Whether to use numba; None: where it is installed. Where nothing is compiled yet, another
+        process begins to, and NumPy searches until it is done.
     n_jobs : int or None, default=None
         Threads that take boxes apart, with numba; None is 1, -1 all cores.
     deadline : float, default=inf
@@ -97,6 +88,9 @@ class TreeFamily(Family):
         if outputs is None:
             outputs = read_ensemble(estimator, Chain(space), response)
         self.outputs = outputs
+        self.quick = sum(len(nodes.roots) for nodes in all_nodes(self.outputs)) == 1
+        if compiled is None and not self.quick:
+            compile_apart()  # before the trees are cut into cells, which takes time, too
         self.problems: list[Problem] = []
         try:
             self.problems = [Problem(space, output, deadline) for output in self.outputs]
@@ -104,7 +98,6 @@ class TreeFamily(Family):
             self.problems = []  # a part of the outputs alone would bound nothing
         #: The parts of the domain to search; None is all of it.
         self._starts: list[Box | None] = [None] * len(self.problems)
-        self.quick = sum(len(nodes.roots) for nodes in all_nodes(self.outputs)) == 1
         self.rounding = max((self._rounding(o) for o in range(len(self.outputs))), default=0.0)
 
     def _rounding(self, o: int) -> float:
@@ -210,7 +203,7 @@ class TreeFamily(Family):
             others = max([lower, *(uppers[other] for other in uppers if other != o)])
             n_others = sum(count for other, count in counts.items() if other != o)
             told = _note_of_one(note, lower, uppers[o], others, n_others)
-            bracket = self._solve_one(o, lower, until, deadline, narrow, told, searches)
+            bracket = self._solve_one(o, lower, until, narrow, told, searches)
             counts[o], reasons[o] = bracket.n_boxes, bracket.reason
             uppers[o] = min(bracket.upper, uppers[o])
             if bracket.twins is not None and bracket.lower > lower:
@@ -227,7 +220,6 @@ class TreeFamily(Family):
         o: int,
         known: float,
         until: float,
-        deadline: float,
         rtol: float,
         note: Note,
         searches: dict[int, Any],
@@ -236,48 +228,21 @@ class TreeFamily(Family):
 
         `searches` keeps those that may go on if there is time left.
         """
-        problem, start = self.problems[o], self._starts[o]
-        several = self.n_workers > 1
-        if self.compiled or (self.compiled is None and is_compiled(several)):
-            return self._compiled(o, known, until, rtol, note, searches)
-        began = _clock.now()
-        may_compile = self.compiled is None and AVAILABLE
-        may_compile = may_compile and deadline > began + NUMPY_FIRST + COMPILING
-        first = min(until, began + NUMPY_FIRST) if may_compile else until
-        search = _resumed(searches.get(o), ListSearch, known)
-        search = search or ListSearch(problem, known, first, start)
-        searches[o] = search
-        bracket = search.run(first, rtol, note)
-        if bracket.reason != "time" or not may_compile:
-            return bracket
-        # Nobody knows how long compiling takes on this machine: it must not take more than is left.
-        if not compiling(several).wait(deadline - NUMPY_LAST):
-            return search.run(max(until, deadline - NUMPY_LAST / 2), rtol, note)
-        del search, searches[o]  # its lists, before others take their room
-        # What is left is shared anew: compiling was for all outputs.
-        until = max(until, min(deadline, _clock.now() + (until - first)))
-        further = self._compiled(o, bracket.lower, until, rtol, note, searches)
-        twins = bracket.twins if further.twins is None else further.twins
-        upper = min(bracket.upper, further.upper)
-        return Bracket(
-            further.lower, upper, twins, bracket.n_boxes + further.n_boxes, further.reason
-        )
-
-    def _compiled(
-        self,
-        o: int,
-        known: float,
-        until: float,
-        rtol: float,
-        note: Note,
-        searches: dict[int, Any],
-    ) -> Bracket:
-        warm_up(self.n_workers > 1)
-        search = _resumed(searches.get(o), CompiledSearch, known)
+        kind: Any = CompiledSearch if self._use_compiled() else ListSearch
+        # One that cannot go on leaves before another one takes its room.
+        search = _resumed(searches.pop(o, None), kind, known)
+        if kind is ListSearch:
+            search = search or ListSearch(self.problems[o], known, until, self._starts[o])
+            searches[o] = search
+            return search.run(until, rtol, note, self._use_compiled)
+        warm_up()
         if search is None:
             search = CompiledSearch(self.problems[o], known, self.n_workers, self._starts[o])
         searches[o] = search
         return search.run(until, rtol, note)
+
+    def _use_compiled(self) -> bool:
+        return is_compiled() if self.compiled is None else self.compiled
 
 
 def _resumed(search: Any, kind: Any, known: float) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -255,15 +256,24 @@ class ListSearch:
         listed = np.arange(len(table.pairs.one))
         self._keep(start, table, listed, table.pairs.start, np.inf)
 
-    def run(self, deadline: float, rtol: float, note: Note = unnoted) -> Bracket:
-        """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
+    def run(
+        self,
+        deadline: float,
+        rtol: float,
+        note: Note = unnoted,
+        leaves: Callable[[], bool] = lambda: False,
+    ) -> Bracket:
+        """Search until the bracket is closed to `rtol` or the clock shows `deadline`.
+
+        Where it `leaves`, another search has the rest of the time.
+        """
         reason, self.deadline = "closed", deadline
         while self.heap:
             if -self.heap[0].bound <= self._enough(rtol):
                 self.dropped = max(self.dropped, -self.heap[0].bound)
                 self.heap.clear()
                 break
-            if _clock.now() >= deadline:
+            if _clock.now() >= deadline or leaves():
                 reason = "time"
                 break
             least, _, box, table, listed = heapq.heappop(self.heap)

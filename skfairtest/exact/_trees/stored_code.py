@@ -1,0 +1,98 @@
+"""Whether the compiled code is there, and a process of its own that compiles it where it is not.
+
+Compiling takes the greater part of a minute and cannot be interrupted, and a thread that compiles
+ends with its process. So another process compiles, which outlives whoever asked for it, and numba
+keeps the result on disk. Beside it stands a file that is locked by whoever compiles, and has a
+content when everything is stored: numba writes the index of a function before its code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from skfairtest.exact._trees.best_first import hand_over, search
+from skfairtest.exact._trees.local_search import search_locally
+from skfairtest.exact._trees.rows_on_cells import sums_of_twins
+from skfairtest.workers import _compiled, _detached
+from skfairtest.workers._compiled import AVAILABLE, plain
+
+#: The functions that Python calls.
+ENTRIES = (sums_of_twins, search_locally, hand_over, search)
+#: What the other process does.
+STATEMENTS = "from skfairtest.exact._trees import driver; driver.fill_cache()"
+
+
+def is_compiled() -> bool:
+    """Return whether the compiled code is in memory, or on disk, so that it takes next to no time.
+
+    Who asks again and again pays for one look at the disk.
+    """
+    return AVAILABLE and (all(entry.signatures for entry in ENTRIES) or _is_stored())
+
+
+def _is_stored() -> bool:
+    try:
+        if not state_file().stat().st_size:
+            return False
+    except OSError:
+        return False
+    # Whoever cleans up may leave the file of another name where it is.
+    return all(map(_has_code, ENTRIES))
+
+
+def _has_code(entry: Any) -> bool:
+    code = plain(entry).__code__
+    return any(_folder().glob(f"*.{code.co_name}-{code.co_firstlineno}.*.nbc"))
+
+
+def _folder() -> Path:
+    return Path(search.stats.cache_path)
+
+
+@lru_cache(maxsize=1)
+def state_file() -> Path:
+    """Return the file that says whether all is stored.
+
+    In its name is whatever decides about the code: sources, versions and the processor. What an
+    older version of the package has stored, or another kind of machine, does not count.
+    """
+    from llvmlite import binding
+    from numba import __version__
+
+    host = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    asked = [f"{name}={os.environ[name]}" for name in sorted(os.environ) if "NUMBA_CPU" in name]
+    about = [sys.version, __version__, *host, *asked]
+    for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(_compiled.__file__)]:
+        # Some versions of numba look at the time of a file, and others at its content.
+        about += [path.name, str(path.stat().st_mtime_ns), path.read_text("utf-8")]
+    digest = hashlib.sha256("\0".join(about).encode()).hexdigest()
+    return _folder() / f"skfairtest-{digest[:16]}.stored"
+
+
+def note_stored() -> None:
+    """Note that all is stored; where nothing can be written, numba has not stored anything."""
+    with contextlib.suppress(OSError):
+        state_file().write_text("Everything is stored.\n", "utf-8")
+
+
+def compile_apart() -> None:
+    """Begin to compile in another process, unless one does or all is there."""
+    if not AVAILABLE or is_compiled():
+        return
+    with contextlib.suppress(OSError):
+        with _detached.locked(state_file()) as is_free:
+            pass
+        if is_free:
+            _start()
+
+
+@lru_cache(maxsize=1)
+def _start() -> None:
+    # Once in each process: what failed would fail again, and take a core for as long.
+    _detached.start_python(STATEMENTS)
