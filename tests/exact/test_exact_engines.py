@@ -51,7 +51,7 @@ def refuse(*args, **kwargs):
 def uncompiled(monkeypatch):
     """Nothing is compiled; the list has an entry for each time that a compiler was asked for."""
     asked = []
-    monkeypatch.setattr(families, "is_compiled", lambda: False)
+    monkeypatch.setattr(families, "is_compiled", lambda *functions: False)
     monkeypatch.setattr(families, "compile_apart", lambda: asked.append(1))
     monkeypatch.setattr(families, "warm_up", refuse)
     return asked
@@ -80,7 +80,7 @@ def test_no_process_compiles_for_a_single_tree(uncompiled):
 
 
 def test_numpy_leaves_as_soon_as_all_is_compiled(forest, uncompiled, monkeypatch):
-    begun, loaded, n_left = [], [], 5
+    begun, n_left = [], 5
 
     class Compiled(ListSearch):
         """In place of the compiled search: what it finds is compared with others elsewhere."""
@@ -89,18 +89,19 @@ def test_numpy_leaves_as_soon_as_all_is_compiled(forest, uncompiled, monkeypatch
             super().__init__(problem, known, start=start)
             begun.append(known)
 
-    def is_compiled():
+        def run(self, deadline, rtol, note, walks):
+            return super().run(deadline, rtol, note)
+
+    def is_compiled(*functions):
         nonlocal n_left
         n_left -= 1
         return n_left < 0
 
     monkeypatch.setattr(families, "is_compiled", is_compiled)
-    monkeypatch.setattr(families, "warm_up", lambda: loaded.append(1))
     monkeypatch.setattr(families, "CompiledSearch", Compiled)
     notes = []
     limits = Limits(1e12, 1e-9, lambda *bracket: notes.append(bracket[:2]))
     bracket = TreeFamily(*forest, "regression").solve(0.0, limits)
-    assert loaded == [1]
     assert bracket.reason == "closed"
     again = TreeFamily(*forest, "regression", False).solve(0.0, limits)
     assert bracket.upper == pytest.approx(again.upper, rel=1e-9)
@@ -134,9 +135,14 @@ def test_stored_code_counts_when_all_of_it_is_there(stored):
         store(function, stored, ".nbi")
         store(function, stored, ".1.nbc")
         assert not stored_code.is_compiled()  # perhaps it is that of older sources
+    first, second = stored_code.ENTRIES
     with locked(stored_code.state_file()):
         assert not stored_code.is_compiled()
-        stored_code.note_stored()
+        stored_code.note_stored(first)
+        assert stored_code.is_compiled(first)
+        assert not stored_code.is_compiled(second)
+        assert not stored_code.is_compiled()
+        stored_code.note_stored(second)
     assert stored_code.is_compiled()
     next(stored.glob("*.nbc")).unlink()
     assert not stored_code.is_compiled()
@@ -167,12 +173,13 @@ def test_no_process_compiles(stored, monkeypatch, why):
     if why == "stored":
         for function in (refuse, small_table):
             store(function, stored, ".1.nbc")
-        stored_code.note_stored()
+        for entry in stored_code.ENTRIES:
+            stored_code.note_stored(entry)
     elif why == "no numba":
         monkeypatch.setattr(stored_code, "AVAILABLE", False)
     else:
         monkeypatch.setattr(stored_code, "state_file", lambda: stored / "missing" / "state")
-        stored_code.note_stored()
+        stored_code.note_stored(stored_code.ENTRIES[0])
     stored_code.compile_apart()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
@@ -24,7 +25,7 @@ from skfairtest.exact._trees.leaf_pairs import (
 )
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
 from skfairtest.exact._trees.problem import Forest, Problem
-from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
+from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
 from skfairtest.exact._trees.stored_code import note_stored, state_file
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
@@ -61,12 +62,16 @@ def _small_problem() -> Problem:
 def warm_up() -> None:
     """Compile all functions, or load them from disk."""
     problem = _small_problem()
+    boxes = node_boxes_of(problem)
+    one, two = (Worker(problem, boxes, 0.0, 2) for _ in range(2))
+    one.hand_over(two)  # nothing is open: nothing is handed over
+    note_stored(hand_over)
+    one.begin(problem.layout.whole)
+    note_stored(search)
+    _Walkers(problem, 1).step(problem.layout.whole)
+    note_stored(search_locally)
     outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
-    tried = CompiledSearch(problem, 0.0, n_workers=2)
-    tried.walkers.step(problem.layout.whole)
-    tried.run(np.inf, 0.0)
-    tried.workers[0].hand_over(tried.workers[1])  # nothing is open: nothing is handed over
-    note_stored()
+    note_stored(sums_of_twins)
 
 
 def fill_cache() -> None:
@@ -303,8 +308,17 @@ class CompiledSearch:
         self.workers[0].begin(problem.layout.whole if start is None else start)
         self.walkers = _Walkers(problem, n_walkers=8)
 
-    def run(self, deadline: float, rtol: float, note: Note = unnoted) -> Bracket:
-        """Search until the bracket is closed to `rtol` or the clock shows `deadline`."""
+    def run(
+        self,
+        deadline: float,
+        rtol: float,
+        note: Note = unnoted,
+        walks: Callable[[], bool] = lambda: True,
+    ) -> Bracket:
+        """Search until the bracket is closed to `rtol` or the clock shows `deadline`.
+
+        There is a local search where it `walks`, or from then on.
+        """
         reason, began, local = "closed", _clock.now(), 0.0
         with ThreadPoolExecutor(len(self.workers)) as threads:
             while busy := [worker for worker in self.workers if worker.n_open]:
@@ -316,7 +330,8 @@ class CompiledSearch:
                     reason = "memory"
                     break
                 later = SHARE_LATER * (now - began)
-                while local <= SHARE_FIRST * min(now - began, FIRST_SECONDS) + later:
+                most = SHARE_FIRST * min(now - began, FIRST_SECONDS) + later
+                while local <= most and walks():
                     self._search_locally(busy)
                     local += _clock.now() - now
                     now = _clock.now()

@@ -13,12 +13,15 @@ from skfairtest._clock import OutOfTime
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, Note, unattained
 from skfairtest.exact._compared_rows import rows_of_pieces
+from skfairtest.exact._trees.best_first import hand_over
+from skfairtest.exact._trees.best_first import search as search_boxes
 from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.driver import CompiledSearch, warm_up
+from skfairtest.exact._trees.local_search import search_locally
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
-from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
+from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
 from skfairtest.exact._trees.stored_code import compile_apart, is_compiled
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
@@ -132,7 +135,7 @@ class TreeFamily(Family):
         return evaluate_outputs(self.outputs, Z)
 
     def evaluate_twins(self, rows: Floats, values: Floats) -> Floats:
-        if not self.problems or self.compiled is False or not is_compiled():
+        if not self.problems or self.compiled is False or not is_compiled(sums_of_twins):
             every = self.space.twins_.with_sensitive(
                 np.repeat(rows, values.shape[1], axis=0), values.reshape(-1, values.shape[2])
             )
@@ -235,14 +238,19 @@ class TreeFamily(Family):
             search = search or ListSearch(self.problems[o], known, until, self._starts[o])
             searches[o] = search
             return search.run(until, rtol, note, self._use_compiled)
-        warm_up()
+        if self.compiled:
+            warm_up()
         if search is None:
             search = CompiledSearch(self.problems[o], known, self.n_workers, self._starts[o])
         searches[o] = search
-        return search.run(until, rtol, note)
+        return search.run(until, rtol, note, lambda: self._has(search_locally))
 
     def _use_compiled(self) -> bool:
-        return is_compiled() if self.compiled is None else self.compiled
+        return self._has(hand_over, search_boxes)
+
+    def _has(self, *functions: Any) -> bool:
+        """Return whether compiled functions are to be used, and with "auto" are there by now."""
+        return is_compiled(*functions) if self.compiled is None else self.compiled
 
 
 def _resumed(search: Any, kind: Any, known: float) -> Any:

@@ -2,8 +2,8 @@
 
 Compiling takes the greater part of a minute and cannot be interrupted, and a thread that compiles
 ends with its process. So another process compiles, which outlives whoever asked for it, and numba
-keeps the result on disk. Beside it stands a file that is locked by whoever compiles, and has a
-content when everything is stored: numba writes the index of a function before its code.
+keeps the result on disk. Beside it stands a file that is locked by whoever compiles, and names the
+functions that are stored as a whole: numba writes the index of a function before its code.
 """
 
 from __future__ import annotations
@@ -22,33 +22,40 @@ from skfairtest.exact._trees.rows_on_cells import sums_of_twins
 from skfairtest.workers import _compiled, _detached
 from skfairtest.workers._compiled import AVAILABLE, plain
 
-#: The functions that Python calls.
-ENTRIES = (sums_of_twins, search_locally, hand_over, search)
+#: The functions that Python calls, in the order in which they are compiled: a search of boxes can
+#: begin without the others, and takes the longest.
+ENTRIES = (hand_over, search, search_locally, sums_of_twins)
 #: What the other process does.
 STATEMENTS = "from skfairtest.exact._trees import driver; driver.fill_cache()"
 
 
-def is_compiled() -> bool:
-    """Return whether the compiled code is in memory, or on disk, so that it takes next to no time.
+def is_compiled(*entries: Any) -> bool:
+    """Return whether functions, or all, are in memory, or on disk, so that they take no time.
 
     Who asks again and again pays for one look at the disk.
     """
-    return AVAILABLE and (all(entry.signatures for entry in ENTRIES) or _is_stored())
+    asked = entries or ENTRIES
+    return AVAILABLE and (all(entry.signatures for entry in asked) or _are_stored(asked))
 
 
-def _is_stored() -> bool:
+def _are_stored(entries: tuple[Any, ...]) -> bool:
     try:
         if not state_file().stat().st_size:
             return False
+        stored = state_file().read_text("utf-8").splitlines()
     except OSError:
         return False
     # Whoever cleans up may leave the file of another name where it is.
-    return all(map(_has_code, ENTRIES))
+    return all(_name(entry) in stored and _has_code(entry) for entry in entries)
+
+
+def _name(entry: Any) -> str:
+    code = plain(entry).__code__
+    return f"{code.co_name}-{code.co_firstlineno}"
 
 
 def _has_code(entry: Any) -> bool:
-    code = plain(entry).__code__
-    return any(_folder().glob(f"*.{code.co_name}-{code.co_firstlineno}.*.nbc"))
+    return any(_folder().glob(f"*.{_name(entry)}.*.nbc"))
 
 
 def _folder() -> Path:
@@ -57,7 +64,7 @@ def _folder() -> Path:
 
 @lru_cache(maxsize=1)
 def state_file() -> Path:
-    """Return the file that says whether all is stored.
+    """Return the file that says what is stored.
 
     In its name is whatever decides about the code: sources, versions and the processor. What an
     older version of the package has stored, or another kind of machine, does not count.
@@ -75,10 +82,12 @@ def state_file() -> Path:
     return _folder() / f"skfairtest-{digest[:16]}.stored"
 
 
-def note_stored() -> None:
-    """Note that all is stored; where nothing can be written, numba has not stored anything."""
-    with contextlib.suppress(OSError):
-        state_file().write_text("Everything is stored.\n", "utf-8")
+def note_stored(entry: Any) -> None:
+    """Note that a function is stored; where nothing can be written, numba has not stored it."""
+    if _are_stored((entry,)):
+        return
+    with contextlib.suppress(OSError), open(state_file(), "a", encoding="utf-8") as file:
+        file.write(f"{_name(entry)}\n")
 
 
 def compile_apart() -> None:
