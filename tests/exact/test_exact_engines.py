@@ -1,5 +1,6 @@
 """Which engine takes the boxes of a model of trees apart, and what is done without time for it."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -187,6 +188,7 @@ def test_who_finds_another_compiler_at_work_leaves_it_alone(tmp_path, monkeypatc
     compiled = []
     monkeypatch.setattr(driver, "state_file", lambda: tmp_path / "state")
     monkeypatch.setattr(driver, "warm_up", lambda: compiled.append(1))
+    monkeypatch.setattr(driver, "RARELY", gc.get_threshold())
     with locked(tmp_path / "state"):
         driver.fill_cache()
     assert compiled == []

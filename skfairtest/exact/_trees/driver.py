@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -45,6 +46,9 @@ MOST_PAIR_NODES = 30_000_000
 LINE = 64
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
 SECONDS_A_CALL = 0.2
+#: When a process that compiles looks for garbage: it makes very many objects and little garbage, and
+#: needs a tenth less time like this.
+RARELY = (20_000, 50, 50)
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
 
@@ -78,6 +82,7 @@ def fill_cache() -> None:
     """Compile all functions unless another process does: for a process that does nothing else."""
     with locked(state_file()) as is_free:
         if is_free:
+            gc.set_threshold(*RARELY)
             warm_up()
 
 
