@@ -46,8 +46,8 @@ MOST_PAIR_NODES = 30_000_000
 LINE = 64
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
 SECONDS_A_CALL = 0.2
-#: When a process that compiles looks for garbage: it makes very many objects and little garbage, and
-#: needs a tenth less time like this.
+#: When a process that compiles looks for garbage: it makes very many objects and little garbage,
+#: and needs a tenth less time like this.
 RARELY = (20_000, 50, 50)
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
