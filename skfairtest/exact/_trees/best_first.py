@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, plant
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
+from skfairtest.exact._trees.merged_trees import cut_lists, merge_trees
 from skfairtest.exact._trees.split_choice import (
     CELL,
     LEVEL_GAP,
@@ -30,9 +31,11 @@ from skfairtest.workers._compiled import inlined, njit
 
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
+LEAST_PATIENCE, MOST_PATIENCE, WORTH = 1, 12, 0.2
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
 #: a better point was found, boxes open, spare places (-1: not begun).
-KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE = 0, 1, 2, 3, 4, 5
+KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, PATIENCE = 0, 1, 2, 3, 4, 5, 6
+MERGED, GAINED = 7, 8
 
 
 class PairBoxes(NamedTuple):
@@ -54,6 +57,9 @@ class Pool(NamedTuple):
     two: NDArray[np.int32]
     top: NDArray[np.int32]  # leaves with the largest value of the first twin; where levels matter
     bottom: NDArray[np.int32]  # with the smallest value of the second
+    group: NDArray[np.int32]  # (n_boxes, n_trees) first tree of those that are merged with a tree
+    joint: NDArray[np.float64]  # (n_boxes, n_trees) what a group has at best, at its first tree
+    age: NDArray[np.int64]  # cuts since trees were merged
     heap: NDArray[np.int64]
     spare: NDArray[np.int64]  # places that are free
 
@@ -115,13 +121,14 @@ def hand_over(pool, state, other, other_state, most, levels):
         m_spare -= 1
         place = other.spare[m_spare]
         # Number by number: to copy rows at once has numba compile all of its errors' texts.
-        other.bound[place] = pool.bound[node]
+        other.bound[place], other.age[place] = pool.bound[node], pool.age[node]
         for c in range(pool.low.shape[1]):
             other.low[place, c], other.high[place, c] = pool.low[node, c], pool.high[node, c]
         for w in range(pool.words.shape[1]):
             other.words[place, w] = pool.words[node, w]
         for t in range(pool.one.shape[1]):
             other.one[place, t], other.two[place, t] = pool.one[node, t], pool.two[node, t]
+            other.group[place, t], other.joint[place, t] = pool.group[node, t], pool.joint[node, t]
             if levels:
                 other.top[place, t] = pool.top[node, t]
                 other.bottom[place, t] = pool.bottom[node, t]
@@ -148,13 +155,16 @@ def bound_box(forest, links, pool, node):
     D, U, V = np.zeros(n), np.zeros(n), np.zeros(n)
     for p in range(n):
         U[p], V[p] = links.base[p], links.base[p]
-    values = forest.low
+    values, group, of_group = forest.low, pool.group[node], np.zeros(len(forest.roots))
     for t in range(len(forest.roots)):
         part = links.part[t]
-        D[part] += difference(values, pool.one[node, t], pool.two[node, t])
+        of_group[group[t]] += difference(values, pool.one[node, t], pool.two[node, t])
         if forest.levels:
             U[part] += values[pool.top[node, t]]
             V[part] += values[pool.bottom[node, t]]
+    for t in range(len(forest.roots)):
+        if group[t] == t:
+            D[links.part[t]] += min(of_group[t], pool.joint[node, t])
     return bound_of_sums(links, D, U, V)
 
 
@@ -199,8 +209,10 @@ def descend_child(
     word_start, leaf_words = forest.word_start, boxes.words
     twin_word, first_word = boxes.twin_word, boxes.first_word
     pair_low, pair_high, pair_words = best.low, best.high, best.words
+    pool.age[child] = pool.age[parent] + 1
     for t in range(len(ones)):
         ones[t], twos[t] = pool.one[parent, t], pool.two[parent, t]
+        pool.group[child, t], pool.joint[child, t] = pool.group[parent, t], pool.joint[parent, t]
     for t in range(len(ones)):
         if ordered:
             if max(low[place], pair_low[place, t]) < min(high[place], pair_high[place, t]):
@@ -354,8 +366,8 @@ def halves(word_start, cut, best, pool, node, first, second):
 
 @inlined
 def branch(
-    forest, pairs, links, boxes, pool, node, children, settled, best, weights, cut, state, rtol,
-    waiting,
+    forest, pairs, links, boxes, pool, lists, node, children, settled, best, weights, cut, state,
+    rtol, waiting, n_lists,
 ):  # fmt: skip
     """Cut a box in two and bound both parts; minus infinity means that a part is finished."""
     first, second = children
@@ -367,6 +379,11 @@ def branch(
         if found:
             halves(forest.word_start, cut, best, pool, node, first, second)
         gather_boxes(boxes, pool.one[node], pool.two[node], best)
+    if n_lists > 0 and not found:
+        found = cut_lists(lists, n_lists, low, high, cut)
+        if found:
+            halves(forest.word_start, cut, best, pool, node, first, second)
+            state[9] += 1
     halved = found
     # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
     for n_proposers in (PROPOSERS, 0):
@@ -418,17 +435,19 @@ def begin(forest, pairs, links, boxes, pool, waiting):
         _, a, b = ask_tree(forest, pairs, boxes, t, low, high, words, np.inf, waiting)
         complete = complete and a >= 0
         pool.one[0, t], pool.two[0, t] = a, b
+        pool.group[0, t], pool.joint[0, t] = t, np.inf
         if forest.levels:
             root = forest.roots[t]
             for twin in range(2):
                 kept = pool.top if twin == 0 else pool.bottom
                 kept[0, t] = best_leaf(forest, root, twin, low, high, words, waiting)
+    pool.age[0] = 0
     pool.bound[0] = bound_box(forest, links, pool, np.int64(0)) if complete else np.inf
     return complete
 
 
 @njit
-def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
+def search(forest, pairs, links, boxes, pool, best, lists, state, limits, waiting):
     """Split open boxes until none may hold more, or patience or memory is used up.
 
     Parameters
@@ -455,14 +474,36 @@ def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
     weights = np.empty(n_trees)
     cut = np.empty(4)
     n = 0
-    while n_open > 0 and n < limits[0] and n_spare >= 2:
+    work = 0
+    while n_open > 0 and work < limits[0] and n_spare >= 2:
         node = pool.heap[0]
         if pool.bound[node] <= max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED]):
             state[DROPPED] = max(state[DROPPED], pool.bound[node])
             n_open = 0
             break
         n_open = pop(pool.heap, n_open, pool.bound)
+        n_lists = np.int64(0)
+        if pool.age[node] >= state[PATIENCE]:
+            work += 30
+            was = pool.bound[node]
+            enough = max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED])
+            n_lists = merge_trees(forest, pairs, links, boxes, pool, lists, node, weights, enough)
+            pool.age[node] = 0
+            pool.bound[node] = min(was, bound_box(forest, links, pool, node))
+            state[MERGED] += 1
+            gained = (was - pool.bound[node]) / (was - state[KNOWN])
+            state[GAINED] += min(gained, 1.0)
+            if gained > WORTH:
+                state[PATIENCE] = max(state[PATIENCE] - 1, LEAST_PATIENCE)
+            else:
+                state[PATIENCE] = min(state[PATIENCE] + 1, MOST_PATIENCE)
+            if pool.bound[node] <= enough:
+                state[DROPPED] = max(state[DROPPED], pool.bound[node])
+                pool.spare[n_spare] = node
+                n_spare += 1
+                continue
         n += 1
+        work += 1
         turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
         settled = settle(forest, links, boxes, pool, node, best, weights, state, turn)
         if settled > 0:
@@ -471,8 +512,8 @@ def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                forest, pairs, links, boxes, pool, node, children, settled, best, weights, cut,
-                state, rtol, waiting,
+                forest, pairs, links, boxes, pool, lists, node, children, settled, best, weights, cut,
+                state, rtol, waiting, n_lists,
             )  # fmt: skip
             for child in children:
                 if pool.bound[child] > -np.inf:

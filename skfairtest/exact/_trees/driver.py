@@ -26,6 +26,7 @@ from skfairtest.exact._trees.leaf_pairs import (
     is_finished,
     node_boxes,
 )
+from skfairtest.exact._trees.merged_trees import lists_for
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
@@ -176,7 +177,8 @@ class Worker:
         self.pairs = _pair_trees(self.forest, n_workers)
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
         # The last two places are no boxes.
-        self.state = np.array([known, known, 0.0, 0.0, 0.0, len(self.pool.bound) - 2.0])
+        self.state = np.array([known, known, 0.0, 0.0, 0.0, len(self.pool.bound) - 2.0, 4.0, 0, 0, 0])
+        self.lists = lists_for(n_trees, len(whole.low), len(whole.words))
         self.most = 16.0
 
     @property
@@ -205,7 +207,7 @@ class Worker:
     def _call(self, most: float, rtol: float) -> None:
         limits = np.array([most, rtol])
         search(
-            self.forest, self.pairs, self.links, self.boxes, self.pool, self.pair_boxes,
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.pair_boxes, self.lists,
             self.state, limits, self.waiting,
         )  # fmt: skip
 
@@ -250,7 +252,7 @@ def _pair_trees(forest: Forest, n_workers: int) -> PairTrees:
 
 def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
     n_extremes = n_trees if levels else 1
-    size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 24
+    size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 12 * n_trees + 32
     n = max(64, min(4_000_000, MEMORY // size) // n_workers)
     return Pool(
         np.empty((n, len(whole.low)), dtype=np.int32),
@@ -261,6 +263,9 @@ def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
         np.empty((n, n_trees), dtype=np.int32),
         np.empty((n if levels else 1, n_extremes), dtype=np.int32),
         np.empty((n if levels else 1, n_extremes), dtype=np.int32),
+        np.empty((n, n_trees), dtype=np.int32),
+        np.empty((n, n_trees)),
+        np.empty(n, dtype=np.int64),
         np.empty(n, dtype=np.int64),
         np.arange(n - 3, -1, -1, dtype=np.int64),  # the first place is taken first
     )
