@@ -366,7 +366,7 @@ def halves(word_start, cut, best, pool, node, first, second):
 
 @inlined
 def branch(
-    forest, pairs, links, boxes, pool, lists, node, children, settled, best, weights, cut, state,
+    forest, pairs, links, boxes, pool, lists, room, node, children, settled, best, weights, cut, state,
     rtol, waiting, n_lists,
 ):  # fmt: skip
     """Cut a box in two and bound both parts; minus infinity means that a part is finished."""
@@ -380,10 +380,11 @@ def branch(
             halves(forest.word_start, cut, best, pool, node, first, second)
         gather_boxes(boxes, pool.one[node], pool.two[node], best)
     if n_lists > 0 and not found:
-        found = cut_lists(lists, n_lists, low, high, cut)
+        chosen = best.words[:, 0] if len(words) else words
+        found = cut_lists(lists, n_lists, room, forest.word_start, low, high, words, chosen, cut)
         if found:
             halves(forest.word_start, cut, best, pool, node, first, second)
-            state[9] += 1
+            gather_boxes(boxes, pool.one[node], pool.two[node], best)
     halved = found
     # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
     for n_proposers in (PROPOSERS, 0):
@@ -447,7 +448,7 @@ def begin(forest, pairs, links, boxes, pool, waiting):
 
 
 @njit
-def search(forest, pairs, links, boxes, pool, best, lists, state, limits, waiting):
+def search(forest, pairs, links, boxes, pool, best, lists, room, state, limits, waiting):
     """Split open boxes until none may hold more, or patience or memory is used up.
 
     Parameters
@@ -512,7 +513,7 @@ def search(forest, pairs, links, boxes, pool, best, lists, state, limits, waitin
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                forest, pairs, links, boxes, pool, lists, node, children, settled, best, weights, cut,
+                forest, pairs, links, boxes, pool, lists, room, node, children, settled, best, weights, cut,
                 state, rtol, waiting, n_lists,
             )  # fmt: skip
             for child in children:

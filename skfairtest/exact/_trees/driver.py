@@ -26,7 +26,7 @@ from skfairtest.exact._trees.leaf_pairs import (
     is_finished,
     node_boxes,
 )
-from skfairtest.exact._trees.merged_trees import lists_for
+from skfairtest.exact._trees.merged_trees import cut_room, lists_for
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
@@ -178,6 +178,7 @@ class Worker:
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
         # The last two places are no boxes.
         self.state = np.array([known, known, 0.0, 0.0, 0.0, len(self.pool.bound) - 2.0, 4.0, 0, 0, 0])
+        self.room = cut_room()
         self.lists = lists_for(n_trees, len(whole.low), len(whole.words))
         self.most = 16.0
 
@@ -207,7 +208,7 @@ class Worker:
     def _call(self, most: float, rtol: float) -> None:
         limits = np.array([most, rtol])
         search(
-            self.forest, self.pairs, self.links, self.boxes, self.pool, self.pair_boxes, self.lists,
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.pair_boxes, self.lists, self.room,
             self.state, limits, self.waiting,
         )  # fmt: skip
 

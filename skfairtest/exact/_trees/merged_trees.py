@@ -31,7 +31,7 @@ from skfairtest.workers._compiled import inlined, njit
 
 #: Most leaves that are listed of a tree, and most trees that are merged.
 MOST_LEAVES, MOST_LISTS = 48, 128
-SOFT, MOST_CUTS = 0.3, 12
+MOST_CUTS = 12
 
 
 class Lists(NamedTuple):
@@ -43,6 +43,8 @@ class Lists(NamedTuple):
     low: NDArray[np.int32]  # (n_lists, MOST_LEAVES, n_ordered)
     high: NDArray[np.int32]
     words: NDArray[np.uint64]  # (n_lists, MOST_LEAVES, n_words)
+    n_narrow: NDArray[np.int64]  # (n_lists, MOST_LEAVES) ordered copies of which a leaf lacks cells
+    narrow: NDArray[np.int32]  # (n_lists, MOST_LEAVES, n_ordered) which ones
     tree: NDArray[np.int64]  # (n_lists,) a tree of the list
     alive: NDArray[np.int64]  # (n_lists,)
     degree: NDArray[np.int64]
@@ -54,12 +56,27 @@ class Lists(NamedTuple):
     key: NDArray[np.float64]
 
 
+class CutRoom(NamedTuple):
+    """Scratch room to choose a cut."""
+
+    cells: NDArray[np.int64]
+    below: NDArray[np.float64]
+    above: NDArray[np.float64]
+    n_below: NDArray[np.int64]
+    n_above: NDArray[np.int64]
+
+
+def cut_room():
+    n = 2 * MOST_LISTS + 2
+    return CutRoom(np.zeros(n, np.int64), np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))
+
+
 def lists_for(n_trees, n_ordered, n_words):
     n = min(n_trees, MOST_LISTS) + 1
     return Lists(
         np.zeros(n, np.int64), np.zeros(n), np.zeros((n, MOST_LEAVES)),
         np.zeros((n, MOST_LEAVES, n_ordered), np.int32), np.zeros((n, MOST_LEAVES, n_ordered), np.int32),
-        np.zeros((n, MOST_LEAVES, n_words), np.uint64), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
+        np.zeros((n, MOST_LEAVES, n_words), np.uint64), np.zeros((n, MOST_LEAVES), np.int64), np.zeros((n, MOST_LEAVES, n_ordered), np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
         np.zeros((n, n)), np.zeros(n_trees, np.int64), np.zeros((MOST_LEAVES, 2), np.int64), np.zeros(n_trees, np.int64), np.zeros(100_000, np.int64), np.zeros(100_000),
     )
 
@@ -145,6 +162,7 @@ def list_leaves(forest, pairs, boxes, lists, i, t, low, high, words, floor):
 
 @njit
 def write_cell(boxes, lists, i, k, a, b, low, high, words):
+    n = 0
     for c in range(len(low)):
         least, most = low[c], high[c]
         if boxes.twin_ordered[c] != 1:
@@ -153,6 +171,10 @@ def write_cell(boxes, lists, i, k, a, b, low, high, words):
             own = boxes.first_ordered[c]
             least, most = max(least, boxes.low[b, own]), min(most, boxes.high[b, own])
         lists.low[i, k, c], lists.high[i, k, c] = least, most
+        if least > low[c] or most < high[c]:
+            lists.narrow[i, k, n] = c
+            n += 1
+    lists.n_narrow[i, k] = n
     for w in range(len(words)):
         word = words[w]
         if boxes.twin_word[w] != 1:
@@ -166,8 +188,9 @@ def write_cell(boxes, lists, i, k, a, b, low, high, words):
 def meet(lists, word_start, i, a, j, b):
     """Whether two leaves meet."""
     meets = True
-    for c in range(lists.low.shape[2]):
-        if max(lists.low[i, a, c], lists.low[j, b, c]) >= min(lists.high[i, a, c], lists.high[j, b, c]):
+    for m in range(lists.n_narrow[i, a]):
+        c = lists.narrow[i, a, m]
+        if lists.low[i, a, c] >= lists.high[j, b, c] or lists.low[j, b, c] >= lists.high[i, a, c]:
             meets = False
             break
     for m in range(len(word_start) - 1 if meets else 0):
@@ -252,6 +275,21 @@ def merge(lists, word_start, i, j):
     n = note_pairs(lists, word_start, i, j)
     for k in range(n):
         a, b = lists.pair[k, 0], lists.pair[k, 1]
+        m = 0
+        if a >= 0:
+            for q in range(lists.n_narrow[i, a]):
+                lists.narrow[s, k, m] = lists.narrow[i, a, q]
+                m += 1
+        own = m
+        if b >= 0:
+            for q in range(lists.n_narrow[j, b]):
+                c, known = lists.narrow[j, b, q], False
+                for r in range(own):
+                    known = known or lists.narrow[s, k, r] == c
+                if not known:
+                    lists.narrow[s, k, m] = c
+                    m += 1
+        lists.n_narrow[s, k] = m
         for c in range(lists.low.shape[2]):
             if a < 0:
                 least, most = lists.low[j, b, c], lists.high[j, b, c]
@@ -273,6 +311,9 @@ def merge(lists, word_start, i, j):
         lists.value[i, k] = lists.value[s, k]
         for c in range(lists.low.shape[2]):
             lists.low[i, k, c], lists.high[i, k, c] = lists.low[s, k, c], lists.high[s, k, c]
+        lists.n_narrow[i, k] = lists.n_narrow[s, k]
+        for m in range(lists.n_narrow[s, k]):
+            lists.narrow[i, k, m] = lists.narrow[s, k, m]
         for w in range(lists.words.shape[2]):
             lists.words[i, k, w] = lists.words[s, k, w]
 
@@ -305,54 +346,119 @@ def merge_trees(forest, pairs, links, boxes, pool, lists, node, weights, enough)
     return n
 
 
+@inlined
+def loss(lists, i, n_left):
+    """What a part of the box costs a list of which some leaves are left."""
+    share = 1.0 - n_left / lists.count[i]
+    return (lists.value[i, 0] - lists.rest[i]) * share * share
+
+
+@inlined
+def offer(below, above, place, is_ordered, cell, cut):
+    """Take a cut that costs both parts more."""
+    if below + above > 0:
+        score = below * above / (below + above)
+        if score > cut[0]:
+            cut[0], cut[1], cut[2], cut[3] = score, is_ordered, place, cell
+
+
 @njit
-def offer(lists, n, c, cell, cut):
-    """Score a cut of an ordered copy."""
-    below, above = 0.0, 0.0
+def offer_cells(lists, n, c, low, high, room, cut):
+    """Offer cuts of an ordered copy, at ends of the lists' best leaves."""
+    m = 0
     for i in range(n):
+        for side in range(2 if lists.alive[i] and lists.count[i] else 0):
+            cell = lists.low[i, 0, c] if side == 0 else lists.high[i, 0, c]
+            if not low[c] < cell < high[c]:
+                continue
+            k = m
+            while k > 0 and room.cells[k - 1] > cell:
+                k -= 1
+            if k > 0 and room.cells[k - 1] == cell:
+                continue
+            for q in range(m, k, -1):
+                room.cells[q] = room.cells[q - 1]
+            room.cells[k] = cell
+            m += 1
+    if m > MOST_CUTS:
+        for k in range(MOST_CUTS):
+            room.cells[k] = room.cells[(2 * k + 1) * m // (2 * MOST_CUTS)]
+        m = MOST_CUTS
+    for k in range(m):
+        room.below[k], room.above[k] = 0.0, 0.0
+    for i in range(n if m else 0):
         if not lists.alive[i] or lists.count[i] == 0:
             continue
-        first, second, one, two = lists.rest[i], lists.rest[i], 0, 0
-        for k in range(lists.count[i]):
-            if lists.low[i, k, c] < cell:
-                one += 1
-                first = max(first, lists.value[i, k])
-            if lists.high[i, k, c] > cell:
-                two += 1
-                second = max(second, lists.value[i, k])
-        size, count = lists.value[i, 0] - lists.rest[i], lists.count[i]
-        below += lists.value[i, 0] - first + SOFT * size * (1 - one / count) ** 2
-        above += lists.value[i, 0] - second + SOFT * size * (1 - two / count) ** 2
-    if below + above > 0:
-        score = below * above / (below + above) + 0.1 * max(below, above)
-        if score > cut[0]:
-            cut[0], cut[1], cut[2], cut[3] = score, 1, c, cell
+        for k in range(m):
+            room.n_below[k], room.n_above[k] = 0, 0
+        for a in range(lists.count[i]):
+            least, most = lists.low[i, a, c], lists.high[i, a, c]
+            k = 0
+            while k < m and room.cells[k] <= least:
+                k += 1
+            # From here on the leaf reaches below the cut.
+            if k < m:
+                room.n_below[k] += 1
+            k = m - 1
+            while k >= 0 and room.cells[k] >= most:
+                k -= 1
+            if k >= 0:
+                room.n_above[k] += 1
+        number = 0
+        for k in range(m):
+            number += room.n_below[k]
+            room.below[k] += loss(lists, i, number)
+        number = 0
+        for k in range(m - 1, -1, -1):
+            number += room.n_above[k]
+            room.above[k] += loss(lists, i, number)
+    for k in range(m):
+        offer(room.below[k], room.above[k], c, 1, room.cells[k], cut)
 
 
 @njit
-def cut_lists(lists, n, low, high, cut):
-    """Write the cut of ordered copies that takes most from both parts; return whether there is one."""
-    cut[0] = -1.0
-    cells = np.empty(2 * n, dtype=np.int64)
-    for c in range(len(low)):
-        m = 0
+def offer_sets(lists, n, m, word_start, words, chosen, cut):
+    """Offer cuts of an unordered copy into the set of a best leaf and all others."""
+    start, end, tried = word_start[m], word_start[m + 1], 0
+    for j in range(n):
+        if not lists.alive[j] or lists.count[j] == 0 or tried == MOST_CUTS:
+            continue
+        strict = False
+        for w in range(start, end):
+            strict = strict or (words[w] & ~lists.words[j, 0, w]) != 0
+        if not strict:
+            continue
+        tried += 1
+        inside, outside = 0.0, 0.0
         for i in range(n):
-            if lists.alive[i] and lists.count[i]:
-                for side in range(2):
-                    cell = lists.low[i, 0, c] if side == 0 else lists.high[i, 0, c]
-                    if low[c] < cell < high[c]:
-                        k = m
-                        while k > 0 and cells[k - 1] > cell:
-                            k -= 1
-                        if k > 0 and cells[k - 1] == cell:
-                            continue
-                        for q in range(m, k, -1):
-                            cells[q] = cells[q - 1]
-                        cells[k] = cell
-                        m += 1
-        step = max(1, m // MOST_CUTS)
-        for k in range(step // 2, m, step):
-            offer(lists, n, c, cells[k], cut)
+            if not lists.alive[i] or lists.count[i] == 0:
+                continue
+            n_in, n_out = 0, 0
+            for a in range(lists.count[i]):
+                some_in, some_out = False, False
+                for w in range(start, end):
+                    some_in = some_in or (lists.words[i, a, w] & lists.words[j, 0, w]) != 0
+                    some_out = some_out or (lists.words[i, a, w] & ~lists.words[j, 0, w]) != 0
+                n_in += 1 if some_in else 0
+                n_out += 1 if some_out else 0
+            inside += loss(lists, i, n_in)
+            outside += loss(lists, i, n_out)
+        before = cut[0]
+        offer(inside, outside, m, 0, 0, cut)
+        if cut[0] > before:
+            for w in range(start, end):
+                chosen[w] = lists.words[j, 0, w]
+
+
+@njit
+def cut_lists(lists, n, room, word_start, low, high, words, chosen, cut):
+    """Write the cut that takes most of the lists from both parts; return whether there is one."""
+    cut[0] = -1.0
+    for c in range(len(low)):
+        if high[c] - low[c] > 1:
+            offer_cells(lists, n, np.int64(c), low, high, room, cut)
+    for m in range(len(word_start) - 1):
+        offer_sets(lists, n, np.int64(m), word_start, words, chosen, cut)
     return cut[0] >= 0
 
 
