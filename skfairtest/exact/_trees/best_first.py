@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, plant
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
-from skfairtest.exact._trees.merged_trees import cut_lists, merge_trees
+from skfairtest.exact._trees.merged_trees import MOST_LEAVES, cut_lists, merge_trees
 from skfairtest.exact._trees.split_choice import (
     CELL,
     LEVEL_GAP,
@@ -31,7 +31,7 @@ from skfairtest.workers._compiled import inlined, njit
 
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
-LEAST_PATIENCE, MOST_PATIENCE, WORTH = 1, 12, 0.2
+LEAST_PATIENCE, MOST_PATIENCE = 1, 64
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
 #: a better point was found, boxes open, spare places (-1: not begun).
 KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, PATIENCE = 0, 1, 2, 3, 4, 5, 6
@@ -492,9 +492,11 @@ def search(forest, pairs, links, boxes, pool, best, lists, room, state, limits, 
             pool.age[node] = 0
             pool.bound[node] = min(was, bound_box(forest, links, pool, node))
             state[MERGED] += 1
-            gained = (was - pool.bound[node]) / (was - state[KNOWN])
-            state[GAINED] += min(gained, 1.0)
-            if gained > WORTH:
+            full = 0
+            for i in range(n_lists):
+                full += 1 if lists.size[i] == MOST_LEAVES else 0
+            state[9] += full / max(n_lists, 1)
+            if 2 * full <= n_lists:
                 state[PATIENCE] = max(state[PATIENCE] - 1, LEAST_PATIENCE)
             else:
                 state[PATIENCE] = min(state[PATIENCE] + 1, MOST_PATIENCE)

@@ -45,6 +45,7 @@ class Lists(NamedTuple):
     words: NDArray[np.uint64]  # (n_lists, MOST_LEAVES, n_words)
     n_narrow: NDArray[np.int64]  # (n_lists, MOST_LEAVES) ordered copies of which a leaf lacks cells
     narrow: NDArray[np.int32]  # (n_lists, MOST_LEAVES, n_ordered) which ones
+    size: NDArray[np.int64]  # (n_lists,) leaves of the tree itself
     tree: NDArray[np.int64]  # (n_lists,) a tree of the list
     alive: NDArray[np.int64]  # (n_lists,)
     degree: NDArray[np.int64]
@@ -76,7 +77,7 @@ def lists_for(n_trees, n_ordered, n_words):
     return Lists(
         np.zeros(n, np.int64), np.zeros(n), np.zeros((n, MOST_LEAVES)),
         np.zeros((n, MOST_LEAVES, n_ordered), np.int32), np.zeros((n, MOST_LEAVES, n_ordered), np.int32),
-        np.zeros((n, MOST_LEAVES, n_words), np.uint64), np.zeros((n, MOST_LEAVES), np.int64), np.zeros((n, MOST_LEAVES, n_ordered), np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
+        np.zeros((n, MOST_LEAVES, n_words), np.uint64), np.zeros((n, MOST_LEAVES), np.int64), np.zeros((n, MOST_LEAVES, n_ordered), np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
         np.zeros((n, n)), np.zeros(n_trees, np.int64), np.zeros((MOST_LEAVES, 2), np.int64), np.zeros(n_trees, np.int64), np.zeros(100_000, np.int64), np.zeros(100_000),
     )
 
@@ -334,6 +335,7 @@ def merge_trees(forest, pairs, links, boxes, pool, lists, node, weights, enough)
     for t in first:
         if weights[t] > 1e-12:
             list_leaves(forest, pairs, boxes, lists, n, t, low, high, words, 0.0)
+            lists.size[n] = lists.count[n]
             n += 1
     gain = merge_all(lists, links.part, forest.word_start, n, gap)
     for t in range(n_trees):
