@@ -82,8 +82,10 @@ def close(
     # A closed form is worked out even where reading the model has taken all the time.
     wanted = limits.deadline > -np.inf and (family.quick or not limits.is_late)
     if root > 0 and wanted:
-        # Half of the width is kept back for rounding: a search stops as soon as it may.
-        narrow = Limits(limits.deadline, max(rtol / 2, rtol - ROOM), note)
+        # Width is kept back for rounding, half of it at most: a search stops as soon as it may.
+        least = max(oracle.degree, np.finfo(float).tiny)
+        room = min(ROOM, rtol / 2, 8 * family.rounding / least)
+        narrow = Limits(limits.deadline, rtol - room, note)
         try:
             bracket = solve_whole(
                 family, oracle.space, oracle.degree, narrow, solve or family.solve

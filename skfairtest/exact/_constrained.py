@@ -10,16 +10,15 @@ largest bounds first. A part in which the engine's pair is valid is done.
 from __future__ import annotations
 
 import copy
-import heapq
-import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Family, Limits
+from skfairtest.exact._best_first import BestFirst
+from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, unattained
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.space._space import InputSpace
@@ -88,103 +87,91 @@ class ConstrainedFamily(Family):
         """Return a bound that takes little time: of the box of all valid rows."""
         return float(self.base.trivial())
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Return the bracket of the largest difference between valid twins."""
-        return _Parts(self, known, limits).run()
+        return _Parts(self, incumbent, limits).run()
+
+
+class Part(NamedTuple):
+    """Open part of the domain, and whether it was bounded before."""
+
+    boxes: Boxes
+    seen: bool
 
 
 class _Parts:
-    """Queue of open parts of the domain, largest bounds first."""
+    """Bounds parts of the domain, and cuts them."""
 
-    def __init__(self, family: ConstrainedFamily, known: float, limits: Limits) -> None:
+    def __init__(self, family: ConstrainedFamily, incumbent: float, limits: Limits) -> None:
         self.family, self.limits = family, limits
         self.space, self.admission = family.space, family.admission
         rule = family.admission.rule
         assert rule is not None
         self.rule = rule
-        self.known, self.dropped = known, known
-        self.twins: tuple[Floats, Floats] | None = None
-        self.n_boxes = 0
+        self.queue: BestFirst[Part] = BestFirst(incumbent, limits)
         #: Why a part was left open, if one was.
         self.unsettled = ""
         self.rng = np.random.default_rng(0)
-        self._number = itertools.count()
-        self._heap: list[tuple[float, int, Boxes, bool]] = []
-        self._push(family.trivial(), family.admission.root.copy(), False)
-
-    def _push(self, upper: float, boxes: Boxes, seen: bool) -> None:
-        if upper <= self.enough:
-            self.dropped = max(self.dropped, upper)
-        else:
-            heapq.heappush(self._heap, (-upper, next(self._number), boxes, seen))
-
-    @property
-    def enough(self) -> float:
-        """A bound that closes the bracket."""
-        return self.known / (1 - self.limits.rtol) if self.limits.rtol < 1 else np.inf
+        self.queue.push(family.trivial(), Part(family.admission.root.copy(), False))
 
     def run(self) -> Bracket:
         """Bound one part after another."""
-        reason = "closed"
-        while self._heap:
-            if -self._heap[0][0] <= self.enough:
-                break
-            if self.limits.is_late:
-                reason = "time"
-                break
-            least, _, boxes, seen = heapq.heappop(self._heap)
-            self._bound(-least, boxes, seen)
-            self.limits.note(self.known, self._upper, self.n_boxes, lambda: self.twins)
-        if self.limits.is_late or self.unsettled == "memory":
-            reason = self.unsettled or reason
-        return Bracket(self.known, self._upper, self.twins, self.n_boxes, reason)
+        bracket = self.queue.run(self._bound)
+        if self.unsettled and (self.limits.is_late or self.unsettled == "memory"):
+            return bracket._replace(reason=self.unsettled)
+        # Where parts are left that are not cut any further, the constraint is the reason.
+        is_cut_off = bracket.reason in ("time", "memory")
+        return bracket if is_cut_off else bracket._replace(reason="closed")
 
-    @property
-    def _upper(self) -> float:
-        """No difference is larger."""
-        return max([self.known, self.dropped, *(-entry[0] for entry in self._heap[:1])])
-
-    def _bound(self, upper: float, boxes: Boxes, seen: bool) -> None:
+    def _bound(self, parts: list[Part], uppers: list[float]) -> None:
+        (boxes, seen), upper = parts[0], uppers[0]
         space = narrowed(self.space, boxes.low[0], boxes.high[0])
-        self.n_boxes += 1
+        self.queue.n_boxes += 1
         if space.twins_.n_combinations < 2:
             return  # no twins
         now, deadline = _clock.now(), self.limits.deadline
         if seen:
-            until = self.limits.by(0.5 if self._heap else 1.0)
+            until = self.limits.by(0.5 if self.queue.n_open else 1.0)
         else:
             until = min(deadline, max(self.limits.by(FIRST_SHARE), now + FIRST_SECONDS))
         family = self.family.base
-        if boxes is not self.admission.root or self.n_boxes > 1:
+        if self.queue.n_boxes > 1:
             family = self.family._make(space, until)
         upper = min(upper, float(family.trivial()))
-        if upper <= self.enough:
-            self.dropped = max(self.dropped, upper)
+        if upper <= self.queue.enough:
+            self.queue.settle(upper)
             return
-        bracket = family.solve(self.known, Limits(until, self.limits.rtol))
-        self.n_boxes += bracket.n_boxes
+        bracket = family.solve(self.queue.incumbent, Limits(until, self.limits.rtol, self._note))
+        self.queue.n_boxes += bracket.n_boxes
         upper = min(upper, bracket.upper)
         if bracket.twins is None:
             self._leave(upper, boxes, bracket.reason)
             return
         pair = np.stack(bracket.twins)
         repaired = self._learn(pair, boxes)
-        if upper <= self.enough:
-            self.dropped = max(self.dropped, upper)
+        if upper <= self.queue.enough:
+            self.queue.settle(upper)
         elif self.rule.valid(pair).all():
             # Where it is settled, a callable excludes the pair, or rounding is left.
             self._leave(upper, boxes, bracket.reason)
         else:
             self._cut(upper, boxes, pair, repaired)
 
+    def _note(
+        self, lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /
+    ) -> None:
+        """Note the bracket of the whole while a part is bounded, whose pairs may be invalid."""
+        self.queue.narrow(upper)
+        self.queue.note()
+
     def _leave(self, upper: float, boxes: Boxes, reason: str) -> None:
         """Try again a part that was left for lack of time; otherwise its bound stands."""
         if reason in ("time", "memory"):
             self.unsettled = reason
         if reason == "time" and not self.limits.is_late:
-            self._push(upper, boxes, True)
+            self.queue.push(upper, Part(boxes, True))
         else:
-            self.dropped = max(self.dropped, upper)
+            self.queue.settle(upper)
 
     def _learn(self, pair: Floats, boxes: Boxes) -> Floats:
         """Repair a pair and keep it if it is the best one; return a repaired row."""
@@ -206,11 +193,10 @@ class _Parts:
             answers = answers.reshape(int(valid.sum()), 2, -1)
             gaps = np.abs(answers[:, 0] - answers[:, 1])
             i, o = np.unravel_index(gaps.argmax(), gaps.shape)
-            if gaps[i, o] > self.known:
-                one, two = pairs[valid][i]
-                if answers[i, 0, o] < answers[i, 1, o]:
-                    one, two = two, one
-                self.known, self.twins = float(gaps[i, o]), (one, two)
+            one, two = pairs[valid][i]
+            if answers[i, 0, o] < answers[i, 1, o]:
+                one, two = two, one
+            self.queue.offer(float(gaps[i, o]), (one, two))
         return np.asarray(pairs[int(valid.argmax()), 0])
 
     def _cut(self, upper: float, boxes: Boxes, pair: Floats, repaired: Floats) -> None:
@@ -231,10 +217,10 @@ class _Parts:
                     best = score, children
         if best is None:
             # The constraint ties sensitive values alone: the bound stands.
-            self.dropped = max(self.dropped, upper)
+            self.queue.settle(upper)
             return
         for child in best[1]:
-            self._push(upper, child, False)
+            self.queue.push(upper, Part(child, False))
 
     def _places(self, j: int, boxes: Boxes, at: float, repaired: float) -> list[float]:
         """Return where a column may be cut: the largest codes of the lower part."""

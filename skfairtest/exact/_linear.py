@@ -213,7 +213,7 @@ class LinearFamily(Family):
         parts = [found.high - found.low for found in self.sensitive.values()]
         return np.sum(parts, axis=0) if parts else np.zeros(len(self.base))
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Return the largest difference, and a pair that shows it."""
         o = int(self._ranges().argmax())
         first = self.space.domain.clip(
@@ -230,8 +230,10 @@ class LinearFamily(Family):
         answers = self.evaluate(np.vstack([z for pair in pairs for z in pair]))[:, o]
         gaps = np.abs(answers[0::2] - answers[1::2])
         lower, twins = float(gaps.max()), pairs[int(gaps.argmax())]
-        upper = max(upper, lower, known)
-        return Bracket(max(lower, known), upper, twins if lower > known else None, 0, "closed")
+        upper = max(upper, lower, incumbent)
+        return Bracket(
+            max(lower, incumbent), upper, twins if lower > incumbent else None, 0, "closed"
+        )
 
     def _even_odds(
         self, o: int, first: Floats, second: Floats, limits: Limits

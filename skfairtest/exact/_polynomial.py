@@ -7,7 +7,6 @@ these are numbers: where no product has two shared columns, its first bound is a
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._linear import linear_map
@@ -81,7 +81,7 @@ class PolynomialFamily(Family):
         self._group()
         sizes = np.abs(found.map.weights) @ np.abs(W), np.abs(found.map.base) @ np.abs(W)
         self.rounding = self._rounding(sizes[0], sizes[1] + np.abs(base), chain)
-        self._trivial: float | None = None
+        self._root_bounds: list[tuple[float, Part]] | None = None
 
     def _group(self) -> None:
         """Group monomials by their shared part; tabulate coefficients of finite sensitive values.
@@ -237,72 +237,50 @@ class PolynomialFamily(Family):
                 left[own] = False
         return total + float(terms[left].sum())
 
+    def root_bounds(self) -> list[tuple[float, Part]]:
+        """Return the parts that the search begins with, and their bounds."""
+        if self._root_bounds is None:
+            self._root_bounds = [(self.bound(part), part) for part in self.first_parts()]
+        return self._root_bounds
+
     def trivial(self) -> float:
         """Return the bound of the whole domain, uncut."""
-        if self._trivial is None:
-            most = max([0.0, *(self.bound(part) for part in self.first_parts())])
-            self._trivial = min(1.0, most) if self.logistic else most
-        return self._trivial
+        most = max([0.0, *(upper for upper, _ in self.root_bounds())])
+        return min(1.0, most) if self.logistic else most
 
     # The search -----------------------------------------------------------------------------
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Cut boxes in two, those with the largest bounds first, until the bracket is closed."""
-        return _Search(self, known, limits).run()
+        return _Search(self, incumbent, limits).run()
 
 
 class _Search:
-    """Queue of open boxes, largest bounds first."""
+    """Cuts boxes of a polynomial."""
 
-    def __init__(self, family: PolynomialFamily, known: float, limits: Limits) -> None:
-        self.family, self.known, self.limits = family, known, limits
-        self.twins: tuple[Floats, Floats] | None = None
-        self.dropped, self.n_boxes = known, 0
-        self._number = itertools.count()
-        self._heap: list[tuple[float, int, Part]] = []
-
-    @property
-    def enough(self) -> float:
-        """A bound that closes the bracket."""
-        return max(self.known / (1 - self.limits.rtol), self.known + 2 * self.family.rounding)
-
-    def _push(self, part: Part, most: float) -> None:
-        upper = min(most, self.family.bound(part))
-        self.n_boxes += 1
-        if upper <= self.enough:
-            self.dropped = max(self.dropped, upper)
-        else:
-            heapq.heappush(self._heap, (-upper, next(self._number), part))
+    def __init__(self, family: PolynomialFamily, incumbent: float, limits: Limits) -> None:
+        self.family, self._turn = family, 0
+        self.queue: BestFirst[Part] = BestFirst(incumbent, limits, family.rounding, MOST_BOXES)
 
     def run(self) -> Bracket:
         """Search until all open boxes are narrow enough."""
-        for part in self.family.first_parts():
-            self._push(part, np.inf)
-        reason, turn = "closed", 0
-        while self._heap and -self._heap[0][0] > self.enough:
-            if self.limits.is_late or len(self._heap) > MOST_BOXES:
-                reason = "time" if self.limits.is_late else "memory"
-                break
-            least, _, part = heapq.heappop(self._heap)
-            if turn < FIRST or turn % EVERY == 0:
-                self._look(part)
-            turn += 1
-            children = self._cut(part)
-            if not children:
-                self._look(part)
-                self.dropped = max(self.dropped, -least)
-            for child in children:
-                self._push(child, -least)
-            self.limits.note(self.known, self._upper, self.n_boxes, lambda: self.twins)
-        upper = self._upper
-        if reason == "closed" and upper > self.enough:
-            reason = "boxes are as narrow as numbers allow"
-        return Bracket(self.known, upper, self.twins, self.n_boxes, reason)
+        for upper, part in self.family.root_bounds():
+            self.queue.push(upper, part)
+        self.queue.n_boxes = len(self.family.root_bounds())
+        return self.queue.run(self._cut)
 
-    @property
-    def _upper(self) -> float:
-        """No difference is larger."""
-        return max([self.known, self.dropped, *(-entry[0] for entry in self._heap[:1])])
+    def _cut(self, parts: list[Part], uppers: list[float]) -> None:
+        """Cut a box in two, and look into it now and then."""
+        for part, upper in zip(parts, uppers, strict=True):
+            children = self._halved(part)
+            if self._turn < FIRST or self._turn % EVERY == 0 or not children:
+                self._look(part)
+            self._turn += 1
+            if not children:
+                self.queue.settle(upper)
+            for child in children:
+                self.queue.push(min(upper, self.family.bound(child)), child)
+            self.queue.n_boxes += len(children)
 
     def _look(self, part: Part) -> None:
         """Look for distant twins in a box, by setting one column after another."""
@@ -336,11 +314,9 @@ class _Search:
                 if gaps[k] > best:
                     best, pair = float(gaps[k]), rows[k]
         said = family.evaluate(pair)[:, part.output]
-        best = float(said[0] - said[1])
-        if best > self.known:
-            self.known, self.twins = best, (pair[0], pair[1])
+        self.queue.offer(float(said[0] - said[1]), (pair[0], pair[1]))
 
-    def _cut(self, part: Part) -> list[Part]:
+    def _halved(self, part: Part) -> list[Part]:
         """Return a box in two, along the column that moves the sum most."""
         best: tuple[float, str, int] | None = None
         for name in ("free", "one", "two"):

@@ -26,7 +26,7 @@ from tiers import slow_sample
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._networks.bent_lines import Layer, bends_of
+from skfairtest.exact._networks.activation_bounds import Layer, bends_of
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.slope_search import SlopeSearch
 from skfairtest.whitebox._layers import LEAKY, TANH, Activation
@@ -156,18 +156,18 @@ def check_slopes(model, X):
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
     limits = Limits(np.inf, 1e-9)
-    boxes = BoxSearch(family.relaxation, 0.0)
+    boxes = BoxSearch(family.relaxation, 0.0, limits)
     slopes = SlopeSearch.make(boxes, limits)
     slack = 1e-9 * degree + 2 * family.rounding
     bounds = [slopes.upper]
-    while not slopes.spent:
+    while not slopes.queue.is_spent:
         slopes.step(degree * (1 + 1e-9))
         bounds.append(slopes.upper)
     assert min(bounds) >= degree - slack
     # Scores' differences alone do not close the bracket of a probability.
     if family.network.out == "identity":
         assert bounds[-1] <= degree + slack
-    assert boxes.known <= degree + slack
+    assert boxes.queue.incumbent <= degree + slack
     return bounds
 
 

@@ -16,11 +16,11 @@ from tiers import slow_sample
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks import box_search as _splits
-from skfairtest.exact._networks.box_search import BoxSearch
+from skfairtest.exact._networks import unit_search as _units
 from skfairtest.exact._networks.family import NetworkFamily
-from skfairtest.exact._networks.one_hidden import unit_search as _units
-from skfairtest.exact._networks.one_hidden.lagrangian import Ramps, bound
-from skfairtest.exact._networks.one_hidden.search import OneHidden
+from skfairtest.exact._networks.lagrangian import Ramps, bound
+from skfairtest.exact._networks.local_search import LocalSearch
+from skfairtest.exact._networks.unit_search import UnitSearch
 from skfairtest.space._space import InputSpace
 
 NO_LIMITS = Limits(np.inf, 0.0)
@@ -77,6 +77,15 @@ def largest(family, Z):
     return float(np.ptp(np.stack(answers), axis=0).max())
 
 
+def found_by_search(family):
+    """Largest differences after each step of the local search, by the network as it was read."""
+    search = LocalSearch(family.network, np.random.default_rng(0))
+    while True:
+        search.step(NO_LIMITS)
+        answers = family.evaluate(np.stack(search.twins()))
+        yield float(np.abs(answers[0] - answers[1]).max())
+
+
 def every_row(space):
     grids = [space.domain.columns[j].grid() for j in space.free]
     Z = np.repeat(space.domain.low[None], int(np.prod([len(grid) for grid in grids])), axis=0)
@@ -87,8 +96,8 @@ def every_row(space):
 @pytest.mark.parametrize("seed", some(range(12), range(2, 12)))
 def test_any_multipliers_give_a_bound_of_every_point(seed):
     *_, family = network(seed)
-    hidden = OneHidden.make(family.relaxation, NO_LIMITS)
-    sets, effects = hidden.units.sets, family.network.effects
+    units = UnitSearch.make(family.relaxation, NO_LIMITS)
+    sets, effects = units.sets, family.network.effects
     rng = np.random.default_rng(seed)
     Z = family.rows(200, rng)
     Z[:, family.space.sensitive] = family.space.twins_.sensitive_values[0]
@@ -99,33 +108,34 @@ def test_any_multipliers_give_a_bound_of_every_point(seed):
     one, two = sets.parts[rng.integers(len(sets.parts), size=(2, 1))[:, 0]]
     n = len(effects.base)
     # A box of u that holds some of the points only.
-    low = np.where(rng.random(n) < 0.2, sums[0] - 1.0, hidden.shared.least)
-    high = np.where(rng.random(n) < 0.2, sums[0] + 1.0, hidden.shared.most)
+    low = np.where(rng.random(n) < 0.2, sums[0] - 1.0, units.shared.least)
+    high = np.where(rng.random(n) < 0.2, sums[0] + 1.0, units.shared.most)
     ramps = Ramps(*(a[None] for a in (family.network.weights[1][:, 0], one, two, low, high)))
     inside = ((sums >= low) & (sums <= high)).all(axis=1)
     inside[0] = True
     parts = ramps.at(sums[inside]).sum(axis=1)
     for steps in (1, 7, 60):
         multipliers = rng.normal(size=(1, n))
-        found = bound(ramps, hidden.shared, multipliers, steps, 0.3)
-        assert parts.max() <= found.bounds[0] + hidden.units.rounding
+        found = bound(ramps, units.shared, multipliers, steps, 0.3)
+        assert parts.max() <= found.bounds[0] + units.rounding
 
 
 @pytest.mark.parametrize("seed", some(range(20), range(3, 20)))
 def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
     monkeypatch.setattr(_units, "MOST_NODES", 4)
     *_, family = network(seed, real=False, classes=seed % 3 == 0, outputs=1 + (seed % 3 == 1))
-    hidden = OneHidden.make(family.relaxation, NO_LIMITS)
+    units, pairs = UnitSearch.make(family.relaxation, NO_LIMITS), found_by_search(family)
     degree = largest(family, every_row(family.space))
-    boxes = BoxSearch(family.relaxation, 0.0)
     last = np.inf
     for _ in range(40):
-        assert degree <= hidden.upper + family.rounding
-        assert hidden.upper <= last + 1e-12
-        last = hidden.upper
-        hidden.round(boxes, Limits(np.inf, 0.0))
-        assert boxes.known <= degree + family.rounding
-    assert boxes.known >= 0.999 * degree  # the local search finds it on so small a grid
+        assert degree <= units.upper + family.rounding
+        assert units.upper <= last + 1e-12
+        last = units.upper
+        for _ in range(6):
+            units.step(0.0)
+        found = next(pairs)
+        assert found <= degree + family.rounding
+    assert found >= 0.999 * degree  # the local search finds it on so small a grid
 
 
 @slow_sample
@@ -134,12 +144,11 @@ def test_no_find_is_above_the_bound_of_units(seed):
     model, frame, sensitive, family = network(
         seed, classes=seed % 2 == 0, units=20, single=seed % 5 == 0
     )
-    hidden = OneHidden.make(family.relaxation, NO_LIMITS)
-    boxes = BoxSearch(family.relaxation, 0.0)
-    for _ in range(5):
-        hidden.round(boxes, Limits(np.inf, 0.0))
-    upper = hidden.upper + 2 * family.rounding
-    assert boxes.known <= upper
+    units, pairs = UnitSearch.make(family.relaxation, NO_LIMITS), found_by_search(family)
+    for _ in range(30):
+        units.step(0.0)
+    upper = units.upper + 2 * family.rounding
+    assert max(next(pairs) for _ in range(5)) <= upper
     for tester in (RandomAuditor, SBFTAuditor):
         found = tester(model, sensitive_features=sensitive, max_queries=500, random_state=0)
         assert found.fit(frame).fairness_degree_ <= upper
@@ -149,14 +158,10 @@ def test_no_find_is_above_the_bound_of_units(seed):
 @pytest.mark.parametrize("seed", [200, 201, 202])
 def test_local_search_report_what_the_network_answers(seed):
     *_, family = network(seed, classes=seed == 201)
-    local_search = OneHidden.make(family.relaxation, NO_LIMITS).local_search
-    local_search.perturb(NO_LIMITS)
-    local_search.perturb(NO_LIMITS)
-    twins = np.stack(
-        local_search.twins(
-            family.network.row_of(family.space.domain.low[family.network.wide_attributes], {}, 0)
-        )
-    )
+    local_search = LocalSearch(family.network, np.random.default_rng(0))
+    local_search.step(NO_LIMITS)
+    local_search.step(NO_LIMITS)
+    twins = np.stack(local_search.twins())
     answers = family.evaluate(twins)
     assert np.abs(answers[0] - answers[1]).max() == pytest.approx(local_search.best, rel=1e-5)
     assert (twins >= family.space.domain.low).all()
@@ -198,11 +203,10 @@ def test_scales_beyond_single_precision_keep_the_bound(scale, n):
         net.intercepts_[0] *= scale
         family = NetworkFamily(model, case[-1].space, "regression")
         degree = largest(family, every_row(family.space))
-        hidden = OneHidden.make(family.relaxation, NO_LIMITS)
-        boxes = BoxSearch(family.relaxation, 0.0)
-        for _ in range(4):
-            hidden.round(boxes, Limits(np.inf, 0.0))
-            assert degree <= hidden.upper + 2 * family.rounding
+        units = UnitSearch.make(family.relaxation, NO_LIMITS)
+        for _ in range(24):
+            units.step(0.0)
+            assert degree <= units.upper + 2 * family.rounding
 
 
 @pytest.mark.slow
@@ -210,13 +214,13 @@ def test_scales_beyond_single_precision_keep_the_bound(scale, n):
 def test_hundreds_of_networks_are_not_crossed(start):
     for seed in range(start, start + 100):
         *_, family = network(seed, real=bool(seed % 2), classes=seed % 3 == 0)
-        hidden = OneHidden.make(family.relaxation, NO_LIMITS)
-        boxes = BoxSearch(family.relaxation, 0.0)
+        units, pairs = UnitSearch.make(family.relaxation, NO_LIMITS), found_by_search(family)
         rows = family.rows(500, np.random.default_rng(seed))
         degree = largest(family, rows if seed % 2 else every_row(family.space))
         for _ in range(4):
-            hidden.round(boxes, Limits(np.inf, 0.0))
-            assert max(degree, boxes.known) <= hidden.upper + 2 * family.rounding
+            for _ in range(6):
+                units.step(0.0)
+            assert max(degree, next(pairs)) <= units.upper + 2 * family.rounding
 
 
 @slow_sample

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest import _clock
 from skfairtest._typing import Floats
+from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH, Places
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
@@ -34,81 +32,56 @@ class BoxSearch:
     ----------
     relaxation : Relaxation
         Bounds boxes.
-    known : float
+    incumbent : float
         A difference that is attained.
+    limits : Limits
+        When to stop, and the relative width of the bracket that is narrow enough.
 
     Attributes
     ----------
-    known : float
-        The largest difference known; may be raised from outside.
-    twins : tuple of ndarray or None
-        Codes of a pair that attains it, if this search found it.
-    n_boxes : int
-        Boxes bounded so far.
+    queue : BestFirst
+        What is known of the whole.
     """
 
-    def __init__(self, relaxation: Relaxation, known: float) -> None:
-        self.relaxation, self.network, self.known = relaxation, relaxation.network, known
-        self.twins: tuple[Floats, Floats] | None = None
-        self.n_boxes = 1
+    def __init__(self, relaxation: Relaxation, incumbent: float, limits: Limits) -> None:
+        self.relaxation, self.network = relaxation, relaxation.network
+        self.queue: BestFirst[TwinBoxes] = BestFirst(
+            incumbent, limits, self.network.rounding, MOST_OPEN_BOXES
+        )
         first = self.network.weights[1:2]
         #: How much each unit of the first layer counts.
         n_units = len(self.network.effects.base)
         self._reach = np.abs(first[0]).sum(axis=1) if first else np.ones(n_units)
         self._columns = self.network.stacked * self._reach
-        self._number = itertools.count()
-        self._dropped = known
-        #: Seconds that a box took in the last batch.
-        self._seconds = 0.0
-        self._heap = [(-relaxation.whole_bound, next(self._number), relaxation.whole())]
-
-    @property
-    def top(self) -> float:
-        """The largest bound of an open box."""
-        return -self._heap[0][0] if self._heap else -np.inf
+        self.queue.push(relaxation.whole_bound, relaxation.whole())
 
     @property
     def upper(self) -> float:
-        """No difference is larger."""
-        return max(self.known, self._dropped, self.top)
+        """No difference of an output is larger."""
+        return self.queue.upper
 
-    @property
-    def full(self) -> bool:
-        """Whether there is no more room for open boxes."""
-        return len(self._heap) > MOST_OPEN_BOXES
+    def step(self) -> None:
+        """Cut some boxes."""
+        self.queue.step(self._cut, MOST_BOXES)
 
-    def step(self, limits: Limits) -> None:
-        """Split the boxes of the largest bounds, as many as half of the time left allows."""
-        began, heap = _clock.now(), self._heap
-        room = (limits.deadline - began) / max(4 * self._seconds, 1e-9)
-        taken = [
-            heapq.heappop(heap) for _ in range(int(min(MOST_BOXES, len(heap), max(1.0, room))))
-        ]
-        if not taken:
-            return
-        parents = TwinBoxes(*(np.concatenate(a) for a in zip(*(t[2] for t in taken), strict=True)))
-        most = np.array([-t[0] for t in taken])
+    def _cut(self, taken: list[TwinBoxes], uppers: list[float]) -> None:
+        parents = TwinBoxes(*(np.concatenate(a) for a in zip(*taken, strict=True)))
         parts, origin = self.split(parents)
-        single = np.setdiff1d(np.arange(len(most)), origin)
-        # Where nothing is left to split, the bound stands.
-        self._dropped = max([self._dropped, *most[single]])
+        for i in np.setdiff1d(np.arange(len(taken)), origin):
+            self.queue.settle(uppers[i])  # nothing is left to split: the bound stands
         if not len(origin):
             return
-        bounds = np.minimum(self.relaxation.bounds(parts), most[origin])
-        self.n_boxes += len(bounds)
-        self._seconds = (_clock.now() - began) / len(bounds)
         self.try_corners(parts)
-        for i in np.flatnonzero(bounds > self.known):
-            entry = (-float(bounds[i]), next(self._number), parts.take(np.array([i])))
-            heapq.heappush(heap, entry)
+        bounds = np.minimum(self.relaxation.bounds(parts), np.array(uppers)[origin])
+        self.queue.n_boxes += len(bounds)
+        for i, bound in enumerate(bounds):
+            self.queue.push(float(bound), parts.take(np.array([i])))
 
     # Corners --------------------------------------------------------------------------------
 
     def try_corners(self, boxes: TwinBoxes) -> None:
         """Look for a larger difference at some corners of boxes."""
-        value, pair = self._best_corner(boxes)
-        if value > self.known:
-            self.known, self.twins = value, pair
+        self.queue.offer(*self._best_corner(boxes))
 
     def _best_corner(self, boxes: TwinBoxes) -> tuple[float, tuple[Floats, Floats]]:
         """The best of some corners of the boxes: a difference that is attained, and its twins."""

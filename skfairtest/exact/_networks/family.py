@@ -10,11 +10,19 @@ from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Family, Limits
 from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
 from skfairtest.exact._networks.box_search import BoxSearch
-from skfairtest.exact._networks.deep_search import DeepSearches
-from skfairtest.exact._networks.one_hidden.search import OneHidden
+from skfairtest.exact._networks.local_search import LocalSearch
+from skfairtest.exact._networks.margin_search import MarginSearch
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._networks.relaxation import Relaxation
+from skfairtest.exact._networks.slope_search import SlopeSearch
+from skfairtest.exact._networks.unit_search import UnitSearch
 from skfairtest.space._space import InputSpace
+
+#: Perturbations in a row without a better pair after which the local search rests; rounds at first
+#: with one each, and how many rounds it takes to another one later.
+MOST_IDLE, EARLY, SELDOM = 60, 10, 2
+#: Batches in a round of the search with the lower bound, and of that on scores where it is not.
+AHEAD, BEHIND = 6, 2
 
 
 class NetworkFamily(Family):
@@ -71,36 +79,48 @@ class NetworkFamily(Family):
             return 0.0
         return self.relaxation.whole_bound
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Split boxes, those with the largest bounds first, until the bracket is closed."""
-        boxes = BoxSearch(self.relaxation, known)
-        units = OneHidden.make(self.relaxation, limits)
-        if units is not None:
-            others: list[Any] = [units]
-        else:
-            deep = DeepSearches.make(boxes, limits)
-            others = [] if deep is None else [deep]
+        boxes = BoxSearch(self.relaxation, incumbent, limits)
+        scores = (
+            MarginSearch.make(self.relaxation, limits)
+            or UnitSearch.make(self.relaxation, limits)
+            or SlopeSearch.make(boxes, limits)
+        )
+        pairs = LocalSearch(self.network, np.random.default_rng(0))
+        n_idle, n_rounds, queue = 0, 0, boxes.queue
         while True:
-            narrow = boxes.known + max(limits.rtol * boxes.known, 2 * self.rounding)
-            upper = min([boxes.upper, *(other.upper for other in others)])
-            limits.note(boxes.known, upper, self._n_boxes(boxes, others), lambda: boxes.twins)
-            done = boxes.top <= narrow  # what was dropped is as narrow as it gets
-            reason = "closed"
-            if upper > narrow and not done:
-                reason = "time" if limits.is_late else "memory"
-            full = boxes.full and all(other.spent for other in others)
-            if upper <= narrow or done or reason == "time" or full:
+            upper = min(boxes.upper, np.inf if scores is None else scores.upper)
+            n_boxes = queue.n_boxes + (0 if scores is None else scores.queue.n_boxes)
+            limits.note(queue.incumbent, max(upper, queue.incumbent), n_boxes, lambda: queue.twins)
+            spent = queue.is_spent and (scores is None or scores.queue.is_spent)
+            if upper <= queue.enough or queue.top <= queue.enough or limits.is_late or spent:
                 break
-            if not others:
-                boxes.step(limits)
-            for other in others:
-                ahead = boxes.upper <= other.upper or other.spent
-                for _ in range(0 if boxes.full else other.turns if ahead else other.behind):
-                    boxes.step(limits)
-                other.round(boxes, limits)
-        upper = max(boxes.known, upper)
-        return Bracket(boxes.known, upper, boxes.twins, self._n_boxes(boxes, others), reason)
+            n_rounds += 1
+            if n_idle < MOST_IDLE and (n_rounds <= EARLY or n_rounds % SELDOM == 0):
+                n_idle = 0 if self._improve(pairs, boxes.queue, scores, limits) else n_idle + 1
+            ahead = scores is not None and scores.upper < boxes.upper
+            for _ in range(1 if ahead else AHEAD):
+                if not limits.is_late:
+                    boxes.step()
+            if scores is not None:
+                for _ in range(AHEAD if ahead else BEHIND):
+                    if not limits.is_late:
+                        scores.step(queue.enough)
+        reason = "closed"
+        if upper > queue.enough and queue.top > queue.enough:
+            reason = "time" if limits.is_late else "memory"
+        return Bracket(queue.incumbent, max(queue.incumbent, upper), queue.twins, n_boxes, reason)
 
-    @staticmethod
-    def _n_boxes(boxes: BoxSearch, others: list[Any]) -> int:
-        return boxes.n_boxes + sum(other.n_nodes for other in others)
+    def _improve(self, pairs: LocalSearch, queue: Any, scores: Any, limits: Limits) -> bool:
+        """Look for distant twins; return whether there were any farther apart than all before."""
+        if isinstance(scores, (MarginSearch, UnitSearch)):
+            scores.suggest(pairs)
+        pairs.step(limits)
+        if pairs.best <= queue.incumbent:
+            return False
+        twins = pairs.twins()
+        answers = self.network.evaluate(np.stack(twins))
+        value, before = float(np.abs(answers[0] - answers[1]).max()), queue.incumbent
+        queue.offer(value, twins)
+        return value > before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._linear import linear_map
-from skfairtest.exact._networks.bent_lines import bends_of
+from skfairtest.exact._networks.activation_bounds import bends_of
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
 from skfairtest.whitebox._features import Chain, Features
@@ -90,13 +91,23 @@ class ReadNetwork:
         self.effects = Effects(self.features, self.weights[0], self.biases[0])
         self._place_variables()
         self.single = layers.single
-        self._layers = layers
+        self._layers, self._sizes = layers, _sizes(self.features)
         self.rounding = self.error()
 
     def _place_variables(self) -> None:
         effects = self.effects
         sensitive = set(self.space.sensitive.tolist())
-        self.names = sorted(effects.tables)
+        #: Free attributes of finitely many values with one rising feature are intervals as well.
+        self.listed: dict[int, Floats] = {}
+        for j in sorted(set(effects.tables) - sensitive):
+            ones = effects.features.of(j)
+            if (
+                len(ones) == 1
+                and (np.diff(found := effects.features.table(int(ones[0]))) >= 0).all()
+            ):
+                self.listed[j] = found
+        wide = [*effects.wide, *self.listed]
+        self.names = sorted(set(effects.tables) - set(self.listed))
         ends = np.cumsum([0] + [len(effects.tables[j]) for j in self.names])
         self.spans = {j: slice(int(a), int(b)) for j, a, b in
                       zip(self.names, ends[:-1], ends[1:], strict=True)}  # fmt: skip
@@ -105,8 +116,8 @@ class ReadNetwork:
             if self.names
             else np.zeros((0, len(effects.base)))
         )
-        self.variables = [(j, BOTH) for j in effects.wide if j not in sensitive]
-        self.variables += [(j, twin) for j in effects.wide if j in sensitive for twin in (0, 1)]
+        self.variables = [(j, BOTH) for j in wide if j not in sensitive]
+        self.variables += [(j, twin) for j in wide if j in sensitive for twin in (0, 1)]
         self.wide_attributes = np.array([j for j, _ in self.variables], dtype=np.intp)
         #: Features of the wide variables, one variable after another.
         own = [effects.features.of(j) for j, _ in self.variables]
@@ -117,6 +128,10 @@ class ReadNetwork:
         #: Which of these features each twin has; of the shared ones both.
         self.has = [(twins[self.wide_of] == BOTH) | (twins[self.wide_of] == k) for k in (0, 1)]
         self.sensitive = [j for j in self.names if j in sensitive]
+        #: Tables that a box may be cut along, by attribute and twin.
+        self.parts = [
+            (j, twin) for j in self.names for twin in ((0, 1) if j in sensitive else (BOTH,))
+        ]
         self.sensitive_wide = [j for j in effects.wide if j in sensitive]
 
     def wide_values(self, codes: Floats) -> Floats:
@@ -124,14 +139,22 @@ class ReadNetwork:
         if not len(self.wide_features):
             return np.empty((len(codes), 0))
         every = codes[:, self.wide_of]
-        flat = self.effects.features.evaluate(
-            np.tile(self.wide_features, len(codes)), every.ravel()
-        )
-        return flat.reshape(every.shape)
+        found = np.empty(every.shape)
+        of = self.wide_attributes[self.wide_of]
+        listed = np.isin(of, list(self.listed))
+        for k in np.flatnonzero(listed):
+            j = int(of[k])
+            found[:, k] = self.listed[j][np.searchsorted(self.features.grids[j], every[:, k])]
+        if not listed.all():
+            seen = self.effects.features.evaluate(
+                np.tile(self.wide_features[~listed], len(codes)), every[:, ~listed].ravel()
+            )
+            found[:, ~listed] = seen.reshape(len(codes), -1)
+        return found
 
     def error(self, caps: list[Floats] | None = None) -> float:
         """How far rounding may carry the outputs; `caps` are ends of what hidden layers give."""
-        return self._layers.error(_sizes(self.features), len(self.biases[-1]), caps)
+        return self._layers.error(self._sizes, len(self.biases[-1]), caps)
 
     @property
     def depends(self) -> bool:
@@ -166,11 +189,31 @@ class ReadNetwork:
 
     def slopes(self, sums: Floats, output: Ints) -> Floats:
         """How the score of an output changes with what the first layer gets, (n, n_units)."""
+        return self._slopes(sums, lambda scores: np.eye(scores.shape[1])[output])
+
+    def gradient(self, sums: Floats, output: Ints) -> Floats:
+        """How the output itself changes with what the first layer gets, (n, n_units)."""
+
+        def linked(scores: Floats) -> Floats:
+            own = np.eye(scores.shape[1])[output]
+            if self.out == "logistic":
+                return np.asarray(own * expit(scores) * expit(-scores))
+            if self.out == "exp":
+                return np.asarray(own * np.exp(scores))
+            if self.out == "softmax":
+                said = softmax(scores, axis=1)
+                return np.asarray((own - said) * (own * said).sum(axis=1, keepdims=True))
+            return own
+
+        return self._slopes(sums, linked)
+
+    def _slopes(self, sums: Floats, rows: Callable[[Floats], Floats]) -> Floats:
+        """Pull rows of weights on the scores, which depend on these, back to the first layer."""
         slopes = []
         for bend, W, b in zip(self.bends, self.weights[1:], self.biases[1:], strict=True):
             slopes.append(bend.slope(sums))
             sums = bend.value(sums) @ W + b
-        found = np.eye(sums.shape[1])[output]
+        found = rows(sums)
         for W, own in zip(self.weights[:0:-1], slopes[::-1], strict=True):
             found = (found @ W.T) * own
         return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.exact._networks.bent_lines import Layer, bends_of
+from skfairtest.exact._networks.activation_bounds import Layer, bends_of
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
 
@@ -60,6 +60,10 @@ class Relaxation:
 
     def whole(self) -> TwinBoxes:
         """Return the whole doubled domain as one box."""
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> TwinBoxes:
         network = self.network
         n = len(network.stacked)
         wide = network.wide_attributes

@@ -12,17 +12,16 @@ inputs is cut in two, in each of which more units are on or off throughout.
 
 from __future__ import annotations
 
-import heapq
-import itertools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from skfairtest._typing import Bools, Floats, Ints
+from skfairtest._typing import Floats, Ints
+from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._networks.bent_lines import Layer, Leaky, Lines
+from skfairtest.exact._networks.activation_bounds import Layer, Leaky, Lines
 from skfairtest.exact._networks.box_search import BoxSearch
-from skfairtest.exact._networks.one_hidden.lagrangian import Combinations
+from skfairtest.exact._networks.lagrangian import Combinations, listable
 from skfairtest.exact._networks.relaxation import TwinBoxes
 from skfairtest.exact._networks.score_link import LINKS, ScoreLink
 
@@ -72,10 +71,8 @@ class SlopeSearch:
 
     Attributes
     ----------
-    upper : float
-        No difference of an output is larger; infinite until all pairs were looked at.
-    n_nodes : int
-        Nodes bounded so far.
+    queue : BestFirst
+        What is known of the scores, of all pairs that were looked at.
     """
 
     def __init__(self, boxes: BoxSearch, limits: Limits) -> None:
@@ -83,8 +80,6 @@ class SlopeSearch:
         network = self.network = boxes.network
         self._weights = network.weights[1:]
         self._sets = Combinations(network.effects, network.sensitive)
-        self._heap: list[tuple[float, int, Ints, list[Floats]]] = []
-        self._number, self._floor, self.n_nodes = itertools.count(), -np.inf, 0
         #: Parts by number, those alone that are not cut.
         self._parts: dict[int, Part] = {}
         self._n_parts = 0
@@ -94,21 +89,22 @@ class SlopeSearch:
         self._n_nodes_a_batch = int(np.clip(MOST_PRODUCTS // largest, 4, NODES_A_BATCH))
         self._n_boxes_a_batch = int(np.clip(MOST_PRODUCTS // (8 * largest), 2, BOXES_A_BATCH))
         n_units = sum(len(W) for W in self._weights)
-        self._most = MOST_BYTES // (600 + 32 * n_units + 4 * len(network.stacked))
+        most = MOST_BYTES // (600 + 32 * n_units + 4 * len(network.stacked))
+        self.queue: BestFirst[tuple[Ints, list[Floats]]] = BestFirst(
+            -np.inf, Limits(limits.deadline, 0.0), most_open=most
+        )
         size = network.effects.size
         for W in self._weights:
             size = size * max(1.0, float(np.abs(W).sum(axis=0).max()))
         self.rounding = 2 * 2.3e-16 * (n_units + 64) * size
         self._link = ScoreLink(self.relaxation, self.rounding)
-        self._enough = -np.inf
         while self._waiting and not limits.is_late:
             n = self._n_boxes_a_batch
             pairs, self._waiting = self._waiting[:n], self._waiting[n:]
             whole = self._whole_of(pairs)
             for output in range(self._weights[-1].shape[1]):
-                # Nothing is given up before all pairs have a bound.
                 outputs = np.full(len(pairs), output)
-                self._begin(outputs, whole, np.full(len(pairs), np.inf), -np.inf)
+                self._begin(outputs, whole, np.full(len(pairs), np.inf))
 
     @classmethod
     def make(cls, boxes: BoxSearch, limits: Limits) -> SlopeSearch | None:
@@ -116,27 +112,17 @@ class SlopeSearch:
         network = boxes.network
         if len(network.weights) < 3 or network.out not in LINKS:
             return None
-        if limits.is_late or not network.sensitive or network.sensitive_wide:
+        if limits.is_late or not listable(network):
             return None
         n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
         return None if n * (n - 1) > MOST_PAIRS else cls(boxes, limits)
 
     @property
-    def top(self) -> float:
-        """The largest bound of an open node."""
-        return -self._heap[0][0] if self._heap else -np.inf
-
-    @property
     def upper(self) -> float:
-        """No difference of an output is larger, rounding included."""
+        """No difference of an output is larger; infinite until all pairs were looked at."""
         if self._waiting:
             return np.inf
-        return self._link.answer(max(self.top, self._floor) + self.rounding)
-
-    @property
-    def spent(self) -> bool:
-        """Whether no node is left that is worth taking apart, or no room for more."""
-        return bool(self._waiting) or len(self._heap) > self._most or self.top <= self._enough
+        return self._link.answer(self.queue.upper + self.rounding)
 
     # Boxes ----------------------------------------------------------------------------------
 
@@ -152,7 +138,7 @@ class SlopeSearch:
                 allowed[np.arange(len(pairs)), span.start + places] = True
         return whole
 
-    def _begin(self, outputs: Ints, boxes: TwinBoxes, above: Floats, enough: float) -> None:
+    def _begin(self, outputs: Ints, boxes: TwinBoxes, above: Floats) -> None:
         """Bound boxes, each a part whose slopes are as free as its inputs leave them."""
         layers = self.relaxation.layers(boxes)
         network = self.network
@@ -180,19 +166,20 @@ class SlopeSearch:
         for i, number in enumerate(numbers):
             own = boxes.take(np.array([i]))
             self._parts[int(number)] = Part(int(outputs[i]), own, first[:, i].copy())
-        self._push(Slopes(outputs, first, later), numbers, above, enough)
+        self._push(Slopes(outputs, first, later), numbers, above)
 
-    def _cut(self, parts: list[Part], above: Floats, enough: float) -> None:
+    def _cut_boxes(self, parts: list[Part], above: Floats) -> None:
         """Go on with two halves of each part's box."""
         joined = TwinBoxes(*(np.concatenate(a) for a in zip(*(p.box for p in parts), strict=True)))
         halves, origin = self.boxes.split(joined)
         single = np.setdiff1d(np.arange(len(parts)), origin)
         # Where nothing is left to cut, the bound stands.
-        self._floor = max([self._floor, *above[single]])
+        for upper in above[single]:
+            self.queue.settle(float(upper))
         if len(origin):
             self.boxes.try_corners(halves)
             outputs = np.array([part.output for part in parts])[origin]
-            self._begin(outputs, halves, above[origin], enough)
+            self._begin(outputs, halves, above[origin])
 
     def _changes(self, layer: Layer, change: Floats) -> Floats:
         """Return ends of what the first layer's activations change by, (2, n_pairs, n_units)."""
@@ -256,16 +243,13 @@ class SlopeSearch:
         total += np.matmul(down, low[:, :, None])[:, :, 0]
         return total, factors[::-1]
 
-    def _push(self, nodes: Slopes, numbers: Ints, above: Floats, enough: float) -> None:
+    def _push(self, nodes: Slopes, numbers: Ints, above: Floats) -> None:
         bounds, layer, unit = self._bound(nodes)
         bounds = np.minimum(bounds, above)
-        self.n_nodes += len(bounds)
-        done: Bools = bounds <= enough
-        self._floor = max([self._floor, *bounds[done]])
-        for i in np.flatnonzero(~done):
+        self.queue.n_boxes += len(bounds)
+        for i, upper in enumerate(bounds):
             facts = np.array([numbers[i], layer[i], unit[i]])
-            later = [own[:, i].copy() for own in nodes.later]
-            heapq.heappush(self._heap, (-float(bounds[i]), next(self._number), facts, later))
+            self.queue.push(float(upper), (facts, [own[:, i].copy() for own in nodes.later]))
 
     def step(self, enough: float) -> None:
         """Fix a slope in the nodes of the largest bounds, at both of its ends, or cut their boxes.
@@ -275,36 +259,40 @@ class SlopeSearch:
         enough : float
             Nodes that allow no larger difference of an output are not taken apart.
         """
-        enough = self._link.score(enough, max(self.top, 0.0)) - self.rounding
-        self._enough = max(self._enough, enough)
-        taken: list[Any] = []
+        top = max(self.queue.upper, 0.0)
+        self.queue.incumbent = max(
+            self.queue.incumbent, self._link.score(enough, top) - self.rounding
+        )
+        self.queue.step(self._cut, self._n_nodes_a_batch)
+
+    def _cut(self, nodes: list[tuple[Ints, list[Floats]]], uppers: list[float]) -> None:
+        taken: list[tuple[float, Ints, list[Floats]]] = []
         cut: list[Part] = []
         above: list[float] = []
         #: The largest bound of each part: nodes come with falling bounds.
         tops: dict[int, float] = {}
-        while self._heap and -self._heap[0][0] > enough:
-            if len(taken) >= self._n_nodes_a_batch or len(cut) >= self._n_boxes_a_batch:
-                break
-            entry = heapq.heappop(self._heap)
-            number = int(entry[2][0])
+        for (facts, later), upper in zip(nodes, uppers, strict=True):
+            number = int(facts[0])
             if number not in self._parts:
                 continue  # its box was cut
-            tops.setdefault(number, -float(entry[0]))
-            if entry[2][1] >= 0:
-                taken.append(entry)
-                continue
-            # No slope is left to fix. What was taken of this part goes with its box.
-            cut.append(self._parts.pop(number))
-            above.append(tops[number])
-        taken = [entry for entry in taken if int(entry[2][0]) in self._parts]
+            tops.setdefault(number, upper)
+            if facts[1] >= 0:
+                taken.append((upper, facts, later))
+            elif len(cut) < self._n_boxes_a_batch:
+                # No slope is left to fix. What was taken of this part goes with its box.
+                cut.append(self._parts.pop(number))
+                above.append(tops[number])
+            else:
+                self.queue.push(upper, (facts, later))
+        taken = [entry for entry in taken if int(entry[1][0]) in self._parts]
         if cut:
-            self._cut(cut, np.array(above), enough)
+            self._cut_boxes(cut, np.array(above))
         if not taken:
             return
-        facts = np.array([entry[2] for entry in taken])
+        facts = np.array([entry[1] for entry in taken])
         parts = [self._parts[int(number)] for number in facts[:, 0]]
         first = np.tile(np.stack([part.first for part in parts], axis=1), (1, 2, 1))
-        later = [np.stack(own, axis=1) for own in zip(*(entry[3] for entry in taken), strict=True)]
+        later = [np.stack(own, axis=1) for own in zip(*(entry[2] for entry in taken), strict=True)]
         n = len(taken)
         later = [np.tile(own, (1, 2, 1)) for own in later]
         for i, (_, layer, unit) in enumerate(facts):
@@ -312,8 +300,8 @@ class SlopeSearch:
             own[1, i, unit] = own[0, i, unit]
             own[0, n + i, unit] = own[1, n + i, unit]
         outputs = np.tile(np.array([part.output for part in parts]), 2)
-        bounds = np.tile(np.array([-entry[0] for entry in taken]), 2)
-        self._push(Slopes(outputs, first, later), np.tile(facts[:, 0], 2), bounds, enough)
+        bounds = np.tile(np.array([entry[0] for entry in taken]), 2)
+        self._push(Slopes(outputs, first, later), np.tile(facts[:, 0], 2), bounds)
 
 
 def _lines(flat: Floats, steep: Floats, less: Floats, more: Floats) -> Lines:

@@ -16,16 +16,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats
+from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.whitebox._additive import Effects
 
 #: Combinations of sensitive values beyond which the ramps are not listed.
 MOST_COMBINATIONS = 2048
+#: Most sums that the parts of all combinations may be made of.
+MOST_PARTS = 5_000_000
 #: Decay rates of the multiplier steps (Adam) and of their length.
 MOMENTUM, SCALE_MOMENTUM, DECAY = 0.9, 0.99, 0.95
 #: Keeps divisions by nothing away.
 TINY = np.float32(1e-30)
 #: Multipliers are kept within this many times a unit's weight; rounding is measured by it.
 MOST_MULTIPLIER = 4.0
+
+
+def listable(network: ReadNetwork) -> bool:
+    """Return whether there are combinations of sensitive values, not too many to list."""
+    if not network.sensitive or network.sensitive_wide:
+        return False
+    n = float(np.prod([float(len(network.effects.tables[j])) for j in network.sensitive]))
+    return n <= MOST_COMBINATIONS and n * len(network.effects.base) <= MOST_PARTS
 
 
 class Combinations:
@@ -82,29 +93,20 @@ class Shared:
 
     Parameters
     ----------
-    effects : Effects
-        First layer, by attribute.
+    network : ReadNetwork
+        The network.
     least, most : ndarray of shape (n_wide_features,)
-        Ends of the wide attributes' features.
-    wide_weights : ndarray of shape (n_wide_features, n_units)
-        Their weights.
+        Ends of the wide variables' features.
     """
 
-    def __init__(self, effects: Effects, least: Floats, most: Floats, wide_weights: Floats) -> None:
-        sensitive = set(effects.space.sensitive.tolist())
-        self.base = effects.base
-        weights, lows, highs, tables = [wide_weights], [least], [most], []
-        for j in sorted(set(effects.tables) - sensitive):
-            own = effects.features.of(j)
-            if len(own) > 1:
-                tables.append(effects.tables[j])
-                continue
-            values = effects.features.table(int(own[0]))
-            weights.append(effects.weights[own])
-            lows.append(np.array([values.min()]))
-            highs.append(np.array([values.max()]))
-        self.weights = np.concatenate(weights)
-        self.low, self.high = np.concatenate(lows), np.concatenate(highs)
+    def __init__(self, network: ReadNetwork, least: Floats, most: Floats) -> None:
+        effects = network.effects
+        self.base, self.weights, self.low, self.high = (
+            effects.base, network.wide_weights, least, most
+        )  # fmt: skip
+        #: Attributes whose values are rows of tables.
+        self.names = [j for j in network.names if j not in network.sensitive]
+        tables = [effects.tables[j] for j in self.names]
         ends = np.cumsum([0] + [len(table) for table in tables])
         self.spans = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
         self.stacked = np.concatenate(tables) if tables else np.zeros((0, len(self.base)))
@@ -126,23 +128,23 @@ class Shared:
     def best(self, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
         """Largest ``multipliers @ u``, the u of the units that attains it, and its inputs.
 
-        The inputs are those of the columns, and which entries of the tables are taken.
+        The inputs are those of the columns, and which rows of the tables are taken.
         """
         total = multipliers @ self.base
         sums = np.repeat(self.base[None], len(multipliers), axis=0)
-        width = len(self.weights) + len(self.stacked)
-        inputs = np.zeros((len(multipliers), width), dtype=multipliers.dtype)
+        width = len(self.weights)
+        inputs = np.zeros((len(multipliers), width + len(self.stacked)), dtype=multipliers.dtype)
         slopes = multipliers @ self.weights.T
         values = np.where(slopes > 0, self.high, self.low)
         total += (slopes * values).sum(axis=1)
         sums += values @ self.weights
-        inputs[:, : len(self.weights)] = values
+        inputs[:, :width] = values
         parts = multipliers @ self.stacked.T
         for span in self.spans:
             place = parts[:, span].argmax(axis=1) + span.start
             total += parts[np.arange(len(parts)), place]
             sums += self.stacked[place]
-            inputs[np.arange(len(parts)), len(self.weights) + place] = 1.0
+            inputs[np.arange(len(parts)), width + place] = 1.0
         return total, sums, inputs
 
 
@@ -170,7 +172,7 @@ class Ramps(NamedTuple):
 class Bounded(NamedTuple):
     """Bounds of nodes, their multipliers, and how far each unit's part is overrated.
 
-    `inputs` are those of a mixture of good points, and `shown` is the sum of ramps there.
+    `inputs` are the mean of good ones, and `shown` is the sum of the ramps there.
     """
 
     bounds: Floats
@@ -218,10 +220,10 @@ def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step:
             step,
         )
     mean = np.clip(sums, ramps.low, ramps.high)
-    shown = ramps.at(sums).sum(axis=1)
     chosen = np.where(np.isfinite(chosen), chosen, multipliers)
     multipliers = np.clip(chosen.astype(np.float64), *limits[:2])
     found = shared.best(multipliers)[0] + _peak(points, values, multipliers)[0].sum(axis=1)
+    shown = ramps.at(sums).sum(axis=1)
     return Bounded(found, multipliers, parts - ramps.at(mean), inputs, shown)
 
 
@@ -244,7 +246,7 @@ def _descend(
     n_steps: int,
     step: float,
 ) -> tuple[Any, Floats, Floats, Floats]:  # fmt: skip
-    """The best multipliers met, and means of u, of the parts, and of inputs over the last steps."""
+    """The best multipliers met, and means of u, of the parts and of inputs over the last steps."""
     least, most, natural = limits
     multipliers = np.clip(multipliers, least, most)
     found, chosen = np.full(len(multipliers), np.inf), multipliers.copy()

@@ -1,0 +1,160 @@
+"""Best-first branch and bound: one queue of open nodes, and what is known of the whole."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from skfairtest import _clock
+from skfairtest._typing import Floats
+from skfairtest.exact._bracket import Bracket, Limits
+
+Node = TypeVar("Node")
+
+
+class BestFirst(Generic[Node]):
+    """Open nodes of a search, those with the largest bounds first.
+
+    What is special of a search is how it bounds, cuts and looks into its nodes: a function that is
+    given some of them and pushes their parts. Each part of the domain is in an open node, in one
+    that is being cut, or below `floor`.
+
+    Parameters
+    ----------
+    incumbent : float
+        A difference that is attained.
+    limits : Limits
+        When to stop, and the relative width of the bracket that is narrow enough.
+    rounding : float, default=0
+        How far rounding may carry an output: no bracket has to be narrower than that allows.
+    most_open : int, default=200_000
+        How many nodes may be open.
+
+    Attributes
+    ----------
+    incumbent : float
+        The largest difference that is known to be attained.
+    twins : tuple of ndarray or None
+        Codes of a pair that attains it, if this search found it.
+    floor : float
+        The largest bound of what is not cut any further.
+    n_boxes : int
+        Nodes bounded so far.
+    """
+
+    def __init__(
+        self, incumbent: float, limits: Limits, rounding: float = 0.0, most_open: int = 200_000
+    ) -> None:
+        self.incumbent, self.limits, self.rounding = incumbent, limits, rounding
+        self.twins: tuple[Floats, Floats] | None = None
+        self.floor, self.n_boxes = -float("inf"), 0
+        self._heap: list[tuple[float, int, Node]] = []
+        self._number, self._most_open = itertools.count(), most_open
+        #: The largest bound of the nodes that are being cut, and the seconds that each took.
+        self._cutting, self._seconds = -float("inf"), 0.0
+
+    @property
+    def upper(self) -> float:
+        """No difference is larger."""
+        return max(self.incumbent, self.floor, self._cutting, self.top)
+
+    @property
+    def top(self) -> float:
+        """The largest bound of an open node."""
+        return -self._heap[0][0] if self._heap else -float("inf")
+
+    @property
+    def first(self) -> Node | None:
+        """The open node of the largest bound, if there is any."""
+        return self._heap[0][2] if self._heap else None
+
+    @property
+    def enough(self) -> float:
+        """A bound that closes the bracket."""
+        rtol = self.limits.rtol
+        narrow = self.incumbent / (1 - rtol) if rtol < 1 else float("inf")
+        return max(narrow, self.incumbent + 2 * self.rounding)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no open node is worth cutting, or there is no room for more."""
+        return not self._heap or -self._heap[0][0] <= self.enough or self.is_full
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for more open nodes."""
+        return len(self._heap) > self._most_open
+
+    @property
+    def n_open(self) -> int:
+        """Number of open nodes."""
+        return len(self._heap)
+
+    def offer(self, value: float, twins: tuple[Floats, Floats]) -> None:
+        """Keep a pair that is attained, if none was farther apart."""
+        if value > self.incumbent:
+            self.incumbent, self.twins = value, twins
+            self.note()
+
+    def push(self, upper: float, node: Node) -> None:
+        """Open a node, unless its bound is low enough."""
+        if upper <= self.enough:
+            self.settle(upper)
+        else:
+            heapq.heappush(self._heap, (-upper, next(self._number), node))
+
+    def settle(self, upper: float) -> None:
+        """Let the bound of a part stand that is not cut any further."""
+        self.floor = max(self.floor, upper)
+
+    def narrow(self, upper: float) -> None:
+        """Tell a bound of the nodes that are being cut."""
+        self._cutting = min(self._cutting, upper)
+
+    def note(self) -> None:
+        """Tell the bracket of the whole."""
+        self.limits.note(self.incumbent, self.upper, self.n_boxes, lambda: self.twins)
+
+    def step(self, cut: Callable[[list[Node], list[float]], None], batch: int = 1) -> None:
+        """Cut the nodes of the largest bounds, as many as half of the time left allows.
+
+        Parameters
+        ----------
+        cut : callable
+            Pushes or settles the parts of nodes, given the nodes and their bounds.
+        batch : int, default=1
+            How many nodes are cut in one go at most.
+        """
+        began, nodes, uppers = _clock.now(), [], []
+        room = (self.limits.deadline - began) / max(2 * self._seconds, 1e-9)
+        while self._heap and -self._heap[0][0] > self.enough:
+            least, _, node = heapq.heappop(self._heap)
+            nodes.append(node)
+            uppers.append(-least)
+            if len(nodes) >= min(batch, max(1.0, room)):
+                break
+        if not nodes:
+            return
+        self._cutting = uppers[0]
+        cut(nodes, uppers)
+        self._cutting = -float("inf")
+        self._seconds = (_clock.now() - began) / len(nodes)
+
+    def run(self, cut: Callable[[list[Node], list[float]], None], batch: int = 1) -> Bracket:
+        """Cut nodes until the bracket is closed, or for as long as there is time and room."""
+        self.note()
+        while not self.is_spent and not self.limits.is_late:
+            self.step(cut, batch)
+            self.note()
+        reason = "closed"
+        if self.upper > self.enough:
+            reason = "memory" if self.is_full else "boxes are as narrow as numbers allow"
+            if not self.is_full and not self.is_spent:
+                reason = "time"
+        return self.bracket(reason)
+
+    def bracket(self, reason: str) -> Bracket:
+        """Return what is known of the whole."""
+        return Bracket(self.incumbent, self.upper, self.twins, self.n_boxes, reason)

@@ -1,0 +1,382 @@
+"""Primal heuristic: iterated local search for distant twins, while the bound is worked out.
+
+Candidates go along one attribute after another, of each twin or of both, and are then perturbed;
+the best of them are improved further along the gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import lsq_linear, minimize
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._networks.read_network import ReadNetwork
+
+#: Candidates, rounds over all attributes after a perturbation, attributes perturbed at most.
+CANDIDATES, ROUNDS, MOST_PERTURBED = 32, 8, 4
+#: Perturbations in a row without anything better after which a candidate begins anew, and the share
+#: that every other one may lose.
+MOST_STALE, SLACK = 15, 0.03
+#: Values of a tabulated attribute beyond which a sample is looked at.
+MOST_TRIED = 64
+#: Places on a line that are looked at, and around the best of them again, so many times.
+PLACES, PLACES_AROUND, ZOOMS = 9, 5, 2
+#: Steps along the gradient, from candidates that fall short of the best by this share at most.
+MOST_GRADIENTS, CLOSE = 200, 0.01
+
+
+class Candidates:
+    """Pairs of twins: where each wide variable is between its ends, and the places in tables.
+
+    Parameters
+    ----------
+    where : ndarray of shape (n, n_variables)
+        From 0 to 1.
+    places : dict of (int, int) to ndarray of shape (n,)
+        By attribute and twin.
+    output : ndarray of int of shape (n,)
+        Whose difference counts.
+    """
+
+    def __init__(self, where: Floats, places: dict[tuple[int, int], Ints], output: Ints) -> None:
+        self.where, self.places, self.output = where, places, output
+        self.value = np.full(len(where), -np.inf)
+
+    def copy(self) -> Candidates:
+        """Return a copy."""
+        places = {part: place.copy() for part, place in self.places.items()}
+        twin = Candidates(self.where.copy(), places, self.output.copy())
+        twin.value = self.value.copy()
+        return twin
+
+    def put(self, which: Any, other: Candidates, those: Any) -> None:
+        """Put some of other candidates in the place of some."""
+        self.where[which], self.output[which] = other.where[those], other.output[those]
+        self.value[which] = other.value[those]
+        for part, place in self.places.items():
+            place[which] = other.places[part][those]
+
+
+class LocalSearch:
+    """Candidate pairs of twins, improved and perturbed in turns.
+
+    Parameters
+    ----------
+    network : ReadNetwork
+        The network.
+    rng : Generator
+        Where perturbations come from.
+
+    Attributes
+    ----------
+    best : float
+        The largest difference met, up to what lies between the ends of steps that are no lines.
+    """
+
+    def __init__(self, network: ReadNetwork, rng: np.random.Generator) -> None:
+        self.network, self.rng = network, rng
+        whole = network.space.domain
+        wide = network.wide_attributes
+        self.low, self.high = whole.low[wide], whole.high[wide]
+        ends = network.wide_values(np.stack([self.low, self.high]))
+        terms = ends[:, :, None] * network.wide_weights
+        n_variables = len(network.variables)
+        shape = (n_variables, terms.shape[2])
+        #: Part of each variable at its lower end, and what it changes by up to the upper one.
+        self.start, self.way = np.zeros(shape), np.zeros(shape)
+        np.add.at(self.start, network.wide_of, terms[0])
+        np.add.at(self.way, network.wide_of, terms[1] - terms[0])
+        self.grids = [self._grid(k) for k in range(n_variables)]
+        self.twins_of = [(0, 1) if twin == 2 else (twin,) for _, twin in network.variables]
+        self.tables = {part: network.effects.tables[part[0]] for part in network.parts}
+        self.candidates = self._draw(CANDIDATES)
+        self._is_fresh, self.best = True, -np.inf
+        self._kept: tuple[Floats, dict[tuple[int, int], int]] | None = None
+        n = CANDIDATES
+        self._tolerance = np.where(np.arange(n) % 2, SLACK, 0.0)
+        self._stale, self._top = np.zeros(n, dtype=np.intp), np.full(n, -np.inf)
+
+    def _grid(self, k: int) -> Floats | None:
+        """Return the places of a variable of whole numbers, or None where there are too many."""
+        j = int(self.network.wide_attributes[k])
+        n = self.high[k] - self.low[k]
+        if not self.network.space.domain.discrete[j] or not 0 < n <= 10_000:
+            return None
+        if j in self.network.listed:
+            own = self.network.listed[j]
+            return np.asarray((own - own[0]) / max(float(own[-1] - own[0]), 1e-300))
+        return np.arange(n + 1) / n
+
+    # Candidates -----------------------------------------------------------------------------
+
+    def _draw(self, n: int) -> Candidates:
+        rng, network = self.rng, self.network
+        where = rng.random((n, len(network.variables)))
+        ends = rng.random(where.shape)
+        where = np.where(ends < 0.25, 0.0, np.where(ends > 0.75, 1.0, where))
+        for k, grid in enumerate(self.grids):
+            if grid is not None:
+                where[:, k] = grid[np.abs(grid - where[:, [k]]).argmin(axis=1)]
+        places = {part: rng.integers(len(table), size=n) for part, table in self.tables.items()}
+        return Candidates(where, places, rng.integers(len(network.biases[-1]), size=n))
+
+    def sums(self, own: Candidates) -> list[Floats]:
+        """Return what the first layer gets in both twins."""
+        network = self.network
+        found = []
+        for twin in (0, 1):
+            has = [k for k, twins in enumerate(self.twins_of) if twin in twins]
+            total = network.effects.base + self.start[has].sum(axis=0)
+            total = total + own.where[:, has] @ self.way[has]
+            for (j, owner), place in own.places.items():
+                if owner in (twin, 2):
+                    total = total + self.tables[j, owner][place]
+            found.append(total)
+        return found
+
+    def _differences(self, sums: list[Floats], output: Ints) -> Floats:
+        """Return differences of the outputs at (..., n, n_units) sums."""
+        found = []
+        for own in sums:
+            said = self.network.outputs(own.reshape(-1, own.shape[-1]))
+            said = said.reshape(*own.shape[:-1], -1)
+            at = np.broadcast_to(output, own.shape[:-1])[..., None]
+            found.append(np.take_along_axis(said, at, axis=-1)[..., 0])
+        return np.asarray(found[0] - found[1])
+
+    # Moves ----------------------------------------------------------------------------------
+
+    def _move(self, own: Candidates, sums: list[Floats], k: int) -> None:
+        """Try places of one variable, and around the best of them."""
+        grid = self.grids[k]
+        here = own.where[:, k]
+        if grid is not None and len(grid) <= PLACES:
+            self._try(own, sums, k, np.repeat(grid[:, None], len(here), axis=1))
+            return
+        width = 1.0 / (PLACES - 1)
+        places = np.linspace(0.0, 1.0, PLACES)[:, None] + np.zeros(len(here))
+        # Not the same places each time.
+        places[1:-1] += (self.rng.random((PLACES - 2, len(here))) - 0.5) * width
+        around = np.linspace(-1.0, 1.0, PLACES_AROUND)[:, None]
+        for _ in range(1 + ZOOMS):
+            if grid is not None:
+                after = np.searchsorted(grid, places).clip(1, len(grid) - 1)
+                near = np.where(places - grid[after - 1] < grid[after] - places, after - 1, after)
+                places = grid[near]
+            best = self._try(own, sums, k, places)
+            places = np.clip(best + around * width, 0.0, 1.0)
+            width *= 2 / (PLACES_AROUND - 1)
+
+    def _try(self, own: Candidates, sums: list[Floats], k: int, places: Floats) -> Floats:
+        """Take the best of (n_places, n) places of a variable, where it is better."""
+        change = (places - own.where[:, k])[:, :, None] * self.way[k]
+        tried = [sums[t] + change if t in self.twins_of[k] else sums[t][None] for t in (0, 1)]
+        value = self._differences(tried, own.output)
+        best = value.argmax(axis=0)
+        rows = np.arange(len(best))
+        better = value[best, rows] > own.value
+        for twin in self.twins_of[k]:
+            sums[twin][better] = tried[twin][best, rows][better]
+        own.where[:, k] = np.where(better, places[best, rows], own.where[:, k])
+        own.value = np.where(better, value[best, rows], own.value)
+        return np.asarray(places[best, rows])
+
+    def _place(self, own: Candidates, sums: list[Floats], part: tuple[int, int]) -> None:
+        """Take the best value of a tabulated attribute."""
+        table = self.tables[part]
+        twins = (0, 1) if part[1] == 2 else (part[1],)
+        tried = np.arange(len(table))
+        if len(table) > MOST_TRIED:
+            tried = self.rng.choice(tried, MOST_TRIED, replace=False)
+        change = table[tried][:, None] - table[own.places[part]]
+        every = [sums[t] + change if t in twins else sums[t][None] for t in (0, 1)]
+        value = self._differences(every, own.output)
+        best = value.argmax(axis=0)
+        rows = np.arange(len(best))
+        better = value[best, rows] > own.value
+        for twin in twins:
+            sums[twin][better] = every[twin][best, rows][better]
+        own.places[part] = np.where(better, tried[best], own.places[part])
+        own.value = np.where(better, value[best, rows], own.value)
+
+    def improve(self, own: Candidates, limits: Limits) -> None:
+        """Go on until no candidate gets better, or for some rounds."""
+        moves: list[Any] = [*range(len(self.grids)), *self.tables]
+        sums = self.sums(own)
+        own.value = self._differences(sums, own.output)
+        for _ in range(ROUNDS):
+            before = own.value.copy()
+            for i in self.rng.permutation(len(moves)):
+                if limits.is_late:
+                    break
+                move = moves[i]
+                if isinstance(move, tuple):
+                    self._place(own, sums, move)
+                else:
+                    self._move(own, sums, move)
+            if (own.value <= before + 1e-9 * np.abs(before)).all():
+                break
+        own.value = self._differences(self.sums(own), own.output)
+
+    def step(self, limits: Limits) -> None:
+        """Improve a perturbed copy of every candidate, and keep what is better."""
+        own = self.candidates
+        if self._is_fresh:
+            self._is_fresh = False
+            self.improve(own, limits)
+            self._polish(own, limits)
+            self._archive(own)
+            return
+        new = own.copy()
+        self._displace(new)
+        self.improve(new, limits)
+        self._polish(new, limits)
+        self._archive(new)
+        least = np.where(np.isfinite(own.value), own.value, -1e300)  # some were drawn anew
+        kept = new.value >= least - self._tolerance * np.abs(least)
+        own.put(kept, new, kept)
+        better = own.value > self._top
+        self._stale = np.where(better, 0, self._stale + 1)
+        self._top = np.maximum(self._top, own.value)
+        lost = self._stale >= MOST_STALE
+        if lost.any():
+            own.put(lost, self._draw(len(lost)), lost)
+            self._stale[lost], self._top[lost] = 0, -np.inf
+
+    def _displace(self, own: Candidates) -> None:
+        """Give some attributes of every candidate any value."""
+        fresh = self._draw(len(own.where))
+        moves: list[Any] = [*range(len(self.grids)), *self.tables]
+        n = len(own.where)
+        times = self.rng.integers(1, MOST_PERTURBED + 1, size=n)
+        for turn in range(MOST_PERTURBED if moves else 0):
+            which = self.rng.integers(len(moves), size=n)
+            # Those begun anew are improved as they are.
+            for i in np.flatnonzero((turn < times) & np.isfinite(own.value)):
+                move = moves[which[i]]
+                if isinstance(move, tuple):
+                    own.places[move][i] = fresh.places[move][i]
+                else:
+                    own.where[i, move] = fresh.where[i, move]
+
+    def adopt(self, hints: Candidates) -> None:
+        """Let the candidates of the least values go on from others."""
+        hints.where = np.array([self._on_grid(where) for where in hints.where])
+        worst = self.candidates.value.argsort(kind="stable")[: len(hints.where)]
+        self.candidates.put(worst, hints, slice(0, len(worst)))
+        self._stale[worst], self._top[worst] = 0, -np.inf
+
+    # Gradients ------------------------------------------------------------------------------
+
+    def _polish(self, own: Candidates, limits: Limits) -> None:
+        """Follow the gradient from the best candidate, by real variables and by all of them."""
+        real = np.array([grid is None for grid in self.grids], dtype=bool)
+        i = int(own.value.argmax())
+        if limits.is_late or not real.any() or own.value[i] < self.best * (1 - CLOSE):
+            return
+        for every in (False, True):
+            where = own.where[i].copy()
+            if every:
+                own.where[i] = self._on_grid(self._follow(own, i, np.ones_like(real)))
+            own.where[i, real] = self._follow(own, i, real)
+            value = self._differences(self.sums(own), own.output)[i]
+            if value > own.value[i]:
+                own.value[i] = value
+            else:
+                own.where[i] = where
+
+    def aim(self, output: int, places: tuple[Ints, Ints], leads: Floats, at: Floats) -> None:
+        """Look for inputs at which a linear model has given leads of scores.
+
+        Parameters
+        ----------
+        output : int
+            The class whose probability differs.
+        places : tuple of ndarray
+            Positions along the grids of the sensitive attributes, of either twin.
+        leads : ndarray of shape (n_outputs, n_leads)
+            What makes leads of scores.
+        at : ndarray of shape (n_leads,)
+            The leads, without what the sensitive attributes add.
+        """
+        if self._kept is None:
+            return
+        where, kept = self._kept
+        held = {part: np.array([place]) for part, place in kept.items()}
+        for twin in (0, 1):
+            for j, place in zip(self.network.sensitive, places[twin], strict=True):
+                held[j, twin] = np.array([place])
+        own = Candidates(np.zeros((1, len(where))), held, np.array([output]))
+        sums = self.sums(own)[0] - sum(
+            self.tables[j, 0][held[j, 0]] for j in self.network.sensitive
+        )
+        found = lsq_linear((self.way @ leads).T, at - (sums @ leads)[0], bounds=(0.0, 1.0)).x
+        own.where[0] = self._on_grid(found)
+        # What the steps of the grids have moved, real variables make up for.
+        real = np.array([grid is None for grid in self.grids], dtype=bool)
+        if real.any():
+            own.where[0, real] = self._follow(own, 0, real)
+        own.value = self._differences(self.sums(own), own.output)
+        self._archive(own)
+
+    def _on_grid(self, where: Floats) -> Floats:
+        """Return the nearest places of one candidate that exist."""
+        found = where.copy()
+        for k, grid in enumerate(self.grids):
+            if grid is not None:
+                found[k] = grid[np.abs(grid - where[k]).argmin()]
+        return found
+
+    def _follow(self, own: Candidates, i: int, real: Bools) -> Floats:
+        network = self.network
+        one = Candidates(
+            own.where[[i]], {p: v[[i]] for p, v in own.places.items()}, own.output[[i]]
+        )
+        has = [np.flatnonzero(real & [twin in twins for twins in self.twins_of]) for twin in (0, 1)]
+
+        def loss(where: Floats) -> tuple[float, Floats]:
+            one.where[0, real] = where
+            sums = self.sums(one)
+            rise = np.zeros(len(real))
+            for sign, which, s in zip((1.0, -1.0), has, sums, strict=True):
+                rise[which] += sign * (self.way[which] @ network.gradient(s, one.output)[0])
+            return -float(self._differences(sums, one.output)[0]), -rise[real]
+
+        start = own.where[i, real].copy()
+        with np.errstate(all="ignore"):
+            found = minimize(
+                loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * len(start),
+                options={"maxiter": MOST_GRADIENTS, "ftol": 1e-15, "gtol": 1e-14},
+            )  # fmt: skip
+        return np.clip(found.x, 0.0, 1.0)
+
+    def _archive(self, own: Candidates) -> None:
+        """Keep the best pair met."""
+        i = int(own.value.argmax())
+        if own.value[i] > self.best:
+            self.best = float(own.value[i])
+            places = {part: int(place[i]) for part, place in own.places.items()}
+            self._kept = own.where[i].copy(), places
+
+    def twins(self) -> tuple[Floats, Floats]:
+        """Return the codes of the best pair met, (n_attributes,) each."""
+        assert self._kept is not None
+        where, places = self._kept
+        codes = self.low + where * (self.high - self.low)
+        for k, (grid, (j, _)) in enumerate(zip(self.grids, self.network.variables, strict=True)):
+            if grid is not None:
+                nearest = int(np.abs(grid - where[k]).argmin())
+                codes[k] = self.low[k] + nearest
+            elif self.network.space.domain.discrete[j]:
+                codes[k] = np.round(codes[k])
+        codes = np.clip(codes, self.low, self.high)
+        first, second = (
+            self.network.row_of(
+                codes, {j: p for (j, owner), p in places.items() if owner in (twin, 2)}, twin
+            )
+            for twin in (0, 1)
+        )
+        return first, second

@@ -1,1 +1,0 @@
-"""Networks of one hidden layer: bounds by unit, and a local search."""

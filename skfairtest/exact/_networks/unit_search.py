@@ -1,0 +1,199 @@
+"""Branch and bound on the units of one hidden layer, and on sets of sensitive values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.exact._best_first import BestFirst
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._networks.lagrangian import (
+    MOST_MULTIPLIER,
+    Bounded,
+    Combinations,
+    Ramps,
+    Shared,
+    bound,
+    listable,
+)
+from skfairtest.exact._networks.local_search import Candidates, LocalSearch
+from skfairtest.exact._networks.read_network import BOTH
+from skfairtest.exact._networks.relaxation import Relaxation
+from skfairtest.exact._networks.score_link import LINKS, ScoreLink
+from skfairtest.whitebox._layers import RELU
+
+#: Nodes bounded in one go, and multiplier steps for the first node and for others.
+MOST_NODES, FIRST_STEPS, STEPS = 128, 200, 44
+#: Products of nodes, units and columns in one go.
+MOST_TERMS = 8_000_000
+#: First length of the multiplier steps: from nothing, and from a parent's multipliers.
+FIRST_STEP, STEP = 0.3, 1.0
+#: Bytes that open nodes may take.
+MOST_BYTES = 1_000_000_000
+#: Share of what is attained within which no pains are taken: boxes do that better.
+FINE_ENOUGH = 1e-3
+#: Inputs of good multipliers that the local search goes on from, each time.
+MOST_HINTS = 8
+#: Sets of sensitive values are cut sooner than units while they blur more than this share.
+BLUR = 0.3
+
+
+class UnitSearch:
+    """Open nodes: ends of what some units get, and sets of sensitive values for both twins.
+
+    Parameters
+    ----------
+    relaxation : Relaxation
+        Of a network with one hidden layer of ReLU.
+    limits : Limits
+        When to stop.
+
+    Attributes
+    ----------
+    queue : BestFirst
+        What is known of the scores.
+    """
+
+    def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
+        network, whole = relaxation.network, relaxation.whole()
+        self.network = network
+        weights, size = network.weights[1], network.effects.size
+        self.sets = sets = Combinations(network.effects, network.sensitive)
+        self.shared = shared = Shared(network, whole.least[0], whole.most[0])
+        self.weights = np.ascontiguousarray(weights.T)
+        n_units = len(weights)
+        n = n_units + len(shared.weights) + len(shared.stacked) + 64
+        # Every term of a bound is a multiplier, at most MOST_MULTIPLIER weights, times what a unit
+        # gets.
+        largest = float(np.abs(weights).sum(axis=0).max())
+        self.rounding = 4 * 2.3e-16 * n * MOST_MULTIPLIER * largest * max(size, 1e-300)
+        self.spread = np.abs(self.weights) @ (sets.high - sets.low).T
+        #: Nodes in one go: fewer of large networks, so that the time is looked at often enough.
+        self._batch = max(4, min(MOST_NODES, MOST_TERMS // (n_units * n)))
+        most = max(1024, MOST_BYTES // (8 * (3 * n_units + 32)))
+        self.queue: BestFirst[tuple[Ints, Floats]] = BestFirst(
+            -np.inf, Limits(limits.deadline, 0.0), most_open=most
+        )
+        self._link = ScoreLink(relaxation, self.rounding)
+        #: What good multipliers show: the sum of the ramps, output and sets, and inputs.
+        self._hints: list[tuple[float, Ints, Floats]] = []
+        n_outputs = len(self.weights)
+        start = np.column_stack([np.arange(n_outputs), np.zeros((n_outputs, 2), dtype=np.intp)])
+        low, high = (np.repeat(e[None], n_outputs, axis=0) for e in (shared.least, shared.most))
+        self._add(start, low, high, np.zeros_like(low), np.full(n_outputs, np.inf), True)
+
+    @classmethod
+    def make(cls, relaxation: Relaxation, limits: Limits) -> UnitSearch | None:
+        """Return the search, or None where there is nothing to search, or too much to list."""
+        network = relaxation.network
+        if len(network.weights) != 2 or network.activations[0] != RELU:
+            return None
+        if limits.is_late or network.out not in LINKS or not listable(network):
+            return None
+        return cls(relaxation, limits)
+
+    @property
+    def upper(self) -> float:
+        """No difference of an output is larger."""
+        return self._link.answer(self.queue.upper + self.rounding)
+
+    def step(self, enough: float) -> None:
+        """Cut some nodes, of those that allow a larger difference of an output than `enough`."""
+        enough, top = enough * (1 + FINE_ENOUGH), self.queue.upper + self.rounding
+        self.queue.incumbent = max(
+            self.queue.incumbent, self._link.score(enough, top) - self.rounding
+        )
+        self.queue.step(self._cut, self._batch)
+
+    def suggest(self, pairs: LocalSearch) -> None:
+        """Let the local search go on from the inputs that good multipliers show."""
+        hints = sorted(self._hints, key=lambda hint: hint[0])[-MOST_HINTS:]
+        self._hints.clear()
+        if not hints:
+            return
+        network, shared = self.network, self.shared
+        facts, inputs = np.array([hint[1] for hint in hints]), np.array([hint[2] for hint in hints])
+        n = len(shared.weights)
+        share = (inputs[:, :n] - shared.low) / np.maximum(shared.high - shared.low, 1e-300)
+        where = np.zeros((len(hints), len(network.variables)))
+        where[:, network.wide_of] = np.clip(share, 0.0, 1.0)  # of several features, one decides
+        places: dict[tuple[int, int], Ints] = {}
+        for j, span in zip(shared.names, shared.spans, strict=True):
+            # The row that is nearest to the mean of those that were taken.
+            table = shared.stacked[span]
+            mean = inputs[:, n + span.start : n + span.stop] @ table
+            away = ((table[None] - mean[:, None]) ** 2).sum(axis=2)
+            places[j, BOTH] = away.argmin(axis=1)
+        for twin in (0, 1):
+            members = self.sets.places[self.sets.member[facts[:, 1 + twin]]]
+            for j, place in zip(network.sensitive, members.T, strict=True):
+                places[j, twin] = place
+        pairs.adopt(Candidates(where, places, facts[:, 0]))
+
+    def ramps(self, facts: Ints, low: Floats, high: Floats) -> Ramps:
+        """The ramps of nodes; of a set of sensitive values the ends that make them largest."""
+        weight = self.weights[facts[:, 0]]
+        one = np.where(weight > 0, self.sets.high[facts[:, 1]], self.sets.low[facts[:, 1]])
+        two = np.where(weight > 0, self.sets.low[facts[:, 2]], self.sets.high[facts[:, 2]])
+        return Ramps(weight, one, two, low, high)
+
+    def _add(
+        self, facts: Ints, low: Floats, high: Floats, multipliers: Floats, above: Floats,
+        first: bool = False,
+    ) -> None:  # fmt: skip
+        """Bound nodes, and open those that may hold a large difference."""
+        ramps = self.ramps(facts, low, high)
+        steps, step = (FIRST_STEPS, FIRST_STEP) if first else (STEPS, STEP)
+        done = bound(ramps, self.shared, multipliers, steps, step)
+        bounds = np.fmin(done.bounds, above)  # what is not a number bounds nothing
+        self.queue.n_boxes += len(bounds)
+        choice = self._choose(facts, ramps, done)
+        best = done.shown.argsort(kind="stable")[-MOST_HINTS:]
+        self._hints += [(float(done.shown[i]), facts[i], done.inputs[i]) for i in best]
+        for i in range(len(bounds)):
+            if choice[i] == NOTHING:
+                self.queue.settle(float(bounds[i]))  # no cut is left: the bound stands
+            else:
+                ends = np.stack([low[i], high[i], done.multipliers[i]])
+                self.queue.push(float(bounds[i]), (np.array([*facts[i], choice[i]]), ends))
+
+    def _choose(self, facts: Ints, ramps: Ramps, done: Bounded) -> Ints:
+        """Return what to cut next: a unit, or a set of sensitive values."""
+        rise = ramps.bends()[1]
+        inside = (rise > ramps.low) & (rise < ramps.high)
+        excess = np.where(inside, done.excess, 0.0)
+        choice = excess.argmax(axis=1)
+        blur = np.column_stack([self.spread[facts[:, 0], facts[:, k]] for k in (1, 2)])
+        several = self.sets.halves[facts[:, 1:3], 0] >= 0
+        blur = np.where(several, blur, -1.0)
+        worst = blur.argmax(axis=1)
+        none = excess.max(axis=1) <= self.rounding
+        cut = several.any(axis=1) & (none | (blur.max(axis=1) > BLUR * excess.sum(axis=1)))
+        choice = np.where(none, NOTHING, choice)
+        return np.where(cut, np.where(worst == 0, SET_ONE, SET_TWO), choice)
+
+    def _cut(self, taken: list[tuple[Ints, Floats]], uppers: list[float]) -> None:
+        """Cut nodes in two."""
+        above = np.array(uppers)
+        every = np.array([own for own, _ in taken])
+        facts, choice = every[:, :3], every[:, 3]
+        low, high, multipliers = np.stack([ends for _, ends in taken], axis=1)
+        rise = self.ramps(facts, low, high).bends()[1]
+        children: list[list[NDArray[Any]]] = []
+        for side in range(2):
+            new, ends = facts.copy(), [low.copy(), high.copy()]
+            unit = np.flatnonzero(choice >= 0)
+            ends[1 - side][unit, choice[unit]] = rise[unit, choice[unit]]
+            for which, column in ((SET_ONE, 1), (SET_TWO, 2)):
+                own = choice == which
+                new[own, column] = self.sets.halves[facts[own, column], side]
+            children.append([new, *ends])
+        new, low, high = (np.concatenate(arrays) for arrays in zip(*children, strict=True))
+        self._add(new, low, high, np.tile(multipliers, (2, 1)), np.tile(above, 2))
+
+
+#: Choices that are not units.
+NOTHING, SET_ONE, SET_TWO = -1, -2, -3
