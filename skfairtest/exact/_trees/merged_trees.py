@@ -1,18 +1,18 @@
-"""Bound the sum of trees in a box by merging trees: what several of them can have at one point.
+"""Bound the sum of trees in a box by merging trees: what several of them have at one point.
 
 The best leaves of all trees, each taken for itself, bound their sum, but they need not share a
-point. Two trees are merged by going through the pairs of their leaves that meet: the merged tree has
-one leaf for each, and its best one is often worse than the best leaves of the two together. Merged
-trees are merged in their turn. What a group of trees has at best in a box bounds it in all parts of
-the box, too, so that parts inherit the groups.
+point. Two trees are merged by going through the pairs of their leaves that meet: the merged tree
+has one leaf for each, and its best one is often worse than the two trees' best leaves together.
+Merged trees are merged in their turn. What a group of trees has at best in a box bounds it in all
+parts of the box, too, so that the parts of a box inherit its groups.
 
-Of each tree only the best leaves are listed. Whatever lies elsewhere has at most the `rest`, which
-counts as a leaf that fills the box.
+Of each tree only the best leaves are listed. All that is not listed has at most the value `rest`,
+which counts as a leaf that fills the box.
 
 References
 ----------
 .. [1] Chen, H., Zhang, H., Si, S., Li, Y., Boning, D., Hsieh, C.-J. (2019). Robustness verification
-   of tree-based models. Advances in Neural Information Processing Systems 32.
+   of tree-based models. Advances in Neural Information Processing Systems, 32.
 """
 
 from __future__ import annotations
@@ -29,61 +29,60 @@ from skfairtest.exact._trees.link_bounds import loss_allowed
 from skfairtest.exact._trees.split_choice import heaviest
 from skfairtest.workers._compiled import inlined, njit
 
-#: Most leaves that are listed of a tree, and most trees that are merged.
+#: Most leaves in a list, and most trees of a box that are listed.
 MOST_LEAVES, MOST_LISTS = 48, 128
-MOST_CUTS = 12
+#: Nodes that may wait while the best leaves of a tree are looked for.
+MOST_WAITING = 20_000
+#: Differences below are rounding.
+TINY = 1e-12
 
 
-class Lists(NamedTuple):
-    """The best leaves of trees in a box, best first; the last list is scratch."""
+class Leaves(NamedTuple):
+    """Best leaves of trees in a box, a list each, best first; the last list is scratch room."""
 
     count: NDArray[np.int64]  # (n_lists,)
-    rest: NDArray[np.float64]  # (n_lists,)
+    rest: NDArray[np.float64]  # (n_lists,) the most that is not listed
     value: NDArray[np.float64]  # (n_lists, MOST_LEAVES)
-    low: NDArray[np.int32]  # (n_lists, MOST_LEAVES, n_ordered)
+    low: NDArray[np.int32]  # (n_lists, MOST_LEAVES, n_ordered) cells low <= cell < high
     high: NDArray[np.int32]
     words: NDArray[np.uint64]  # (n_lists, MOST_LEAVES, n_words)
-    n_narrow: NDArray[np.int64]  # (n_lists, MOST_LEAVES) ordered copies of which a leaf lacks cells
-    narrow: NDArray[np.int32]  # (n_lists, MOST_LEAVES, n_ordered) which ones
-    size: NDArray[np.int64]  # (n_lists,) leaves of the tree itself
-    tree: NDArray[np.int64]  # (n_lists,) a tree of the list
-    alive: NDArray[np.int64]  # (n_lists,)
-    degree: NDArray[np.int64]
-    gain: NDArray[np.float64]  # (n_lists, n_lists)
-    group: NDArray[np.int64]  # (n_trees,) first tree of the group
-    pair: NDArray[np.int64]  # (MOST_LEAVES, 2)
-    number: NDArray[np.int64]  # (n_trees,) list of the group of which a tree is first
-    heap: NDArray[np.int64]
+    narrow: NDArray[np.int32]  # (n_lists, MOST_LEAVES, n_ordered) copies of which cells are missing
+    n_narrow: NDArray[np.int64]  # (n_lists, MOST_LEAVES)
+
+
+class Merging(NamedTuple):
+    """Scratch room to merge trees."""
+
+    tree: NDArray[np.int64]  # (n_lists,) first tree of a list
+    alive: NDArray[np.int64]  # (n_lists,) 0 once a list is part of another one
+    gain: NDArray[np.float64]  # (n_lists, n_lists) how much lower two lists are together
+    partners: NDArray[np.int64]  # (n_lists,) others with which a list gains
+    pair: NDArray[np.int64]  # (MOST_LEAVES, 2) leaves that are merged; -1 is all that is not listed
+    group: NDArray[np.int64]  # (n_trees,) first tree of those that a tree is merged with
+    heap: NDArray[np.int64]  # nodes that wait, the largest bound first
     key: NDArray[np.float64]
 
 
-class CutRoom(NamedTuple):
-    """Scratch room to choose a cut."""
-
-    cells: NDArray[np.int64]
-    below: NDArray[np.float64]
-    above: NDArray[np.float64]
-    n_below: NDArray[np.int64]
-    n_above: NDArray[np.int64]
-
-
-def cut_room():
-    n = 2 * MOST_LISTS + 2
-    return CutRoom(np.zeros(n, np.int64), np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))
-
-
-def lists_for(n_trees, n_ordered, n_words):
+def leaves_and_merging(n_trees: int, n_ordered: int, n_words: int) -> tuple[Leaves, Merging]:
+    """Return room for the leaves of a box and to merge them."""
     n = min(n_trees, MOST_LISTS) + 1
-    return Lists(
-        np.zeros(n, np.int64), np.zeros(n), np.zeros((n, MOST_LEAVES)),
-        np.zeros((n, MOST_LEAVES, n_ordered), np.int32), np.zeros((n, MOST_LEAVES, n_ordered), np.int32),
-        np.zeros((n, MOST_LEAVES, n_words), np.uint64), np.zeros((n, MOST_LEAVES), np.int64), np.zeros((n, MOST_LEAVES, n_ordered), np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
-        np.zeros((n, n)), np.zeros(n_trees, np.int64), np.zeros((MOST_LEAVES, 2), np.int64), np.zeros(n_trees, np.int64), np.zeros(100_000, np.int64), np.zeros(100_000),
-    )
+    ordered = n, MOST_LEAVES, n_ordered
+    leaves = Leaves(
+        np.zeros(n, np.int64), np.zeros(n), np.zeros((n, MOST_LEAVES)), np.zeros(ordered, np.int32),
+        np.zeros(ordered, np.int32), np.zeros((n, MOST_LEAVES, n_words), np.uint64),
+        np.zeros(ordered, np.int32), np.zeros((n, MOST_LEAVES), np.int64),
+    )  # fmt: skip
+    merging = Merging(
+        np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((n, n)), np.zeros(n, np.int64),
+        np.zeros((MOST_LEAVES, 2), np.int64), np.zeros(n_trees, np.int64),
+        np.zeros(MOST_WAITING, np.int64), np.zeros(MOST_WAITING),
+    )  # fmt: skip
+    return leaves, merging
 
 
 @njit
-def put(heap, key, n, node, bound):
+def add_waiting(heap, key, n, node, bound):
+    """Add a node to n that wait; return how many there are then."""
     i = n
     while i > 0:
         up = (i - 1) // 2
@@ -96,7 +95,8 @@ def put(heap, key, n, node, bound):
 
 
 @njit
-def take(heap, key, n):
+def drop_first(heap, key, n):
+    """Drop the node with the largest bound of n that wait; return how many there are then."""
     n -= 1
     node, bound = heap[n], key[n]
     i = 0
@@ -115,54 +115,57 @@ def take(heap, key, n):
 
 
 @njit
-def list_leaves(forest, pairs, boxes, lists, i, t, low, high, words, floor):
-    """List the best leaves of a tree in a box that are above a floor, as list i."""
-    nodes, heap, key = pairs.node, lists.heap, lists.key
-    lists.count[i], lists.rest[i], lists.tree[i], lists.alive[i] = 0, floor, t, 1
-    n = put(heap, key, 0, np.int64(t), nodes[t]["bound"])
-    while n:
-        at, bound = heap[0], key[0]
-        if bound <= floor:
-            break
-        n = take(heap, key, n)
-        k = lists.count[i]
-        if k == MOST_LEAVES or n + 4 > len(heap):
-            lists.rest[i] = bound
-            break
+def list_leaves(forest, pairs, boxes, leaves, merging, i, t, low, high, words):
+    """List the best leaves of a tree with a positive value in a box as list i."""
+    nodes, heap, key = pairs.node, merging.heap, merging.key
+    leaves.count[i], leaves.rest[i] = 0, 0.0
+    n = add_waiting(heap, key, np.int64(0), np.int64(t), nodes[t]["bound"])
+    while n and key[0] > 0:
+        at, bound, k = heap[0], key[0], leaves.count[i]
         place, cut = nodes[at]["place"], nodes[at]["cut"]
         one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
+        no_nodes = place == FOLDED and pairs.size[0] + SPARE_NODES >= len(nodes)
+        if k == MOST_LEAVES or n + 2 > len(heap) or no_nodes:
+            leaves.rest[i] = bound
+            break
+        n = drop_first(heap, key, n)
         if place == FOLDED:
-            if pairs.size[0] + SPARE_NODES >= len(nodes):
-                lists.rest[i] = bound
-                break
             unfold(forest, pairs, boxes, at)
-            n = put(heap, key, n, at, nodes[at]["bound"])
+            n = add_waiting(heap, key, n, at, nodes[at]["bound"])
         elif place == LEAF:
-            if len(words) and not meets_sets(
+            # Sets may each meet a box of which they share no cell.
+            if not len(words) or meets_sets(
                 boxes.words, boxes.twin_word, boxes.first_word, one, two, words, forest.word_start
             ):
-                continue
-            lists.value[i, k] = bound
-            write_cell(boxes, lists, i, k, one, two, low, high, words)
-            lists.count[i] = k + 1
+                leaves.value[i, k] = bound
+                write_cells(boxes, leaves, i, k, one, two, low, high, words)
+                leaves.count[i] = k + 1
         else:
-            if place >= 0:
-                first, second = low[place] < cut, high[place] > cut
-            else:
-                first, second = False, False
-                start = forest.word_start[-1 - place]
-                for w in range(start, forest.word_start[-place]):
-                    chosen = forest.sets[cut, w - start]
-                    first = first or (words[w] & chosen) != 0
-                    second = second or (words[w] & ~chosen) != 0
-            if first and nodes[one]["bound"] > floor:
-                n = put(heap, key, n, one, nodes[one]["bound"])
-            if second and nodes[two]["bound"] > floor:
-                n = put(heap, key, n, two, nodes[two]["bound"])
+            first, second = sides_in_box(forest, place, cut, low, high, words)
+            if first and nodes[one]["bound"] > 0:
+                n = add_waiting(heap, key, n, one, nodes[one]["bound"])
+            if second and nodes[two]["bound"] > 0:
+                n = add_waiting(heap, key, n, two, nodes[two]["bound"])
 
 
 @njit
-def write_cell(boxes, lists, i, k, a, b, low, high, words):
+def sides_in_box(forest, place, cut, low, high, words):
+    """Whether a box has cells on the first side of a test, and on the second."""
+    if place >= 0:
+        first, second = low[place] < cut, high[place] > cut
+    else:
+        first, second = False, False
+        start = forest.word_start[-1 - place]
+        for w in range(start, forest.word_start[-place]):
+            chosen = forest.sets[cut, w - start]
+            first = first or (words[w] & chosen) != 0
+            second = second or (words[w] & ~chosen) != 0
+    return first, second
+
+
+@njit
+def write_cells(boxes, leaves, i, k, a, b, low, high, words):
+    """Write the cells of a box that a pair of leaves has as leaf k of list i."""
     n = 0
     for c in range(len(low)):
         least, most = low[c], high[c]
@@ -171,346 +174,286 @@ def write_cell(boxes, lists, i, k, a, b, low, high, words):
         if boxes.twin_ordered[c] != 0:
             own = boxes.first_ordered[c]
             least, most = max(least, boxes.low[b, own]), min(most, boxes.high[b, own])
-        lists.low[i, k, c], lists.high[i, k, c] = least, most
+        leaves.low[i, k, c], leaves.high[i, k, c] = least, most
         if least > low[c] or most < high[c]:
-            lists.narrow[i, k, n] = c
+            leaves.narrow[i, k, n] = c
             n += 1
-    lists.n_narrow[i, k] = n
+    leaves.n_narrow[i, k] = n
     for w in range(len(words)):
         word = words[w]
         if boxes.twin_word[w] != 1:
             word &= boxes.words[a, w]
         if boxes.twin_word[w] != 0:
             word &= boxes.words[b, boxes.first_word[w]]
-        lists.words[i, k, w] = word
+        leaves.words[i, k, w] = word
 
 
 @inlined
-def meet(lists, word_start, i, a, j, b):
-    """Whether two leaves meet."""
+def meet(leaves, word_start, i, a, j, b):
+    """Whether leaf a of list i meets leaf b of list j."""
     meets = True
-    for m in range(lists.n_narrow[i, a]):
-        c = lists.narrow[i, a, m]
-        if lists.low[i, a, c] >= lists.high[j, b, c] or lists.low[j, b, c] >= lists.high[i, a, c]:
+    for m in range(leaves.n_narrow[i, a]):
+        c = leaves.narrow[i, a, m]
+        least, most = leaves.low[j, b, c], leaves.high[j, b, c]
+        if leaves.low[i, a, c] >= most or least >= leaves.high[i, a, c]:
             meets = False
             break
     for m in range(len(word_start) - 1 if meets else 0):
         some = False
         for w in range(word_start[m], word_start[m + 1]):
-            some = some or (lists.words[i, a, w] & lists.words[j, b, w]) != 0
+            some = some or (leaves.words[i, a, w] & leaves.words[j, b, w]) != 0
         meets = meets and some
     return meets
 
 
-@njit
-def top(lists, i):
-    return lists.value[i, 0] if lists.count[i] else lists.rest[i]
+@inlined
+def most_of(leaves, i):
+    """The largest value of a list."""
+    return leaves.value[i, 0] if leaves.count[i] else leaves.rest[i]
 
 
 @njit
-def best_together(lists, word_start, i, j):
-    """Largest sum of two lists."""
-    top_one, top_two = top(lists, i), top(lists, j)
-    best = max(top_one + lists.rest[j], lists.rest[i] + top_two)
-    for a in range(lists.count[i]):
-        if lists.value[i, a] + top_two <= best:
+def gain_of(leaves, merging, part, word_start, i, j):
+    """How much less two lists have at one point than each by itself; 0 for different sums."""
+    if part[merging.tree[i]] != part[merging.tree[j]]:
+        return 0.0
+    one, two = most_of(leaves, i), most_of(leaves, j)
+    best = max(one + leaves.rest[j], leaves.rest[i] + two)
+    for a in range(leaves.count[i]):
+        if leaves.value[i, a] + two <= best:
             break
-        for b in range(lists.count[j]):
-            total = lists.value[i, a] + lists.value[j, b]
-            if total <= best:
+        for b in range(leaves.count[j]):
+            if leaves.value[i, a] + leaves.value[j, b] <= best:
                 break
-            if meet(lists, word_start, i, a, j, b):
-                best = total
+            if meet(leaves, word_start, i, a, j, b):
+                best = leaves.value[i, a] + leaves.value[j, b]
                 break
-    return best
+    return one + two - best
 
 
 @njit
-def note_pair(lists, k, value, a, b):
-    """Note a pair of leaves by falling values among k so far; return how many there are then."""
-    if k == MOST_LEAVES:
+def note_pair(leaves, merging, n, value, a, b):
+    """Insert a pair of leaves among n by falling values; return how many there are then."""
+    if n == MOST_LEAVES:
+        n -= 1
+        leaves.rest[-1] = max(leaves.rest[-1], leaves.value[-1, n])
+    k = n
+    while k > 0 and leaves.value[-1, k - 1] < value:
+        leaves.value[-1, k] = leaves.value[-1, k - 1]
+        merging.pair[k, 0], merging.pair[k, 1] = merging.pair[k - 1, 0], merging.pair[k - 1, 1]
         k -= 1
-        lists.rest[-1] = max(lists.rest[-1], lists.value[-1, k])
-    i = k
-    while i > 0 and lists.value[-1, i - 1] < value:
-        lists.value[-1, i] = lists.value[-1, i - 1]
-        lists.pair[i, 0], lists.pair[i, 1] = lists.pair[i - 1, 0], lists.pair[i - 1, 1]
-        i -= 1
-    lists.value[-1, i], lists.pair[i, 0], lists.pair[i, 1] = value, a, b
-    return k + 1
+    leaves.value[-1, k], merging.pair[k, 0], merging.pair[k, 1] = value, a, b
+    return n + 1
 
 
 @njit
-def note_pairs(lists, word_start, i, j):
-    """Note the best pairs of leaves of two lists that meet; return how many these are.
-
-    Number -1 stands for what is not listed.
-    """
-    k = 0
-    lists.rest[-1] = lists.rest[i] + lists.rest[j]
-    for a in range(-1, lists.count[i]):
-        one = lists.rest[i] if a < 0 else lists.value[i, a]
-        for b in range(-1, lists.count[j]):
-            value = one + (lists.rest[j] if b < 0 else lists.value[j, b])
-            if k == MOST_LEAVES and value <= lists.value[-1, k - 1]:
-                # The largest of those that nothing looks at.
-                lists.rest[-1] = max(lists.rest[-1], value)
-                if b >= 0:
-                    break
-                continue
-            if value <= lists.rest[-1]:
-                if b >= 0:
-                    break
-                continue
-            if a < 0 or b < 0 or meet(lists, word_start, i, a, j, b):
-                k = note_pair(lists, k, value, a, b)
-    while k and lists.value[-1, k - 1] <= lists.rest[-1]:
-        k -= 1
-    return k
-
-
-@njit
-def merge(lists, word_start, i, j):
-    """Write the merged list of i and j to i."""
-    s = len(lists.count) - 1
-    n = note_pairs(lists, word_start, i, j)
-    for k in range(n):
-        a, b = lists.pair[k, 0], lists.pair[k, 1]
-        m = 0
-        if a >= 0:
-            for q in range(lists.n_narrow[i, a]):
-                lists.narrow[s, k, m] = lists.narrow[i, a, q]
-                m += 1
-        own = m
-        if b >= 0:
-            for q in range(lists.n_narrow[j, b]):
-                c, known = lists.narrow[j, b, q], False
-                for r in range(own):
-                    known = known or lists.narrow[s, k, r] == c
-                if not known:
-                    lists.narrow[s, k, m] = c
-                    m += 1
-        lists.n_narrow[s, k] = m
-        for c in range(lists.low.shape[2]):
-            if a < 0:
-                least, most = lists.low[j, b, c], lists.high[j, b, c]
-            elif b < 0:
-                least, most = lists.low[i, a, c], lists.high[i, a, c]
-            else:
-                least = max(lists.low[i, a, c], lists.low[j, b, c])
-                most = min(lists.high[i, a, c], lists.high[j, b, c])
-            lists.low[s, k, c], lists.high[s, k, c] = least, most
-        for w in range(lists.words.shape[2]):
-            word = ~np.uint64(0)
-            if a >= 0:
-                word &= lists.words[i, a, w]
-            if b >= 0:
-                word &= lists.words[j, b, w]
-            lists.words[s, k, w] = word
-    lists.count[i], lists.rest[i] = n, lists.rest[s]
-    for k in range(n):
-        lists.value[i, k] = lists.value[s, k]
-        for c in range(lists.low.shape[2]):
-            lists.low[i, k, c], lists.high[i, k, c] = lists.low[s, k, c], lists.high[s, k, c]
-        lists.n_narrow[i, k] = lists.n_narrow[s, k]
-        for m in range(lists.n_narrow[s, k]):
-            lists.narrow[i, k, m] = lists.narrow[s, k, m]
-        for w in range(lists.words.shape[2]):
-            lists.words[i, k, w] = lists.words[s, k, w]
-
-
-@njit
-def merge_trees(forest, pairs, links, boxes, pool, lists, node, weights, enough):
-    """Merge trees in a box, and keep the groups with what they have at best."""
-    values, low, high, words = forest.low, pool.low[node], pool.high[node], pool.words[node]
-    n_trees, total = len(weights), 0.0
-    for t in range(n_trees):
-        a, b = pool.one[node, t], pool.two[node, t]
-        weights[t] = values[a] - values[b] if a != b else 0.0
-        lists.group[t] = t
-        total += weights[t]
-    gap = loss_allowed(links, total, enough) * (1 + 1e-9) + 1e-12
-    first = heaviest(weights, np.int64(len(lists.count) - 1))
+def pair_leaves(leaves, merging, word_start, i, j):
+    """Write the best pairs of leaves of two lists that meet; return how many these are."""
     n = 0
-    for t in first:
-        if weights[t] > 1e-12:
-            list_leaves(forest, pairs, boxes, lists, n, t, low, high, words, 0.0)
-            lists.size[n] = lists.count[n]
-            n += 1
-    gain = merge_all(lists, links.part, forest.word_start, n, gap)
-    for t in range(n_trees):
-        pool.group[node, t], pool.joint[node, t] = lists.group[t], np.inf
-        lists.number[t] = -1
-    for i in range(n):
-        if lists.alive[i]:
-            lists.number[lists.tree[i]] = i
-            pool.joint[node, lists.tree[i]] = top(lists, i) * (1 + 1e-14)
+    leaves.rest[-1] = leaves.rest[i] + leaves.rest[j]
+    for a in range(-1, leaves.count[i]):
+        one = leaves.rest[i] if a < 0 else leaves.value[i, a]
+        for b in range(-1, leaves.count[j]):
+            value = one + (leaves.rest[j] if b < 0 else leaves.value[j, b])
+            is_full = n == MOST_LEAVES and value <= leaves.value[-1, n - 1]
+            if is_full:
+                # Nothing of what follows is looked at, and this is the most of it.
+                leaves.rest[-1] = max(leaves.rest[-1], value)
+            if is_full or value <= leaves.rest[-1]:
+                if b >= 0:
+                    break
+            elif a < 0 or b < 0 or meet(leaves, word_start, i, a, j, b):
+                n = note_pair(leaves, merging, n, value, a, b)
+    while n and leaves.value[-1, n - 1] <= leaves.rest[-1]:
+        n -= 1
     return n
 
 
-@inlined
-def loss(lists, i, n_left):
-    """What a part of the box costs a list of which some leaves are left."""
-    share = 1.0 - n_left / lists.count[i]
-    return (lists.value[i, 0] - lists.rest[i]) * share * share
-
-
-@inlined
-def offer(below, above, place, is_ordered, cell, cut):
-    """Take a cut that costs both parts more."""
-    if below + above > 0:
-        score = below * above / (below + above)
-        if score > cut[0]:
-            cut[0], cut[1], cut[2], cut[3] = score, is_ordered, place, cell
+@njit
+def write_pair(leaves, i, a, j, b, k):
+    """Write what two leaves share as leaf k of the scratch list."""
+    s, m = len(leaves.count) - 1, 0
+    # Of what is not listed the other leaf alone counts.
+    own, leaf = (j, b) if a < 0 else (i, a)
+    for c in range(leaves.low.shape[2]):
+        leaves.low[s, k, c], leaves.high[s, k, c] = (
+            leaves.low[own, leaf, c],
+            leaves.high[own, leaf, c],
+        )
+    for q in range(leaves.n_narrow[j, b] if a >= 0 and b >= 0 else 0):
+        c = leaves.narrow[j, b, q]
+        leaves.low[s, k, c] = max(leaves.low[s, k, c], leaves.low[j, b, c])
+        leaves.high[s, k, c] = min(leaves.high[s, k, c], leaves.high[j, b, c])
+    for side in range(2):
+        own, leaf = (i, a) if side == 0 else (j, b)
+        before = m
+        for q in range(leaves.n_narrow[own, leaf] if leaf >= 0 else 0):
+            c, is_known = leaves.narrow[own, leaf, q], False
+            for r in range(before):
+                is_known = is_known or leaves.narrow[s, k, r] == c
+            if not is_known:
+                leaves.narrow[s, k, m] = c
+                m += 1
+    leaves.n_narrow[s, k] = m
+    for w in range(leaves.words.shape[2]):
+        word = ~np.uint64(0)
+        if a >= 0:
+            word &= leaves.words[i, a, w]
+        if b >= 0:
+            word &= leaves.words[j, b, w]
+        leaves.words[s, k, w] = word
 
 
 @njit
-def offer_cells(lists, n, c, low, high, room, cut):
-    """Offer cuts of an ordered copy, at ends of the lists' best leaves."""
-    m = 0
+def merge_lists(leaves, merging, word_start, i, j):
+    """Merge list j into list i."""
+    s, n = len(leaves.count) - 1, pair_leaves(leaves, merging, word_start, i, j)
+    for k in range(n):
+        write_pair(leaves, i, merging.pair[k, 0], j, merging.pair[k, 1], k)
+    leaves.count[i], leaves.rest[i] = n, leaves.rest[s]
+    for k in range(n):
+        leaves.value[i, k], leaves.n_narrow[i, k] = leaves.value[s, k], leaves.n_narrow[s, k]
+        for c in range(leaves.low.shape[2]):
+            leaves.low[i, k, c], leaves.high[i, k, c] = leaves.low[s, k, c], leaves.high[s, k, c]
+        for m in range(leaves.n_narrow[s, k]):
+            leaves.narrow[i, k, m] = leaves.narrow[s, k, m]
+        for w in range(leaves.words.shape[2]):
+            leaves.words[i, k, w] = leaves.words[s, k, w]
+    one, two = merging.tree[i], merging.tree[j]
+    for t in range(len(merging.group)):
+        if merging.group[t] == two:
+            merging.group[t] = one
+    merging.alive[j] = 0
+
+
+@njit
+def choose_pair(merging, n):
+    """The two lists with the largest gain; of equal ones those that gain with the fewest others."""
+    alive, gain, partners = merging.alive, merging.gain, merging.partners
+    best, one, two, fewest = TINY, -1, -1, 0
     for i in range(n):
-        for side in range(2 if lists.alive[i] and lists.count[i] else 0):
-            cell = lists.low[i, 0, c] if side == 0 else lists.high[i, 0, c]
-            if not low[c] < cell < high[c]:
-                continue
-            k = m
-            while k > 0 and room.cells[k - 1] > cell:
-                k -= 1
-            if k > 0 and room.cells[k - 1] == cell:
-                continue
-            for q in range(m, k, -1):
-                room.cells[q] = room.cells[q - 1]
-            room.cells[k] = cell
-            m += 1
-    if m > MOST_CUTS:
-        for k in range(MOST_CUTS):
-            room.cells[k] = room.cells[(2 * k + 1) * m // (2 * MOST_CUTS)]
-        m = MOST_CUTS
-    for k in range(m):
-        room.below[k], room.above[k] = 0.0, 0.0
-    for i in range(n if m else 0):
-        if not lists.alive[i] or lists.count[i] == 0:
-            continue
-        for k in range(m):
-            room.n_below[k], room.n_above[k] = 0, 0
-        for a in range(lists.count[i]):
-            least, most = lists.low[i, a, c], lists.high[i, a, c]
-            k = 0
-            while k < m and room.cells[k] <= least:
-                k += 1
-            # From here on the leaf reaches below the cut.
-            if k < m:
-                room.n_below[k] += 1
-            k = m - 1
-            while k >= 0 and room.cells[k] >= most:
-                k -= 1
-            if k >= 0:
-                room.n_above[k] += 1
-        number = 0
-        for k in range(m):
-            number += room.n_below[k]
-            room.below[k] += loss(lists, i, number)
-        number = 0
-        for k in range(m - 1, -1, -1):
-            number += room.n_above[k]
-            room.above[k] += loss(lists, i, number)
-    for k in range(m):
-        offer(room.below[k], room.above[k], c, 1, room.cells[k], cut)
-
-
-@njit
-def offer_sets(lists, n, m, word_start, words, chosen, cut):
-    """Offer cuts of an unordered copy into the set of a best leaf and all others."""
-    start, end, tried = word_start[m], word_start[m + 1], 0
-    for j in range(n):
-        if not lists.alive[j] or lists.count[j] == 0 or tried == MOST_CUTS:
-            continue
-        strict = False
-        for w in range(start, end):
-            strict = strict or (words[w] & ~lists.words[j, 0, w]) != 0
-        if not strict:
-            continue
-        tried += 1
-        inside, outside = 0.0, 0.0
-        for i in range(n):
-            if not lists.alive[i] or lists.count[i] == 0:
-                continue
-            n_in, n_out = 0, 0
-            for a in range(lists.count[i]):
-                some_in, some_out = False, False
-                for w in range(start, end):
-                    some_in = some_in or (lists.words[i, a, w] & lists.words[j, 0, w]) != 0
-                    some_out = some_out or (lists.words[i, a, w] & ~lists.words[j, 0, w]) != 0
-                n_in += 1 if some_in else 0
-                n_out += 1 if some_out else 0
-            inside += loss(lists, i, n_in)
-            outside += loss(lists, i, n_out)
-        before = cut[0]
-        offer(inside, outside, m, 0, 0, cut)
-        if cut[0] > before:
-            for w in range(start, end):
-                chosen[w] = lists.words[j, 0, w]
-
-
-@njit
-def cut_lists(lists, n, room, word_start, low, high, words, chosen, cut):
-    """Write the cut that takes most of the lists from both parts; return whether there is one."""
-    cut[0] = -1.0
-    for c in range(len(low)):
-        if high[c] - low[c] > 1:
-            offer_cells(lists, n, np.int64(c), low, high, room, cut)
-    for m in range(len(word_start) - 1):
-        offer_sets(lists, n, np.int64(m), word_start, words, chosen, cut)
-    return cut[0] >= 0
-
-
-@njit
-def gain_of(lists, part, word_start, i, j):
-    """How much less two lists have together than each by itself."""
-    if part[lists.tree[i]] != part[lists.tree[j]]:
-        return 0.0
-    return top(lists, i) + top(lists, j) - best_together(lists, word_start, i, j)
-
-
-@njit
-def best_pair(lists, n):
-    """The two lists with the largest gain; of equal ones, those that gain with the fewest others."""
-    tiny, best, one, two, fewest = 1e-9, 0.0, -1, -1, 0
+        partners[i] = 0
+        for j in range(n if alive[i] else 0):
+            if alive[j] and gain[max(i, j), min(i, j)] > TINY:
+                partners[i] += 1
     for i in range(n):
-        lists.degree[i] = 0
-        for j in range(n if lists.alive[i] else 0):
-            if lists.alive[j] and lists.gain[max(i, j), min(i, j)] > tiny:
-                lists.degree[i] += 1
-    for i in range(n):
-        for j in range(i if lists.alive[i] and lists.degree[i] else 0):
-            gain = lists.gain[i, j]
-            if not lists.alive[j] or gain <= tiny or gain < best * (1 - 1e-6):
+        for j in range(i if alive[i] and partners[i] else 0):
+            if not alive[j] or gain[i, j] < best * (1 - 1e-6):
                 continue
-            degree = lists.degree[i] + lists.degree[j]
-            if gain > best * (1 + 1e-6) or degree < fewest:
-                best, one, two, fewest = gain, i, j, degree
+            number = partners[i] + partners[j]
+            if gain[i, j] > best * (1 + 1e-6) or (one >= 0 and number < fewest):
+                best, one, two, fewest = gain[i, j], i, j, number
     return best, one, two
 
 
 @njit
-def merge_all(lists, part, word_start, n, gap):
-    """Merge pairs of lists with the largest gain until the gap is closed; return the gain."""
-    total = 0.0
+def merge_all(leaves, merging, part, word_start, n, enough):
+    """Merge n lists until they have lost enough, or no two of them lose anything together."""
+    lost = 0.0
     for i in range(n):
-        for j in range(i + 1):
-            lists.gain[i, j] = gain_of(lists, part, word_start, i, j) if i != j else 0.0
-    while total < gap:
-        gain, one, two = best_pair(lists, n)
+        for j in range(i):
+            merging.gain[i, j] = gain_of(leaves, merging, part, word_start, i, j)
+    while lost < enough:
+        gain, one, two = choose_pair(merging, n)
         if one < 0:
             break
-        total += gain
-        merge(lists, word_start, one, two)
-        lists.alive[two] = 0
-        a, b = lists.tree[one], lists.tree[two]
-        for t in range(len(lists.group)):
-            if lists.group[t] == b:
-                lists.group[t] = a
+        lost += gain
+        merge_lists(leaves, merging, word_start, one, two)
         for j in range(n):
-            if lists.alive[j] and j != one:
-                lists.gain[max(one, j), min(one, j)] = gain_of(lists, part, word_start, one, j)
-    return total
+            if merging.alive[j] and j != one:
+                gain = gain_of(leaves, merging, part, word_start, one, j)
+                merging.gain[max(one, j), min(one, j)] = gain
+
+
+@njit
+def merge_trees(forest, pairs, links, boxes, leaves, merging, differences, low, high, words, value):
+    """Merge the trees in a box until its bound is at most a value, or as far as it goes.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_trees,)
+        The best difference of each tree.
+    low, high, words : ndarray
+        The box.
+
+    Returns
+    -------
+    n_lists : int
+        Trees that were listed. The lists are those of merged trees afterwards.
+    n_short : int
+        Of how many not all leaves with a positive value are listed.
+    """
+    total, n, n_short = 0.0, 0, 0
+    for t in range(len(differences)):
+        merging.group[t] = t
+        total += differences[t]
+    for t in heaviest(differences, np.int64(len(leaves.count) - 1)):
+        if differences[t] > TINY:
+            list_leaves(forest, pairs, boxes, leaves, merging, n, t, low, high, words)
+            merging.tree[n], merging.alive[n] = t, 1
+            n_short += 1 if leaves.rest[n] > 0 else 0
+            n += 1
+    enough = loss_allowed(links, total, value)
+    merge_all(leaves, merging, links.part, forest.word_start, n, enough + TINY * (1 + abs(enough)))
+    return n, n_short
+
+
+class Groups(NamedTuple):
+    """Groups of merged trees and their bounds, kept once for all boxes that inherit them."""
+
+    first: NDArray[np.int32]  # (n_kept, n_trees) first tree of the group of a tree
+    most: NDArray[np.float64]  # (n_kept, n_trees) what a group has at best, at its first tree
+    n_boxes: NDArray[np.int64]  # (n_kept,) how many boxes they are for
+    spare: NDArray[np.int64]  # places that are free
+    n_spare: NDArray[np.int64]  # (1,)
+
+
+def groups_for(n_trees: int, n: int) -> Groups:
+    """Return room for n times the groups of all trees."""
+    return Groups(
+        np.empty((n, n_trees), np.int32), np.empty((n, n_trees)), np.zeros(n, np.int64),
+        np.arange(n), np.array([n]),
+    )  # fmt: skip
+
+
+@inlined
+def leave_groups(groups, place):
+    """Note that a box needs some groups no longer; -1 is none."""
+    if place >= 0:
+        groups.n_boxes[place] -= 1
+        if groups.n_boxes[place] == 0:
+            groups.spare[groups.n_spare[0]] = place
+            groups.n_spare[0] += 1
+
+
+@inlined
+def new_groups(groups):
+    """Take a place for the groups of one box."""
+    groups.n_spare[0] -= 1
+    place = groups.spare[groups.n_spare[0]]
+    groups.n_boxes[place] = 1
+    return place
+
+
+@njit
+def keep_groups(groups, leaves, merging, n_lists):
+    """Keep the groups that were just made; return their place."""
+    place = new_groups(groups)
+    for t in range(len(merging.group)):
+        groups.first[place, t], groups.most[place, t] = merging.group[t], np.inf
+    for i in range(n_lists):
+        if merging.alive[i]:
+            # Sums of the same numbers in another order.
+            groups.most[place, merging.tree[i]] = most_of(leaves, i) * (1 + 1e-14)
+    return place
+
+
+@njit
+def copy_groups(groups, place, other):
+    """Copy groups to where others are kept; return their place there, or -1 if there is no room."""
+    if place < 0 or other.n_spare[0] == 0:
+        return np.int64(-1)
+    copy = new_groups(other)
+    for t in range(groups.first.shape[1]):
+        other.first[copy, t], other.most[copy, t] = groups.first[place, t], groups.most[place, t]
+    return copy
