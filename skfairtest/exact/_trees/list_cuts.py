@@ -41,7 +41,7 @@ def cuts_for() -> Cuts:
 @inlined
 def loss(leaves, i, n_left):
     """What a part of the box loses of a list of which some leaves are left."""
-    share = 1.0 - n_left / leaves.count[i]
+    share = 1.0 - n_left / leaves.n_leaves[i]
     return (leaves.value[i, 0] - leaves.rest[i]) * share * share
 
 
@@ -60,7 +60,7 @@ def ends_of_best(leaves, alive, n, c, low, high, cuts):
     """Write some cells at which best leaves begin or end in an ordered copy; return how many."""
     m = 0
     for i in range(n):
-        for side in range(2 if alive[i] and leaves.count[i] else 0):
+        for side in range(2 if alive[i] and leaves.n_leaves[i] else 0):
             cell = leaves.low[i, 0, c] if side == 0 else leaves.high[i, 0, c]
             k = m
             while k > 0 and cuts.cell[k - 1] > cell:
@@ -84,7 +84,7 @@ def count_leaves(leaves, i, c, cuts, m):
     """Count the leaves of a list that reach below each of m cuts, and above."""
     for k in range(m):
         cuts.n_below[k], cuts.n_above[k] = 0, 0
-    for a in range(leaves.count[i]):
+    for a in range(leaves.n_leaves[i]):
         k = 0
         while k < m and cuts.cell[k] <= leaves.low[i, a, c]:
             k += 1
@@ -104,7 +104,7 @@ def offer_cells(leaves, alive, n, c, low, high, cuts, cut):
     for k in range(m):
         cuts.below[k], cuts.above[k] = 0.0, 0.0
     for i in range(n if m else 0):
-        if not alive[i] or leaves.count[i] == 0:
+        if not alive[i] or leaves.n_leaves[i] == 0:
             continue
         count_leaves(leaves, i, c, cuts, m)
         n_below, n_above = 0, 0
@@ -123,10 +123,10 @@ def set_losses(leaves, alive, n, j, start, end):
     """What the cells of the best leaf of list j lose in an unordered copy, and all others."""
     inside, outside = 0.0, 0.0
     for i in range(n):
-        if not alive[i] or leaves.count[i] == 0:
+        if not alive[i] or leaves.n_leaves[i] == 0:
             continue
         n_in, n_out = 0, 0
-        for a in range(leaves.count[i]):
+        for a in range(leaves.n_leaves[i]):
             some_in, some_out = False, False
             for w in range(start, end):
                 some_in = some_in or (leaves.words[i, a, w] & leaves.words[j, 0, w]) != 0
@@ -143,7 +143,7 @@ def offer_sets(leaves, alive, n, m, start, end, words, chosen, cut):
     """Offer cuts of an unordered copy; write the cells of the best one."""
     n_tried = 0
     for j in range(n):
-        if not alive[j] or leaves.count[j] == 0 or n_tried == MOST_CUTS:
+        if not alive[j] or leaves.n_leaves[j] == 0 or n_tried == MOST_CUTS:
             continue
         is_part = False
         for w in range(start, end):

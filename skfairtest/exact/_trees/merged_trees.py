@@ -40,7 +40,7 @@ TINY = 1e-12
 class Leaves(NamedTuple):
     """Best leaves of trees in a box, a list each, best first; the last list is scratch room."""
 
-    count: NDArray[np.int64]  # (n_lists,)
+    n_leaves: NDArray[np.int64]  # (n_lists,)
     rest: NDArray[np.float64]  # (n_lists,) the most that is not listed
     value: NDArray[np.float64]  # (n_lists, MOST_LEAVES)
     low: NDArray[np.int32]  # (n_lists, MOST_LEAVES, n_ordered) cells low <= cell < high
@@ -118,10 +118,10 @@ def drop_first(heap, key, n):
 def list_leaves(forest, pairs, boxes, leaves, merging, i, t, low, high, words):
     """List the best leaves of a tree with a positive value in a box as list i."""
     nodes, heap, key = pairs.node, merging.heap, merging.key
-    leaves.count[i], leaves.rest[i] = 0, 0.0
+    leaves.n_leaves[i], leaves.rest[i] = 0, 0.0
     n = add_waiting(heap, key, np.int64(0), np.int64(t), nodes[t]["bound"])
     while n and key[0] > 0:
-        at, bound, k = heap[0], key[0], leaves.count[i]
+        at, bound, k = heap[0], key[0], leaves.n_leaves[i]
         place, cut = nodes[at]["place"], nodes[at]["cut"]
         one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
         no_nodes = place == FOLDED and pairs.size[0] + SPARE_NODES >= len(nodes)
@@ -139,7 +139,7 @@ def list_leaves(forest, pairs, boxes, leaves, merging, i, t, low, high, words):
             ):
                 leaves.value[i, k] = bound
                 write_cells(boxes, leaves, i, k, one, two, low, high, words)
-                leaves.count[i] = k + 1
+                leaves.n_leaves[i] = k + 1
         else:
             first, second = sides_in_box(forest, place, cut, low, high, words)
             if first and nodes[one]["bound"] > 0:
@@ -209,7 +209,7 @@ def meet(leaves, word_start, i, a, j, b):
 @inlined
 def most_of(leaves, i):
     """The largest value of a list."""
-    return leaves.value[i, 0] if leaves.count[i] else leaves.rest[i]
+    return leaves.value[i, 0] if leaves.n_leaves[i] else leaves.rest[i]
 
 
 @njit
@@ -219,10 +219,10 @@ def gain_of(leaves, merging, part, word_start, i, j):
         return 0.0
     one, two = most_of(leaves, i), most_of(leaves, j)
     best = max(one + leaves.rest[j], leaves.rest[i] + two)
-    for a in range(leaves.count[i]):
+    for a in range(leaves.n_leaves[i]):
         if leaves.value[i, a] + two <= best:
             break
-        for b in range(leaves.count[j]):
+        for b in range(leaves.n_leaves[j]):
             if leaves.value[i, a] + leaves.value[j, b] <= best:
                 break
             if meet(leaves, word_start, i, a, j, b):
@@ -251,9 +251,9 @@ def pair_leaves(leaves, merging, word_start, i, j):
     """Write the best pairs of leaves of two lists that meet; return how many these are."""
     n = 0
     leaves.rest[-1] = leaves.rest[i] + leaves.rest[j]
-    for a in range(-1, leaves.count[i]):
+    for a in range(-1, leaves.n_leaves[i]):
         one = leaves.rest[i] if a < 0 else leaves.value[i, a]
-        for b in range(-1, leaves.count[j]):
+        for b in range(-1, leaves.n_leaves[j]):
             value = one + (leaves.rest[j] if b < 0 else leaves.value[j, b])
             is_full = n == MOST_LEAVES and value <= leaves.value[-1, n - 1]
             if is_full:
@@ -272,7 +272,7 @@ def pair_leaves(leaves, merging, word_start, i, j):
 @njit
 def write_pair(leaves, i, a, j, b, k):
     """Write what two leaves share as leaf k of the scratch list."""
-    s, m = len(leaves.count) - 1, 0
+    s, m = len(leaves.n_leaves) - 1, 0
     # Of what is not listed the other leaf alone counts.
     own, leaf = (j, b) if a < 0 else (i, a)
     for c in range(leaves.low.shape[2]):
@@ -307,10 +307,10 @@ def write_pair(leaves, i, a, j, b, k):
 @njit
 def merge_lists(leaves, merging, word_start, i, j):
     """Merge list j into list i."""
-    s, n = len(leaves.count) - 1, pair_leaves(leaves, merging, word_start, i, j)
+    s, n = len(leaves.n_leaves) - 1, pair_leaves(leaves, merging, word_start, i, j)
     for k in range(n):
         write_pair(leaves, i, merging.pair[k, 0], j, merging.pair[k, 1], k)
-    leaves.count[i], leaves.rest[i] = n, leaves.rest[s]
+    leaves.n_leaves[i], leaves.rest[i] = n, leaves.rest[s]
     for k in range(n):
         leaves.value[i, k], leaves.n_narrow[i, k] = leaves.value[s, k], leaves.n_narrow[s, k]
         for c in range(leaves.low.shape[2]):
@@ -387,7 +387,7 @@ def merge_trees(forest, pairs, links, boxes, leaves, merging, differences, low, 
     for t in range(len(differences)):
         merging.group[t] = t
         total += differences[t]
-    for t in heaviest(differences, np.int64(len(leaves.count) - 1)):
+    for t in heaviest(differences, np.int64(len(leaves.n_leaves) - 1)):
         if differences[t] > TINY:
             list_leaves(forest, pairs, boxes, leaves, merging, n, t, low, high, words)
             merging.tree[n], merging.alive[n] = t, 1
