@@ -60,7 +60,7 @@ def check(question, model, seed, engine, max_queries=1500):
     assert degree <= upper
     if auditor.certified_:
         # No bracket of a model of single precision is narrower than that: the auditor says so.
-        told = "closed to the single precision" in auditor.stop_reason_
+        told = "which the model's single precision may do" in auditor.stop_reason_
         assert truth.single or not told
         room = 1e-4 * max(1.0, truth.scale) if told else rounding
         assert upper - degree <= RTOL * upper + room, "said to be closed, and is not"

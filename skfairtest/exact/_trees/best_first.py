@@ -1,7 +1,8 @@
 """Best-first branch and bound, compiled: open boxes in one pool, the largest bound first.
 
 A box is kept with the best pair of leaves of every tree in it. The two parts of a box inherit the
-pairs that the cut leaves alone; only the other trees are asked anew.
+pairs that the cut leaves alone; only the other trees are asked anew. Now and then the trees of a
+box are merged, which takes as long as to cut some forty boxes, and lowers the bound by much.
 """
 
 from __future__ import annotations
@@ -15,6 +16,16 @@ from numpy.typing import NDArray
 
 from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, plant
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
+from skfairtest.exact._trees.list_cuts import Cuts, propose_by_lists
+from skfairtest.exact._trees.merged_trees import (
+    Groups,
+    Leaves,
+    Merging,
+    copy_groups,
+    keep_groups,
+    leave_groups,
+    merge_trees,
+)
 from skfairtest.exact._trees.split_choice import (
     CELL,
     LEVEL_GAP,
@@ -30,9 +41,14 @@ from skfairtest.workers._compiled import inlined, njit
 
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
+#: Cuts after which the trees of a box are merged again: fewer as long as most lists of leaves are
+#: complete, more where they are not, since little is lost by merging what is mostly unknown.
+LEAST_WAIT, FIRST_WAIT, MOST_WAIT, MOSTLY = 2.0, 4.0, 64.0, 2 / 3
+#: Boxes that are cut in the time of merging the trees of one.
+MERGING = 40
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
-#: a better point was found, boxes open, spare places (-1: not begun).
-KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE = 0, 1, 2, 3, 4, 5
+#: a better point was found, boxes open, spare places (-1: not begun), cuts after which to merge.
+KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, WAIT = 0, 1, 2, 3, 4, 5, 6
 
 
 class PairBoxes(NamedTuple):
@@ -41,6 +57,16 @@ class PairBoxes(NamedTuple):
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     words: NDArray[np.uint64]
+
+
+class Room(NamedTuple):
+    """What else a search needs memory for."""
+
+    best: PairBoxes
+    leaves: Leaves
+    merging: Merging
+    cuts: Cuts
+    groups: Groups
 
 
 class Pool(NamedTuple):
@@ -54,6 +80,8 @@ class Pool(NamedTuple):
     two: NDArray[np.int32]
     top: NDArray[np.int32]  # leaves with the largest value of the first twin; where levels matter
     bottom: NDArray[np.int32]  # with the smallest value of the second
+    groups: NDArray[np.int64]  # place of the groups of merged trees, -1 if there are none
+    n_cuts: NDArray[np.int64]  # cuts since trees were merged
     heap: NDArray[np.int64]
     spare: NDArray[np.int64]  # places that are free
 
@@ -92,7 +120,7 @@ def pop(heap, n, bounds):
 
 
 @njit
-def hand_over(pool, state, other, other_state, most, levels):
+def hand_over(pool, groups, state, other, other_groups, other_state, most, levels):
     """Move to another pool every second box with a larger bound than all boxes of that pool.
 
     `state` and `other_state` are those of `search`; at most `most` boxes change place, and at
@@ -115,7 +143,9 @@ def hand_over(pool, state, other, other_state, most, levels):
         m_spare -= 1
         place = other.spare[m_spare]
         # Number by number: to copy rows at once has numba compile all of its errors' texts.
-        other.bound[place] = pool.bound[node]
+        other.bound[place], other.n_cuts[place] = pool.bound[node], pool.n_cuts[node]
+        other.groups[place] = copy_groups(groups, pool.groups[node], other_groups)
+        leave_groups(groups, pool.groups[node])
         for c in range(pool.low.shape[1]):
             other.low[place, c], other.high[place, c] = pool.low[node, c], pool.high[node, c]
         for w in range(pool.words.shape[1]):
@@ -142,8 +172,8 @@ def difference(values, a, b):
 
 
 @njit
-def bound_box(forest, links, pool, node):
-    """Upper bound of the output's difference from the best leaf pairs of a box."""
+def bound_box(forest, links, pool, groups, node):
+    """Upper bound of the output's difference from the best leaf pairs of a box, and its groups."""
     n = len(links.base)
     D, U, V = np.zeros(n), np.zeros(n), np.zeros(n)
     for p in range(n):
@@ -155,6 +185,16 @@ def bound_box(forest, links, pool, node):
         if forest.levels:
             U[part] += values[pool.top[node, t]]
             V[part] += values[pool.bottom[node, t]]
+    kept = pool.groups[node]
+    if kept >= 0:
+        # Of a group the smaller one counts: its bound, or the sum of its trees' best pairs.
+        sums = np.zeros(len(forest.roots))
+        for t in range(len(sums)):
+            own = difference(values, pool.one[node, t], pool.two[node, t])
+            sums[groups.first[kept, t]] += own
+        for t in range(len(sums)):
+            if sums[t] > groups.most[kept, t]:
+                D[links.part[t]] -= sums[t] - groups.most[kept, t]
     return bound_of_sums(links, D, U, V)
 
 
@@ -199,6 +239,7 @@ def descend_child(
     word_start, leaf_words = forest.word_start, boxes.words
     twin_word, first_word = boxes.twin_word, boxes.first_word
     pair_low, pair_high, pair_words = best.low, best.high, best.words
+    pool.n_cuts[child], pool.groups[child] = pool.n_cuts[parent] + 1, pool.groups[parent]
     for t in range(len(ones)):
         ones[t], twos[t] = pool.one[parent, t], pool.two[parent, t]
     for t in range(len(ones)):
@@ -354,18 +395,26 @@ def halves(word_start, cut, best, pool, node, first, second):
 
 @inlined
 def branch(
-    forest, pairs, links, boxes, pool, node, children, settled, best, weights, cut, state, rtol,
-    waiting,
+    forest, pairs, links, boxes, pool, room, node, children, settled, n_lists, weights, cut, state,
+    rtol, waiting,
 ):  # fmt: skip
     """Cut a box in two and bound both parts; minus infinity means that a part is finished."""
     first, second = children
+    best, groups = room.best, room.groups
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     pool.bound[first], pool.bound[second] = -np.inf, -np.inf
     found = False
     if settled < 0:
         found = propose_level(forest, links, boxes, pool, node, best, weights, cut)
-        if found:
-            halves(forest.word_start, cut, best, pool, node, first, second)
+    elif n_lists > 0:
+        chosen = best.words[:, 0] if len(words) else words
+        found = propose_by_lists(
+            room.leaves, room.merging.alive, n_lists, room.cuts, forest.word_start, low, high,
+            words, chosen, cut,
+        )  # fmt: skip
+    if found:
+        halves(forest.word_start, cut, best, pool, node, first, second)
+    if settled < 0 or n_lists > 0:
         gather_boxes(boxes, pool.one[node], pool.two[node], best)
     halved = found
     # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
@@ -400,16 +449,18 @@ def branch(
             if left > -np.inf:  # else its bound is what is known, up to rounding
                 if forest.levels:
                     level_child(forest, boxes, pool, node, child, ordered, place, waiting)
-                bound = min(pool.bound[node], bound_box(forest, links, pool, child))
+                bound = min(pool.bound[node], bound_box(forest, links, pool, groups, child))
                 # A box that cannot raise the largest bound that was dropped changes nothing either.
                 if bound > max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED]):
                     pool.bound[child] = bound
+                    if pool.groups[child] >= 0:
+                        groups.n_boxes[pool.groups[child]] += 1
                 else:
                     state[DROPPED] = max(state[DROPPED], bound)
 
 
 @inlined
-def begin(forest, pairs, links, boxes, pool, waiting):
+def begin(forest, pairs, links, boxes, pool, groups, waiting):
     """The whole domain, which stands in the first place: its best pairs, and its bound."""
     plant(forest, pairs)
     low, high, words = pool.low[0], pool.high[0], pool.words[0]
@@ -423,23 +474,44 @@ def begin(forest, pairs, links, boxes, pool, waiting):
             for twin in range(2):
                 kept = pool.top if twin == 0 else pool.bottom
                 kept[0, t] = best_leaf(forest, root, twin, low, high, words, waiting)
-    pool.bound[0] = bound_box(forest, links, pool, np.int64(0)) if complete else np.inf
+    pool.groups[0], pool.n_cuts[0] = -1, 0
+    pool.bound[0] = bound_box(forest, links, pool, groups, np.int64(0)) if complete else np.inf
     return complete
 
 
+@inlined
+def merge_box(forest, pairs, links, boxes, pool, room, node, differences, state, enough):
+    """Merge the trees of a box, and lower its bound; return how many trees are listed."""
+    for t in range(len(differences)):
+        differences[t] = difference(forest.low, pool.one[node, t], pool.two[node, t])
+    n_lists, n_short = merge_trees(
+        forest, pairs, links, boxes, room.leaves, room.merging, differences, pool.low[node],
+        pool.high[node], pool.words[node], enough,
+    )  # fmt: skip
+    leave_groups(room.groups, pool.groups[node])
+    pool.groups[node] = keep_groups(room.groups, room.leaves, room.merging, n_lists)
+    pool.n_cuts[node] = 0
+    bound = bound_box(forest, links, pool, room.groups, node)
+    pool.bound[node] = min(pool.bound[node], bound)
+    longer = 1 if n_short > MOSTLY * n_lists else -1
+    state[WAIT] = min(max(state[WAIT] + longer, LEAST_WAIT), MOST_WAIT)
+    return n_lists
+
+
 @njit
-def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
+def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
     """Split open boxes until none may hold more, or patience or memory is used up.
 
     Parameters
     ----------
-    forest, pairs, links, boxes, pool, best : named tuples
+    forest, pairs, links, boxes, pool, room : named tuples
         The trees, their pair trees, how they make the output, the nodes' boxes, open boxes, and
-        room for the boxes of best pairs.
-    state : ndarray of shape (6,)
+        what else a search needs memory for.
+    state : ndarray of shape (7,)
         What the search knows, see `KNOWN`; is written to.
     limits : ndarray of shape (2,)
-        Most boxes in this call; relative tolerance.
+        Most boxes in this call, of which one whose trees are merged counts as many; relative
+        tolerance.
     waiting : ndarray of int
         Scratch room of descents.
     """
@@ -447,32 +519,41 @@ def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
     if n_spare < 0:
         # The first place is the last of the spare ones; the last two are no boxes at all.
         n_spare = len(pool.bound) - 3
-        if not begin(forest, pairs, links, boxes, pool, waiting):
+        if not begin(forest, pairs, links, boxes, pool, room.groups, waiting):
             n_spare = 0
         pool.heap[0] = 0
         n_open = 1
     n_trees, rtol = len(forest.roots), limits[1]
     weights = np.empty(n_trees)
     cut = np.empty(4)
-    n = 0
-    while n_open > 0 and n < limits[0] and n_spare >= 2:
+    n, work = 0, 0
+    while n_open > 0 and work < limits[0] and n_spare >= 2:
         node = pool.heap[0]
-        if pool.bound[node] <= max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED]):
+        enough = max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED])
+        if pool.bound[node] <= enough:
             state[DROPPED] = max(state[DROPPED], pool.bound[node])
             n_open = 0
             break
         n_open = pop(pool.heap, n_open, pool.bound)
-        n += 1
-        turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
-        settled = settle(forest, links, boxes, pool, node, best, weights, state, turn)
-        if settled > 0:
+        n_lists, done = np.int64(0), 0
+        n, work = n + 1, work + 1
+        if pool.n_cuts[node] >= state[WAIT] and room.groups.n_spare[0] > 0:
+            n_lists = merge_box(
+                forest, pairs, links, boxes, pool, room, node, weights, state, enough
+            )
+            work += MERGING
+            done = 1 if pool.bound[node] <= enough else 0
+        if done == 0:
+            turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
+            done = settle(forest, links, boxes, pool, node, room.best, weights, state, turn)
+        if done > 0:
             state[DROPPED] = max(state[DROPPED], pool.bound[node])
         else:
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                forest, pairs, links, boxes, pool, node, children, settled, best, weights, cut,
-                state, rtol, waiting,
+                forest, pairs, links, boxes, pool, room, node, children, done, n_lists, weights,
+                cut, state, rtol, waiting,
             )  # fmt: skip
             for child in children:
                 if pool.bound[child] > -np.inf:
@@ -480,6 +561,7 @@ def search(forest, pairs, links, boxes, pool, best, state, limits, waiting):
                 else:
                     pool.spare[n_spare] = child
                     n_spare += 1
+        leave_groups(room.groups, pool.groups[node])
         pool.spare[n_spare] = node
         n_spare += 1
     state[OPENED] += n

@@ -13,7 +13,15 @@ from sklearn.tree import DecisionTreeRegressor
 from skfairtest import _clock
 from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
 from skfairtest.exact._trees import best_first
-from skfairtest.exact._trees.best_first import N_OPEN, N_SPARE, PairBoxes, Pool, hand_over, search
+from skfairtest.exact._trees.best_first import (
+    N_OPEN,
+    N_SPARE,
+    PairBoxes,
+    Pool,
+    Room,
+    hand_over,
+    search,
+)
 from skfairtest.exact._trees.doubled_domain import Box, Layout
 from skfairtest.exact._trees.leaf_pairs import (
     FOLDED,
@@ -24,7 +32,9 @@ from skfairtest.exact._trees.leaf_pairs import (
     is_finished,
     node_boxes,
 )
+from skfairtest.exact._trees.list_cuts import cuts_for
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
+from skfairtest.exact._trees.merged_trees import groups_for, leaves_and_merging
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
 from skfairtest.exact._trees.stored_code import note_stored, state_file
@@ -49,6 +59,8 @@ SECONDS_A_CALL = 0.2
 #: When a process that compiles looks for garbage: it makes very many objects and little garbage,
 #: and needs a tenth less time like this.
 RARELY = (20_000, 50, 50)
+#: Boxes that share the groups of merged trees, on the average, as far as memory is concerned.
+BOXES_OF_GROUPS = 6
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
 
@@ -138,15 +150,12 @@ class Worker:
         whole = problem.layout.whole
         n_trees, size = len(self.forest.roots), 4 * int(self.forest.depth.max(initial=0)) + 8
         self.waiting = np.empty(size, np.int64)
-        self.pair_boxes = PairBoxes(
-            np.empty((len(whole.low), n_trees), np.int32),
-            np.empty((len(whole.low), n_trees), np.int32),
-            np.empty((len(whole.words), n_trees), np.uint64),
-        )
         self.pairs = _pair_trees(self.forest, n_workers)
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
+        self.room = _room(n_trees, whole, len(self.pool.bound) // BOXES_OF_GROUPS + 2)
         # The last two places are no boxes.
         self.state = np.array([known, known, 0.0, 0.0, 0.0, len(self.pool.bound) - 2.0])
+        self.state = np.append(self.state, best_first.FIRST_WAIT)
         self.most = 16.0
 
     @property
@@ -175,8 +184,8 @@ class Worker:
     def _call(self, most: float, rtol: float) -> None:
         limits = np.array([most, rtol])
         search(
-            self.forest, self.pairs, self.links, self.boxes, self.pool, self.pair_boxes,
-            self.state, limits, self.waiting,
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.state,
+            limits, self.waiting,
         )  # fmt: skip
 
     def best(self) -> Box:
@@ -199,7 +208,10 @@ class Worker:
     def hand_over(self, other: Worker) -> None:
         """Move every second box to another worker."""
         levels = self.forest.levels
-        hand_over(self.pool, self.state, other.pool, other.state, MOST_HANDED, levels)
+        hand_over(
+            self.pool, self.room.groups, self.state, other.pool, other.room.groups, other.state,
+            MOST_HANDED, levels,
+        )  # fmt: skip
 
 
 def _pair_trees(forest: Forest, n_workers: int) -> PairTrees:
@@ -218,9 +230,21 @@ def _pair_trees(forest: Forest, n_workers: int) -> PairTrees:
     return PairTrees(nodes, np.array([n_trees + n_trees % 2], dtype=np.int64))
 
 
+def _room(n_trees: int, whole: Box, n_groups: int) -> Room:
+    n_ordered, n_words = len(whole.low), len(whole.words)
+    best = PairBoxes(
+        np.empty((n_ordered, n_trees), np.int32),
+        np.empty((n_ordered, n_trees), np.int32),
+        np.empty((n_words, n_trees), np.uint64),
+    )
+    leaves, merging = leaves_and_merging(n_trees, n_ordered, n_words)
+    return Room(best, leaves, merging, cuts_for(), groups_for(n_trees, n_groups))
+
+
 def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
     n_extremes = n_trees if levels else 1
-    size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 24
+    size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 40
+    size += 12 * n_trees // BOXES_OF_GROUPS
     n = max(64, min(4_000_000, MEMORY // size) // n_workers)
     return Pool(
         np.empty((n, len(whole.low)), dtype=np.int32),
@@ -231,6 +255,8 @@ def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
         np.empty((n, n_trees), dtype=np.int32),
         np.empty((n if levels else 1, n_extremes), dtype=np.int32),
         np.empty((n if levels else 1, n_extremes), dtype=np.int32),
+        np.empty(n, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
         np.empty(n, dtype=np.int64),
         np.arange(n - 3, -1, -1, dtype=np.int64),  # the first place is taken first
     )
