@@ -87,9 +87,9 @@ class CertifiedAuditor(BaseAuditor):
     engine : {"auto", "numba", "numpy"}, default="auto"
         Library that runs the branch and bound on trees. "auto" takes numba if it is installed (the
         extra ``exact``), and NumPy, which is slower, otherwise. Numba compiles the code once on
-        each machine, which takes the greater part of a minute. With "auto", a process of its own
-        does it: it goes on when `fit` or the program has ended, and NumPy searches until it is
-        done. "numba" compiles first, however long it takes.
+        each machine, which takes about a minute. With "auto", a process of its own does it: it goes
+        on when `fit` or the program has ended, and NumPy searches until it is done. "numba"
+        compiles first, however long it takes.
 
     Attributes
     ----------

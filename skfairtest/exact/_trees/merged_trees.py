@@ -383,7 +383,8 @@ def merge_trees(forest, pairs, links, boxes, leaves, merging, differences, low, 
     n_short : int
         Of how many not all leaves with a positive value are listed.
     """
-    total, n, n_short = 0.0, 0, 0
+    # As no constant: for one, two of the functions below would be compiled once more.
+    total, n, n_short = 0.0, np.int64(0), 0
     for t in range(len(differences)):
         merging.group[t] = t
         total += differences[t]

@@ -1,9 +1,9 @@
 """Whether the compiled code is there, and a process of its own that compiles it where it is not.
 
-Compiling takes the greater part of a minute and cannot be interrupted, and a thread that compiles
-ends with its process. So another process compiles, which outlives whoever asked for it, and numba
-keeps the result on disk. Beside it stands a file that is locked by whoever compiles, and names the
-functions that are stored as a whole: numba writes the index of a function before its code.
+Compiling takes about a minute and cannot be interrupted, and a thread that compiles ends with its
+process. So another process compiles, which outlives whoever asked for it, and numba keeps the
+result on disk. Beside it stands a file that is locked by whoever compiles, and names the functions
+that are stored as a whole: numba writes the index of a function before its code.
 """
 
 from __future__ import annotations
