@@ -20,7 +20,7 @@ from tiers import SAMPLE, slow_sample
 pytest.importorskip("numba")
 
 from skfairtest.exact import _all_inputs
-from skfairtest.exact._trees import best_first, driver
+from skfairtest.exact._trees import box_merging, driver
 from skfairtest.exact._trees.driver import CompiledSearch
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.leaf_pairs import ask_tree
@@ -190,7 +190,7 @@ def test_groups_are_kept_while_a_box_needs_them():
 @pytest.fixture
 def merging_at_once(monkeypatch):
     """Merge the trees of the first box already, and look at no domain as a whole."""
-    monkeypatch.setattr(best_first, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(box_merging, "FIRST_WAIT", 0.0)
     monkeypatch.setattr(_all_inputs, "MOST_INPUTS", 0)
 
 
@@ -227,7 +227,8 @@ def test_workers_hand_over_boxes_with_their_groups(merging_at_once):
     family = TreeFamily(model, InputSpace().fit(X, ["s"]), "regression", True)
     search = CompiledSearch(family.problems[0], 0.0, 2)
     one, two = search.workers
-    one.most = 40.0
+    one.most = 60.0
+    one.merge()
     one.work(0.0)
     kept = one.room.groups.n_boxes.sum()
     upper = max(one.top, two.top)

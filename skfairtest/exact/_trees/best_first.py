@@ -2,7 +2,8 @@
 
 A box is kept with the best pair of leaves of every tree in it. The two parts of a box inherit the
 pairs that the cut leaves alone; only the other trees are asked anew. Now and then the trees of a
-box are merged, which takes as long as to cut some forty boxes, and lowers the bound by much.
+box are merged (`box_merging`), which takes as long as to cut some forty boxes, and lowers its bound
+by much.
 """
 
 from __future__ import annotations
@@ -16,22 +17,14 @@ from numpy.typing import NDArray
 
 from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, plant
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
-from skfairtest.exact._trees.list_cuts import Cuts, propose_by_lists
-from skfairtest.exact._trees.merged_trees import (
-    Groups,
-    Leaves,
-    Merging,
-    copy_groups,
-    keep_groups,
-    leave_groups,
-    merge_trees,
-)
+from skfairtest.exact._trees.merged_trees import Groups, copy_groups, leave_groups
 from skfairtest.exact._trees.split_choice import (
     CELL,
     LEVEL_GAP,
     LEVEL_TURN,
     ORDERED,
     PLACE,
+    SCORE,
     by_differences,
     common,
     gather_boxes,
@@ -41,14 +34,12 @@ from skfairtest.workers._compiled import inlined, njit
 
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
-#: Cuts after which the trees of a box are merged again: fewer as long as most lists of leaves are
-#: complete, more where they are not, since little is lost by merging what is mostly unknown.
-LEAST_WAIT, FIRST_WAIT, MOST_WAIT, MOSTLY = 2.0, 4.0, 64.0, 2 / 3
-#: Boxes that are cut in the time of merging the trees of one.
-MERGING = 40
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
-#: a better point was found, boxes open, spare places (-1: not begun), cuts after which to merge.
-KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, WAIT = 0, 1, 2, 3, 4, 5, 6
+#: a better point was found, boxes open, spare places (-1: not begun), cuts after which the trees of
+#: a box are to be merged, and a box in which they just were (-1: none).
+KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, WAIT, MERGED = 0, 1, 2, 3, 4, 5, 6, 7
+#: Places of limits: most boxes, of which what is left is written there; relative tolerance.
+MOST, RTOL = 0, 1
 
 
 class PairBoxes(NamedTuple):
@@ -63,10 +54,10 @@ class Room(NamedTuple):
     """What else a search needs memory for."""
 
     best: PairBoxes
-    leaves: Leaves
-    merging: Merging
-    cuts: Cuts
     groups: Groups
+    weights: NDArray[np.float64]  # (n_trees,)
+    cut: NDArray[np.float64]  # (4,) that of a box whose trees were merged
+    chosen: NDArray[np.uint64]  # (n_words,) its cells, of an unordered copy
 
 
 class Pool(NamedTuple):
@@ -395,26 +386,24 @@ def halves(word_start, cut, best, pool, node, first, second):
 
 @inlined
 def branch(
-    forest, pairs, links, boxes, pool, room, node, children, settled, n_lists, weights, cut, state,
-    rtol, waiting,
+    forest, pairs, links, boxes, pool, room, node, children, settled, is_merged, state, rtol,
+    waiting,
 ):  # fmt: skip
     """Cut a box in two and bound both parts; minus infinity means that a part is finished."""
     first, second = children
-    best, groups = room.best, room.groups
+    best, groups, weights, cut = room.best, room.groups, room.weights, room.cut
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     pool.bound[first], pool.bound[second] = -np.inf, -np.inf
     found = False
     if settled < 0:
         found = propose_level(forest, links, boxes, pool, node, best, weights, cut)
-    elif n_lists > 0:
-        chosen = best.words[:, 0] if len(words) else words
-        found = propose_by_lists(
-            room.leaves, room.merging.alive, n_lists, room.cuts, forest.word_start, low, high,
-            words, chosen, cut,
-        )  # fmt: skip
+    elif is_merged:
+        found = cut[SCORE] > 0
+        for w in range(len(words) if found else 0):
+            best.words[w, 0] = room.chosen[w]
     if found:
         halves(forest.word_start, cut, best, pool, node, first, second)
-    if settled < 0 or n_lists > 0:
+    if settled < 0 or is_merged:
         gather_boxes(boxes, pool.one[node], pool.two[node], best)
     halved = found
     # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
@@ -480,38 +469,30 @@ def begin(forest, pairs, links, boxes, pool, groups, waiting):
 
 
 @inlined
-def merge_box(forest, pairs, links, boxes, pool, room, node, differences, state, enough):
-    """Merge the trees of a box, and lower its bound; return how many trees are listed."""
-    for t in range(len(differences)):
-        differences[t] = difference(forest.low, pool.one[node, t], pool.two[node, t])
-    n_lists, n_short = merge_trees(
-        forest, pairs, links, boxes, room.leaves, room.merging, differences, pool.low[node],
-        pool.high[node], pool.words[node], enough,
-    )  # fmt: skip
-    leave_groups(room.groups, pool.groups[node])
-    pool.groups[node] = keep_groups(room.groups, room.leaves, room.merging, n_lists)
-    pool.n_cuts[node] = 0
-    bound = bound_box(forest, links, pool, room.groups, node)
-    pool.bound[node] = min(pool.bound[node], bound)
-    longer = 1 if n_short > MOSTLY * n_lists else -1
-    state[WAIT] = min(max(state[WAIT] + longer, LEAST_WAIT), MOST_WAIT)
-    return n_lists
+def enough_of(state, rtol):
+    """The bound with which a box is closed: it changes nothing any more."""
+    return max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED])
+
+
+@inlined
+def is_to_be_merged(pool, groups, state):
+    """Whether the trees of the box with the largest bound are to be merged."""
+    return pool.n_cuts[pool.heap[0]] >= state[WAIT] and groups.n_spare[0] > 0
 
 
 @njit
 def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
-    """Split open boxes until none may hold more, or patience or memory is used up.
+    """Split open boxes until none may hold more, trees are to be merged, or a limit is met.
 
     Parameters
     ----------
     forest, pairs, links, boxes, pool, room : named tuples
         The trees, their pair trees, how they make the output, the nodes' boxes, open boxes, and
         what else a search needs memory for.
-    state : ndarray of shape (7,)
+    state : ndarray of shape (8,)
         What the search knows, see `KNOWN`; is written to.
     limits : ndarray of shape (2,)
-        Most boxes in this call, of which one whose trees are merged counts as many; relative
-        tolerance.
+        Most boxes in this call, and relative tolerance; is written to.
     waiting : ndarray of int
         Scratch room of descents.
     """
@@ -523,37 +504,31 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
             n_spare = 0
         pool.heap[0] = 0
         n_open = 1
-    n_trees, rtol = len(forest.roots), limits[1]
-    weights = np.empty(n_trees)
-    cut = np.empty(4)
-    n, work = 0, 0
-    while n_open > 0 and work < limits[0] and n_spare >= 2:
-        node = pool.heap[0]
-        enough = max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED])
-        if pool.bound[node] <= enough:
-            state[DROPPED] = max(state[DROPPED], pool.bound[node])
-            n_open = 0
-            break
-        n_open = pop(pool.heap, n_open, pool.bound)
-        n_lists, done = np.int64(0), 0
-        n, work = n + 1, work + 1
-        if pool.n_cuts[node] >= state[WAIT] and room.groups.n_spare[0] > 0:
-            n_lists = merge_box(
-                forest, pairs, links, boxes, pool, room, node, weights, state, enough
-            )
-            work += MERGING
-            done = 1 if pool.bound[node] <= enough else 0
-        if done == 0:
-            turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
-            done = settle(forest, links, boxes, pool, node, room.best, weights, state, turn)
+    rtol = limits[RTOL]
+    n = 0
+    while n < limits[MOST] and n_spare >= 2 and (n_open > 0 or state[MERGED] >= 0):
+        node, is_merged = int(state[MERGED]), state[MERGED] >= 0
+        if not is_merged:
+            node = pool.heap[0]
+            if pool.bound[node] <= enough_of(state, rtol):
+                state[DROPPED] = max(state[DROPPED], pool.bound[node])
+                n_open = 0
+                break
+            if is_to_be_merged(pool, room.groups, state):
+                break
+            n_open = pop(pool.heap, n_open, pool.bound)
+        state[MERGED] = -1
+        n += 1
+        turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
+        done = settle(forest, links, boxes, pool, node, room.best, room.weights, state, turn)
         if done > 0:
             state[DROPPED] = max(state[DROPPED], pool.bound[node])
         else:
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                forest, pairs, links, boxes, pool, room, node, children, done, n_lists, weights,
-                cut, state, rtol, waiting,
+                forest, pairs, links, boxes, pool, room, node, children, done, is_merged, state,
+                rtol, waiting,
             )  # fmt: skip
             for child in children:
                 if pool.bound[child] > -np.inf:
@@ -565,4 +540,5 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
         pool.spare[n_spare] = node
         n_spare += 1
     state[OPENED] += n
+    limits[MOST] -= n
     state[N_OPEN], state[N_SPARE] = n_open, n_spare

@@ -12,8 +12,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
 from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
-from skfairtest.exact._trees import best_first
+from skfairtest.exact._trees import best_first, box_merging
 from skfairtest.exact._trees.best_first import (
+    MOST,
     N_OPEN,
     N_SPARE,
     PairBoxes,
@@ -22,6 +23,7 @@ from skfairtest.exact._trees.best_first import (
     hand_over,
     search,
 )
+from skfairtest.exact._trees.box_merging import Merger, merge_box
 from skfairtest.exact._trees.doubled_domain import Box, Layout
 from skfairtest.exact._trees.leaf_pairs import (
     FOLDED,
@@ -61,6 +63,8 @@ SECONDS_A_CALL = 0.2
 RARELY = (20_000, 50, 50)
 #: Boxes that share the groups of merged trees, on the average, as far as memory is concerned.
 BOXES_OF_GROUPS = 6
+#: Boxes that are cut in the time of merging the trees of one.
+MERGING = 40
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
 
@@ -88,6 +92,9 @@ def warm_up() -> None:
     note_stored(search_locally)
     outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
     note_stored(sums_of_twins)
+    one.merge()
+    one.merge_top(0.0)
+    note_stored(merge_box)
 
 
 def fill_cache() -> None:
@@ -155,7 +162,8 @@ class Worker:
         self.room = _room(n_trees, whole, len(self.pool.bound) // BOXES_OF_GROUPS + 2)
         # The last two places are no boxes.
         self.state = np.array([known, known, 0.0, 0.0, 0.0, len(self.pool.bound) - 2.0])
-        self.state = np.append(self.state, best_first.FIRST_WAIT)
+        self.state = np.append(self.state, [np.inf, -1.0])
+        self.merger: Merger | None = None
         self.most = 16.0
 
     @property
@@ -183,10 +191,35 @@ class Worker:
 
     def _call(self, most: float, rtol: float) -> None:
         limits = np.array([most, rtol])
-        search(
-            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.state,
-            limits, self.waiting,
+        own = self.forest, self.pairs, self.links, self.boxes, self.pool, self.room
+        search(*own, self.state, limits, self.waiting)
+        while limits[MOST] > 0 and self._has_to_merge(rtol):
+            self.merge_top(rtol)
+            limits[MOST] = max(limits[MOST] - MERGING, 1.0)
+            search(*own, self.state, limits, self.waiting)
+
+    def _has_to_merge(self, rtol: float) -> bool:
+        """Whether the search goes on no further until trees are merged."""
+        enough = plain(best_first.enough_of)(self.state, rtol)
+        is_asked = self.n_open and plain(best_first.is_to_be_merged)(
+            self.pool, self.room.groups, self.state
+        )
+        return bool(is_asked and self.state[N_SPARE] >= 2 and self.top > enough)
+
+    def merge_top(self, rtol: float) -> None:
+        """Merge the trees of the open box with the largest bound."""
+        merge_box(
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.merger,
+            self.state, rtol,
         )  # fmt: skip
+
+    def merge(self) -> None:
+        """Merge trees from now on."""
+        if self.merger is None:
+            whole, n_trees = self.room.best, len(self.forest.roots)
+            leaves, merging = leaves_and_merging(n_trees, len(whole.low), len(whole.words))
+            self.merger = Merger(leaves, merging, cuts_for())
+            self.state[best_first.WAIT] = box_merging.FIRST_WAIT
 
     def best(self) -> Box:
         """Return the best point that this worker has found."""
@@ -237,8 +270,8 @@ def _room(n_trees: int, whole: Box, n_groups: int) -> Room:
         np.empty((n_ordered, n_trees), np.int32),
         np.empty((n_words, n_trees), np.uint64),
     )
-    leaves, merging = leaves_and_merging(n_trees, n_ordered, n_words)
-    return Room(best, leaves, merging, cuts_for(), groups_for(n_trees, n_groups))
+    groups, weights = groups_for(n_trees, n_groups), np.empty(n_trees)
+    return Room(best, groups, weights, np.zeros(4), np.zeros(n_words, np.uint64))
 
 
 def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
@@ -344,11 +377,11 @@ class CompiledSearch:
         deadline: float,
         rtol: float,
         note: Note = unnoted,
-        walks: Callable[[], bool] = lambda: True,
+        has: Callable[..., bool] = lambda function: True,
     ) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`.
 
-        There is a local search where it `walks`, or from then on.
+        A local search and what merges trees take part as soon as it `has` them compiled.
         """
         reason, began, local = "closed", _clock.now(), 0.0
         with ThreadPoolExecutor(len(self.workers)) as threads:
@@ -362,10 +395,12 @@ class CompiledSearch:
                     break
                 later = SHARE_LATER * (now - began)
                 most = SHARE_FIRST * min(now - began, FIRST_SECONDS) + later
-                while local <= most and walks():
+                while local <= most and has(search_locally):
                     self._search_locally(busy)
                     local += _clock.now() - now
                     now = _clock.now()
+                for worker in self.workers if has(merge_box) else ():
+                    worker.merge()
                 # The threads may well wait for each other: a round is short.
                 list(threads.map(lambda worker: worker.work(rtol), busy))
                 self._meet()

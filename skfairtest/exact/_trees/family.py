@@ -18,7 +18,6 @@ from skfairtest.exact._trees.best_first import search as search_boxes
 from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.driver import CompiledSearch, warm_up
-from skfairtest.exact._trees.local_search import search_locally
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
@@ -243,7 +242,7 @@ class TreeFamily(Family):
         if search is None:
             search = CompiledSearch(self.problems[o], known, self.n_workers, self._starts[o])
         searches[o] = search
-        return search.run(until, rtol, note, lambda: self._has(search_locally))
+        return search.run(until, rtol, note, self._has)
 
     def _use_compiled(self) -> bool:
         return self._has(hand_over, search_boxes)

@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from skfairtest.exact._trees.best_first import hand_over, search
+from skfairtest.exact._trees.box_merging import merge_box
 from skfairtest.exact._trees.local_search import search_locally
 from skfairtest.exact._trees.rows_on_cells import sums_of_twins
 from skfairtest.workers import _compiled, _detached
 from skfairtest.workers._compiled import AVAILABLE, plain
 
 #: The functions that Python calls, in the order in which they are compiled: a search of boxes can
-#: begin without the others, and takes the longest.
-ENTRIES = (hand_over, search, search_locally, sums_of_twins)
+#: begin without the others.
+ENTRIES = (hand_over, search, search_locally, sums_of_twins, merge_box)
 #: What the other process does.
 STATEMENTS = "from skfairtest.exact._trees import driver; driver.fill_cache()"
 
