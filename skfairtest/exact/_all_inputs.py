@@ -26,7 +26,7 @@ SOON = 0.5
 def solve_whole(
     family: Family,
     space: InputSpace,
-    known: float,
+    incumbent: float,
     limits: Limits,
     search: Callable[[float, Limits], Bracket],
 ) -> Bracket:
@@ -52,23 +52,23 @@ def solve_whole(
     """
     n_rows = space.n_inputs * space.twins_.n_combinations
     if n_rows > MOST_INPUTS or _innermost(family).vague:
-        return search(known, limits)
-    inputs = _AllInputs(family, space, known)
+        return search(incumbent, limits)
+    inputs = _AllInputs(family, space, incumbent)
     bracket, seconds = None, 0.0
     if not family.quick:
         began = _clock.now()
         inputs.look(AT_A_TIME)
         seconds = (_clock.now() - began) * inputs.left
     if seconds > limits.by(0.5) - _clock.now():
-        return search(known, limits)
+        return search(incumbent, limits)
     if family.quick or seconds > SOON:
         until = min(limits.deadline, _clock.now() + seconds) if seconds else limits.deadline
-        bracket = search(known, limits._replace(deadline=until))
+        bracket = search(incumbent, limits._replace(deadline=until))
         if bracket.upper * (1 - limits.rtol) <= bracket.lower and inputs.holds(bracket):
             return bracket
     while inputs.left and not limits.is_late:
         inputs.look(AT_A_TIME)
-        limits.note(inputs.known, np.inf, 0, inputs.attained)
+        limits.note(inputs.incumbent, np.inf, 0, inputs.attained)
     return inputs.bracket(bracket)
 
 
@@ -94,8 +94,8 @@ class _AllInputs:
         Inputs that are left, as a multiple of those of the last look.
     """
 
-    def __init__(self, family: Family, space: InputSpace, known: float) -> None:
-        self.family, self.space, self.known = family, space, known
+    def __init__(self, family: Family, space: InputSpace, incumbent: float) -> None:
+        self.family, self.space, self.incumbent = family, space, incumbent
         self.codes = space.twins_.sensitive_values
         self.n_inputs, self.done, self.left = int(space.n_inputs), 0, 1.0
         self.twins: Twins | None = None
@@ -119,9 +119,9 @@ class _AllInputs:
         high, low = high.reshape(n, k, -1), low.reshape(n, k, -1)
         spread = high.max(axis=1) + low.max(axis=1)
         i, o = np.unravel_index(spread.argmax(), spread.shape)
-        if spread[i, o] > self.known:
+        if spread[i, o] > self.incumbent:
             twins = every.reshape(n, k, -1)[i]
-            self.known = float(spread[i, o])
+            self.incumbent = float(spread[i, o])
             self.twins = twins[high[i, :, o].argmax()], twins[low[i, :, o].argmax()]
 
     def attained(self) -> Twins | None:
@@ -150,10 +150,10 @@ class _AllInputs:
     def bracket(self, other: Bracket | None) -> Bracket:
         """Return what is known, with what another search has found."""
         n = self.done * len(self.codes)
-        upper, reason = self.known + 2 * self.rounding, "closed"
+        upper, reason = self.incumbent + 2 * self.rounding, "closed"
         if self.left:
-            upper, reason = self.family.trivial(), "time"
-        lower, twins = self.known, self.twins
+            upper, reason = self.family.root_bound(), "time"
+        lower, twins = self.incumbent, self.twins
         if other is not None:
             n, upper = n + other.n_boxes, max(lower, min(upper, other.upper))
             if other.lower > lower and self.holds(other):

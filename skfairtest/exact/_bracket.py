@@ -213,7 +213,7 @@ class Family:
         """
         return None
 
-    def trivial(self) -> float:
+    def root_bound(self) -> float:
         """Return a bound that takes little time."""
         raise NotImplementedError
 

@@ -107,7 +107,7 @@ def close(
 
 def note_root_bound(oracle: Oracle, family: Family, history: BoundHistory) -> float:
     """Note the bound that takes little time, and return it without what rounding adds to it."""
-    root = family.trivial()
+    root = family.root_bound()
     history.note(oracle.degree, with_rounding(family, root), 0)
     return root
 

@@ -41,7 +41,7 @@ class CompositeFamily(Family):
         self.nodes, self.families = nodes, families
         self.quick = all(family.quick for family in families.values())
         self._ends = {key: output_ranges(family, key[1]) for key, family in families.items()}
-        self._known = self._of_gaps({key: f.trivial() for key, f in families.items()})
+        self._known = self._of_gaps({key: f.root_bound() for key, f in families.items()})
         self.rounding = max((known.rounding for known in self._known), default=0.0)
         self.vague = any(known.vague for known in self._known)
 
@@ -112,28 +112,28 @@ class CompositeFamily(Family):
         parts = [family.rows(each, rng) for family in families]
         return np.concatenate([part for part in parts if part.size])[:n]
 
-    def trivial(self) -> float:
+    def root_bound(self) -> float:
         return max((known.gap for known in self._known), default=0.0)
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
         gaps, pairs, n_boxes, reasons = {}, [], 0, []
         narrow = limits._replace(rtol=limits.rtol * NARROW, note=unnoted)
         for k, (key, family) in enumerate(self.families.items()):
             until = narrow._replace(deadline=limits.by(1 / (len(self.families) - k)))
             # Differences of the whole are none of its parts: these begin from nothing.
             bracket = family.solve(0.0, until)
-            gaps[key] = min(bracket.upper, family.trivial())
+            gaps[key] = min(bracket.upper, family.root_bound())
             n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)
             if bracket.twins is not None:
                 pairs.append(bracket.twins)
-        upper = min(self.trivial(), max(node.gap for node in self._of_gaps(gaps)))
-        lower, twins = known, None
+        upper = min(self.root_bound(), max(node.gap for node in self._of_gaps(gaps)))
+        lower, twins = incumbent, None
         if pairs:
             ends = self.evaluate(np.concatenate([np.stack(pair) for pair in pairs]))
             apart = np.abs(ends[0::2] - ends[1::2]).max(axis=1)
             best = int(apart.argmax())
-            if apart[best] > known:
+            if apart[best] > incumbent:
                 lower, twins = float(apart[best]), pairs[best]
         open_ = [reason for reason in reasons if reason != "closed"]
         reason = open_[0] if open_ else APART

@@ -83,9 +83,9 @@ class ConstrainedFamily(Family):
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return np.asarray(self.base.through(rng, until))
 
-    def trivial(self) -> float:
+    def root_bound(self) -> float:
         """Return a bound that takes little time: of the box of all valid rows."""
-        return float(self.base.trivial())
+        return float(self.base.root_bound())
 
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Return the bracket of the largest difference between valid twins."""
@@ -112,7 +112,7 @@ class _Parts:
         #: Why a part was left open, if one was.
         self.unsettled = ""
         self.rng = np.random.default_rng(0)
-        self.queue.push(family.trivial(), Part(family.admission.root.copy(), False))
+        self.queue.push(family.root_bound(), Part(family.admission.root.copy(), False))
 
     def run(self) -> Bracket:
         """Bound one part after another."""
@@ -137,7 +137,7 @@ class _Parts:
         family = self.family.base
         if self.queue.n_boxes > 1:
             family = self.family._make(space, until)
-        upper = min(upper, float(family.trivial()))
+        upper = min(upper, float(family.root_bound()))
         if upper <= self.queue.enough:
             self.queue.settle(upper)
             return

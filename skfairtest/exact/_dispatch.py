@@ -81,12 +81,12 @@ class LabelFamily(Family):
         """Return no rows, as there is nothing to compare."""
         return np.empty((0, 0))
 
-    def trivial(self) -> float:
+    def root_bound(self) -> float:
         """Return a bound that takes no time."""
         return 1.0
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
-        return Bracket(known, 1.0, None, 0, "labels have no bound but 1")
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
+        return Bracket(incumbent, 1.0, None, 0, "labels have no bound but 1")
 
 
 def read_family(

@@ -202,7 +202,7 @@ class LinearFamily(Family):
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.features], rng)
 
-    def trivial(self) -> float:
+    def root_bound(self) -> float:
         """Bound by the ranges of the sensitive parts; for a probability, by their largest gap."""
         ranges = self._ranges()
         most = float(ranges.max(initial=0.0))

@@ -178,22 +178,22 @@ class MixtureFamily(Family):
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         return self.inner.rows(n, rng)
 
-    def trivial(self) -> float:
-        own = self.share * self.inner.trivial() if self.share else 0.0
-        return own if self.rest is None else own + self.strength * self.rest.trivial()
+    def root_bound(self) -> float:
+        own = self.share * self.inner.root_bound() if self.share else 0.0
+        return own if self.rest is None else own + self.strength * self.rest.root_bound()
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
         if not self.share and self.rest is None:
-            return Bracket(known, known, None, 0, "closed")
+            return Bracket(incumbent, incumbent, None, 0, "closed")
         if self.rest is None:
             share = self.share
 
             def note(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
                 limits.note(share * low, share * high, n, twins)
 
-            found = self.inner.solve(known / share, limits._replace(note=note))
-            upper = max(known, self.share * found.upper)
-            return found._replace(lower=max(known, self.share * found.lower), upper=upper)
+            found = self.inner.solve(incumbent / share, limits._replace(note=note))
+            upper = max(incumbent, self.share * found.upper)
+            return found._replace(lower=max(incumbent, self.share * found.lower), upper=upper)
         # A difference of the mixture is none of the model inside: both begin from nothing.
         limits = limits._replace(note=unnoted)
         found = self.rest.solve(0.0, limits._replace(deadline=limits.by(0.5 if self.share else 1)))
@@ -204,7 +204,7 @@ class MixtureFamily(Family):
             reason = own.reason if own.reason != "closed" else reason
             found = own if self.share > self.strength else found
         reason = OPEN if reason == "closed" else reason
-        return Bracket(known, max(known, upper), found.twins, n_boxes, reason)
+        return Bracket(incumbent, max(incumbent, upper), found.twins, n_boxes, reason)
 
     def check(
         self,

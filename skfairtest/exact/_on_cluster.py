@@ -70,7 +70,7 @@ class _Search:
         start, seconds = self.incumbent, FIRST_SECONDS
         until = min(self.limits.deadline, _clock.now() + IN_ONE_PIECE)
         whole = self.family.solve(self.incumbent, self.limits._replace(deadline=until))
-        root = _Box(self.family.trivial(), self.space.domain.low, self.space.domain.high)
+        root = _Box(self.family.root_bound(), self.space.domain.low, self.space.domain.high)
         self._learn([(root, whole)], N_ROOTS)
         while self.open and not self.limits.is_late:
             now, self.open = self.open[:N_ROOTS], self.open[N_ROOTS:]
@@ -180,7 +180,7 @@ def _bound(reader: _Reader, box: _Box, incumbent: float, seconds: float, rtol: f
     """Return the bracket of one box, on a worker."""
     deadline = _clock.now() + seconds
     family = reader.read(box, deadline)
-    upper = 0.0 if family is None else family.trivial()
+    upper = 0.0 if family is None else family.root_bound()
     if family is None or upper <= incumbent:
         return Bracket(incumbent, upper, None, 1, "closed")
     return family.solve(incumbent, Limits(deadline, rtol))

@@ -243,7 +243,7 @@ class PolynomialFamily(Family):
             self._root_bounds = [(self.bound(part), part) for part in self.first_parts()]
         return self._root_bounds
 
-    def trivial(self) -> float:
+    def root_bound(self) -> float:
         """Return the bound of the whole domain, uncut."""
         most = max([0.0, *(upper for upper, _ in self.root_bounds())])
         return min(1.0, most) if self.logistic else most

@@ -97,7 +97,7 @@ class Slow(Family):
         self.n_rows += len(Z)
         return Z[:, :1] * (1 + Z[:, 1:].sum(axis=1, keepdims=True))
 
-    def trivial(self):
+    def root_bound(self):
         return 100.0
 
     def solve(self, known, limits):

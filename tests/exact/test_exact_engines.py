@@ -86,9 +86,9 @@ def test_numpy_leaves_as_soon_as_all_is_compiled(forest, uncompiled, monkeypatch
     class Compiled(ListSearch):
         """In place of the compiled search: what it finds is compared with others elsewhere."""
 
-        def __init__(self, problem, known, n_workers, start):
-            super().__init__(problem, known, start=start)
-            begun.append(known)
+        def __init__(self, problem, incumbent, n_workers, start):
+            super().__init__(problem, incumbent, start=start)
+            begun.append(incumbent)
 
         def run(self, deadline, rtol, note, walks):
             return super().run(deadline, rtol, note)
@@ -290,7 +290,7 @@ def test_where_there_is_no_time_to_read_the_ranges_of_the_trees_bound(forest):
     late = TreeFamily(model, space, "regression", False, deadline=-np.inf)
     exact = TreeFamily(model, space, "regression", False)
     assert late.problems == []
-    assert late.trivial() == pytest.approx(exact.trivial())
+    assert late.root_bound() == pytest.approx(exact.root_bound())
     assert late.solve(0.0, Limits(-np.inf, 1e-9)).reason == "time"
     rows = late.rows(20, np.random.default_rng(0))
     np.testing.assert_allclose(late.evaluate(rows)[:, 0], model.predict(space.decode(rows)))
@@ -304,4 +304,4 @@ def test_ranges_bound_links_too():
     late = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False, deadline=0.0)
     exact = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False)
     upper = exact.solve(0.0, Limits(np.inf, 1e-9)).upper
-    assert upper <= late.trivial() <= 1
+    assert upper <= late.root_bound() <= 1

@@ -95,7 +95,7 @@ class Box:
     def __init__(self, problem, box, value=-np.inf):
         forest, links = problem.forest, problem.links
         n_trees = len(forest.roots)
-        boxes, pairs = driver.node_boxes_of(problem), driver._pair_trees(forest, 4)
+        boxes, pairs = driver.node_boxes_of(problem), driver._product_trees(forest, 4)
         waiting = np.empty(1000, dtype=np.int64)
         best = [
             ask_tree(forest, pairs, boxes, np.int64(t), *box, np.inf, waiting)[0]

@@ -84,11 +84,11 @@ class Single(Family):
     def single_room(self, top):
         return 0.1
 
-    def trivial(self):
+    def root_bound(self):
         return 9.0
 
-    def solve(self, known, limits):
-        return Bracket(known, known * (1 + self.width), None, 1, "closed")
+    def solve(self, incumbent, limits):
+        return Bracket(incumbent, incumbent * (1 + self.width), None, 1, "closed")
 
 
 @pytest.mark.parametrize("width", [0.0, 5e-5, 2e-3, 0.04])
@@ -107,11 +107,11 @@ class Closing(Family):
 
     rounding = 1e-11
 
-    def trivial(self):
+    def root_bound(self):
         return 2.0
 
-    def solve(self, known, limits):
-        return Bracket(known, known * (1 + limits.rtol), None, 1, "closed")
+    def solve(self, incumbent, limits):
+        return Bracket(incumbent, incumbent * (1 + limits.rtol), None, 1, "closed")
 
 
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():

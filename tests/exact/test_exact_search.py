@@ -1,4 +1,4 @@
-"""The compiled branch and bound on trees: its walkers, and the boxes that its workers share."""
+"""The compiled branch and bound on trees: its primal heuristic, and boxes that workers share."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_line_is_searched_to_its_best_cell():
                 there = cells.copy()
                 there[copy] = cell
                 values.append(value_at(*model, there, words))
-            line = search.walkers.line
+            line = search.heuristic.line
             best = best_on_line(*model, whole, cells, words, copy, random, line)
             assert values[best] == pytest.approx(max(values), abs=1e-9)
             assert not line.steps.any()  # as the next one expects it
@@ -75,10 +75,10 @@ def test_a_line_is_searched_to_its_best_cell():
 
 
 @slow_sample
-def test_walkers_stop_where_no_line_leads_up():
+def test_the_heuristic_stops_where_no_line_leads_up():
     search = make_search()
     model, whole = model_of(search), search.problem.layout.whole.high
-    sizes = search.walkers.sizes
+    sizes = search.heuristic.sizes
     random = np.array([7], dtype=np.uint64)
     for cells, words in points(search, 5, seed=1):
         before = value_at(*model, cells, words)
@@ -90,7 +90,7 @@ def test_walkers_stop_where_no_line_leads_up():
             cells,
             words,
             random,
-            search.walkers.line,
+            search.heuristic.line,
         )
         assert value == value_at(*model, cells, words) >= before
         for copy in range(len(whole)):

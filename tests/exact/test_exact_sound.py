@@ -17,9 +17,9 @@ from skfairtest.exact._auditor import COMPILED
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
 from skfairtest.exact._trees import numpy_engine
-from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.numpy_engine import first_undecided, leaves_at, list_pairs
+from skfairtest.exact._trees.self_composition import Box
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
@@ -78,7 +78,7 @@ def bound_alone(auditor, engine):
         auditor.estimator_, auditor.space_, auditor.response_, COMPILED[engine], rng
     )
     bracket = family.solve(0.0, Limits(CLOCK.now() + 1.0, 1e-9))
-    return min(bracket.upper, family.trivial()) + 2 * family.rounding
+    return min(bracket.upper, family.root_bound()) + 2 * family.rounding
 
 
 def check_not_crossed(seed, family, engine="auto", queries=1000):

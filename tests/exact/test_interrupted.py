@@ -197,7 +197,7 @@ class Noting(Family):
     def __init__(self, twins):
         self.twins = twins
 
-    def trivial(self):
+    def root_bound(self):
         return 9.0
 
     def solve(self, known, limits):

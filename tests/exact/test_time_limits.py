@@ -100,13 +100,17 @@ def test_time_that_an_output_leaves_goes_to_the_others(clock):
     X[:, 0] = X[:, 0] > 13
     model = HistGradientBoostingClassifier(max_iter=60, max_depth=3, random_state=0).fit(X, y)
     family = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False)
-    known = 0.7
-    assert sorted(problem.trivial() > known for problem in family.problems) == [False, True, True]
+    incumbent = 0.7
+    assert sorted(problem.root_bound() > incumbent for problem in family.problems) == [
+        False,
+        True,
+        True,
+    ]
     clock.step = 0.02
     brackets = []
     for seconds in (5.0, 10.0):
         deadline = clock.now() + seconds
-        brackets.append(family.solve(known, Limits(deadline, 1e-9)))
+        brackets.append(family.solve(incumbent, Limits(deadline, 1e-9)))
         assert brackets[-1].reason == "time" and clock.now() >= deadline
-    assert known < brackets[1].upper <= brackets[0].upper < family.trivial()
+    assert incumbent < brackets[1].upper <= brackets[0].upper < family.root_bound()
     assert brackets[1].n_boxes > 1.8 * brackets[0].n_boxes

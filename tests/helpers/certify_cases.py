@@ -74,7 +74,7 @@ def bracket_alone(auditor, seconds=SHORT):
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
     bracket = family.solve(0.0, Limits(CLOCK.now() + seconds, 1e-9))
-    return bracket._replace(upper=min(bracket.upper, family.trivial())), 2 * family.rounding
+    return bracket._replace(upper=min(bracket.upper, family.root_bound())), 2 * family.rounding
 
 
 def some(kinds, slow):

@@ -293,7 +293,7 @@ def test_pipelines_in_pipelines_are_read_like_flat_ones(kind, name):
     if kind == "group in a group" and name != "linear":
         return  # another order of columns is another model
     np.testing.assert_allclose(*answers, rtol=1e-9, atol=1e-9)
-    bounds = [family.trivial() for family in families]
+    bounds = [family.root_bound() for family in families]
     if name != "network":
         bounds += [family.solve(0.0, Limits(np.inf, 1e-9)).upper for family in families]
     assert bounds[0] > 0

@@ -1,4 +1,4 @@
-"""Best-first splitting of boxes of the doubled domain."""
+"""Best-first splitting of boxes of the self-composition."""
 
 from __future__ import annotations
 

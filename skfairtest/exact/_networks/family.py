@@ -73,7 +73,7 @@ class NetworkFamily(Family):
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.network.features], rng)
 
-    def trivial(self) -> float:
+    def root_bound(self) -> float:
         """Return the bound of the whole domain, unsplit."""
         if not self.network.depends:
             return 0.0

@@ -22,7 +22,7 @@ from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
 
 
 class TwinBoxes(NamedTuple):
-    """Boxes of the doubled domain; arrays of length n_boxes along the first axis.
+    """Boxes of the self-composition; arrays of length n_boxes along the first axis.
 
     `one` and `two` say which values of the tabulated attributes each twin may have, all attributes
     side by side; `low` and `high` are the ends of the codes of the wide variables, as `ReadNetwork`
@@ -59,7 +59,7 @@ class Relaxation:
     # Outputs --------------------------------------------------------------------------------
 
     def whole(self) -> TwinBoxes:
-        """Return the whole doubled domain as one box."""
+        """Return the whole self-composition as one box."""
         return self._whole
 
     @cached_property
@@ -79,7 +79,7 @@ class Relaxation:
 
     @cached_property
     def whole_bound(self) -> float:
-        """The bound of the whole doubled domain."""
+        """The bound of the whole self-composition."""
         return float(self.bounds(self.whole())[0])
 
     def bounds(self, boxes: TwinBoxes) -> Floats:

@@ -37,7 +37,7 @@ PROPOSERS = 30
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
 #: a better point was found, boxes open, spare places (-1: not begun), cuts after which the trees of
 #: a box are to be merged, and a box in which they just were (-1: none).
-KNOWN, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, WAIT, MERGED = 0, 1, 2, 3, 4, 5, 6, 7
+INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, WAIT, MERGED = 0, 1, 2, 3, 4, 5, 6, 7
 #: Places of limits: most boxes, of which what is left is written there; relative tolerance.
 MOST, RTOL = 0, 1
 
@@ -314,8 +314,8 @@ def settle(forest, links, boxes, pool, node, best, weights, state, turn):
         value, limit = pool.bound[node], pool.bound[node]
         if forest.levels:
             value, limit = value_of_pairs(forest, links, ones, twos)
-        if value > state[KNOWN]:
-            state[KNOWN], state[FOUND] = value, 1
+        if value > state[INCUMBENT]:
+            state[INCUMBENT], state[FOUND] = value, 1
             copy_box(pool, last, last - 1)
         done = 1 if pool.bound[node] <= limit + 1e-13 * abs(limit) else 0
         if done == 0 and not turn and pool.bound[node] > value + LEVEL_GAP * abs(value):
@@ -416,7 +416,7 @@ def branch(
         total = 0.0
         for t in range(len(forest.roots)):
             total += difference(forest.low, pool.one[node, t], pool.two[node, t])
-        enough = total - loss_allowed(links, total, state[KNOWN])
+        enough = total - loss_allowed(links, total, state[INCUMBENT])
         if not halved:
             halves(forest.word_start, cut, best, pool, node, first, second)
         ordered, place = cut[ORDERED] == 1, int(cut[PLACE])
@@ -440,7 +440,7 @@ def branch(
                     level_child(forest, boxes, pool, node, child, ordered, place, waiting)
                 bound = min(pool.bound[node], bound_box(forest, links, pool, groups, child))
                 # A box that cannot raise the largest bound that was dropped changes nothing either.
-                if bound > max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED]):
+                if bound > max(state[INCUMBENT] + rtol * abs(state[INCUMBENT]), state[DROPPED]):
                     pool.bound[child] = bound
                     if pool.groups[child] >= 0:
                         groups.n_boxes[pool.groups[child]] += 1
@@ -471,7 +471,7 @@ def begin(forest, pairs, links, boxes, pool, groups, waiting):
 @inlined
 def enough_of(state, rtol):
     """The bound with which a box is closed: it changes nothing any more."""
-    return max(state[KNOWN] + rtol * abs(state[KNOWN]), state[DROPPED])
+    return max(state[INCUMBENT] + rtol * abs(state[INCUMBENT]), state[DROPPED])
 
 
 @inlined
@@ -487,7 +487,7 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
     Parameters
     ----------
     forest, pairs, links, boxes, pool, room : named tuples
-        The trees, their pair trees, how they make the output, the nodes' boxes, open boxes, and
+        The trees, their product trees, how they make the output, the nodes' boxes, open boxes, and
         what else a search needs memory for.
     state : ndarray of shape (8,)
         What the search knows, see `KNOWN`; is written to.

@@ -1,4 +1,4 @@
-"""Set up, call and read out the compiled branch and bound over the doubled domain."""
+"""Set up, call and read out the compiled branch and bound over the self-composition."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ from skfairtest.exact._trees.best_first import (
     search,
 )
 from skfairtest.exact._trees.box_merging import Merger, merge_box
-from skfairtest.exact._trees.doubled_domain import Box, Layout
 from skfairtest.exact._trees.leaf_pairs import (
     FOLDED,
     LEAF,
     NODE,
     NodeBoxes,
-    PairTrees,
+    ProductTrees,
     is_finished,
     node_boxes,
 )
@@ -39,6 +38,7 @@ from skfairtest.exact._trees.local_search import Line, draw, search_locally
 from skfairtest.exact._trees.merged_trees import groups_for, leaves_and_merging
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
+from skfairtest.exact._trees.self_composition import Box, Layout
 from skfairtest.exact._trees.stored_code import note_stored, state_file
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
@@ -52,8 +52,9 @@ SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
 SHARE_LATER = 0.02
 #: Memory for the open boxes of all workers, in bytes.
 MEMORY = 2_000_000_000
-#: Nodes of all pair trees of all workers, 32 bytes each. When they are used up, all are forgotten.
-MOST_PAIR_NODES = 30_000_000
+#: Nodes of all product trees of all workers, 32 bytes each. When they are used up, all are
+#: forgotten.
+MOST_PRODUCT_NODES = 30_000_000
 #: Bytes in a line of the processor's cache.
 LINE = 64
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
@@ -88,7 +89,7 @@ def warm_up() -> None:
     note_stored(hand_over)
     one.begin(problem.layout.whole)
     note_stored(search)
-    _Walkers(problem, 1).step(problem.layout.whole)
+    _PrimalHeuristic(problem, 1).step(problem.layout.whole)
     note_stored(search_locally)
     outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
     note_stored(sums_of_twins)
@@ -152,16 +153,18 @@ class Worker:
         That of `best_first.search`.
     """
 
-    def __init__(self, problem: Problem, boxes: NodeBoxes, known: float, n_workers: int) -> None:
+    def __init__(
+        self, problem: Problem, boxes: NodeBoxes, incumbent: float, n_workers: int
+    ) -> None:
         self.forest, self.links, self.boxes = problem.forest, problem.links, boxes
         whole = problem.layout.whole
         n_trees, size = len(self.forest.roots), 4 * int(self.forest.depth.max(initial=0)) + 8
         self.waiting = np.empty(size, np.int64)
-        self.pairs = _pair_trees(self.forest, n_workers)
+        self.pairs = _product_trees(self.forest, n_workers)
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
         self.room = _room(n_trees, whole, len(self.pool.bound) // BOXES_OF_GROUPS + 2)
         # The last two places are no boxes.
-        self.state = np.array([known, known, 0.0, 0.0, 0.0, len(self.pool.bound) - 2.0])
+        self.state = np.array([incumbent, incumbent, 0.0, 0.0, 0.0, len(self.pool.bound) - 2.0])
         self.state = np.append(self.state, [np.inf, -1.0])
         self.merger: Merger | None = None
         self.most = 16.0
@@ -247,10 +250,10 @@ class Worker:
         )  # fmt: skip
 
 
-def _pair_trees(forest: Forest, n_workers: int) -> PairTrees:
-    """Pair trees of all trees, folded up; memory is taken as they are grown."""
+def _product_trees(forest: Forest, n_workers: int) -> ProductTrees:
+    """Product trees of all trees, folded up; memory is taken as they are grown."""
     n_trees = len(forest.roots)
-    n = max(MOST_PAIR_NODES // n_workers, n_trees + 1)
+    n = max(MOST_PRODUCT_NODES // n_workers, n_trees + 1)
     # Two children stand side by side: they share a line of the cache where pairs begin with one.
     room = np.empty(n * NODE.itemsize + LINE, dtype=np.uint8)
     start = -room.ctypes.data % LINE
@@ -260,7 +263,7 @@ def _pair_trees(forest: Forest, n_workers: int) -> PairTrees:
     roots["bound"] = forest.most[forest.roots]
     finished = plain(is_finished)(forest, forest.roots, forest.roots)
     roots["place"] = np.where(finished, LEAF, FOLDED)
-    return PairTrees(nodes, np.array([n_trees + n_trees % 2], dtype=np.int64))
+    return ProductTrees(nodes, np.array([n_trees + n_trees % 2], dtype=np.int64))
 
 
 def _room(n_trees: int, whole: Box, n_groups: int) -> Room:
@@ -295,19 +298,19 @@ def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
     )
 
 
-class _Walkers:
+class _PrimalHeuristic:
     """Pairs of twins that search locally while the boxes are split."""
 
-    def __init__(self, problem: Problem, n_walkers: int) -> None:
+    def __init__(self, problem: Problem, n_starts: int) -> None:
         # Not the search itself: in a circle its gigabytes would stay until garbage is collected.
         self.forest, self.links, layout = problem.forest, problem.links, problem.layout
         self.whole = layout.whole
         self.sizes = layout.set_sizes()
         n_words = len(layout.whole.words)
-        self.cells = np.zeros((n_walkers, len(layout.whole.low)), dtype=np.int32)
-        self.words = np.zeros((n_walkers, n_words), dtype=np.uint64)
+        self.cells = np.zeros((n_starts, len(layout.whole.low)), dtype=np.int32)
+        self.words = np.zeros((n_starts, n_words), dtype=np.uint64)
         self.words[:, layout.word_start[:-1]] = 1
-        self.values = np.full(n_walkers, -np.inf)
+        self.values = np.full(n_starts, -np.inf)
         self.turn = 0
         n_parts = len(self.links.base)
         most = max(layout.whole.high, default=0) + 1
@@ -322,7 +325,7 @@ class _Walkers:
         self.random = np.array([88172645463325252], dtype=np.uint64)
 
     def step(self, box: Box) -> float:
-        """Let the next walker search once, also inside a box; return the largest value so far."""
+        """Let the next start search once, also inside a box; return the largest value so far."""
         i = self.turn
         self.values[i] = search_locally(
             self.forest, self.links, self.whole.high, self.sizes, box.low, box.high,
@@ -336,9 +339,9 @@ class _Walkers:
         return float(self.values[best])
 
     def _start_anew(self, best: int) -> None:
-        """Restart the worst walker from the best one's place, or from a random place.
+        """Begin again with the worst start from the best one's place, or from a random place.
 
-        One local maximum alone is not worth all walkers.
+        One local maximum alone is not worth all starts.
         """
         worst = int(self.values.argmin())
         if worst == best:
@@ -363,14 +366,14 @@ class CompiledSearch:
     """
 
     def __init__(
-        self, problem: Problem, known: float, n_workers: int = 1, start: Box | None = None
+        self, problem: Problem, incumbent: float, n_workers: int = 1, start: Box | None = None
     ) -> None:
-        self.problem, self.known = problem, known
+        self.problem, self.incumbent = problem, incumbent
         self.point: Box | None = None
         boxes = node_boxes_of(problem)
-        self.workers = [Worker(problem, boxes, known, n_workers) for _ in range(n_workers)]
+        self.workers = [Worker(problem, boxes, incumbent, n_workers) for _ in range(n_workers)]
         self.workers[0].begin(problem.layout.whole if start is None else start)
-        self.walkers = _Walkers(problem, n_walkers=8)
+        self.heuristic = _PrimalHeuristic(problem, n_starts=8)
 
     def run(
         self,
@@ -404,8 +407,8 @@ class CompiledSearch:
                 # The threads may well wait for each other: a round is short.
                 list(threads.map(lambda worker: worker.work(rtol), busy))
                 self._meet()
-                note(self.known, self._upper, self._n_boxes, self._twins)
-        return Bracket(self.known, self._upper, self._twins(), self._n_boxes, reason)
+                note(self.incumbent, self._upper, self._n_boxes, self._twins)
+        return Bracket(self.incumbent, self._upper, self._twins(), self._n_boxes, reason)
 
     def _twins(self) -> Twins | None:
         return None if self.point is None else self.problem.layout.codes(self.point)
@@ -414,7 +417,7 @@ class CompiledSearch:
     def _upper(self) -> float:
         """No difference is larger."""
         dropped = (float(worker.state[best_first.DROPPED]) for worker in self.workers)
-        return max([self.known, *dropped, *(worker.top for worker in self.workers)])
+        return max([self.incumbent, *dropped, *(worker.top for worker in self.workers)])
 
     @property
     def _n_boxes(self) -> int:
@@ -423,19 +426,24 @@ class CompiledSearch:
     def _search_locally(self, busy: list[Worker]) -> None:
         """Search locally once, also into the box with the largest bound."""
         ahead = max(busy, key=lambda worker: worker.top)
-        value = self.walkers.step(ahead.top_box())
-        if value > self.known:
-            self.known, self.point = value, self.walkers.best
+        value = self.heuristic.step(ahead.top_box())
+        if value > self.incumbent:
+            self.incumbent, self.point = value, self.heuristic.best
         for worker in self.workers:
-            worker.state[best_first.KNOWN] = max(worker.state[best_first.KNOWN], self.known)
+            worker.state[best_first.INCUMBENT] = max(
+                worker.state[best_first.INCUMBENT], self.incumbent
+            )
 
     def _meet(self) -> None:
         """Share the best point among all workers, and give boxes to those that fall behind."""
         for worker in self.workers:
-            if worker.state[best_first.KNOWN] > self.known:
-                self.known, self.point = float(worker.state[best_first.KNOWN]), worker.best()
+            if worker.state[best_first.INCUMBENT] > self.incumbent:
+                self.incumbent, self.point = (
+                    float(worker.state[best_first.INCUMBENT]),
+                    worker.best(),
+                )
         for worker in self.workers:
-            worker.state[best_first.KNOWN] = self.known
+            worker.state[best_first.INCUMBENT] = self.incumbent
         if len(self.workers) > 1:
             ranked = sorted(self.workers, key=lambda worker: worker.top)
             for behind, ahead in zip(ranked, ranked[: len(ranked) // 2 - 1 : -1], strict=False):

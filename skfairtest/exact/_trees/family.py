@@ -16,11 +16,11 @@ from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._trees.best_first import hand_over
 from skfairtest.exact._trees.best_first import search as search_boxes
 from skfairtest.exact._trees.covering_rows import covering_rows
-from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
+from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.stored_code import compile_apart, is_compiled
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
@@ -118,7 +118,7 @@ class TreeFamily(Family):
         slack = [sum_rounding(g.parts[0]) * abs(g.weight) for g in groups if g.link == EXPONENTIAL]
         return 4 * self.rounding + 8 * max(slack, default=0.0) * top
 
-    def _single_share(self, o: int, known: float, bound: float) -> float:
+    def _single_share(self, o: int, incumbent: float, bound: float) -> float:
         """Relative width that a model of single precision leaves open anyway; else 0.
 
         A part of what `single_room` allows to its rounding: there is no point in searching on.
@@ -126,9 +126,9 @@ class TreeFamily(Family):
         group_rounding = [
             group.rounding + sum(part.rounding for part in group.parts) for group in self.outputs[o]
         ]
-        if not any(group_rounding) or known <= 0:
+        if not any(group_rounding) or incumbent <= 0:
             return 0.0
-        return 0.5 * self._rounding(o) / min(2 * known, bound)
+        return 0.5 * self._rounding(o) / min(2 * incumbent, bound)
 
     def evaluate(self, Z: Floats) -> Floats:
         return evaluate_outputs(self.outputs, Z)
@@ -171,7 +171,7 @@ class TreeFamily(Family):
         part._starts = [problem.layout.within(low, high) for problem in self.problems]
         return part
 
-    def trivial(self) -> float:
+    def root_bound(self) -> float:
         """Return a bound from the ranges of the trees alone."""
         return max(self._bounds, default=0.0)
 
@@ -180,16 +180,16 @@ class TreeFamily(Family):
         """Bounds of the outputs from the ranges of the trees."""
         if not self.problems:
             return [range_bound(self.space, output) for output in self.outputs]
-        return [problem.trivial() for problem in self.problems]
+        return [problem.root_bound() for problem in self.problems]
 
-    def solve(self, known: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Return the bracket of the largest difference over all outputs."""
         deadline, rtol, note = limits
         if not self.problems:
-            return Bracket(known, max(known, self.trivial()), None, 0, "time")
+            return Bracket(incumbent, max(incumbent, self.root_bound()), None, 0, "time")
         uppers = dict(enumerate(self._bounds))
         searches: dict[int, Any] = {}
-        lower, twins, closest = known, None, 0.0
+        lower, twins, closest = incumbent, None, 0.0
         reasons: dict[int, str] = {}
         counts: dict[int, int] = {}
         while True:
@@ -220,7 +220,7 @@ class TreeFamily(Family):
     def _solve_one(
         self,
         o: int,
-        known: float,
+        incumbent: float,
         until: float,
         rtol: float,
         note: Note,
@@ -232,15 +232,15 @@ class TreeFamily(Family):
         """
         kind: Any = CompiledSearch if self._use_compiled() else ListSearch
         # One that cannot go on leaves before another one takes its room.
-        search = _resumed(searches.pop(o, None), kind, known)
+        search = _resumed(searches.pop(o, None), kind, incumbent)
         if kind is ListSearch:
-            search = search or ListSearch(self.problems[o], known, until, self._starts[o])
+            search = search or ListSearch(self.problems[o], incumbent, until, self._starts[o])
             searches[o] = search
             return search.run(until, rtol, note, self._use_compiled)
         if self.compiled:
             warm_up()
         if search is None:
-            search = CompiledSearch(self.problems[o], known, self.n_workers, self._starts[o])
+            search = CompiledSearch(self.problems[o], incumbent, self.n_workers, self._starts[o])
         searches[o] = search
         return search.run(until, rtol, note, self._has)
 
@@ -252,11 +252,11 @@ class TreeFamily(Family):
         return is_compiled(*functions) if self.compiled is None else self.compiled
 
 
-def _resumed(search: Any, kind: Any, known: float) -> Any:
+def _resumed(search: Any, kind: Any, incumbent: float) -> Any:
     """Return a search that goes on, with what is known by now; None if there is none of a kind."""
     if not isinstance(search, kind):
         return None
-    search.known = max(search.known, known)
+    search.incumbent = max(search.incumbent, incumbent)
     return search
 
 

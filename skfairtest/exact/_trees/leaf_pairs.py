@@ -1,12 +1,12 @@
-"""Pair trees: one tree of a model for both twins at once, grown on demand.
+"""Product trees: one tree of a model for both twins at once, grown on demand.
 
 Twins start at the root of a tree and go down side by side; a pair of nodes stands for all pairs of
 leaves below it. `advance` takes such a pair one test further: it is the one descent of the package,
-of compiled pair trees as of the lists of pairs that NumPy makes.
+of compiled product trees as of the lists of pairs that NumPy makes.
 
-A pair tree is a decision tree on the doubled domain. Its leaves are the pairs of leaves that two
-twins can reach together, and each node has an upper bound of the difference below it, so that the
-best pair in a box is found by a descent that turns aside only where the bound allows more. Of a
+A product tree is a decision tree on the self-composition. Its leaves are the pairs of leaves that
+two twins can reach together, and each node has an upper bound of the difference below it, so that
+the best pair in a box is found by a descent that turns aside only where the bound allows more. Of a
 deep tree there are very many pairs, few of which ever matter: a node stays *folded*, with a bound
 from the values below the two nodes that it stands for, until a descent arrives at it.
 """
@@ -29,8 +29,8 @@ LEAF, FOLDED = 2**15 - 1, 2**15 - 2
 #: Nodes that are kept free: growing one takes two.
 SPARE_NODES = 4
 
-#: A node of a pair tree. All that a descent asks of it stands together, and of two children side by
-#: side, since the time of a descent is that of fetching nodes from memory.
+#: A node of a product tree. All that a descent asks of it stands together, and of two children side
+#: by side, since the time of a descent is that of fetching nodes from memory.
 NODE = np.dtype(
     [
         ("bound", np.float64),  # of the difference at or below the node
@@ -44,8 +44,8 @@ NODE = np.dtype(
 )
 
 
-class PairTrees(NamedTuple):
-    """Nodes of pair trees; the first ones are the roots, the others come as they are grown."""
+class ProductTrees(NamedTuple):
+    """Nodes of product trees; the first ones are the roots, the others come as they are grown."""
 
     node: NDArray[np.void]
     size: NDArray[np.int64]  # (1,) nodes so far

@@ -137,12 +137,12 @@ def interpreted_bound(links, D, U, V):
 
 
 @njit
-def loss_allowed(links, total, known):
+def loss_allowed(links, total, incumbent):
     """How far the sum of differences may fall below `total` and still beat what is known."""
     if links.plain:
-        return total - known / abs(links.weight[0])
+        return total - incumbent / abs(links.weight[0])
     if len(links.link) == 1 and links.link[0] == 1:
-        share = known / abs(links.weight[0])
+        share = incumbent / abs(links.weight[0])
         if share <= 0:
             return np.inf
         if share >= 1:

@@ -1,9 +1,9 @@
 """Local search on cells: quick search for better pairs of twins while the bound is worked out.
 
-The bound of a box is met the sooner, the better the best pair that is known. Walkers go along one
-copy at a time to the best of all its cells: along a line, each tree is a step function with few
-steps, so that all cells together cost little more than one. Where no line leads up, some copies are
-changed at random and the walk starts again.
+The bound of a box is met the sooner, the better the best pair that is known. This primal heuristic
+goes along one copy at a time to the best of all its cells: along a line, each tree is a step
+function with few steps, so that all cells together cost little more than one. Where no line leads
+up, some copies are changed at random and the walk starts again.
 """
 
 from __future__ import annotations
@@ -220,10 +220,10 @@ def scatter(word_start, whole, sizes, low, high, cells, words, n_changes, random
 
 @njit
 def search_locally(forest, links, whole, sizes, low, high, cells, words, value, random, line):
-    """Let a walker search once from a place near its best one; return its best value.
+    """Search once from a place near the best one of a start; return its best value.
 
     `cells` (n_ordered,) and `words` (n_words,) are written to. `value` is minus infinity of a
-    walker that starts anywhere. `low` and `high` are the box with the largest bound.
+    start anywhere. `low` and `high` are the box with the largest bound.
     """
     there, sets = cells.copy(), words.copy()
     n_changes = 1 + draw(random, np.int64(MOST_CHANGED))

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
-from skfairtest.exact._trees.doubled_domain import Box
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed
 from skfairtest.exact._trees.problem import Forest, Problem
+from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
 from skfairtest.exact._trees.threshold_cells import first_cell
 from skfairtest.workers._compiled import plain
@@ -239,9 +239,9 @@ class ListSearch:
     """
 
     def __init__(
-        self, problem: Problem, known: float, deadline: float = np.inf, start: Box | None = None
+        self, problem: Problem, incumbent: float, deadline: float = np.inf, start: Box | None = None
     ) -> None:
-        self.problem, self.known, self.dropped = problem, known, known
+        self.problem, self.incumbent, self.dropped = problem, incumbent, incumbent
         self.deadline = deadline
         self.links = problem.links
         self.levels = problem.forest.levels
@@ -283,14 +283,14 @@ class ListSearch:
                 listed = np.arange(len(table.pairs.one))
                 # A finer list may show that there is nothing to look for.
                 bound = min(bound, self._bound(table.pairs, listed, table.pairs.start[:-1]))
-                if bound <= self.known:
+                if bound <= self.incumbent:
                     continue
             else:
                 self._release(table, listed)
             self.n_boxes += 1
             self._take_apart(box, table, listed, bound, rtol)
-            note(self.known, self._upper, self.n_boxes, self._twins)
-        return Bracket(self.known, self._upper, self._twins(), self.n_boxes, reason)
+            note(self.incumbent, self._upper, self.n_boxes, self._twins)
+        return Bracket(self.incumbent, self._upper, self._twins(), self.n_boxes, reason)
 
     def _twins(self) -> Twins | None:
         return None if self.point is None else self.problem.layout.codes(self.point)
@@ -298,7 +298,7 @@ class ListSearch:
     @property
     def _upper(self) -> float:
         """No difference is larger."""
-        return max([self.known, self.dropped] + [-entry.bound for entry in self.heap[:1]])
+        return max([self.incumbent, self.dropped] + [-entry.bound for entry in self.heap[:1]])
 
     def _take_apart(self, box: Box, table: _Table, listed: Ints, bound: float, rtol: float) -> None:
         pairs = table.pairs
@@ -320,8 +320,8 @@ class ListSearch:
             value = limit = bound
             if self.levels:
                 value, limit = self._value(pairs.one[best.pairs], pairs.two[best.pairs])
-            if value > self.known:
-                self.known, self.point = value, point
+            if value > self.incumbent:
+                self.incumbent, self.point = value, point
             if bound <= limit + 1e-13 * abs(limit):
                 self.dropped = max(self.dropped, bound)
                 return
@@ -331,7 +331,7 @@ class ListSearch:
         if cut is None:
             self.dropped = max(self.dropped, bound)
             return  # the best pairs fill the box: it was settled exactly
-        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.known)
+        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.incumbent)
         for first in (True, False):
             part, kept = self._part(box, pairs, listed, cut, first)
             at = np.searchsorted(kept, pairs.start)
@@ -373,7 +373,7 @@ class ListSearch:
 
     def _look_closer(self, box: Box, best: _BestPairs, bound: float, rtol: float) -> None:
         """List the pairs of a box again, expanded further."""
-        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.known)
+        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.incumbent)
         floor = best.difference - loss if np.isfinite(loss) else None
         table = self._list(box, self._most_of_box, floor)
         at = table.pairs.start
@@ -423,7 +423,7 @@ class ListSearch:
 
     def _enough(self, rtol: float) -> float:
         """Bound below which boxes do not matter, as they cannot raise what was dropped either."""
-        return max(self.known + rtol * abs(self.known), self.dropped)
+        return max(self.incumbent + rtol * abs(self.incumbent), self.dropped)
 
     def _value(self, one: Floats, two: Floats) -> tuple[float, float]:
         """Return the output's difference where the trees give the twins these values, (n_trees,).
@@ -441,8 +441,8 @@ class ListSearch:
         forest = self.problem.forest
         one, two = (forest.low[leaves_at(forest, point, twin)] for twin in (0, 1))
         value, _ = self._value(one, two)
-        if value > self.known:
-            self.known, self.point = value, point
+        if value > self.incumbent:
+            self.incumbent, self.point = value, point
 
     def _undecided(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
         """Return a test that goes both ways in a box, of the heaviest tree that is coarse there."""

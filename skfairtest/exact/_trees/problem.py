@@ -1,4 +1,4 @@
-"""One output of a model of trees as a problem on the doubled domain."""
+"""One output of a model of trees as a problem on the self-composition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from skfairtest._clock import check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._trees.doubled_domain import Layout
 from skfairtest.exact._trees.link_bounds import (
     CODES,
     Links,
@@ -17,6 +16,7 @@ from skfairtest.exact._trees.link_bounds import (
     interpreted_bound,
     signs,
 )
+from skfairtest.exact._trees.self_composition import Layout
 from skfairtest.exact._trees.threshold_cells import CutNodes, Grid
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tree_model import (
@@ -87,7 +87,7 @@ class Problem:
     links : Links
         How they make the output.
     layout : Layout
-        The doubled domain.
+        The self-composition.
     node_boxes : NodeBoxes or None
         Where each node is, once a search has worked it out.
     """
@@ -122,7 +122,7 @@ class Problem:
         self.forest, part_of = _forest(self.layout, with_cuts, levels, deadline)
         self.links = Links(part_of, *groups, plain)
 
-    def trivial(self) -> float:
+    def root_bound(self) -> float:
         """Return a bound from the ranges of the trees alone."""
         forest, links = self.forest, self.links
         n = len(links.base)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from skfairtest._clock import check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._trees.bent_cells import bent_codes, close_changes
+from skfairtest.exact._trees.piecewise_cells import bent_codes, close_changes
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features, attribute_grid, wide_attributes

@@ -1,4 +1,4 @@
-"""The doubled domain: one copy of every free attribute, two of every sensitive one.
+"""The self-composition: one copy of every free attribute, two of every sensitive one.
 
 A point of it is an input together with two settings of its sensitive attributes, that is, a pair of
 twins. A box is a range of cells of each ordered copy and a set of cells of each other one.
