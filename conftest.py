@@ -76,7 +76,7 @@ settings.load_profile("dev")
 @pytest.fixture(autouse=True)
 def clock():
     """The clock that the package reads (tests/helpers/clocks.py), at its usual pace."""
-    CLOCK.step = STEP
+    CLOCK.begin()
     yield CLOCK
     CLOCK.step, CLOCK.interrupts_at = STEP, None
 

@@ -5,18 +5,12 @@ Tests put a clock of their own in its place, so that no outcome depends on how f
 
 from __future__ import annotations
 
-import threading
 import time
 
 
 def now() -> float:
     """Seconds since a moment that does not change while the process lives."""
     return time.perf_counter()
-
-
-def join(thread: threading.Thread, until: float) -> None:
-    """Wait for the end of a thread, but not beyond the moment at which `now` gives `until`."""
-    thread.join(None if until == float("inf") else max(0.0, until - now()))
 
 
 class OutOfTime(Exception):
