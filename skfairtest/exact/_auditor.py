@@ -354,7 +354,7 @@ class CertifiedAuditor(BaseAuditor):
         if "history" not in measured:  # the model was not read
             return results | {"bound_history": {name: np.empty(0) for name in COLUMNS}}
         history: BoundHistory = measured["history"]
-        upper = history.end(found.degree)
+        upper = history.end(found.degree, found.seconds)
         return results | {
             "fairness_degree_upper_bound_": upper,
             "gap_": upper - found.degree,

@@ -82,18 +82,21 @@ class BoundHistory:
             lower, upper = max(lower, degree), min(upper, bound)
             if lower == degree and upper > bound - LEAST_STEP * (bound - degree):
                 return
-        self._add(lower, upper, n_boxes)
+        self._add(self._seconds(), lower, upper, n_boxes)
 
-    def end(self, degree: float) -> float:
-        """Add the last point and return its bound; more than `degree` the model did not confirm."""
+    def end(self, degree: float, seconds: float) -> float:
+        """Add the last point, that of a run of so many seconds, and return its bound.
+
+        More than `degree` the model did not confirm.
+        """
         upper = float(max(self.upper, degree))
         self.points["degree"] = [min(one, degree) for one in self.points["degree"]]
         self.points["bound"] = [max(one, upper) for one in self.points["bound"]]
-        self._add(degree, upper, self.n_boxes)
+        self._add(seconds, degree, upper, self.n_boxes)
         return upper
 
-    def _add(self, lower: float, upper: float, n_boxes: int) -> None:
-        point = self._seconds(), int(n_boxes), float(lower), float(max(lower, upper))
+    def _add(self, seconds: float, lower: float, upper: float, n_boxes: int) -> None:
+        point = seconds, int(n_boxes), float(lower), float(max(lower, upper))
         for name, value in zip(self.points, point, strict=True):
             self.points[name].append(value)
 

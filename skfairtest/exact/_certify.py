@@ -162,7 +162,8 @@ def certify(
         closed = close(oracle, family, limits, history, solver(family, asked, auditor.n_jobs))
     except KeyboardInterrupt:
         closed = closed_as(oracle, family, "time", rtol, history)._replace(reason="interrupted")
-    upper = max(history.end(closed.degree), found)
+    seconds = _clock.now() - began
+    upper = max(history.end(closed.degree, seconds), found)
     worst = outputs = of_class = None
     if oracle.worst is not None:
         twins = np.tile(oracle.worst.z, (2, 1))
@@ -178,7 +179,7 @@ def certify(
         certified=closed.certified,
         found_share=found / upper if upper > 0 else 1.0,
         worst_case=worst,
-        seconds=_clock.now() - began,
+        seconds=seconds,
         stop_reason=closed.reason,
         worst_case_outputs=outputs,
         worst_case_class=of_class,
