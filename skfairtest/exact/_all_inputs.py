@@ -38,7 +38,7 @@ def solve_whole(
         The model, read out for this space, or for one with more twins.
     space : InputSpace
         The inputs that exist; what its constraint excludes is left out.
-    known : float
+    incumbent : float
         A difference that is attained.
     limits : Limits
         When to stop, and the relative width of the bracket that is narrow enough.

@@ -230,7 +230,7 @@ class ListSearch:
     ----------
     problem : Problem
         The trees on cells.
-    known : float
+    incumbent : float
         A difference that is attained; only larger ones are looked for.
     deadline : float, default=inf
         When to list pairs coarsely, by `_clock.now`.
