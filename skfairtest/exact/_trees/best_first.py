@@ -169,23 +169,20 @@ def bound_box(forest, links, pool, groups, node):
     D, U, V = np.zeros(n), np.zeros(n), np.zeros(n)
     for p in range(n):
         U[p], V[p] = links.base[p], links.base[p]
-    values = forest.low
+    values, kept = forest.low, pool.groups[node]
+    sums = np.zeros(len(forest.roots) if kept >= 0 else 0)
     for t in range(len(forest.roots)):
-        part = links.part[t]
-        D[part] += difference(values, pool.one[node, t], pool.two[node, t])
+        part, own = links.part[t], difference(values, pool.one[node, t], pool.two[node, t])
+        D[part] += own
+        if kept >= 0:
+            sums[groups.first[kept, t]] += own
         if forest.levels:
             U[part] += values[pool.top[node, t]]
             V[part] += values[pool.bottom[node, t]]
-    kept = pool.groups[node]
-    if kept >= 0:
-        # Of a group the smaller one counts: its bound, or the sum of its trees' best pairs.
-        sums = np.zeros(len(forest.roots))
-        for t in range(len(sums)):
-            own = difference(values, pool.one[node, t], pool.two[node, t])
-            sums[groups.first[kept, t]] += own
-        for t in range(len(sums)):
-            if sums[t] > groups.most[kept, t]:
-                D[links.part[t]] -= sums[t] - groups.most[kept, t]
+    # Of a group the smaller one counts: its bound, or the sum of its trees' best pairs.
+    for t in range(len(sums)):
+        if sums[t] > groups.most[kept, t]:
+            D[links.part[t]] -= sums[t] - groups.most[kept, t]
     return bound_of_sums(links, D, U, V)
 
 
@@ -385,6 +382,12 @@ def halves(word_start, cut, best, pool, node, first, second):
 
 
 @inlined
+def enough_of(state, rtol):
+    """The bound with which a box is closed: it changes nothing any more."""
+    return max(state[INCUMBENT] + rtol * abs(state[INCUMBENT]), state[DROPPED])
+
+
+@inlined
 def branch(
     forest, pairs, links, boxes, pool, room, node, children, settled, is_merged, state, rtol,
     waiting,
@@ -422,25 +425,15 @@ def branch(
         ordered, place = cut[ORDERED] == 1, int(cut[PLACE])
         for child in children:
             left = descend_child(
-                forest,
-                pairs,
-                boxes,
-                pool,
-                best,
-                node,
-                child,
-                ordered,
-                place,
-                total,
-                enough,
+                forest, pairs, boxes, pool, best, node, child, ordered, place, total, enough,
                 waiting,
-            )
+            )  # fmt: skip
             if left > -np.inf:  # else its bound is what is known, up to rounding
                 if forest.levels:
                     level_child(forest, boxes, pool, node, child, ordered, place, waiting)
                 bound = min(pool.bound[node], bound_box(forest, links, pool, groups, child))
                 # A box that cannot raise the largest bound that was dropped changes nothing either.
-                if bound > max(state[INCUMBENT] + rtol * abs(state[INCUMBENT]), state[DROPPED]):
+                if bound > enough_of(state, rtol):
                     pool.bound[child] = bound
                     if pool.groups[child] >= 0:
                         groups.n_boxes[pool.groups[child]] += 1
@@ -469,12 +462,6 @@ def begin(forest, pairs, links, boxes, pool, groups, waiting):
 
 
 @inlined
-def enough_of(state, rtol):
-    """The bound with which a box is closed: it changes nothing any more."""
-    return max(state[INCUMBENT] + rtol * abs(state[INCUMBENT]), state[DROPPED])
-
-
-@inlined
 def is_to_be_merged(pool, groups, state):
     """Whether the trees of the box with the largest bound are to be merged."""
     return pool.n_cuts[pool.heap[0]] >= state[WAIT] and groups.n_spare[0] > 0
@@ -490,7 +477,7 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
         The trees, their product trees, how they make the output, the nodes' boxes, open boxes, and
         what else a search needs memory for.
     state : ndarray of shape (8,)
-        What the search knows, see `KNOWN`; is written to.
+        What the search knows, see `INCUMBENT`; is written to.
     limits : ndarray of shape (2,)
         Most boxes in this call, and relative tolerance; is written to.
     waiting : ndarray of int

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
+from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
 from skfairtest.exact._trees import best_first, box_merging
 from skfairtest.exact._trees.best_first import (
@@ -142,14 +143,14 @@ class Worker:
         The trees on cells, and how they make the output.
     boxes : NodeBoxes
         The nodes' boxes; read by all workers.
-    known : float
+    incumbent : float
         A difference that is attained.
     n_workers : int
         How many share the memory.
 
     Attributes
     ----------
-    state : ndarray of shape (6,)
+    state : ndarray of shape (8,)
         That of `best_first.search`.
     """
 
@@ -164,8 +165,8 @@ class Worker:
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
         self.room = _room(n_trees, whole, len(self.pool.bound) // BOXES_OF_GROUPS + 2)
         # The last two places are no boxes.
-        self.state = np.array([incumbent, incumbent, 0.0, 0.0, 0.0, len(self.pool.bound) - 2.0])
-        self.state = np.append(self.state, [np.inf, -1.0])
+        n_spare = len(self.pool.bound) - 2.0
+        self.state = np.array([incumbent, incumbent, 0.0, 0.0, 0.0, n_spare, np.inf, -1.0])
         self.merger: Merger | None = None
         self.most = 16.0
 
@@ -194,12 +195,17 @@ class Worker:
 
     def _call(self, most: float, rtol: float) -> None:
         limits = np.array([most, rtol])
-        own = self.forest, self.pairs, self.links, self.boxes, self.pool, self.room
-        search(*own, self.state, limits, self.waiting)
+        self._search(limits)
         while limits[MOST] > 0 and self._has_to_merge(rtol):
             self.merge_top(rtol)
             limits[MOST] = max(limits[MOST] - MERGING, 1.0)
-            search(*own, self.state, limits, self.waiting)
+            self._search(limits)
+
+    def _search(self, limits: Floats) -> None:
+        search(
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.state,
+            limits, self.waiting,
+        )  # fmt: skip
 
     def _has_to_merge(self, rtol: float) -> bool:
         """Whether the search goes on no further until trees are merged."""
@@ -219,8 +225,8 @@ class Worker:
     def merge(self) -> None:
         """Merge trees from now on."""
         if self.merger is None:
-            whole, n_trees = self.room.best, len(self.forest.roots)
-            leaves, merging = leaves_and_merging(n_trees, len(whole.low), len(whole.words))
+            best, n_trees = self.room.best, len(self.forest.roots)
+            leaves, merging = leaves_and_merging(n_trees, len(best.low), len(best.words))
             self.merger = Merger(leaves, merging, cuts_for())
             self.state[best_first.WAIT] = box_merging.FIRST_WAIT
 
@@ -357,7 +363,7 @@ class CompiledSearch:
     ----------
     problem : Problem
         The trees on cells.
-    known : float
+    incumbent : float
         A difference that is attained; only larger ones are looked for.
     n_workers : int, default=1
         Threads.
@@ -438,10 +444,8 @@ class CompiledSearch:
         """Share the best point among all workers, and give boxes to those that fall behind."""
         for worker in self.workers:
             if worker.state[best_first.INCUMBENT] > self.incumbent:
-                self.incumbent, self.point = (
-                    float(worker.state[best_first.INCUMBENT]),
-                    worker.best(),
-                )
+                self.incumbent = float(worker.state[best_first.INCUMBENT])
+                self.point = worker.best()
         for worker in self.workers:
             worker.state[best_first.INCUMBENT] = self.incumbent
         if len(self.workers) > 1:
