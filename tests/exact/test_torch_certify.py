@@ -133,18 +133,24 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_finite_domains_are_certified_up_to_single_precision(name):
+def test_finite_domains_are_bracketed_up_to_single_precision(name):
     kind, module, target, params = CASES[name]()
     model, X = fitted(kind, module, target, **params)
     auditor = certified(model, X)
     degree = exhaustive_degree(auditor)
     bracket, rounding = bracket_alone(auditor)
     assert 0 < degree <= bracket.upper + rounding
-    assert auditor.certified_, auditor.stop_reason_
     np.testing.assert_allclose(auditor.fairness_degree_, degree, rtol=1e-4)
     # What the rounding takes is small beside the degree, and there.
-    assert degree < auditor.fairness_degree_upper_bound_ < degree * (1 + 2e-3)
-    assert "single precision" in auditor.stop_reason_
+    upper = auditor.fairness_degree_upper_bound_
+    assert degree < upper < degree * (1 + 2e-3)
+    # Certified is said where it takes less than a ten thousandth, else the ends are a bracket.
+    assert auditor.certified_ == (upper - auditor.fairness_degree_ <= 1e-4 * upper)
+    assert (
+        "single precision" in auditor.stop_reason_
+        if auditor.certified_
+        else "rounding of the model's own sums" in auditor.stop_reason_
+    )
 
 
 def test_no_search_finds_more_than_the_bound_on_real_columns():
