@@ -404,8 +404,7 @@ def objectives_of_several_numbers():
     model = catboost(loss_function="MultiRMSE").fit(X, np.column_stack([y, X["b"]]))
     refused(model, X, "'MultiRMSE' cannot be certified")
     model = catboost("Classifier", loss_function="MultiClassOneVsAll").fit(*three())
-    # Its probabilities are no distribution, which every tester refuses, so that none is read.
-    refused(model, X, "add up to 1 in each row", kind=EstimatorFailedError)
+    refused(model, X, "'MultiClassOneVsAll' cannot be certified", kind=Unsupported)
 
 
 @attack("probabilities are those of labels", "catboost")
