@@ -154,8 +154,11 @@ def sum_rounding(part: Part) -> float:
     return n * EPS * size + part.rounding
 
 
-def exponential_rounding(outputs: list[Output]) -> float:
-    """How far rounding may carry an output behind exponentials, where its sums are largest."""
+def exponential_rounding(outputs: list[Output], largest: float = np.inf) -> float:
+    """How far rounding may carry an output behind exponentials, where its sums are largest.
+
+    `largest` bounds the terms of the outputs that are asked about, where they are known.
+    """
     found = [0.0]
     for output in outputs:
         found.append(0.0)
@@ -167,7 +170,8 @@ def exponential_rounding(outputs: list[Output]) -> float:
                     leaf = np.where(nodes.left < 0, factor * nodes.value[:, column], -np.inf)
                     top += float(np.maximum.reduceat(leaf, nodes.roots).sum())
                 off = np.expm1(min(sum_rounding(part), 700.0)) + 8 * EPS
-                found[-1] += abs(group.weight) * float(np.exp(min(top, 700.0)) * off)
+                term = abs(group.weight) * float(np.exp(min(top, 700.0)))
+                found[-1] += min(term, largest) * float(off)
     return max(found)
 
 

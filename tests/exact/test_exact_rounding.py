@@ -34,6 +34,20 @@ def test_exponentials_of_large_sums_are_bounded_where_the_pair_is(engine, rate):
     assert auditor.fairness_degree_upper_bound_ == pytest.approx(auditor.fairness_degree_, rel=1e-9)
 
 
+@pytest.mark.parametrize("change", [1e-9, 1e-13])
+def test_rounding_in_an_exponent_is_not_taken_for_a_model_that_was_read_wrongly(change):
+    # Outputs of 1e17 that hardly differ: two orders of the same sums are further apart than these.
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 100), rng.normal(size=(100, 2))])
+    y = 1e17 * (1 + change * (rng.normal(size=100) + X[:, 0]))
+    model = HistGradientBoostingRegressor(
+        loss="poisson", max_iter=200, min_samples_leaf=3, learning_rate=1.0
+    ).fit(X, y)
+    auditor = certified(model, X)
+    assert auditor.fairness_degree_upper_bound_ < 1e10
+    assert not auditor.certified_
+
+
 def test_large_leaves_of_three_classes_leave_a_bracket_that_closes():
     rng = np.random.default_rng(23)
     X = np.column_stack([rng.integers(0, 3, 200), rng.normal(size=(200, 3))])
