@@ -20,14 +20,15 @@ else:
 LOCKED_BYTE = 1_000_000
 
 
-def start_python(statements: str) -> None:
+def start_python(statements: str) -> subprocess.Popen[bytes] | None:
     """Run statements in a Python of its own, which finds the modules that are found here.
 
-    Nothing is started where there is no interpreter to start, as in a frozen application.
+    Nothing is started, and None returned, where there is no interpreter to start, as in a frozen
+    application.
     """
     executable = get_executable()
     if getattr(sys, "frozen", False) or not executable:
-        return
+        return None
     code = f"import sys; sys.path[:] = {[*map(str, sys.path)]!r}; {statements}"
     apart = ("DETACHED_PROCESS", "CREATE_NEW_PROCESS_GROUP")  # on Windows alone
     with contextlib.suppress(OSError):
@@ -41,6 +42,8 @@ def start_python(statements: str) -> None:
         )
         # Whoever ended before this process would stay in the system's table if nobody waited.
         threading.Thread(target=process.wait, daemon=True).start()
+        return process
+    return None
 
 
 @contextlib.contextmanager

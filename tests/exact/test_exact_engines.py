@@ -187,6 +187,8 @@ def test_no_process_compiles(stored, monkeypatch, why):
 def test_who_finds_another_compiler_at_work_leaves_it_alone(tmp_path, monkeypatch):
     compiled = []
     monkeypatch.setattr(driver, "state_file", lambda: tmp_path / "state")
+    monkeypatch.setattr(driver, "_compile_search", lambda: None)
+    monkeypatch.setattr(driver, "start_python", lambda statements: None)
     monkeypatch.setattr(driver, "warm_up", lambda: compiled.append(1))
     monkeypatch.setattr(driver, "RARELY", gc.get_threshold())
     with locked(tmp_path / "state"):

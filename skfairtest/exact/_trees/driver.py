@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -46,7 +48,7 @@ from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._tree_model import constant
 from skfairtest.workers._compiled import plain
-from skfairtest.workers._detached import locked
+from skfairtest.workers._detached import locked, start_python
 
 #: Share of the time that is spent on local search: of the first seconds, and of all.
 SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
@@ -63,6 +65,8 @@ SECONDS_A_CALL = 0.2
 #: When a process that compiles looks for garbage: it makes very many objects and little garbage,
 #: and needs a tenth less time like this.
 RARELY = (20_000, 50, 50)
+#: What the process does that helps the one that compiles.
+MERGING_STATEMENTS = "from skfairtest.exact._trees import driver; driver.compile_merging()"
 #: Boxes that share the groups of merged trees, on the average, as far as memory is concerned.
 BOXES_OF_GROUPS = 6
 #: Boxes that are cut in the time of merging the trees of one.
@@ -83,6 +87,14 @@ def _small_problem() -> Problem:
 @lru_cache(maxsize=1)
 def warm_up() -> None:
     """Compile all functions, or load them from disk."""
+    one = _compile_search()
+    one.merge()
+    one.merge_top(0.0)
+    note_stored(merge_box)
+
+
+def _compile_search() -> Worker:
+    """Compile what searches without merging trees, the smallest function first."""
     problem = _small_problem()
     boxes = node_boxes_of(problem)
     one, two = (Worker(problem, boxes, 0.0, 2) for _ in range(2))
@@ -94,17 +106,34 @@ def warm_up() -> None:
     note_stored(search_locally)
     outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
     note_stored(sums_of_twins)
-    one.merge()
-    one.merge_top(0.0)
-    note_stored(merge_box)
+    return one
 
 
 def fill_cache() -> None:
-    """Compile all functions unless another process does: for a process that does nothing else."""
+    """Compile all functions unless another process does: for a process that does nothing else.
+
+    A process of its own compiles what merges trees meanwhile, where there is a core for it.
+    """
     with locked(state_file()) as is_free:
         if is_free:
             gc.set_threshold(*RARELY)
+            helper = start_python(MERGING_STATEMENTS) if (os.cpu_count() or 1) > 1 else None
+            _compile_search()
+            if helper is not None:
+                helper.wait()
             warm_up()
+
+
+def compile_merging() -> None:
+    """Compile what merges trees: for the process that helps `fill_cache`."""
+    from numba import typeof
+
+    gc.set_threshold(*RARELY)
+    problem = _small_problem()
+    worker = Worker(problem, node_boxes_of(problem), 0.0, 1)
+    worker.merge()
+    merge_box.compile(tuple(map(typeof, worker.merge_arguments(0.0))))
+    note_stored(merge_box)
 
 
 def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:
@@ -217,10 +246,12 @@ class Worker:
 
     def merge_top(self, rtol: float) -> None:
         """Merge the trees of the open box with the largest bound."""
-        merge_box(
-            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.merger,
-            self.state, rtol,
-        )  # fmt: skip
+        merge_box(*self.merge_arguments(rtol))
+
+    def merge_arguments(self, rtol: float) -> tuple[Any, ...]:
+        """Return what `merge_box` takes."""
+        read = self.forest, self.pairs, self.links, self.boxes
+        return *read, self.pool, self.room, self.merger, self.state, rtol
 
     def merge(self) -> None:
         """Merge trees from now on."""
