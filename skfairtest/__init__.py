@@ -58,6 +58,7 @@ _HOMES = {
     "ParetoRefit": "model_selection",
     "ProfileDisplay": "inspection",
     "PublishedSBFTAuditor": "individual",
+    "QuantileTransport": "transports",
     "RandomAuditor": "individual",
     "RemoteClassifier": "remote",
     "RemoteModelError": "exceptions",
@@ -166,6 +167,7 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.space._constraints import OneHot as OneHot
     from skfairtest.space._constraints import Order as Order
     from skfairtest.space._space import InputSpace as InputSpace
+    from skfairtest.transports import QuantileTransport as QuantileTransport
 
 
 def __getattr__(name: str) -> Any:

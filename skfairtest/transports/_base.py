@@ -1,0 +1,249 @@
+"""What all transports share: tables, groups, ties, and columns that stay."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from skfairtest._delegation import LinksToDocs
+from skfairtest._parameters import DeclaredParameters, whole
+from skfairtest._typing import Floats, Ints
+from skfairtest.exceptions import ConstraintWarning, users_level
+from skfairtest.space._layout import Layout
+from skfairtest.space._space import InputSpace
+
+#: Rows that are moved at a time, so that memory does not grow with the table.
+CHUNK = 100_000
+#: Rows that a group needs: of one row nothing can be learned.
+LEAST_ROWS = 2
+
+
+class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
+    """Base of maps that move rows of one group to where another group's rows lie.
+
+    A subclass has `_learn`, which learns from codes, and `_move`, which moves rows of codes from
+    one group to another.
+
+    Parameters
+    ----------
+    keep : list of str or int, default=()
+        Columns that must not move, by name or position.
+    space : InputSpace, default=None
+        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
+        and learned from the table; None reads them as an `InputSpace` does by default.
+    random_state : int, default=0
+        Seed of the ranks by which equal values are told apart. They belong to rows: the same row
+        gets the same ranks in every table.
+    """
+
+    keep: Sequence[Any] = ()
+    space: Any = None
+    random_state: int | None = whole(default=0, least=0)
+
+    # Tables ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, groups: Any) -> Any:
+        """Learn how the rows of each group are distributed.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            The table. A column that says the group itself is moved like any other category, that
+            is, from one group's value to the other's.
+        groups : array-like of shape (n_rows,)
+            The group of each row.
+
+        Returns
+        -------
+        self : object
+            The fitted transport.
+
+        Raises
+        ------
+        ValueError
+            If groups are missing, there are fewer than two of them, or one has a single row; if
+            `keep` names all columns, or columns that are not there.
+        """
+        self._check_declared()
+        labels = read_groups(groups, X)
+        description = InputSpace() if self.space is None else clone(self.space)
+        space = description.fit(X, None)
+        self.groups_, codes = np.unique(labels, return_inverse=True)
+        self.space_ = space
+        # A space keeps a sample of tables in chunks only; this is all rows.
+        self.fit_codes(space.layout, space.data, codes, self.groups_)
+        return self
+
+    def transport(self, X: Any, groups: Any, to: Any = None) -> Any:
+        """Move rows to where the rows of another group lie.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            Rows in the same kind of table as in `fit`.
+        groups : label or array-like of shape (n_rows,)
+            The group that each row belongs to.
+        to : label or array-like of shape (n_rows,), default=None
+            The group to which each row is moved. With two groups the default is the other one. A
+            row that is moved to its own group stays as it is.
+
+        Returns
+        -------
+        array or DataFrame of shape (n_rows, n_features)
+            The moved rows.
+
+        Raises
+        ------
+        ValueError
+            If a group was not in `fit`, or `to` is missing where there are more than two groups.
+
+        Warns
+        -----
+        ConstraintWarning
+            If moved rows break a constraint of `space` that the rows themselves satisfy.
+        """
+        check_is_fitted(self, "maps_")
+        own = self._codes_of(groups, "groups", len(X))
+        if to is None:
+            if len(self.groups_) > 2:
+                raise ValueError(
+                    f"to= must say where rows are moved, as there are {len(self.groups_)} groups: "
+                    f"{self.groups_.tolist()!r}. Give one of them, or one for each row."
+                )
+            target = 1 - own
+        else:
+            target = self._codes_of(to, "to", len(X))
+        space, Z = self.space_.read(X)
+        moved = self.move_codes(Z, own, target)
+        if space.constraint_ is not None:
+            broken = int((space.valid(Z) & ~space.valid(moved)).sum())
+            if broken:
+                warnings.warn(
+                    f"{broken} of {len(Z)} moved rows break the constraint of space=, which the "
+                    "rows themselves satisfy. Name the columns of the constraint in keep=, or "
+                    "leave these rows out.",
+                    ConstraintWarning,
+                    stacklevel=users_level(),
+                )
+        return space.decode(moved)
+
+    def _codes_of(self, labels: Any, name: str, n: int) -> Ints:
+        given = np.asarray(labels, dtype=object)
+        array = np.full(n, labels, dtype=object) if given.ndim == 0 else given
+        if array.shape != (n,):
+            raise ValueError(
+                f"{name}= must be one label or one for each of {n} rows; got shape {array.shape}."
+            )
+        codes = pd.Index(self.groups_).get_indexer(pd.Index(array))
+        if (codes < 0).any():
+            unknown = pd.unique(pd.Series(array[codes < 0]))[:3].tolist()
+            raise ValueError(
+                f"{name}= has groups that were not in fit: {unknown!r}. Expected some of "
+                f"{self.groups_.tolist()!r}."
+            )
+        return codes.astype(np.intp)
+
+    # Codes ----------------------------------------------------------------------------------
+
+    def fit_codes(self, layout: Layout, Z: Floats, groups: Ints, labels: Any) -> Any:
+        """Learn from codes of rows, as an `InputSpace` has them.
+
+        Parameters
+        ----------
+        layout : Layout
+            What the codes mean.
+        Z : ndarray of shape (n_rows, n_features)
+            Codes.
+        groups : ndarray of int of shape (n_rows,)
+            The group of each row, as a position in `labels`.
+        labels : ndarray of shape (n_groups,)
+            The groups.
+
+        Returns
+        -------
+        self : object
+            The fitted transport.
+        """
+        counts = np.bincount(groups, minlength=len(labels))
+        if len(labels) < 2:
+            raise ValueError(
+                f"A transport needs two groups or more; got {list(labels)!r}. Pass the sensitive "
+                "attribute as the groups."
+            )
+        if counts.min() < LEAST_ROWS:
+            small = labels[int(counts.argmin())]
+            raise ValueError(
+                f"The group {small!r} has {counts.min()} row; a distribution is learned from "
+                f"{LEAST_ROWS} rows or more, and from hundreds to be of use. Join it with another "
+                "group, or leave its rows out."
+            )
+        kept = set(layout.resolve(list(self.keep))) if len(self.keep) else set()
+        moving = [j for j in range(len(layout.columns)) if j not in kept]
+        if not moving:
+            raise ValueError(
+                "keep= names all columns, so that nothing would move. Leave out those that may."
+            )
+        self.groups_, self.layout_ = np.asarray(labels), layout
+        self.n_features_in_ = len(layout.columns)
+        self.moving_ = np.array(moving, dtype=np.intp)
+        self.maps_ = self._learn(layout, Z, groups, len(labels))
+        return self
+
+    def move_codes(self, Z: Floats, own: Ints, target: Ints) -> Floats:
+        """Move rows of codes.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_rows, n_features)
+            Codes.
+        own, target : ndarray of int of shape (n_rows,)
+            The group of each row, and the one to which it is moved, as positions in `groups_`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Codes of the moved rows.
+        """
+        moved = np.array(Z, dtype=np.float64)
+        for start in range(0, len(Z), CHUNK):
+            part = slice(start, start + CHUNK)
+            pairs = own[part] * len(self.groups_) + target[part]
+            for pair in np.unique(pairs):
+                a, b = divmod(int(pair), len(self.groups_))
+                if a == b:
+                    continue
+                rows = start + np.flatnonzero(pairs == pair)
+                moved[rows] = self._move(moved[rows], a, b)
+        return moved
+
+    def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:
+        """Return what is learned from codes; `moving_` are the columns that may move."""
+        raise NotImplementedError
+
+    def _move(self, Z: Floats, own: int, target: int) -> Floats:
+        """Return moved rows of one group."""
+        raise NotImplementedError
+
+
+def read_groups(groups: Any, X: Any) -> Any:
+    """Return the group of each row as an array, checked."""
+    labels = np.asarray(groups)
+    n = len(X)
+    if labels.shape != (n,):
+        raise ValueError(
+            f"groups must have one label for each of {n} rows of X; got shape {labels.shape}."
+        )
+    missing = pd.isna(labels)
+    if missing.any():
+        raise ValueError(
+            f"groups has {int(missing.sum())} missing labels (such as in row "
+            f"{int(np.flatnonzero(missing)[0])}). Leave these rows out, or give them a label of "
+            "their own."
+        )
+    return labels

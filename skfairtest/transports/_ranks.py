@@ -1,0 +1,47 @@
+"""Random ranks that belong to rows: the same row always gets the same ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._typing import Floats
+
+#: Odd multipliers of SplitMix64, which mixes the bits of a number.
+FIRST, SECOND, STEP = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15
+
+
+class RowRanks:
+    """Uniform numbers of rows, one for each purpose, that follow from the rows and a seed.
+
+    Equal values share a rank only by chance, so that a map can move a part of them; but who asks
+    twice about a row gets the same answer, in whatever table the row stands.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n_columns)
+        The rows.
+    seed : int
+        Other seeds give other numbers.
+    """
+
+    def __init__(self, Z: Floats, seed: int) -> None:
+        # Minus zero is zero, and one missing value is like another.
+        bits = np.where(np.isnan(Z), np.nan, Z + 0.0).view(np.uint64)
+        keys = np.full(len(Z), np.uint64(seed * STEP % 2**64))
+        for j in range(Z.shape[1]):
+            keys = _mixed(keys ^ bits[:, j])
+        self._keys = keys
+
+    def uniform(self, purpose: int, rows: NDArray[np.intp] | slice = slice(None)) -> Floats:
+        """Return numbers in [0, 1), shape (n,): others for each purpose."""
+        keys = self._keys[rows] + np.uint64((purpose + 1) * STEP % 2**64)
+        numbers: Floats = (_mixed(keys) >> np.uint64(11)) * 2.0**-53
+        return numbers
+
+
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    keys = keys + np.uint64(STEP)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(FIRST)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(SECOND)
+    return keys ^ (keys >> np.uint64(31))
