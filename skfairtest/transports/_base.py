@@ -131,7 +131,10 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                     ConstraintWarning,
                     stacklevel=users_level(),
                 )
-        return space.decode(moved)
+        table = space.decode(moved)
+        if isinstance(table, pd.DataFrame):
+            table.index = X.index
+        return table
 
     def _codes_of(self, labels: Any, name: str, n: int) -> Ints:
         given = np.asarray(labels, dtype=object)
