@@ -255,6 +255,9 @@ def test_a_category_moves_no_more_people_than_its_shares_force_to(bunches):
     assert (own != moved).mean() == pytest.approx(
         0.8 / (1 + np.exp(-0.5)) - 0.8 / (1 + np.exp(0.7)), abs=0.1
     )
+    is_river = bunch.data["district"] == "River"
+    assert is_river.equals(bunch.counterfactuals["b"]["district"] == "River")
+    assert is_river.mean() == pytest.approx(0.2, abs=0.02)
     mixed = make_proxy_regression(300, variant="category", random_state=0)
     hill, river = (
         mixed.estimator.predict(mixed.data.assign(district=name)) for name in ("Hill", "River")
