@@ -225,9 +225,10 @@ class _ScoreClassifier(ClassifierMixin, _Scorer):
 def _frame(values: _Columns, groups: Any, names: list[str]) -> pd.DataFrame:
     columns: dict[str, Any] = {_GROUP: pd.Categorical(groups, categories=names)}
     for name, column in values.items():
-        levels = _LEVELS.get(name)
-        coded = levels is not None
-        columns[name] = pd.Categorical.from_codes(column, list(levels)) if coded else column
+        columns[name] = column
+        if name in _LEVELS:
+            levels = np.array(_LEVELS[name], dtype=object)
+            columns[name] = pd.Categorical(levels[column], categories=levels)
     return pd.DataFrame(columns)
 
 
