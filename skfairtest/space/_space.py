@@ -242,8 +242,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
             return twins
         if isinstance(twins, type) or not (callable(twins) or hasattr(twins, "transform")):
             raise TypeError(
-                "twins= must be a mapping, a function, a transport, or an object with fit and "
-                f"transform; got {twins!r}. {FORM}"
+                "twins= must be a mapping, a function, or an object with fit and transform; got "
+                f"{twins!r}. {FORM} A transport, such as QuantileTransport(), moves twins."
             )
         if hasattr(twins, "transform"):
             return clone(twins).fit(layout.decode(data)).transform

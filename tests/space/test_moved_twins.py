@@ -302,5 +302,5 @@ def test_transports_that_cannot_be_used_are_errors():
         InputSpace(twins=Foreign()).fit(table(), "sex")
     with pytest.raises(ValueError, match="space= of the transport"):
         InputSpace(twins=QuantileTransport(space=InputSpace())).fit(table(), "sex")
-    with pytest.raises(TypeError, match="a transport"):
+    with pytest.raises(TypeError, match="A transport"):
         InputSpace(twins=QuantileTransport).fit(table(), "sex")
