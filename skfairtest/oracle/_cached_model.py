@@ -74,18 +74,17 @@ class CachedModel:
         n, width = values.shape[:2]
         inputs = self.input_keys(Z) if inputs is None else inputs
         codes = values.reshape(n * width, -1)
-        rows = np.repeat(Z, width, axis=0)
-        rows[:, self.space.sensitive] = codes
-        rows = self.space.twins_.apply_dependents(rows)
+        rows = self.space.twins_.with_sensitive(np.repeat(Z, width, axis=0), codes)
         if self.space.twins_.dependents is None:
             keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
         else:  # twins differ elsewhere, too
             keys = self.row_keys(rows)
-        return inputs, rows, keys, self.space.valid(rows).reshape(n, width)
+        valid = self.space.valid(rows).reshape(n, width)
+        return inputs, rows, keys, valid & self.space.twins_.comparable(Z)[:, None]
 
     def input_keys(self, Z: Floats) -> Keys:
-        """Return the keys of inputs, sensitive values left out."""
-        return row_keys(Z[:, self.space.free])
+        """Return the keys of inputs, sensitive values left out unless twins are moved from them."""
+        return row_keys(Z[:, self.space.identifying])
 
     def row_keys(self, rows: Floats) -> Keys:
         """Return the keys of whole rows, sensitive values included."""

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 
 from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import DeclaredParameters, one_of
-from skfairtest._typing import Floats
+from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._column_names import check_sensitive
@@ -41,6 +41,7 @@ from skfairtest.space._domain import Domain
 from skfairtest.space._identifiers import warning_of
 from skfairtest.space._layout import Layout
 from skfairtest.space._learn import learn as learn_columns
+from skfairtest.space._moved import is_transport
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._protected_names import auto_sensitive
 from skfairtest.space._sample import SAMPLE_ROWS, sample_chunks
@@ -94,12 +95,14 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         -1). If it is not fitted, it is cloned and fitted to X. It gets rows in the container of X;
         if X has categories, an unfitted detector that is no pipeline gets codes instead. With None
         all inputs count.
-    twins : dict, callable or transformer, default=None
+    twins : dict, callable, transformer or transport, default=None
         Values that follow from a sensitive value, so that twins differ in them, too. It is a dict
         such as ``{"sex": {"male": {"pregnancies": 0}}}``, a function that takes rows in the
         container of X and returns them with the values that follow, or an object whose
-        ``transform`` does so, which is cloned and fitted to X. With None twins differ in the
-        sensitive attributes only.
+        ``transform`` does so, which is cloned and fitted to X. A transport, such as
+        `QuantileTransport`, moves twins: each row is compared with where its ranks lie in the other
+        groups, and inputs that differ in their own group are different inputs. With None twins
+        differ in the sensitive attributes only.
     proposals : {"uniform", "data"}, default="uniform"
         Whether new inputs are drawn anywhere in the domain, or near the data, by crossing a row of
         X with one of its nearest neighbours. With `plausible` they are always drawn near the data.
@@ -221,7 +224,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         domain = Domain(layout)
         twins = Twins(layout, domain, positions, data, self._dependents(layout, data))
         check_constraints(constraint, BoundColumns(layout, data, warns=True), domain, twins)
-        if twins.dependents is not None:
+        if twins.dependents is not None and twins.moved is None:
             warn_of_data(data, twins.apply_dependents(data.copy()))
         for j, column in enumerate(columns):
             if column.given:
@@ -235,12 +238,12 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
     def _dependents(self, layout: Layout, data: Floats) -> Any:
         """Return what follows from sensitive values, as a mapping or a function of tables."""
         twins = self.twins
-        if twins is None or isinstance(twins, Mapping):
+        if twins is None or isinstance(twins, Mapping) or is_transport(twins):
             return twins
         if isinstance(twins, type) or not (callable(twins) or hasattr(twins, "transform")):
             raise TypeError(
                 "twins= must be a mapping, a function, or an object with fit and transform; got "
-                f"{twins!r}. {FORM}"
+                f"{twins!r}. {FORM} A transport, such as QuantileTransport(), moves twins."
             )
         if hasattr(twins, "transform"):
             return clone(twins).fit(layout.decode(data)).transform
@@ -378,7 +381,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
             If `twins` is a function, since it is not known which columns it changes.
         """
         dependents = self.twins_.dependents
-        if dependents is None:
+        if dependents is None or self.twins_.moved is not None:
             return self
         if not isinstance(dependents, Mapping):
             raise ValueError(
@@ -432,8 +435,16 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
 
     @property
     def n_inputs(self) -> float:
-        """Number of different inputs, sensitive columns left out; infinite with a real column."""
-        return float(np.prod([self.layout.columns[j].n_values for j in self.free]))
+        """Number of different inputs; infinite with a real column.
+
+        Sensitive columns are left out, unless twins are moved from their values.
+        """
+        return float(np.prod([self.layout.columns[j].n_values for j in self.identifying]))
+
+    @property
+    def identifying(self) -> Ints:
+        """Positions of the attributes that tell inputs apart; see `Twins.identifying`."""
+        return self.twins_.identifying
 
     @property
     def near_data(self) -> bool:

@@ -36,7 +36,7 @@ class RowRanks:
     def uniform(self, purpose: int, rows: NDArray[np.intp] | slice = slice(None)) -> Floats:
         """Return numbers in [0, 1), shape (n,): others for each purpose."""
         keys = self._keys[rows] + np.uint64((purpose + 1) * STEP % 2**64)
-        numbers: Floats = (_mixed(keys) >> np.uint64(11)) * 2.0**-53
+        numbers: Floats = (_mixed(keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return numbers
 
 

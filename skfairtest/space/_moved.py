@@ -1,0 +1,187 @@
+"""Twins that a transport moves: with the group, every column goes to where its rank lies there.
+
+A map from one group to another needs the row's own group, so that a function of the changed row
+alone cannot be one. The transport itself is made elsewhere (`skfairtest.transports`); here it is
+whatever learns from codes and moves codes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.space._domain import Domain
+from skfairtest.space._layout import Layout
+
+#: Groups up to which a map between each two of them is learned.
+MOST_GROUPS = 64
+#: Rows that a group needs: of one row no distribution is learned.
+LEAST_ROWS = 2
+#: Groups that an error names.
+MOST_NAMED = 3
+
+
+def is_transport(twins: Any) -> bool:
+    """Return whether an object moves rows of one group to where those of another one lie."""
+    return not isinstance(twins, type) and hasattr(twins, "fit") and hasattr(twins, "transport")
+
+
+class MovedTwins:
+    """A transport between the groups that the sensitive columns form, learned from the data.
+
+    Parameters
+    ----------
+    transport : transport
+        Not fitted; it is copied.
+    layout : Layout
+        The attributes of the table.
+    domain : Domain
+        Their values.
+    sensitive : list of int
+        Positions of the sensitive attributes, which say the group and are not moved themselves.
+    data : ndarray of shape (n_rows, n_features)
+        Codes of the rows to learn from; rows whose sensitive values are outside the domain are left
+        out.
+
+    Attributes
+    ----------
+    transport : transport
+        Fitted to the codes.
+    codes : ndarray of shape (n_groups, n_sensitive)
+        Codes of the sensitive attributes of each group.
+    data : ndarray
+        As given.
+
+    Raises
+    ------
+    ValueError
+        If the sensitive columns have too many values, or there are values that fewer than two rows
+        have.
+    TypeError
+        If the transport cannot work with codes.
+    """
+
+    def __init__(
+        self, transport: Any, layout: Layout, domain: Domain, sensitive: list[int], data: Floats
+    ) -> None:
+        if not (hasattr(transport, "fit_codes") and hasattr(transport, "move_codes")):
+            raise TypeError(
+                "twins= must be a transport of skfairtest, such as QuantileTransport(), or derive "
+                f"from one; got {transport!r}, which has no fit_codes and move_codes."
+            )
+        if getattr(transport, "space", None) is not None:
+            raise ValueError(
+                "twins= has a transport with a space= of its own; this InputSpace says how the "
+                "columns are read. Leave space= of the transport out."
+            )
+        self.template, self.data = transport, data
+        self.sensitive = np.array(sensitive, dtype=np.intp)
+        self.codes = _all_groups(domain, sensitive)
+        own = self.groups_of(data)
+        names = [_name(domain, sensitive, codes) for codes in self.codes]
+        _check_sizes(own, names)
+        kept = [layout.columns[j].name for j in sensitive]
+        learned = clone(transport).set_params(keep=[*getattr(transport, "keep", ()), *kept])
+        inside = own >= 0
+        labels = np.array(names, dtype=object)
+        self.transport = learned.fit_codes(layout, data[inside], own[inside], labels)
+
+    def of(self, layout: Layout, domain: Domain, sensitive: list[int]) -> MovedTwins:
+        """Return the same for other sensitive attributes, learned from the same rows."""
+        if sensitive == self.sensitive.tolist():
+            return self
+        return MovedTwins(self.template, layout, domain, sensitive, self.data)
+
+    def __repr__(self) -> str:
+        return repr(self.template)
+
+    @property
+    def moving(self) -> Ints:
+        """Positions of the attributes that may move."""
+        return np.asarray(self.transport.moving_)
+
+    def groups_of(self, Z: Floats) -> Ints:
+        """Return the group of each row, shape (n,); -1 for sensitive values outside the domain."""
+        found = np.full(len(Z), -1, dtype=np.intp)
+        own = Z[:, self.sensitive]
+        for g, codes in enumerate(self.codes):
+            found[(own == codes).all(axis=1)] = g
+        return found
+
+    def known(self, Z: Floats) -> Bools:
+        """Return which rows have a group to be moved from, shape (n,)."""
+        return self.groups_of(Z) >= 0
+
+    def move(self, Z: Floats, codes: Any, domain: Domain) -> Floats:
+        """Return rows in another group, where their ranks lie there.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, n_features)
+            Rows with the sensitive values of their own group.
+        codes : ndarray of shape (n_sensitive,) or (n, n_sensitive)
+            Codes of the sensitive attributes of the group that each row is moved to.
+        domain : Domain
+            What columns move to is rounded to it.
+
+        Returns
+        -------
+        ndarray of shape (n, n_features)
+            The moved rows. A row of the same group stays as it is; of rows outside all groups, and
+            of rows that are moved outside, nothing but the sensitive values changes.
+        """
+        after = np.array(Z, dtype=np.float64)
+        after[:, self.sensitive] = codes
+        own, target = self.groups_of(Z), self.groups_of(after)
+        rows = np.flatnonzero((own >= 0) & (target >= 0) & (own != target))
+        if len(rows):
+            before = np.asarray(Z, dtype=np.float64)[rows]
+            moved = self.transport.move_codes(before, own[rows], target[rows])
+            same = (moved == before) | (np.isnan(moved) & np.isnan(before))
+            moved = np.where(same, before, domain.clip(moved))
+            moved[:, self.sensitive] = after[np.ix_(rows, self.sensitive)]
+            after[rows] = moved
+        return after
+
+
+def _all_groups(domain: Domain, sensitive: list[int]) -> Floats:
+    """Return the codes of all combinations of sensitive values, (n_groups, n_sensitive)."""
+    sizes = [domain.columns[j].n_values for j in sensitive]
+    if not np.prod(sizes) <= MOST_GROUPS:
+        names = [domain.columns[j].name for j in sensitive]
+        raise ValueError(
+            f"twins= moves rows between groups, and the sensitive columns {names!r} have more than "
+            f"{MOST_GROUPS} combinations of values. Put numbers into a few classes before the "
+            "model sees them, or name fewer sensitive columns."
+        )
+    places = np.unravel_index(np.arange(int(np.prod(sizes))), [int(n) for n in sizes])
+    return np.column_stack(
+        [domain.low[j] + place for j, place in zip(sensitive, places, strict=True)]
+    )
+
+
+def _name(domain: Domain, sensitive: list[int], codes: Floats) -> str:
+    """Return what a group is called, such as "sex=female, race=white"."""
+    values = (
+        f"{domain.columns[j].name}={domain.columns[j].shown(np.array([code]))[0]}"
+        for j, code in zip(sensitive, codes.tolist(), strict=True)
+    )
+    return ", ".join(values)
+
+
+def _check_sizes(own: Ints, names: list[str]) -> None:
+    """Raise if a group has too few rows to learn from."""
+    counts = np.bincount(own[own >= 0], minlength=len(names))
+    small = np.flatnonzero(counts < LEAST_ROWS)
+    if not len(small):
+        return
+    shown = "; ".join(f"{names[g]} ({counts[g]})" for g in small[:MOST_NAMED].tolist())
+    more = f" and {len(small) - MOST_NAMED} more" if len(small) > MOST_NAMED else ""
+    raise ValueError(
+        f"twins= moves rows between groups, and each group needs {LEAST_ROWS} rows or more (of use "
+        f"are hundreds); got too few of {shown}{more}. Name one sensitive column at a time, join "
+        "categories, or leave these out by InputSpace(categories=...)."
+    )
