@@ -13,13 +13,25 @@ from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, get_scorer, roc_auc_score
-from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
-from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
+from skfairtest import (
+    InputSpace,
+    QuantileTransport,
+    compare_mitigations,
+    estimate_discrimination,
+)
+from skfairtest.datasets import make_proxy_classification
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison import jackknife, methods, one_fold
 from skfairtest.mitigation._comparison.group_rates import (
@@ -729,3 +741,47 @@ def test_ten_thousand_categories():
     model = make_pipeline(make_column_transformer((codes, ["sex"]), remainder="passthrough"), TREE)
     with pytest.raises(ValueError, match="10,000 different values; expected at most 5,000"):
         compare(model, X, y, methods=["drop", "marginalize"])
+
+
+# Moved twins -------------------------------------------------------------------------------------
+
+
+def test_dropping_the_column_leaves_the_flips_of_moved_twins():
+    bunch = make_proxy_classification(600, random_state=0)
+    X = bunch.data[["group", "hours", "rating", "income"]]
+    X = X.assign(group=(X["group"] == "b").astype(int))
+    found = compare_mitigations(
+        DecisionTreeClassifier(max_depth=4, random_state=0), X, bunch.target, methods=["drop"],
+        sensitive_features="group", favourable="yes", random_state=0, progress=False, cv=2,
+    )  # fmt: skip
+    assert found.table.loc["drop", "share_rows"] == 0
+    assert found.table.loc["drop", "share_moved_low"] > 0.1
+    assert "moved people" in repr(found) and "QuantileTransport" in repr(found)
+
+
+def test_moved_twins_are_those_of_a_map_that_has_not_seen_the_rows():
+    bunch = make_proxy_classification(400, random_state=1)
+    X, groups = bunch.data[["hours", "rating", "income"]], bunch.sensitive.to_frame()
+    model = DecisionTreeClassifier(max_depth=4, random_state=0)
+    cv = KFold(2, shuffle=True, random_state=0)
+    settings = {"favourable": "yes", "random_state": 0, "progress": False, "cv": cv}
+    found = compare_mitigations(
+        model, X, bunch.target, sensitive_features=groups, methods=["drop"], **settings
+    )
+    flips = 0
+    for training, held in cv.split(X):
+        y = np.asarray(bunch.target)[training]
+        fitted = clone(model).fit(X.iloc[training], y)
+        own = groups["group"].to_numpy()
+        transport = QuantileTransport().fit(X.iloc[training], own[training])
+        moved = transport.transport(X.iloc[held], own[held])
+        flips += int((fitted.predict(X.iloc[held]) != fitted.predict(moved)).sum())
+    assert found.table.loc["original", "share_moved"] == pytest.approx(flips / len(X))
+
+
+def test_without_a_transport_the_column_says_nothing():
+    found = compared(methods=["drop"], transport=None)
+    assert found.table["share_moved"].isna().all()
+    assert "moved people" not in repr(found) and "proxies" in repr(found)
+    with pytest.raises(TypeError, match="transport"):
+        compare(transport="quantiles")

@@ -80,6 +80,8 @@ class Case:
         Sensitive columns that the models are not given.
     callbacks : tuple
         Callbacks of the retrainers.
+    moved : str
+        The transport that moves twins, or why there is none.
     """
 
     estimator: Any
@@ -93,6 +95,7 @@ class Case:
     threshold: float | None
     beside: pd.DataFrame | None = None
     callbacks: tuple[Any, ...] = ()
+    moved: str = ""
 
     @property
     def has_twins(self) -> bool:

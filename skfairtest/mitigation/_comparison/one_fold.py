@@ -43,6 +43,9 @@ class Fold:
         Of everything that is trained; the same for all methods, so that what differs is the method.
     certify_time : float
         Seconds for the certificate of one model; 0 for none.
+    moved : tuple of ndarray, or None
+        Moved twins of the rows held out: which of these rows each belongs to, and its codes. The
+        map was learned from the rows to train on.
     """
 
     number: int
@@ -52,6 +55,7 @@ class Fold:
     homes: Ints | None
     seed: int
     certify_time: float
+    moved: tuple[Ints, Floats] | None = None
 
 
 @dataclass
@@ -114,6 +118,8 @@ def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> Non
         model, take_rows(case.X, fold.held), case.classes
     )
     result.unit = _unit(model, case.classes)
+    if fold.moved is not None:
+        result.judged["moved"] = _judge_moved(model, case, fold.moved, result.answers["predict"])
     if not case.has_twins:
         result.degree = result.bound = 0.0
         result.certificates = [not_taken(case.names_beside)]
@@ -139,6 +145,18 @@ def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> Non
     if result.degree > 0 and not certified:
         search = SBFTAuditor(**_settings(model, case, fold)).fit(take_rows(case.X, fold.held))
         result.degree = max(result.degree, float(search.fairness_degree_))
+
+
+def _judge_moved(model: Any, case: Case, moved: tuple[Ints, Floats], own: Any) -> Judged:
+    """Compare the predictions for rows held out with those for all their moved twins."""
+    rows, Z = moved
+    predicted = np.asarray(model.predict(case.space.decode(Z)))
+    disparity = np.zeros(len(own))
+    if case.classes is None:
+        np.maximum.at(disparity, rows, np.abs(predicted - own[rows]).astype(np.float64))
+        return Judged(disparity > (case.threshold or 0.0), disparity)
+    np.maximum.at(disparity, rows, (predicted != own[rows]).astype(np.float64))
+    return Judged(disparity > 0, disparity)
 
 
 def _settings(model: Any, case: Case, fold: Fold) -> dict[str, Any]:

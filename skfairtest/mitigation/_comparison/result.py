@@ -22,7 +22,7 @@ from skfairtest.mitigation._comparison.recommend import (
 )
 
 #: Columns that are left out where they say nothing.
-RATIO, PAYS = "impact ratio", "who pays"
+MOVED, RATIO, PAYS = "moved people", "impact ratio", "who pays"
 #: Characters of a line of text, and of a method's name in it.
 WIDTH, MOST_OF_NAME = 100, 24
 
@@ -44,6 +44,9 @@ class MitigationComparison:
         - ``share_rows``, ``share_near``, ``share_uniform``: shares of inputs whose twins are
           treated differently, among rows held out, near them, in the whole domain. For a regressor
           without `threshold` ``difference_rows`` and so on: mean differences between twins.
+        - ``share_moved``: share of the rows held out whose prediction changes for a moved twin,
+          that is, for the corresponding person of another group; NaN where nothing is moved.
+          Dropping the sensitive column leaves these.
         - ``degree``: the largest difference of twins found in any fold's model, in the units of
           ``degree_unit``; ``degree_bound``: a bound that none exceeds, NaN where the model cannot
           be read
@@ -164,18 +167,20 @@ class MitigationComparison:
         near = told.left_column.replace("rows", "near")
         head = [
             "method", name.replace("_", " "), "change in points" if points else "change",
-            "people", "near people", RATIO, "seconds", PAYS,
+            "people", "near people", MOVED, RATIO, "seconds", PAYS,
         ]  # fmt: skip
         rows = []
         for method, row in self.table.iterrows():
             if np.isnan(row[name]):
                 continue
             left = [row[told.left_column], row[near]]
+            moved = row[told.left_column.replace("rows", "moved")]
             rows.append([
                 str(method),
                 percent(row[name]) if points else number(row[name]),
                 "" if method == "original" else self._change(row, points),
                 *(number(value) if told.is_mean else percent(value) for value in left),
+                "" if np.isnan(moved) else number(moved) if told.is_mean else percent(moved),
                 "" if np.isnan(row["demographic_parity_ratio"])
                 else f"{row['demographic_parity_ratio']:.2f}",
                 f"{row['fit_seconds']:.2f}",
@@ -213,6 +218,8 @@ class MitigationComparison:
         if settings["favourable"]:
             pays = f"rate of {settings['favourable']} clearly falls most, in points"
         told_of = {
+            MOVED: "Moved people: the same if people are moved to where the corresponding people "
+            f"of another group are ({settings['moved']}).",
             RATIO: "Impact ratio: the lowest of a group.",
             "seconds": "Seconds: of a training.",
             PAYS: f"Who pays: the group whose {pays}.",
@@ -233,11 +240,17 @@ class MitigationComparison:
                 yield f"{method}, not compared" if missing else str(method), row["note"]
 
     def _note(self) -> str:
-        them = Words(self.settings).sensitive
+        told = Words(self.settings)
+        them = told.sensitive
+        others = "Models trained on other rows would differ more than the intervals say."
+        if self.table[told.left_column.replace("rows", "moved")].notna().any():
+            return (
+                f"Moved people differ in what goes along with {them}, too. How well a transport "
+                f"does that FlipTestAuditor tells; equal rates of groups are another aim. {others}"
+            )
         return (
             f"Only changes of {them} are looked at: columns that stand in for {them} (proxies) are "
-            "not, and equal rates of groups are another aim. Models trained on other rows would "
-            "differ more than the intervals say."
+            f"not ({self.settings['moved']}), and equal rates of groups are another aim. {others}"
         )
 
     def _more(self) -> str:

@@ -135,6 +135,7 @@ def _settings(measured: Measured) -> dict[str, Any]:
         "favourable": favourable,
         "threshold": case.threshold,
         "is_mean": measured.is_mean,
+        "moved": case.moved,
         "confidence": CONFIDENCE,
     }
 
@@ -196,9 +197,12 @@ def _changes(
 def _shares(measured: Measured, method: str) -> dict[str, Any]:
     results, mean = measured.results[method], measured.is_mean
     row: dict[str, Any] = {}
-    for place in PLACES:
+    for place in (*PLACES, "moved"):
         name = f"{'difference' if mean else 'share'}_{place}"
-        if not measured.case.has_twins:  # twins are one input to the models
+        if place == "moved" and any(fold.moved is None for fold in measured.folds):
+            row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
+            continue
+        if place != "moved" and not measured.case.has_twins:  # twins are one input to the models
             row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), 0.0)
             continue
         whole = together([result.judged[place] for result in results])
