@@ -756,7 +756,7 @@ def test_dropping_the_column_leaves_the_flips_of_moved_twins():
     )  # fmt: skip
     assert found.table.loc["drop", "share_rows"] == 0
     assert found.table.loc["drop", "share_moved_low"] > 0.1
-    assert "moved people" in repr(found) and "QuantileTransport" in repr(found)
+    assert "Moved people:" in repr(found) and "QuantileTransport" in repr(found)
 
 
 def test_moved_twins_are_those_of_a_map_that_has_not_seen_the_rows():
@@ -782,6 +782,6 @@ def test_moved_twins_are_those_of_a_map_that_has_not_seen_the_rows():
 def test_without_a_transport_the_column_says_nothing():
     found = compared(methods=["drop"], transport=None)
     assert found.table["share_moved"].isna().all()
-    assert "moved people" not in repr(found) and "proxies" in repr(found)
+    assert "Moved people" not in repr(found) and "proxies" in repr(found)
     with pytest.raises(TypeError, match="transport"):
         compare(transport="quantiles")
