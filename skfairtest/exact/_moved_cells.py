@@ -1,0 +1,338 @@
+"""Cells of one column and of where a transport moves them: what a row and its moved twins show.
+
+A transport that moves each column by itself and never reverses an order sends an interval of codes
+to intervals of codes. So the values of a column fall into finitely many classes: those of a class
+lie in one cell of the model, and so do the values that they are moved to, in one cell for each
+group. Random ranks tell equal values apart; all ranks that there may be are gone through, so that
+what is said of the classes holds whatever the seed.
+
+No formula of the map is inverted: classes are found by halving, on the very numbers of the machine,
+with the code that moves rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest._clock import check_time
+from skfairtest._typing import Floats, Ints
+from skfairtest.exact._trees.threshold_cells import Grid
+from skfairtest.space._moved import MovedTwins
+from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._code_order import CodeOrder
+from skfairtest.whitebox._unsupported import Unsupported
+
+Ints64 = NDArray[np.int64]
+#: Ranks are multiples of one by this: as many as `RowRanks` has.
+N_RANKS = 2**53
+
+
+class Classes(NamedTuple):
+    """Classes of the values of one column in one group.
+
+    Attributes
+    ----------
+    cells : ndarray of int of shape (n_classes, n_groups)
+        The cell of the model that values are moved to in each group; in the own one they stay.
+    low, high : ndarray of shape (n_classes,)
+        Codes of the own group that belong to the class: all between two, or some of one code, by
+        their ranks.
+    """
+
+    cells: Ints
+    low: Floats
+    high: Floats
+
+
+class _Runs(NamedTuple):
+    """Parts of intervals of whole numbers on which a function is constant."""
+
+    interval: Ints
+    first: Ints64
+    last: Ints64
+    outcome: Ints64  # (n_runs, n_outcomes)
+
+
+def constant_runs(
+    low: Ints64,
+    high: Ints64,
+    evaluate: Callable[[Ints64, Ints], Ints64],
+    deadline: float = np.inf,
+) -> _Runs:
+    """Return where functions of whole numbers that never fall are constant, by halving.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n_intervals,)
+        First and last number of each interval.
+    evaluate : callable
+        Gets numbers and the interval that each is in; returns outcomes, (n, n_outcomes), none of
+        which falls along an interval.
+    deadline : float, default=inf
+        When to give up, by `_clock.now`.
+    """
+    every = np.arange(len(low))
+    left, right, of = low, high, every
+    at_left, at_right = evaluate(left, of), evaluate(right, of)
+    points = [(of, left, at_left), (of, right, at_right)]
+    while True:
+        check_time(deadline)
+        # Beside each other nothing is left between.
+        open_ = np.flatnonzero((at_left != at_right).any(axis=1) & (right > left + 1))
+        if not len(open_):
+            break
+        left, right, of = left[open_], right[open_], of[open_]
+        at_left, at_right = at_left[open_], at_right[open_]
+        middle = (left >> 1) + (right >> 1) + (left & right & 1)  # sums may not fit into 64 bits
+        seen = evaluate(middle, of)
+        points.append((of, middle, seen))
+        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+        at_left, at_right = np.concatenate([at_left, seen]), np.concatenate([seen, at_right])
+        of = np.concatenate([of, of])
+    interval, place, outcome = (np.concatenate(parts) for parts in zip(*points, strict=True))
+    order = np.lexsort((place, interval))
+    interval, place, outcome = interval[order], place[order], outcome[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (interval[1:] != interval[:-1]) | (outcome[1:] != outcome[:-1]).any(axis=1)
+    start = np.flatnonzero(new)
+    end = np.append(start[1:], len(order)) - 1
+    return _Runs(interval[start], place[start], place[end], outcome[start])
+
+
+class Segments:
+    """The codes of one attribute in parts of their order, each of which lies in one cell.
+
+    Cells of bent features need not be in the order of the codes; these parts are.
+    """
+
+    def __init__(self, grid: Grid, attribute: int) -> None:
+        self._grid, self._attribute = grid, attribute
+        own = grid.cells[attribute]
+        self._low = float(grid.space.domain.low[attribute])
+        self._starts = grid.starts.get(attribute)
+        #: The cell of each segment.
+        self.cells = np.arange(len(own.low))
+        self._run: Ints | None = None
+        if self._starts is not None:
+            self.cells = own.member
+        elif len(own.member):
+            new = np.append(True, own.member[1:] != own.member[:-1])
+            self._run, self.cells = np.cumsum(new) - 1, own.member[new]
+
+    def of(self, codes: Floats) -> Ints:
+        """Return the segment of each code of the domain."""
+        if self._starts is not None:
+            return np.searchsorted(self._starts[1:], codes, side="right")
+        if self._run is not None:
+            place = np.rint(codes - self._low).astype(np.intp)
+            return self._run[np.clip(place, 0, len(self._run) - 1)]
+        return self._grid.cell_of(self._attribute, codes)
+
+
+class ColumnClasses:
+    """Finds the classes of columns.
+
+    Parameters
+    ----------
+    space : InputSpace
+        With moved twins, of a transport that moves each column by itself.
+    deadline : float, default=inf
+        When to give up, by `_clock.now`.
+    """
+
+    def __init__(self, space: InputSpace, deadline: float = np.inf) -> None:
+        moved = space.twins_.moved
+        assert isinstance(moved, MovedTwins)
+        self.space, self.moved, self.deadline = space, moved, deadline
+        self.n_groups = len(moved.codes)
+        self._moving = set(moved.moving.tolist())
+
+    def of(self, j: int, own: int, segments: Segments) -> Classes:
+        """Return the classes of an attribute in a group.
+
+        Parameters
+        ----------
+        j : int
+            An attribute that is not sensitive.
+        own : int
+            The group.
+        segments : Segments
+            Which codes the model does not tell apart.
+        """
+        column = self.space.layout.columns[j]
+        if j not in self._moving:
+            found = self._still(j, own, segments)
+        elif column.is_category:
+            found = self._of_categories(j, own, segments)
+        else:
+            found = self._of_numbers(j, own, segments)
+        cells, low, high = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        # Of equal classes the one with most codes stands for all.
+        width = np.argsort(-(high - low), kind="stable")
+        _, first = np.unique(cells[width], axis=0, return_index=True)
+        kept = np.sort(width[first])
+        kept = kept[np.argsort(low[kept], kind="stable")]
+        return Classes(cells[kept], low[kept], high[kept])
+
+    # Kinds of columns -----------------------------------------------------------------------
+
+    def _still(self, j: int, own: int, segments: Segments) -> list[Classes]:
+        """Classes of a column that does not move."""
+        order = CodeOrder(self.space, j)
+        low, high = order.ends()
+
+        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
+            return segments.of(order.code(numbers))[:, None].astype(np.int64)
+
+        runs = self._runs([low], [high], evaluate)
+        cells = np.repeat(segments.cells[runs.outcome], self.n_groups, axis=1)
+        return [Classes(cells, order.code(runs.first), order.code(runs.last))]
+
+    def _of_categories(self, j: int, own: int, segments: Segments) -> list[Classes]:
+        """Classes of a category: with rising rank it first stays, and then becomes another one."""
+        domain = self.space.domain
+        codes = np.arange(domain.low[j], domain.high[j] + 1)
+
+        def moved(numbers: Ints64, of: Ints) -> Floats:
+            return self._moved(j, codes[of], own, _ranks(numbers), np.zeros(len(of)))
+
+        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
+            raw = moved(numbers, of)
+            # Its own category comes first, whatever its place among the others.
+            return np.where(raw == codes[of][:, None], -1, raw).astype(np.int64)
+
+        runs = self._runs(np.zeros(len(codes)), np.full(len(codes), N_RANKS - 1), evaluate)
+        after = moved(runs.first, runs.interval)
+        here = codes[runs.interval]
+        return [Classes(self._cells(j, after, segments), here, here)]
+
+    def _of_numbers(self, j: int, own: int, segments: Segments) -> list[Classes]:
+        """Classes of numbers, present ones and missing."""
+        column, domain = self.space.layout.columns[j], self.space.domain
+        order = CodeOrder(self.space, j)
+        low, high = order.ends()
+        last = int(order.rank(np.array([min(domain.top[j], domain.high[j])]))[0])
+        found = []
+        ranked = self.moved.transport.ranked_codes(j, own)
+        for missing in self._patterns(j, domain.low[j], own):
+            if ranked is None:  # the group has no numbers: rows may have any rank
+                found.append(self._any_rank(j, own, segments, low, last, missing))
+                continue
+            inside = (domain.low[j] <= ranked) & (ranked <= order.code(np.array([last]))[0])
+            tied = ranked[inside]
+            tied = tied[order.code(order.rank(tied)) == tied]
+            found += self._along(j, own, segments, order, (low, last), order.rank(tied), missing)
+            found.append(self._by_rank(j, own, segments, tied, missing))
+        if column.missing is not None and high > last:
+            gone = domain.high[[j]]
+            for missing in self._patterns(j, float(gone[0]), own):
+                found.append(self._by_rank(j, own, segments, gone, missing))
+        return [part for part in found if len(part.low)]
+
+    def _patterns(self, j: int, code: float, own: int) -> list[float]:
+        """Return ranks of being missing that stand for all: which groups a row is missing in."""
+        one = np.array([code])
+
+        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
+            n = len(numbers)
+            after = self._moved(j, np.repeat(one, n), own, np.zeros(n), _ranks(numbers))
+            column = self.space.layout.columns[j]
+            gone = np.isnan(after) | (after > column.top)
+            # A present row may become missing at a large rank, and a missing one present.
+            return np.where(code > column.top, ~gone, gone).astype(np.int64)
+
+        runs = self._runs([0], [N_RANKS - 1], evaluate)
+        return _ranks(runs.first).tolist()
+
+    def _along(
+        self, j: int, own: int, segments: Segments, order: CodeOrder, ends: tuple[int, int],
+        tied: Ints64, missing: float,
+    ) -> list[Classes]:  # fmt: skip
+        """Classes of the numbers whose rank is fixed, which are between those that many share."""
+        tied = np.unique(tied)
+        low, high = np.append(ends[0], tied + 1), np.append(tied - 1, ends[1])
+        low, high = low[low <= high], high[low <= high]
+        if not len(low):
+            return []
+
+        def moved(numbers: Ints64) -> Floats:
+            n = len(numbers)
+            return self._moved(j, order.code(numbers), own, np.zeros(n), np.full(n, missing))
+
+        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
+            return self._segments(j, moved(numbers), segments)
+
+        runs = self._runs(low, high, evaluate)
+        return [
+            Classes(segments.cells[runs.outcome], order.code(runs.first), order.code(runs.last))
+        ]
+
+    def _by_rank(
+        self, j: int, own: int, segments: Segments, codes: Floats, missing: float
+    ) -> Classes:
+        """Classes of numbers that have many ranks."""
+
+        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
+            after = self._moved(j, codes[of], own, _ranks(numbers), np.full(len(of), missing))
+            return self._segments(j, after, segments)
+
+        if not len(codes):
+            return Classes(np.empty((0, self.n_groups), dtype=np.intp), codes, codes)
+        runs = self._runs(np.zeros(len(codes)), np.full(len(codes), N_RANKS - 1), evaluate)
+        here = codes[runs.interval]
+        return Classes(segments.cells[runs.outcome], here, here)
+
+    def _any_rank(
+        self, j: int, own: int, segments: Segments, low: int, last: int, missing: float
+    ) -> Classes:
+        """Classes of a group that has no numbers, in which any of them may have any rank."""
+        order = CodeOrder(self.space, j)
+
+        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
+            return segments.of(order.code(numbers))[:, None].astype(np.int64)
+
+        runs = self._runs([low], [last], evaluate)
+        return self._by_rank(j, own, segments, order.code(runs.first), missing)
+
+    # Codes ----------------------------------------------------------------------------------
+
+    def _runs(self, low: Any, high: Any, evaluate: Callable[[Ints64, Ints], Ints64]) -> _Runs:
+        ends = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
+        return constant_runs(*ends, evaluate, self.deadline)
+
+    def _moved(self, j: int, codes: Floats, own: int, ranks: Floats, missing: Floats) -> Floats:
+        """Return where codes are moved to in each group, not rounded yet; (n, n_groups)."""
+        move = self.moved.transport.move_column
+        after = [
+            codes if g == own else move(j, codes, own, g, ranks, missing)
+            for g in range(self.n_groups)
+        ]
+        found = np.stack(after, axis=1)
+        if np.isnan(found).any():
+            raise Unsupported(
+                f"Rows are moved to a missing value of {self.space.feature_names[j]!r}, which is "
+                "none of its domain.",
+                "Fit the space to rows of which some have it, or name the column in keep=.",
+            )
+        return found
+
+    def _rounded(self, j: int, after: Floats) -> Floats:
+        """Return moved codes as they are in the domain."""
+        rows = np.repeat(self.space.domain.low[None], after.size, axis=0)
+        rows[:, j] = after.ravel()
+        return self.space.domain.clip(rows)[:, j].reshape(after.shape)
+
+    def _segments(self, j: int, after: Floats, segments: Segments) -> Ints64:
+        rounded = self._rounded(j, after)
+        return segments.of(rounded.ravel()).reshape(after.shape).astype(np.int64)
+
+    def _cells(self, j: int, after: Floats, segments: Segments) -> Ints:
+        return segments.cells[self._segments(j, after, segments)]
+
+
+def _ranks(numbers: Ints64) -> Floats:
+    return numbers.astype(np.float64) * (1.0 / N_RANKS)
