@@ -208,7 +208,8 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         start += len(part)
         values = np.broadcast_to(twins, (len(part), *twins.shape))
         # Each row counts with its own value, too, which stand-ins for an interval may lack.
-        values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
+        if not space.twins_.is_enumerable:
+            values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
         every = np.repeat(part, values.shape[1], axis=0)
         every = space.twins_.with_sensitive(every, values.reshape(len(every), -1))
         shape = values.shape[:2]

@@ -29,6 +29,8 @@ from skfairtest.whitebox._unsupported import Unsupported
 Ints64 = NDArray[np.int64]
 #: Ranks are multiples of one by this: as many as `RowRanks` has.
 N_RANKS = 2**53
+#: How far from a border that arithmetic finds it is looked for first, in neighbouring numbers.
+BESIDE = np.array([0, 1, 4, 64, 4096, 2**20, 2**32])
 
 
 class Classes(NamedTuple):
@@ -122,6 +124,13 @@ class Segments:
         elif len(own.member):
             new = np.append(True, own.member[1:] != own.member[:-1])
             self._run, self.cells = np.cumsum(new) - 1, own.member[new]
+
+    @property
+    def first(self) -> Floats:
+        """First codes of the segments of an attribute of many values; else none are needed."""
+        if self._starts is not None:
+            return self._starts
+        return np.empty(0) if self._run is not None else self._grid.cells[self._attribute].low
 
     def of(self, codes: Floats) -> Ints:
         """Return the segment of each code of the domain."""
@@ -258,6 +267,7 @@ class ColumnClasses:
         low, high = low[low <= high], high[low <= high]
         if not len(low):
             return []
+        low, high = _cut(low, high, self._guesses(j, own, segments, order))
 
         def moved(numbers: Ints64) -> Floats:
             n = len(numbers)
@@ -270,6 +280,26 @@ class ColumnClasses:
         return [
             Classes(segments.cells[runs.outcome], order.code(runs.first), order.code(runs.last))
         ]
+
+    def _guesses(self, j: int, own: int, segments: Segments, order: CodeOrder) -> Ints64:
+        """Return numbers beside which the map probably changes cells: halving ends soon there.
+
+        They are where the other groups' borders are moved back to. Nothing rests on them.
+        """
+        first = segments.first
+        if not len(first):
+            return np.empty(0, dtype=np.int64)
+        n = len(first)
+        move = self.moved.transport.move_column
+        back = [first]
+        for g in range(self.n_groups):
+            for rank in (0.0, 1 - 1 / N_RANKS) if g != own else ():
+                back.append(move(j, first, g, own, np.full(n, rank), np.zeros(n)))
+        codes = np.concatenate(back)
+        low, high = order.ends()
+        places = order.rank(np.clip(codes[np.isfinite(codes)], order.low, order.high))
+        beside = np.concatenate([-BESIDE[:0:-1], BESIDE])
+        return np.unique(np.clip((places[:, None] + beside).ravel(), low, high))
 
     def _by_rank(
         self, j: int, own: int, segments: Segments, codes: Floats, missing: float
@@ -332,6 +362,17 @@ class ColumnClasses:
 
     def _cells(self, j: int, after: Floats, segments: Segments) -> Ints:
         return segments.cells[self._segments(j, after, segments)]
+
+
+def _cut(low: Ints64, high: Ints64, places: Ints64) -> tuple[Ints64, Ints64]:
+    """Return intervals, in their order and apart from each other, cut before some numbers."""
+    of = np.searchsorted(low, places, side="right") - 1
+    inside = (of >= 0) & (places <= high[of]) & (places > low[of])
+    places, of = places[inside], of[inside]
+    starts = np.sort(np.concatenate([low, places]))
+    own = np.searchsorted(low, starts, side="right") - 1
+    ends = np.minimum(np.append(starts[1:] - 1, high[-1]), high[own])
+    return starts, ends
 
 
 def _ranks(numbers: Ints64) -> Floats:

@@ -179,7 +179,7 @@ def test_no_bound_of_trees_is_below_what_all_ranks_show(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("block", range(25))
 def test_no_bound_of_trees_is_below_what_all_ranks_show_in_many_cases(block):
     for seed in range(1000 + 20 * block, 1020 + 20 * block):
         one_case(seed)
