@@ -105,6 +105,32 @@ def constant_runs(
     return _Runs(interval[start], place[start], place[end], outcome[start])
 
 
+class Sweep(NamedTuple):
+    """Intervals of numbers along which the values of a column, and their moved ones, never fall.
+
+    Attributes
+    ----------
+    low, high : ndarray of int of shape (n_intervals,)
+        First and last number of each.
+    codes : ndarray of shape (n_intervals,) or None
+        The code of each interval, whose numbers are ranks then; with None numbers are codes, by
+        their order, and have one rank each.
+    missing : float
+        The rank that says which groups the value is missing in.
+    """
+
+    low: Ints64
+    high: Ints64
+    codes: Floats | None
+    missing: float
+
+
+def _by_rank(codes: Floats, missing: float) -> Sweep:
+    """Return all ranks of some codes."""
+    n = len(codes)
+    return Sweep(np.zeros(n, np.int64), np.full(n, N_RANKS - 1, np.int64), codes, missing)
+
+
 class Segments:
     """The codes of one attribute in parts of their order, each of which lies in one cell.
 
@@ -221,26 +247,65 @@ class ColumnClasses:
 
     def _of_numbers(self, j: int, own: int, segments: Segments) -> list[Classes]:
         """Classes of numbers, present ones and missing."""
+        order = CodeOrder(self.space, j)
+        guesses = self._guesses(j, own, segments, order)
+        found = []
+        for sweep in self.sweeps(j, own, segments):
+            low, high = sweep.low, sweep.high
+            if sweep.codes is None:
+                low, high = _cut(low, high, guesses)
+
+            def evaluate(numbers: Ints64, of: Ints, sweep: Sweep = sweep) -> Ints64:
+                return self._segments(j, self.after(j, own, sweep, numbers, of), segments)
+
+            runs = self._runs(low, high, evaluate)
+            ends = (self.own_codes(j, sweep, n, runs.interval) for n in (runs.first, runs.last))
+            found.append(Classes(segments.cells[runs.outcome], *ends))
+        return found
+
+    def sweeps(self, j: int, own: int, segments: Segments | None = None) -> list[Sweep]:
+        """Return what a column of numbers may hold in a group, with all ranks that rows may have.
+
+        `segments` are the codes that need not be told apart; None tells all apart.
+        """
         column, domain = self.space.layout.columns[j], self.space.domain
         order = CodeOrder(self.space, j)
         low, high = order.ends()
         last = int(order.rank(np.array([min(domain.top[j], domain.high[j])]))[0])
-        found = []
+        found: list[Sweep] = []
         ranked = self.moved.transport.ranked_codes(j, own)
-        for missing in self._patterns(j, domain.low[j], own):
-            if ranked is None:  # the group has no numbers: rows may have any rank
-                found.append(self._any_rank(j, own, segments, low, last, missing))
-                continue
+        if ranked is not None:
             inside = (domain.low[j] <= ranked) & (ranked <= order.code(np.array([last]))[0])
             tied = ranked[inside]
-            tied = tied[order.code(order.rank(tied)) == tied]
-            found += self._along(j, own, segments, order, (low, last), order.rank(tied), missing)
-            found.append(self._by_rank(j, own, segments, tied, missing))
+            tied = np.unique(tied[order.code(order.rank(tied)) == tied])
+            places = order.rank(tied)
+            starts, ends = np.append(low, places + 1), np.append(places - 1, last)
+            full = starts <= ends
+        for missing in self._patterns(j, domain.low[j], own):
+            if ranked is None:  # the group has no numbers: rows may have any rank
+                found.append(_by_rank(self._each(j, low, last, segments), missing))
+                continue
+            found.append(Sweep(starts[full], ends[full], None, missing))
+            found.append(_by_rank(tied, missing))
         if column.missing is not None and high > last:
             gone = domain.high[[j]]
-            for missing in self._patterns(j, float(gone[0]), own):
-                found.append(self._by_rank(j, own, segments, gone, missing))
-        return [part for part in found if len(part.low)]
+            found += [_by_rank(gone, m) for m in self._patterns(j, float(gone[0]), own)]
+        return [sweep for sweep in found if len(sweep.low)]
+
+    def _each(self, j: int, low: int, last: int, segments: Segments | None) -> Floats:
+        """Return a code of each segment, of present numbers."""
+        if segments is None:
+            raise Unsupported(
+                f"A group has no numbers in {self.space.feature_names[j]!r}, so that its values "
+                "have no ranks.",
+                "Name the column in keep=, or leave the group out.",
+            )
+        order = CodeOrder(self.space, j)
+
+        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
+            return segments.of(order.code(numbers))[:, None].astype(np.int64)
+
+        return order.code(self._runs([low], [last], evaluate).first)
 
     def _patterns(self, j: int, code: float, own: int) -> list[float]:
         """Return ranks of being missing that stand for all: which groups a row is missing in."""
@@ -256,30 +321,6 @@ class ColumnClasses:
 
         runs = self._runs([0], [N_RANKS - 1], evaluate)
         return _ranks(runs.first).tolist()
-
-    def _along(
-        self, j: int, own: int, segments: Segments, order: CodeOrder, ends: tuple[int, int],
-        tied: Ints64, missing: float,
-    ) -> list[Classes]:  # fmt: skip
-        """Classes of the numbers whose rank is fixed, which are between those that many share."""
-        tied = np.unique(tied)
-        low, high = np.append(ends[0], tied + 1), np.append(tied - 1, ends[1])
-        low, high = low[low <= high], high[low <= high]
-        if not len(low):
-            return []
-        low, high = _cut(low, high, self._guesses(j, own, segments, order))
-
-        def moved(numbers: Ints64) -> Floats:
-            n = len(numbers)
-            return self._moved(j, order.code(numbers), own, np.zeros(n), np.full(n, missing))
-
-        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
-            return self._segments(j, moved(numbers), segments)
-
-        runs = self._runs(low, high, evaluate)
-        return [
-            Classes(segments.cells[runs.outcome], order.code(runs.first), order.code(runs.last))
-        ]
 
     def _guesses(self, j: int, own: int, segments: Segments, order: CodeOrder) -> Ints64:
         """Return numbers beside which the map probably changes cells: halving ends soon there.
@@ -301,38 +342,22 @@ class ColumnClasses:
         beside = np.concatenate([-BESIDE[:0:-1], BESIDE])
         return np.unique(np.clip((places[:, None] + beside).ravel(), low, high))
 
-    def _by_rank(
-        self, j: int, own: int, segments: Segments, codes: Floats, missing: float
-    ) -> Classes:
-        """Classes of numbers that have many ranks."""
-
-        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
-            after = self._moved(j, codes[of], own, _ranks(numbers), np.full(len(of), missing))
-            return self._segments(j, after, segments)
-
-        if not len(codes):
-            return Classes(np.empty((0, self.n_groups), dtype=np.intp), codes, codes)
-        runs = self._runs(np.zeros(len(codes)), np.full(len(codes), N_RANKS - 1), evaluate)
-        here = codes[runs.interval]
-        return Classes(segments.cells[runs.outcome], here, here)
-
-    def _any_rank(
-        self, j: int, own: int, segments: Segments, low: int, last: int, missing: float
-    ) -> Classes:
-        """Classes of a group that has no numbers, in which any of them may have any rank."""
-        order = CodeOrder(self.space, j)
-
-        def evaluate(numbers: Ints64, of: Ints) -> Ints64:
-            return segments.of(order.code(numbers))[:, None].astype(np.int64)
-
-        runs = self._runs([low], [last], evaluate)
-        return self._by_rank(j, own, segments, order.code(runs.first), missing)
-
     # Codes ----------------------------------------------------------------------------------
 
     def _runs(self, low: Any, high: Any, evaluate: Callable[[Ints64, Ints], Ints64]) -> _Runs:
         ends = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
         return constant_runs(*ends, evaluate, self.deadline)
+
+    def own_codes(self, j: int, sweep: Sweep, numbers: Ints64, of: Ints) -> Floats:
+        """Return the codes of numbers of a sweep, each in the interval `of`."""
+        return CodeOrder(self.space, j).code(numbers) if sweep.codes is None else sweep.codes[of]
+
+    def after(self, j: int, own: int, sweep: Sweep, numbers: Ints64, of: Ints) -> Floats:
+        """Return where these are moved to in each group, not rounded yet; (n, n_groups)."""
+        n = len(numbers)
+        ranks = np.zeros(n) if sweep.codes is None else _ranks(numbers)
+        codes = self.own_codes(j, sweep, numbers, of)
+        return self._moved(j, codes, own, ranks, np.full(n, sweep.missing))
 
     def _moved(self, j: int, codes: Floats, own: int, ranks: Floats, missing: Floats) -> Floats:
         """Return where codes are moved to in each group, not rounded yet; (n, n_groups)."""
@@ -350,14 +375,14 @@ class ColumnClasses:
             )
         return found
 
-    def _rounded(self, j: int, after: Floats) -> Floats:
+    def rounded(self, j: int, after: Floats) -> Floats:
         """Return moved codes as they are in the domain."""
         rows = np.repeat(self.space.domain.low[None], after.size, axis=0)
         rows[:, j] = after.ravel()
         return self.space.domain.clip(rows)[:, j].reshape(after.shape)
 
     def _segments(self, j: int, after: Floats, segments: Segments) -> Ints64:
-        rounded = self._rounded(j, after)
+        rounded = self.rounded(j, after)
         return segments.of(rounded.ravel()).reshape(after.shape).astype(np.int64)
 
     def _cells(self, j: int, after: Floats, segments: Segments) -> Ints:
