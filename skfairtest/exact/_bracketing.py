@@ -208,7 +208,8 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         start += len(part)
         values = np.broadcast_to(twins, (len(part), *twins.shape))
         # Each row counts with its own value, too, which stand-ins for an interval may lack.
-        values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
+        if not space.twins_.is_enumerable:
+            values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
         every = np.repeat(part, values.shape[1], axis=0)
         every = space.twins_.with_sensitive(every, values.reshape(len(every), -1))
         shape = values.shape[:2]
@@ -222,7 +223,8 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         i, o = np.unravel_index(spread.argmax(), spread.shape)
         if spread[i, o] > best:
             ends = [high[i, :, o].argmax(), low[i, :, o].argmin()]
-            best, pair = float(spread[i, o]), every.reshape(*shape, -1)[i, ends]
+            best = float(spread[i, o])
+            pair = *every.reshape(*shape, -1)[i, ends], part[i]
     if pair is not None:
         confirm(oracle, *pair)
 
@@ -256,8 +258,11 @@ def _evaluate_in_time(
     return answers, seen.shape[1]
 
 
-def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
-    """Ask the model about a pair of twins, if the budget has room for it."""
+def confirm(oracle: Oracle, first: Floats, second: Floats, of: Floats | None = None) -> None:
+    """Ask the model about a pair of twins, if the budget has room for it.
+
+    `of` is the input whose twins they are, which has to be known where twins are moved.
+    """
     if oracle.queries_left < 2 * oracle.model.cost or oracle.stopping.inputs_left < 1:
         return
     values = np.stack([first, second])[:, oracle.space.sensitive]
@@ -265,4 +270,4 @@ def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
         return
     # The pair is recorded before a spent budget ends the run.
     with oracle.sub_budget():
-        oracle.disparity(input_of(oracle.space, first, second)[None], values[None])
+        oracle.disparity(input_of(oracle.space, first, second, of)[None], values[None])

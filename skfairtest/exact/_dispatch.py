@@ -27,6 +27,7 @@ from skfairtest.exact._expression import Answer, Node
 from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, check_linear, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts
+from skfairtest.exact._moved import check_moved, with_moved_twins
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import is_network
 from skfairtest.exact._polynomial import PolynomialFamily
@@ -133,6 +134,13 @@ def read_family(
     check_supported(estimator, response)
     if response == "labels":
         return LabelFamily(), 0
+    moved = space.twins_.moved
+    if moved is not None:
+        check_moved(moved)
+        # Its constraint may exclude twins, and a bound of the whole box bounds those that are left.
+        plain = space.without_constraint()
+        family, n_rows = read_family(estimator, plain, response, compiled, rng, n_jobs, deadline)
+        return with_moved_twins(family, space), n_rows
     chain, model = Chain(space).open(estimator)
     multiplied = polynomial_of(chain) is not None
     mixture = read_mixture(model, OWN_CODE)

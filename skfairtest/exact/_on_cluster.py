@@ -38,7 +38,8 @@ Asked = tuple[Any, InputSpace, str, Any]
 
 def solver(family: Family, asked: Asked, n_jobs: int | None) -> Callable[[float, Limits], Bracket]:
     """Return what bounds a model: on a cluster its workers do, else the model's own `solve`."""
-    if family.quick or not is_cluster():
+    # Boxes of an input are none of its moved twins.
+    if family.quick or not is_cluster() or asked[1].twins_.moved is not None:
         return family.solve
     return lambda incumbent, limits: _Search(family, asked, n_jobs, incumbent, limits).run()
 

@@ -56,11 +56,15 @@ class Quantiles(NamedTuple):
     def ranks(self, codes: Floats, uniform: Floats) -> Floats:
         """Return the ranks of numbers, the same share `uniform` of the way through intervals."""
         at = np.minimum(np.searchsorted(self.values, codes), len(self.values) - 1)
+        # Rounding must not carry ranks past those of the next value: certificates rest on a map
+        # that never falls, to the last bit.
         inside = self.low[at] + uniform * (self.high[at] - self.low[at])
+        inside = np.minimum(inside, self.high[at])
         before = np.maximum(at - 1, 0)
         gap = self.values[at] - self.values[before]
         share = np.where(gap > 0, (codes - self.values[before]) / np.where(gap > 0, gap, 1), 1.0)
         between = self.high[before] + share * (self.low[at] - self.high[before])
+        between = np.clip(between, self.high[before], np.maximum(self.low[at], self.high[before]))
         outside = np.where(codes < self.values[0], self.low[0], self.high[-1])
         is_out = (codes < self.values[0]) | (codes > self.values[-1])
         ranks = np.where(codes == self.values[at], inside, between)
@@ -74,11 +78,9 @@ class Quantiles(NamedTuple):
         share = np.where(gap > 0, (ranks - self.high[before]) / np.where(gap > 0, gap, 1), 1.0)
         share = np.clip(share, 0.0, 1.0)
         # Of two equal ends, arithmetic may leave a number beside both.
-        between = np.where(
-            share < 1,
-            self.values[before] + share * (self.values[at] - self.values[before]),
-            self.values[at],
-        )
+        between = self.values[before] + share * (self.values[at] - self.values[before])
+        between = np.clip(between, self.values[before], self.values[at])
+        between = np.where(share < 1, between, self.values[at])
         return np.where(
             (ranks >= self.low[at] - RANK_STEP) | (at == before), self.values[at], between
         )

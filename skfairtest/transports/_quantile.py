@@ -12,7 +12,7 @@ from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport
 from skfairtest.transports._couplings import Quantiles, coupling, drawn, shares_of
-from skfairtest.transports._ranks import RowRanks
+from skfairtest.transports._ranks import GivenRanks, RowRanks
 
 #: Parts that a column of numbers in `by` is cut into, each with about as many rows.
 N_PARTS = 4
@@ -49,7 +49,13 @@ class ColumnMap(NamedTuple):
         return cls(np.array(shares), [Quantiles.learn(p, column.discrete) for p in present])
 
     def move(
-        self, column: Column, codes: Floats, own: int, target: int, ranks: RowRanks, j: int
+        self,
+        column: Column,
+        codes: Floats,
+        own: int,
+        target: int,
+        ranks: RowRanks | GivenRanks,
+        j: int,
     ) -> Floats:
         """Return the codes of rows of one group where the other group has the same ranks."""
         shares = coupling(self.shares[own], self.shares[target])
@@ -209,6 +215,41 @@ class QuantileTransport(BaseTransport):
             column = self.layout_.columns[j]
             moved[:, j] = column_map.move(column, Z[:, j], own, target, ranks, j)
         return moved
+
+    # What certificates look at ----------------------------------------------------------------
+
+    def move_column(
+        self, j: int, codes: Floats, own: int, target: int, ranks: Floats, missing: Floats
+    ) -> Floats:
+        """Move codes of one column, as rows of the given ranks are moved; without `by` alone.
+
+        Parameters
+        ----------
+        j : int
+            Position of an attribute in `moving_`.
+        codes : ndarray of shape (n,)
+            Codes of the attribute.
+        own, target : int
+            The groups.
+        ranks, missing : ndarray of shape (n,)
+            Numbers in [0, 1): ranks among equal values, and those that say what becomes missing.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Moved codes. Of numbers they never fall where codes or, at equal codes, `ranks` rise.
+        """
+        column_map = self._map_of(j)
+        given = GivenRanks(ranks, missing)
+        return column_map.move(self.layout_.columns[j], codes, own, target, given, j)
+
+    def ranked_codes(self, j: int, own: int) -> Floats | None:
+        """Return the numbers of a column whose rows have many ranks; None if those of all have."""
+        numbers = self._map_of(j).numbers[own]
+        return numbers.values[numbers.high > numbers.low] if len(numbers.values) else None
+
+    def _map_of(self, j: int) -> ColumnMap:
+        return self.maps_[()][self.moving_.tolist().index(j)]
 
 
 def _cuts(column: Column, codes: Floats) -> Floats:

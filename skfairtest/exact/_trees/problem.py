@@ -53,8 +53,11 @@ class Forest(NamedTuple):
     levels: bool  # whether the leaves' own values matter, and not their differences alone
 
 
-def range_bound(space: InputSpace, output: Output) -> float:
-    """A bound of an output from the ranges of its trees, before anything is cut into cells."""
+def range_bound(space: InputSpace, output: Output, *, whole: bool = False) -> float:
+    """A bound of an output from the ranges of its trees, before anything is cut into cells.
+
+    Twins that differ in all columns (`whole`) part in all trees.
+    """
     entries, groups = _entries(output)
     base = groups[0]
     D, U, V = np.zeros(len(base)), base.copy(), base.copy()
@@ -65,7 +68,7 @@ def range_bound(space: InputSpace, output: Output) -> float:
         low = np.minimum.reduceat(np.where(leaf, value, np.inf), nodes.roots)
         U[part] += high.sum()
         V[part] += low.sum()
-        parting = _sensitive_trees(space, nodes)
+        parting = slice(None) if whole else _sensitive_trees(space, nodes)
         D[part] += (high - low)[parting].sum()
     links = Links(np.empty(0, dtype=np.int64), *groups, False)
     return _bound_of_ranges(links, D, U, V)

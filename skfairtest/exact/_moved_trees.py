@@ -1,0 +1,409 @@
+"""Certify models of trees for moved twins, as plain twins of other trees.
+
+Take the rows of one group. The classes of each column (`_moved_cells`) say which cell of the model
+a value lies in, and which one it is moved to in each other group. On a space of one whole number a
+column, which counts its classes, and of one sensitive attribute, the group, trees that test the
+group first and then look up the cell of the class are the model at rows and at their moved twins.
+So plain twins of these trees differ by exactly as much, and the search for them is the one there
+is. Each group that rows may be moved from has columns of its own, and outputs of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skfairtest._clock import OutOfTime, check_time
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, unattained
+from skfairtest.exact._moved_cells import Classes, ColumnClasses, Segments
+from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._trees.problem import range_bound
+from skfairtest.exact._trees.threshold_cells import WORD, CutNodes, Grid
+from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._features import MOST_TABLE_ROWS, Chain, Features
+from skfairtest.whitebox._tree_model import Group, Nodes, Output, Part, Tests, all_nodes
+from skfairtest.whitebox._unsupported import Unsupported
+
+#: Rows of a pair's classes that are tried, as their ranks are those of the seed.
+N_TRIED = 2_000
+#: Why a bracket is open that all ranks together close.
+RANKS = (
+    "the bound holds for all ranks by which equal values may be told apart, and the transport's "
+    "own ranks need not reach it"
+)
+
+
+class _Lookup(NamedTuple):
+    """Tests of the cells of one attribute: which cells go first, of each different cut."""
+
+    first: Bools  # (n_cuts, n_cells)
+    cut_of: Ints  # (n_nodes,) row of `first` for each node that tests the attribute, else -1
+
+
+class MovedTrees(Family):
+    """Model of trees as it was read, and rows that a transport moves.
+
+    Parameters
+    ----------
+    base : TreeFamily
+        The model, read out for the whole domain.
+    space : InputSpace
+        The inputs that exist, whose twins are moved column by column.
+
+    Attributes
+    ----------
+    grid : Grid
+        The cells of the model.
+    composed : TreeFamily or None
+        The trees on classes of columns; None where there was no time to make them.
+    """
+
+    first_queries = TreeFamily.first_queries
+
+    def __init__(self, base: TreeFamily, space: InputSpace) -> None:
+        self.base, self.space = base, space
+        self.rounding = base.rounding
+        #: Classes of each attribute in each group that rows are moved from.
+        self.classes: dict[tuple[int, int], Classes] = {}
+        #: Which column of the composed space has the classes of an attribute and a group.
+        self.places: dict[tuple[int, int], int] = {}
+        self.composed: TreeFamily | None = None
+        compiled, n_jobs, deadline = base.settings
+        try:
+            composed, outputs = self._compose(deadline)
+            self.composed = TreeFamily(
+                None, composed, "", compiled, n_jobs, deadline, outputs=outputs
+            )
+        except OutOfTime:
+            self.composed = None
+
+    def single_room(self, top: float) -> float:
+        return self.base.single_room(top)
+
+    def evaluate(self, Z: Floats) -> Floats:
+        return self.base.evaluate(Z)
+
+    def root_bound(self) -> float:
+        """Return a bound from the ranges of the trees alone."""
+        if self.composed is not None:
+            return self.composed.root_bound()
+        every = (range_bound(self.space, output, whole=True) for output in self.base.outputs)
+        return max(every, default=0.0)
+
+    def solve(self, incumbent: float, limits: Limits) -> Bracket:
+        if self.composed is None:
+            return Bracket(incumbent, max(incumbent, self.root_bound()), None, 0, "time")
+
+        def note(lower: float, upper: float, n: int, twins: Attained = unattained, /) -> None:
+            # What the classes attain, the ranks of the seed need not.
+            limits.note(incumbent, upper, n)
+
+        found = self.composed.solve(incumbent, limits._replace(note=note))
+        lower, twins, reason = incumbent, None, found.reason
+        if found.twins is not None:
+            lower, twins = self._attained(np.stack(found.twins), incumbent)
+        if reason == "closed" and found.upper * (1 - limits.rtol) > lower:
+            reason = RANKS
+        return Bracket(lower, max(lower, found.upper), twins, found.n_boxes, reason)
+
+    def _attained(self, both: Floats, incumbent: float) -> tuple[float, tuple[Floats, ...] | None]:
+        """Return the difference of rows of two twins' classes, and their codes with the input's."""
+        assert self.composed is not None and self.space.twins_.moved is not None
+        said = self.composed.evaluate(both)
+        # Outputs of all groups follow one another, those of one model at a time.
+        own = int(np.abs(said[0] - said[1]).argmax()) // len(self.base.outputs)
+        codes = self.space.twins_.moved.codes
+        groups = both[:, -1].astype(np.intp)
+        Z = self._rows_of(own, both[0], np.random.default_rng(0))
+        twins = [self.space.twins_.with_sensitive(Z, codes[g]) for g in groups]
+        gaps = np.abs(self.evaluate(twins[0]) - self.evaluate(twins[1])).max(axis=1)
+        best = int(gaps.argmax())
+        if gaps[best] <= incumbent:
+            return incumbent, None
+        return float(gaps[best]), (twins[0][best], twins[1][best], Z[best])
+
+    def _rows_of(self, own: int, z: Floats, rng: np.random.Generator) -> Floats:
+        """Return rows of a group that lie in the classes of a row of the composed space.
+
+        Other codes of the same classes have other ranks.
+        """
+        space = self.space
+        Z = space.domain.draw(N_TRIED, rng)
+        for (j, a), found in self.classes.items():
+            if a != own:
+                continue
+            place = self.places.get((j, own))
+            k = 0 if place is None else int(z[place])
+            low, high = found.low[k], found.high[k]
+            codes = low + rng.random(N_TRIED) * (high - low)
+            codes[:2] = low, high
+            if space.domain.discrete[j]:
+                codes = np.rint(codes)
+            Z[:, j] = np.clip(space.domain.round_to_dtype(codes, j), low, high)
+        Z[:, space.sensitive] = space.twins_.moved.codes[own]  # type: ignore[union-attr]
+        return space.domain.clip(Z)
+
+    # Trees on classes -------------------------------------------------------------------------
+
+    def _compose(self, deadline: float) -> tuple[InputSpace, list[Output]]:
+        """Return the space of classes, and the outputs on it, group after group."""
+        space, outputs = self.space, self.base.outputs
+        assert space.twins_.moved is not None
+        nodes = all_nodes(outputs)
+        tested = [np.flatnonzero(one.left >= 0) for one in nodes]
+        self.grid = grid = Grid(space, nodes, tested, deadline)
+        finder = ColumnClasses(space, deadline)
+        n_groups = finder.n_groups
+        segments = {j: Segments(grid, j) for j in grid.cells}
+        for own in range(n_groups):
+            for j in grid.cells:
+                if j not in space.sensitive:
+                    self.classes[j, own] = found = finder.of(j, own, segments[j])
+                    if len(found.low) > 1:
+                        self.places[j, own] = len(self.places)
+        composed = _space_of([len(self.classes[key].low) for key in self.places], n_groups)
+        features = Chain(composed).features
+        lookups = [{j: _lookup(grid, cut, j) for j in grid.cells} for cut in grid.nodes]
+        own_groups: list[Output] = []
+        for own in range(n_groups):
+            made = {}
+            for one, cut, lookup in zip(nodes, grid.nodes, lookups, strict=True):
+                check_time(deadline)
+                made[id(one)] = self._nodes_of(one, cut, lookup, grid, own, features)
+            own_groups += [_with_nodes(output, made) for output in outputs]
+        return composed, own_groups
+
+    def _cells_in(self, j: int, own: int, grid: Grid) -> Ints:
+        """Return the cells of an attribute by class and group, (n_classes, n_groups)."""
+        if (j, own) in self.classes:
+            return self.classes[j, own].cells
+        moved = self.space.twins_.moved
+        assert moved is not None
+        column = moved.sensitive.tolist().index(j)
+        return grid.cell_of(j, moved.codes[:, column])[None]
+
+    def _nodes_of(
+        self,
+        nodes: Nodes,
+        cut: CutNodes,
+        lookup: dict[int, _Lookup],
+        grid: Grid,
+        own: int,
+        features: Features,
+    ) -> Nodes:
+        """Return the trees that look at classes of the rows of one group, and at the group."""
+        n, n_groups = len(nodes.left), len(self._moved_codes())
+        tests = _ClassTests(n, n_groups)
+        left = np.tile(cut.first, (n_groups, 1))
+        right = np.tile(cut.second, (n_groups, 1))
+        # A test whose children are the same is none.
+        inner = nodes.left >= 0
+        idle = inner & (cut.attribute < 0)
+        tests.always[:, idle] = 1
+        for j, own_lookup in lookup.items():
+            cells = self._cells_in(j, own, grid)
+            for g in range(n_groups):
+                tests.add(g, self.places.get((j, own), -1), own_lookup, cells[:, g])
+        turned = tests.turned
+        left, right = np.where(turned, right, left), np.where(turned, left, right)
+        return _composed_nodes(nodes, tests, left, right, features)
+
+    def _moved_codes(self) -> Floats:
+        assert self.space.twins_.moved is not None
+        return self.space.twins_.moved.codes
+
+
+class _ClassTests:
+    """Tests of nodes by classes, for each group; arrays of shape (n_groups, n_nodes).
+
+    Attributes
+    ----------
+    always : ndarray of int
+        1 where all classes go left, -1 where all go right, 0 else.
+    feature, threshold : ndarray
+        Classes up to the threshold go left.
+    category : ndarray of int
+        Number of the set of classes that go left, where no threshold tells them; else -1.
+    turned : ndarray of bool
+        Where the children are exchanged.
+    """
+
+    def __init__(self, n: int, n_groups: int) -> None:
+        self.always = np.zeros((n_groups, n), dtype=np.intp)
+        self.feature = np.zeros((n_groups, n), dtype=np.intp)
+        self.threshold = np.zeros((n_groups, n))
+        self.category = np.full((n_groups, n), -1, dtype=np.intp)
+        self.turned = np.zeros((n_groups, n), dtype=bool)
+        self.sets: dict[bytes, tuple[int, Bools]] = {}
+
+    def add(self, g: int, place: int, lookup: _Lookup, cells: Ints) -> None:
+        """Add the tests of one attribute in a group, whose classes lie in these cells."""
+        which = np.flatnonzero(lookup.cut_of >= 0)
+        of = lookup.cut_of[which]
+        left = lookup.first[:, cells]  # (n_cuts, n_classes)
+        n_left = left.sum(axis=1)
+        # A test that begins with what goes right has its children exchanged.
+        turned = ~left[:, 0] & (n_left > 0)
+        going = np.where(turned[:, None], ~left, left)
+        n_going = going.sum(axis=1)
+        is_cut = ~(going[:, 1:] & ~going[:, :-1]).any(axis=1)
+        always = np.where(n_left == left.shape[1], 1, np.where(n_left == 0, -1, 0))
+        category = np.full(len(left), -1, dtype=np.intp)
+        for k in np.flatnonzero(~is_cut & (always == 0)):
+            category[k] = self.sets.setdefault(going[k].tobytes(), (len(self.sets), going[k]))[0]
+        if (category >= 0).any() and left.shape[1] > MOST_TABLE_ROWS:
+            raise Unsupported(
+                f"A column whose numbers a step bends has {left.shape[1]} classes of numbers and "
+                "moved ones, which are too many.",
+                "Narrow its domain by InputSpace(bounds=...), or name it in keep=.",
+            )
+        self.always[g, which] = always[of]
+        self.feature[g, which] = place
+        self.threshold[g, which] = n_going[of] - 0.5
+        self.category[g, which] = category[of]
+        self.turned[g, which] = turned[of] & (always[of] == 0)
+
+    def alike(self) -> Bools:
+        """Return which nodes have the same test in all groups, shape (n_nodes,)."""
+        same = (self.always == 0).all(axis=0)
+        for part in (self.feature, self.threshold, self.category, self.turned):
+            same &= (part == part[0]).all(axis=0)
+        return same
+
+    def left_sets(self) -> Bools:
+        """Return all sets, shape (n_sets, most classes)."""
+        most = max((len(own) for _, own in self.sets.values()), default=0)
+        found = np.zeros((len(self.sets), most), dtype=bool)
+        for number, own in self.sets.values():
+            found[number, : len(own)] = own
+        return found
+
+
+def _composed_nodes(
+    nodes: Nodes, tests: _ClassTests, left: Ints, right: Ints, features: Features
+) -> Nodes:
+    """Return trees with a copy of each tree for each group, below a test of the group.
+
+    As long as all groups' tests are the same, the group is not tested yet. States are the nodes of
+    these trees before those that none reaches are left out: of n nodes first those that all groups
+    share, then a copy for each group, then the tests of the group that are in place of a node.
+    """
+    n_groups, n = left.shape
+    jump = np.stack([_jumps(tests.always[g], left[g], right[g]) for g in range(n_groups)])
+    leaf = nodes.left < 0
+    # What all groups share: a leaf, or a test with the same outcome whatever the group.
+    same = (jump == jump[0]).all(axis=0)
+    shared = np.where(same, (leaf | tests.alike())[jump[0]], False)
+    base = n * (1 + n_groups)
+    every = np.arange(n)
+
+    def entered(places: Ints) -> Ints:
+        return np.where(shared[places], jump[0][places], base + places)
+
+    def copies(g: int, places: Ints) -> Ints:
+        return n * (1 + g) + jump[g][places]
+
+    # Leaves have children of -1, which are put right below.
+    whole_left = [entered(left[0])] + [copies(g, left[g]) for g in range(n_groups)]
+    whole_right = [entered(right[0])] + [copies(g, right[g]) for g in range(n_groups)]
+    for i in range(n_groups - 1):
+        whole_left.append(copies(i, every))
+        later = base + n * (i + 1) + every
+        whole_right.append(copies(n_groups - 1, every) if i == n_groups - 2 else later)
+    to_left, to_right = np.concatenate(whole_left), np.concatenate(whole_right)
+    of = np.tile(every, 2 * n_groups)
+    is_leaf = np.concatenate([np.tile(leaf, 1 + n_groups), np.zeros(n * (n_groups - 1), bool)])
+    to_left[is_leaf] = to_right[is_leaf] = -1
+    group = len(features.source) - 1
+    tested = [0, *range(n_groups)]
+    split = n * (n_groups - 1)
+    feature = np.concatenate([tests.feature[tested].ravel(), np.full(split, group)])
+    threshold = np.concatenate(
+        [tests.threshold[tested].ravel(), np.repeat(np.arange(n_groups - 1), n) + 0.5]
+    )
+    category = np.concatenate([tests.category[tested].ravel(), np.full(split, -1)])
+    roots = entered(nodes.roots)
+    reached = np.zeros(len(of), dtype=bool)
+    here = roots
+    while len(here):
+        reached[here] = True
+        here = np.concatenate([to_left[here], to_right[here]])
+        here = np.unique(here[here >= 0])
+        here = here[~reached[here]]
+    kept = np.flatnonzero(reached)
+    tree = np.searchsorted(nodes.roots, of[kept], side="right") - 1
+    # A tree's first node is its root.
+    kept = kept[np.lexsort((~np.isin(kept, roots), tree))]
+    number = np.full(len(of) + 1, -1, dtype=np.intp)  # the last one is that of no child
+    number[kept] = np.arange(len(kept))
+    leaves = is_leaf[kept]
+    return Nodes(
+        features,
+        Tests(
+            np.where(leaves, 0, feature[kept]),
+            threshold[kept],
+            np.zeros(len(kept), dtype=bool),
+            np.where(leaves, -1, category[kept]),
+            tests.left_sets(),
+        ),
+        number[to_left[kept]],
+        number[to_right[kept]],
+        nodes.value[of[kept]],
+        number[roots],
+    )
+
+
+def _jumps(always: Ints, left: Ints, right: Ints) -> Ints:
+    """Return the node that stands for each, behind tests that always have one outcome."""
+    jump = np.arange(len(always))
+    jump = np.where(always > 0, left, np.where(always < 0, right, jump))
+    while True:
+        further = jump[jump]
+        if np.array_equal(further, jump):
+            return jump
+        jump = further
+
+
+def _lookup(grid: Grid, cut: CutNodes, j: int) -> _Lookup:
+    """Return which cells of an attribute go first, of each different cut."""
+    which = np.flatnonzero(cut.attribute == j)
+    cut_of = np.full(len(cut.attribute), -1, dtype=np.intp)
+    cuts, cut_of[which] = np.unique(cut.cut[which], return_inverse=True)
+    cells = np.arange(grid.n_cells(j))
+    if grid.cells[j].ordered:
+        return _Lookup(cells[None] < cuts[:, None], cut_of)
+    words = grid.sets[j][cuts]
+    bits = (words[:, cells // WORD] >> (cells % WORD).astype(np.uint64)) & np.uint64(1)
+    return _Lookup(bits.astype(bool), cut_of)
+
+
+def _space_of(sizes: list[int], n_groups: int) -> InputSpace:
+    """Return a space of whole numbers below some sizes, and of the group as the last column."""
+    sizes = [*sizes, 2] if not sizes else sizes  # a space has a column beside the sensitive one
+    ends = np.array([[0] * (len(sizes) + 1), [*(n - 1 for n in sizes), n_groups - 1]])
+    bounds = {j: (0, int(high)) for j, high in enumerate(ends[1])}
+    steps = dict.fromkeys(bounds, 1)
+    described = InputSpace(bounds=bounds, steps=steps, one_hot=None)
+    return described.fit(ends, [len(sizes)])
+
+
+def _with_nodes(output: Output, made: dict[int, Nodes]) -> Output:
+    """Return an output that is made of other trees with the same leaves."""
+    return [
+        Group(
+            group.link,
+            group.weight,
+            [
+                Part(
+                    part.base,
+                    [(made[id(nodes)], column, factor) for nodes, column, factor in part.trees],
+                    part.rounding,
+                )
+                for part in group.parts
+            ],
+            group.rounding,
+        )
+        for group in output
+    ]
