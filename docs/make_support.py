@@ -657,7 +657,10 @@ left to find. Measured once, on a machine with {machine}.
 
 def _machine() -> str:
     """What the seconds were measured on."""
-    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    cores = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    # Where there is such a figure: other work makes seconds longer, and answers hardly different.
+    load = f", load before {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return cores + load
 
 
 def _as_text(note: str) -> str:
