@@ -51,11 +51,11 @@ class Known(NamedTuple):
 
 
 #: What is known of, or the values of, each output of a model inside: by the model and the output.
-Given = Callable[["Answer"], Any]
+Given = Callable[["ModelOutput"], Any]
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelOutput:
     """Output of an inner model.
 
     Attributes
@@ -72,27 +72,27 @@ class Answer:
     response: str
     output: int
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
         yield self
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         return np.asarray(given(self))
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         known: Known = given(self)
         return known
 
 
 @dataclass(frozen=True)
-class Curve:
+class MonotoneFunction:
     """Monotone function of another number.
 
     Attributes
     ----------
-    of : Answer, Curve, Total or Share
+    of : ModelOutput, MonotoneFunction, WeightedSum or Normalized
         The number.
     function : callable
         Of an array.
@@ -119,16 +119,16 @@ class Curve:
     knots: tuple[float, ...] = ()
     link: tuple[str, float, float] | None = None
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
-        return self.of.answers()
+        return self.of.model_outputs()
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         return np.asarray(self.function(self.of.value(given)), dtype=np.float64)
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         gap, low, high, rounding, vague = self.of.known(given)
         low, high = low - rounding, high + rounding
         if low < self.start:
@@ -177,7 +177,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Total:
+class WeightedSum:
     """Weighted sum of other numbers.
 
     Attributes
@@ -194,18 +194,18 @@ class Total:
     weights: tuple[float, ...]
     base: float = 0.0
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
         for node in self.of:
-            yield from node.answers()
+            yield from node.model_outputs()
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         parts = [w * node.value(given) for w, node in zip(self.weights, self.of, strict=True) if w]
         return np.asarray(sum(parts, self.base * np.ones(1)))
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         gap, low, high, rounding, size = 0.0, self.base, self.base, 0.0, abs(self.base)
         vague = False
         for weight, node in zip(self.weights, self.of, strict=True):
@@ -222,7 +222,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Share:
+class Normalized:
     """Share of one nonnegative number in the sum of all.
 
     Attributes
@@ -239,20 +239,20 @@ class Share:
     which: int
     empty: float
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
         for node in self.of:
-            yield from node.answers()
+            yield from node.model_outputs()
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         values = [node.value(given) for node in self.of]
         total = np.sum(values, axis=0)
         out = np.full(np.shape(total), self.empty)
         return np.divide(values[self.which], total, out=out, where=total != 0)
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         parts = [node.known(given) for node in self.of]
         if (lowest := min(part.low for part in parts)) < -NEARLY:
             raise ValueError(
@@ -292,18 +292,18 @@ class Softmax:
     of: tuple[Node, ...]
     which: int
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
         for node in self.of:
-            yield from node.answers()
+            yield from node.model_outputs()
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         values = np.stack(np.broadcast_arrays(*(node.value(given) for node in self.of)))
         return np.asarray(softmax(values, axis=0)[self.which])
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         parts = [node.known(given) for node in self.of]
         own, rest = parts[self.which], [p for k, p in enumerate(parts) if k != self.which]
         # It is the logistic function of the own number less a mean of the others.
@@ -316,7 +316,7 @@ class Softmax:
         return Known(gap, float(expit(low)), float(expit(high)), moved, vague)
 
 
-Node = Answer | Curve | Total | Share | Softmax
+Node = ModelOutput | MonotoneFunction | WeightedSum | Normalized | Softmax
 
 
 def rising_gap(

@@ -53,10 +53,10 @@ class NetworkFamily(Family):
         layers = self.relaxation.layers(self.relaxation.whole())
         return [
             np.maximum(
-                np.abs(bends.value(np.minimum(*layer.low)[0])),
-                np.abs(bends.value(np.maximum(*layer.high)[0])),
+                np.abs(activation.value(np.minimum(*layer.low)[0])),
+                np.abs(activation.value(np.maximum(*layer.high)[0])),
             )
-            for bends, layer in zip(self.network.bends, layers[:-1], strict=True)
+            for activation, layer in zip(self.network.activations, layers[:-1], strict=True)
         ]
 
     def single_room(self, top: float) -> float:
