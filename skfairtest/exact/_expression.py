@@ -382,45 +382,38 @@ def rising_gap(
 def share_gap(own: Known, others: Known) -> float:
     """Return the largest difference of a / (a + s) between twins, with bounds for a and s.
 
+    The first twin has a and s, and the second one has a less and s more, by the whole gaps, as far
+    as the ranges allow it. The difference has no stationary point for both numbers together, so
+    that it is largest at an end of one of them: at an end of the other one, or where the derivative
+    by that one is zero.
+
     Parameters
     ----------
     own, others : Known
-        Of a and of s; neither is negative.
+        Of a and of s; neither is negative, nor are both 0.
 
     Returns
     -------
     float
         An upper bound.
     """
-    if own.gap <= 0 and others.gap <= 0:
+    gap, more = (min(part.gap, part.high - part.low) for part in (own, others))
+    if gap <= 0 and more <= 0:
         return 0.0
-
-    def share(a: Floats, s: Floats) -> Floats:
-        total = a + s
-        return np.divide(a, total, out=np.ones_like(total), where=total > 0)
-
-    n = 48
-    a, s = np.linspace(own.low, own.high, n + 1), np.linspace(others.low, others.high, n + 1)
-    cells = [np.repeat(a[:-1], n), np.repeat(a[1:], n), np.tile(s[:-1], n), np.tile(s[1:], n)]
-    best, bound = 0.0, 1.0
-    for _ in range(ROUNDS):
-        a1, a2, s1, s2 = cells
-
-        def fallen(a: Floats, s: Floats) -> Floats:
-            return share(np.maximum(a - own.gap, own.low), np.minimum(s + others.gap, others.high))
-
-        bounds = share(a2, s1) - fallen(a1, s2)
-        for a, s in ((a1, s1), (a2, s1), (a2, s2)):
-            best = max(best, float((share(a, s) - fallen(a, s)).max()))
-        enough = best * (1 + 1e-6) + 1e-12
-        bound = max(float(bounds.max()), enough)
-        live = bounds > enough
-        if not live.any() or live.sum() > MOST_OPEN // 4:
-            break
-        a1, a2, s1, s2 = (edge[live] for edge in cells)
-        am, sm = (a1 + a2) / 2, (s1 + s2) / 2
-        cells = [
-            np.concatenate([a1, am, a1, am]), np.concatenate([am, a2, am, a2]),
-            np.concatenate([s1, s1, sm, sm]), np.concatenate([sm, sm, s2, s2]),
-        ]  # fmt: skip
-    return min(1.0, bound + 8 * EPS)
+    ends_a, ends_s = (own.low + gap, own.high), (others.low, others.high - more)
+    points = [(a, s) for a in ends_a for s in ends_s]
+    with np.errstate(all="ignore"):
+        for a in ends_a:
+            b = max(a - gap, 0.0)
+            points.append((a, np.sqrt(a * b) - more * np.sqrt(a) / (np.sqrt(a) - np.sqrt(b))))
+        for s in ends_s:
+            r = s + more
+            points.append((np.sqrt(s * r) - gap * np.sqrt(s) / (np.sqrt(r) - np.sqrt(s)), s))
+        # What is no number is no stationary point; beyond an end, the end counts.
+        first, second = np.transpose(points)
+        first, second = np.clip(first, *ends_a), np.clip(second, *ends_s)
+        # Rounding may move the second twin's numbers outwards alone.
+        less = np.maximum(first * (1 - 4 * EPS) - gap, own.low)
+        rest = np.minimum((second + more) * (1 + 4 * EPS), others.high)
+        found = first / (first + second) - less / (less + rest)
+    return min(1.0, float(np.nanmax(found)) + 8 * EPS)
