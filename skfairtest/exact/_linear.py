@@ -122,14 +122,7 @@ def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
 class LinearFamily(Family):
     """Linear model as it was read.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    space : InputSpace
-        The inputs that exist.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
+    Its parameters are those of `TreeFamily`.
     """
 
     quick = True

@@ -28,14 +28,7 @@ AHEAD, BEHIND = 6, 2
 class NetworkFamily(Family):
     """A network, or a linear model of several classes, and how to bound it.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    space : InputSpace
-        The inputs that exist.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
+    Its parameters are those of `TreeFamily`.
     """
 
     quick = False
