@@ -155,55 +155,17 @@ def plant(forest, pairs):
 
 
 @inlined
-def cells_of_pair(twin_ordered, first_ordered, lows, highs, a, b, c):
-    """The cells of an ordered copy that a pair of nodes allows."""
-    low, high = np.int64(0), np.int64(2**31 - 1)
-    if twin_ordered[c] != 1:
-        low, high = np.int64(lows[a, c]), np.int64(highs[a, c])
-    if twin_ordered[c] != 0:
-        own = first_ordered[c]
-        low, high = max(low, lows[b, own]), min(high, highs[b, own])
-    return low, high
-
-
-@inlined
-def word_of_pair(twin_word, first_word, words, a, b, w):
-    """A word of the set of cells of an unordered copy that a pair of nodes allows."""
-    word = ~np.uint64(0)
-    if twin_word[w] != 1:
-        word = words[a, w]
-    if twin_word[w] != 0:
-        word &= words[b, first_word[w]]
-    return word
-
-
-@inlined
-def sides_in_box(place, cut, low, high, words, word_start, sets):
-    """Whether a box has cells on the first side of a test, and on the second.
-
-    `place` is that of an ordered copy, or -1 less that of another one.
-    """
-    if place >= 0:
-        first, second = low[place] < cut, high[place] > cut
-    else:
-        first, second = False, False
-        start = word_start[-1 - place]
-        for w in range(start, word_start[-place]):
-            chosen = sets[cut, w - start]
-            first = first or (words[w] & chosen) != 0
-            second = second or (words[w] & ~chosen) != 0
-    return first, second
-
-
-@inlined
 def sides(forest, boxes, node, copy, a, b):
     """Which sides of a test the paths to a and b leave open: 1 the first, 2 the second, 3 both."""
     j, cut = forest.attribute[node], forest.cut[node]
     some = 0
     if forest.ordered[j] == 1:
-        low, high = cells_of_pair(
-            boxes.twin_ordered, boxes.first_ordered, boxes.low, boxes.high, a, b, copy
-        )
+        low, high = np.int64(0), np.int64(2**31 - 1)
+        if boxes.twin_ordered[copy] != 1:
+            low, high = np.int64(boxes.low[a, copy]), np.int64(boxes.high[a, copy])
+        if boxes.twin_ordered[copy] != 0:
+            own = boxes.first_ordered[copy]
+            low, high = max(low, boxes.low[b, own]), min(high, boxes.high[b, own])
         if high <= cut:
             some = 1
         else:
@@ -211,7 +173,11 @@ def sides(forest, boxes, node, copy, a, b):
     else:
         start = forest.word_start[copy]
         for w in range(start, forest.word_start[copy + 1]):
-            word = word_of_pair(boxes.twin_word, boxes.first_word, boxes.words, a, b, w)
+            word = ~np.uint64(0)
+            if boxes.twin_word[w] != 1:
+                word = boxes.words[a, w]
+            if boxes.twin_word[w] != 0:
+                word &= boxes.words[b, boxes.first_word[w]]
             chosen = forest.sets[cut, w - start]
             if word & chosen:
                 some |= 1
@@ -266,7 +232,11 @@ def meets_sets(leaf_words, twin_word, first_word, a, b, words, word_start):
     for m in range(len(word_start) - 1):
         some = False
         for w in range(word_start[m], word_start[m + 1]):
-            word = words[w] & word_of_pair(twin_word, first_word, leaf_words, a, b, w)
+            word = words[w]
+            if twin_word[w] != 1:
+                word &= leaf_words[a, w]
+            if twin_word[w] != 0:
+                word &= leaf_words[b, first_word[w]]
             some = some or word != 0
         meets = meets and some
     return meets
@@ -301,7 +271,15 @@ def best_twins(
                     return best, one, two, at
                 best, best_a, best_b = nodes[at]["bound"], one, two
                 break
-            first, second = sides_in_box(place, cut, low, high, words, word_start, sets)
+            if place >= 0:
+                first, second = low[place] < cut, high[place] > cut
+            else:
+                first, second = False, False
+                start = word_start[-1 - place]
+                for w in range(start, word_start[-place]):
+                    chosen = sets[cut, w - start]
+                    first = first or (words[w] & chosen) != 0
+                    second = second or (words[w] & ~chosen) != 0
             if first and second:
                 if nodes[one]["bound"] < nodes[two]["bound"]:
                     one, two = two, one
@@ -356,12 +334,17 @@ def best_leaf(forest, root, twin, low, high, words, waiting):
         if j < 0:
             best, leaf = value, node
             continue
-        place = forest.place_one[j] if twin == 0 else forest.place_two[j]
-        if forest.ordered[j] == 0:
-            place = -1 - place
-        first, second = sides_in_box(
-            place, forest.cut[node], low, high, words, forest.word_start, forest.sets
-        )
+        copy = forest.place_one[j] if twin == 0 else forest.place_two[j]
+        if forest.ordered[j] == 1:
+            cut = forest.cut[node]
+            first, second = low[copy] < cut, high[copy] > cut
+        else:
+            first, second = False, False
+            start = forest.word_start[copy]
+            for w in range(start, forest.word_start[copy + 1]):
+                chosen = forest.sets[forest.cut[node], w - start]
+                first = first or (words[w] & chosen) != 0
+                second = second or (words[w] & ~chosen) != 0
         if second:
             top += 1
             waiting[top] = forest.second[node]

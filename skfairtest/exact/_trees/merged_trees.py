@@ -24,16 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.leaf_pairs import (
-    FOLDED,
-    LEAF,
-    SPARE_NODES,
-    cells_of_pair,
-    meets_sets,
-    sides_in_box,
-    unfold,
-    word_of_pair,
-)
+from skfairtest.exact._trees.leaf_pairs import FOLDED, LEAF, SPARE_NODES, meets_sets, unfold
 from skfairtest.exact._trees.link_bounds import loss_allowed
 from skfairtest.exact._trees.split_choice import heaviest
 from skfairtest.workers._compiled import inlined, njit
@@ -150,9 +141,7 @@ def list_leaves(forest, pairs, boxes, leaves, merging, i, t, low, high, words):
                 write_cells(boxes, leaves, i, k, one, two, low, high, words)
                 leaves.n_leaves[i] = k + 1
         else:
-            first, second = sides_in_box(
-                place, cut, low, high, words, forest.word_start, forest.sets
-            )
+            first, second = sides_in_box(forest, place, cut, low, high, words)
             if first and nodes[one]["bound"] > 0:
                 n = add_waiting(heap, key, n, one, nodes[one]["bound"])
             if second and nodes[two]["bound"] > 0:
@@ -160,22 +149,43 @@ def list_leaves(forest, pairs, boxes, leaves, merging, i, t, low, high, words):
 
 
 @njit
+def sides_in_box(forest, place, cut, low, high, words):
+    """Whether a box has cells on the first side of a test, and on the second."""
+    if place >= 0:
+        first, second = low[place] < cut, high[place] > cut
+    else:
+        first, second = False, False
+        start = forest.word_start[-1 - place]
+        for w in range(start, forest.word_start[-place]):
+            chosen = forest.sets[cut, w - start]
+            first = first or (words[w] & chosen) != 0
+            second = second or (words[w] & ~chosen) != 0
+    return first, second
+
+
+@njit
 def write_cells(boxes, leaves, i, k, a, b, low, high, words):
     """Write the cells of a box that a pair of leaves has as leaf k of list i."""
     n = 0
     for c in range(len(low)):
-        least, most = cells_of_pair(
-            boxes.twin_ordered, boxes.first_ordered, boxes.low, boxes.high, a, b, c
-        )
-        least, most = max(least, low[c]), min(most, high[c])
+        least, most = low[c], high[c]
+        if boxes.twin_ordered[c] != 1:
+            least, most = max(least, boxes.low[a, c]), min(most, boxes.high[a, c])
+        if boxes.twin_ordered[c] != 0:
+            own = boxes.first_ordered[c]
+            least, most = max(least, boxes.low[b, own]), min(most, boxes.high[b, own])
         leaves.low[i, k, c], leaves.high[i, k, c] = least, most
         if least > low[c] or most < high[c]:
             leaves.narrow[i, k, n] = c
             n += 1
     leaves.n_narrow[i, k] = n
     for w in range(len(words)):
-        own = word_of_pair(boxes.twin_word, boxes.first_word, boxes.words, a, b, w)
-        leaves.words[i, k, w] = words[w] & own
+        word = words[w]
+        if boxes.twin_word[w] != 1:
+            word &= boxes.words[a, w]
+        if boxes.twin_word[w] != 0:
+            word &= boxes.words[b, boxes.first_word[w]]
+        leaves.words[i, k, w] = word
 
 
 @inlined

@@ -11,7 +11,6 @@ from __future__ import annotations
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from skfairtest.exact._trees.leaf_pairs import cells_of_pair, word_of_pair
 from skfairtest.workers._compiled import inlined, njit, njit_fast
 
 #: Of so many boxes one is cut by its levels, too.
@@ -45,11 +44,20 @@ def gather_boxes(boxes, one, two, best):
     for t in range(len(one)):
         a, b = one[t], two[t]
         for c in range(len(pair_low)):
-            pair_low[c, t], pair_high[c, t] = cells_of_pair(
-                twin_ordered, first_ordered, lows, highs, a, b, c
-            )
+            low, high = 0, 2**31 - 1
+            if twin_ordered[c] != 1:
+                low, high = lows[a, c], highs[a, c]
+            if twin_ordered[c] != 0:
+                own = first_ordered[c]
+                low, high = max(low, lows[b, own]), min(high, highs[b, own])
+            pair_low[c, t], pair_high[c, t] = low, high
         for w in range(len(pair_words)):
-            pair_words[w, t] = word_of_pair(twin_word, first_word, words, a, b, w)
+            word = ~np.uint64(0)
+            if twin_word[w] != 1:
+                word = words[a, w]
+            if twin_word[w] != 0:
+                word &= words[b, first_word[w]]
+            pair_words[w, t] = word
 
 
 @inlined
