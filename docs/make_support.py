@@ -97,7 +97,7 @@ from skfairtest import (
 )
 from skfairtest.exact._composite import CompositeFamily
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._expression import Answer, Total
+from skfairtest.exact._expression import ModelOutput, WeightedSum
 from skfairtest.exact._support import SEARCH
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.whitebox._steps import HINT
@@ -552,9 +552,9 @@ def _attains(auditor: Any) -> bool:
 
 def _is_affine(node: Any) -> bool:
     """Whether a number is an affine function of one output of one model."""
-    if isinstance(node, Total):
+    if isinstance(node, WeightedSum):
         return len(node.of) == 1 and _is_affine(node.of[0])
-    return isinstance(node, Answer)
+    return isinstance(node, ModelOutput)
 
 
 def _parts_of(error: ValueError) -> tuple[str, str]:
