@@ -97,7 +97,7 @@ from skfairtest import (
 )
 from skfairtest.exact._composite import CompositeFamily
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._expression import Answer, Total
+from skfairtest.exact._expression import ModelOutput, WeightedSum
 from skfairtest.exact._support import SEARCH
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.whitebox._steps import HINT
@@ -552,9 +552,9 @@ def _attains(auditor: Any) -> bool:
 
 def _is_affine(node: Any) -> bool:
     """Whether a number is an affine function of one output of one model."""
-    if isinstance(node, Total):
+    if isinstance(node, WeightedSum):
         return len(node.of) == 1 and _is_affine(node.of[0])
-    return isinstance(node, Answer)
+    return isinstance(node, ModelOutput)
 
 
 def _parts_of(error: ValueError) -> tuple[str, str]:
@@ -657,7 +657,10 @@ left to find. Measured once, on a machine with {machine}.
 
 def _machine() -> str:
     """What the seconds were measured on."""
-    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    cores = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    # Where there is such a figure: other work makes seconds longer, and answers hardly different.
+    load = f", load before {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return cores + load
 
 
 def _as_text(note: str) -> str:

@@ -26,7 +26,14 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Floats
-from skfairtest.exact._expression import Answer, Curve, Node, Share, Softmax, Total
+from skfairtest.exact._expression import (
+    ModelOutput,
+    MonotoneFunction,
+    Node,
+    Normalized,
+    Softmax,
+    WeightedSum,
+)
 from skfairtest.exact._linear import LINEAR, check_linear, is_linear, linear_map
 from skfairtest.oracle._model import choose_response
 from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble, voting_shares
@@ -226,15 +233,15 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
         return _calibrated(model, behind)
     if isinstance(model, TransformedTargetRegressor):
         curve, rises_from = _inverse_of(model.transformer_)
-        inside = Answer(behind(model.regressor_), "regression", 0)
+        inside = ModelOutput(behind(model.regressor_), "regression", 0)
         if type(model.transformer_) in SCALERS:
             return [_unscaled(inside, model.transformer_)]
         function = getattr(model.transformer_, "inverse_func", None)
         if type(model.transformer_) is FunctionTransformer and function is None:
             return [inside]
         if function is np.exp or function is np.expm1:
-            grown = Curve(inside, np.exp, link=(EXPONENTIAL, 1.0, 0.0))
-            return [grown if function is np.exp else Total((grown,), (1.0,), -1.0)]
+            grown = MonotoneFunction(inside, np.exp, link=(EXPONENTIAL, 1.0, 0.0))
+            return [grown if function is np.exp else WeightedSum((grown,), (1.0,), -1.0)]
         steepest = jump = 0.0
         if type(model.transformer_) is QuantileTransformer:
             # Piecewise linear; next to its ends it jumps to them.
@@ -242,19 +249,19 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
             steepest = float(np.max(np.diff(quantiles) / np.diff(places), initial=0.0))
             jump = JUMP * steepest
         if function is np.negative:
-            return [Total((inside,), (-1.0,))]
+            return [WeightedSum((inside,), (-1.0,))]
         rises = function not in FALLS
-        return [Curve(inside, curve, rises, rises_from, steepest=steepest, jump=jump)]
+        return [MonotoneFunction(inside, curve, rises, rises_from, steepest=steepest, jump=jump)]
     if is_stack(model):
         return _stack(model, response, behind)
     if isinstance(model, LINEAR):
         inside = behind(model)
-        scores = [Answer(inside, "decision_function", k) for k in range(len(model.classes_))]
+        scores = [ModelOutput(inside, "decision_function", k) for k in range(len(model.classes_))]
         return _probabilities(model, scores, 1.0)
     if isinstance(model, OneVsRestClassifier):
         return _one_a_class(model, response, behind)
     if isinstance(model, MultiOutputRegressor):
-        return [Answer(behind(part), "regression", 0) for part in model.estimators_]
+        return [ModelOutput(behind(part), "regression", 0) for part in model.estimators_]
     if isinstance(model, MultiOutputClassifier):
         return _a_target_each(model, response, behind)
     return _average(model, response, behind)
@@ -276,24 +283,26 @@ def _calibrated(model: Any, behind: Callable[..., Any]) -> list[Node]:
             )
         inside = behind(own)
         if n == 2:
-            read.append([_curve(part, Answer(inside, response, 0), 0, response)])
+            read.append([_curve(part, ModelOutput(inside, response, 0), 0, response)])
             continue
         if part.method == "temperature":
-            read.append(_heated(part, [Answer(inside, response, k) for k in range(n)], response))
+            read.append(
+                _heated(part, [ModelOutput(inside, response, k) for k in range(n)], response)
+            )
             continue
-        nodes = tuple(_curve(part, Answer(inside, response, k), k, response) for k in range(n))
-        read.append([Share(nodes, k, 1 / n) for k in range(n)])
+        nodes = tuple(_curve(part, ModelOutput(inside, response, k), k, response) for k in range(n))
+        read.append([Normalized(nodes, k, 1 / n) for k in range(n)])
     share = (1 / len(read),) * len(read)
-    return [Total(tuple(nodes), share) for nodes in zip(*read, strict=True)]
+    return [WeightedSum(tuple(nodes), share) for nodes in zip(*read, strict=True)]
 
 
-def _heated(part: Any, answers: list[Answer], response: str) -> list[Node]:
+def _heated(part: Any, outputs: list[ModelOutput], response: str) -> list[Node]:
     """Return temperature scaling of several classes: a softmax of scores times a number."""
-    scores: list[Node] = list(answers)
+    scores: list[Node] = list(outputs)
     if response == "predict_proba":
-        scores = [Curve(answer, _as_logit, steepest=1 / LOGIT_EPS) for answer in answers]
+        scores = [MonotoneFunction(output, _as_logit, steepest=1 / LOGIT_EPS) for output in outputs]
     beta = float(part.calibrators[0].beta_)
-    heated = tuple(Total((score,), (beta,)) for score in scores)
+    heated = tuple(WeightedSum((score,), (beta,)) for score in scores)
     return [Softmax(heated, k) for k in range(len(heated))]
 
 
@@ -302,7 +311,7 @@ def _as_logit(x: Floats) -> Floats:
     return np.log(np.maximum(x, 0.0) + LOGIT_EPS)
 
 
-def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
+def _curve(part: Any, output: ModelOutput, k: int, response: str) -> Node:
     calibrator = part.calibrators[k]
     if part.method == "isotonic":
         # Of predictions in single precision it is worked out in single precision, in which places
@@ -315,11 +324,11 @@ def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
         def between(x: Floats) -> Any:
             return np.interp(x, places, values).astype(kind)
 
-        return Curve(answer, between, rising, steepest=steepest, knots=knots)
+        return MonotoneFunction(output, between, rising, steepest=steepest, knots=knots)
     if part.method == "sigmoid":
         a, b = float(calibrator.a_), float(calibrator.b_)
         link = (LOGISTIC, -a, -b)
-        return Curve(answer, calibrator.predict, a <= 0, steepest=abs(a) / 4, link=link)
+        return MonotoneFunction(output, calibrator.predict, a <= 0, steepest=abs(a) / 4, link=link)
 
     def of_two(x: Floats) -> Floats:
         shown = x[:, None]
@@ -329,7 +338,7 @@ def _curve(part: Any, answer: Answer, k: int, response: str) -> Node:
             shown = np.column_stack([1 - x, x])
         return np.asarray(calibrator.predict(shown))[:, 1]
 
-    return Curve(answer, of_two, rises=bool(calibrator.beta_ >= 0))
+    return MonotoneFunction(output, of_two, rises=bool(calibrator.beta_ >= 0))
 
 
 # Functions of the target -------------------------------------------------------------------
@@ -367,13 +376,13 @@ def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
     return lambda x: np.asarray(transformer.inverse_transform(x[:, None]))[:, 0], start
 
 
-def _unscaled(inside: Answer, scaler: Any) -> Total:
+def _unscaled(inside: ModelOutput, scaler: Any) -> WeightedSum:
     """Return what a scaler makes of a prediction on the way back: an affine map."""
     if getattr(scaler, "clip", False):  # on the way forth alone
         scaler = copy.copy(scaler).set_params(clip=False)
     forth = affine_of(scaler, 1)
     slope = 1 / float(forth.weights[0, 0])
-    return Total((inside,), (slope,), -float(forth.base[0]) * slope)
+    return WeightedSum((inside,), (slope,), -float(forth.base[0]) * slope)
 
 
 # Stacks ------------------------------------------------------------------------------------
@@ -385,7 +394,7 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
         inside, n = behind(part), 1
         if asked != "regression" and len(part.classes_) > 2:
             n = len(part.classes_)
-        nodes += [Answer(inside, asked, k) for k in range(n)]
+        nodes += [ModelOutput(inside, asked, k) for k in range(n)]
     steps, final = unwrap(final, SEARCH)
     W, base, factor = linear_map(final, response)
     for step in reversed(steps):
@@ -395,9 +404,11 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
     for k in range(W.shape[1]):
         every, weights = list(nodes), list(W[: len(nodes), k])
         if model.passthrough and W[len(nodes) :, k].any():
-            every.append(Answer(behind(_plain_part(model, W[len(nodes) :, k])), "regression", 0))
+            every.append(
+                ModelOutput(behind(_plain_part(model, W[len(nodes) :, k])), "regression", 0)
+            )
             weights.append(1.0)
-        total = Total(tuple(every), tuple(float(w) for w in weights), float(base[k]))
+        total = WeightedSum(tuple(every), tuple(float(w) for w in weights), float(base[k]))
         tops.append(total)
     if response != "predict_proba":
         return tops
@@ -408,11 +419,11 @@ def _probabilities(model: Any, scores: Sequence[Node], factor: float) -> list[No
     """Return what a linear model makes of its scores."""
     if len(scores) == 1:
         link = (LOGISTIC, factor, 0.0)
-        return [Curve(scores[0], lambda x: np.asarray(expit(factor * x)), link=link)]
+        return [MonotoneFunction(scores[0], lambda x: np.asarray(expit(factor * x)), link=link)]
     if probability_link(model, len(scores), SEARCH) == "softmax":
         return [Softmax(tuple(scores), k) for k in range(len(scores))]
-    parts = tuple(Curve(score, expit, steepest=0.25) for score in scores)
-    return [Share(parts, k, 1 / len(parts)) for k in range(len(parts))]
+    parts = tuple(MonotoneFunction(score, expit, steepest=0.25) for score in scores)
+    return [Normalized(parts, k, 1 / len(parts)) for k in range(len(parts))]
 
 
 def _plain_part(model: Any, weights: Floats) -> Any:
@@ -428,10 +439,10 @@ def _plain_part(model: Any, weights: Floats) -> Any:
 
 
 def _one_a_class(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
-    nodes = tuple(Answer(behind(part), response, 0) for part in model.estimators_)
+    nodes = tuple(ModelOutput(behind(part), response, 0) for part in model.estimators_)
     if response != "predict_proba" or len(nodes) == 1 or model.multilabel_:
         return list(nodes)
-    return [Share(nodes, k, 0.0) for k in range(len(nodes))]
+    return [Normalized(nodes, k, 0.0) for k in range(len(nodes))]
 
 
 def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
@@ -439,10 +450,10 @@ def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> lis
     nodes: list[Node] = []
     for part in model.estimators_:
         if len(part.classes_) == 2:
-            second = Answer(behind(part), response, 0)
-            nodes += [Total((second,), (-1.0,), 1.0), second]
+            second = ModelOutput(behind(part), response, 0)
+            nodes += [WeightedSum((second,), (-1.0,), 1.0), second]
         else:
-            nodes += [Answer(behind(part), response, k) for k in range(len(part.classes_))]
+            nodes += [ModelOutput(behind(part), response, k) for k in range(len(part.classes_))]
     return nodes[1:] if len(nodes) == 2 else nodes
 
 
@@ -468,4 +479,7 @@ def _average(model: Any, response: str, behind: Callable[..., Any]) -> list[Node
                     "Fit with more samples, so that each member sees all classes."
                 )
         n = 1 if n == 2 else n
-    return [Total(tuple(Answer(m, response, k) for m in inside), tuple(shares)) for k in range(n)]
+    return [
+        WeightedSum(tuple(ModelOutput(m, response, k) for m in inside), tuple(shares))
+        for k in range(n)
+    ]

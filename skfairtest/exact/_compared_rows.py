@@ -58,7 +58,7 @@ def rows_of_pieces(space: InputSpace, every: list[Features], rng: np.random.Gene
     codes = []
     for j in range(space.n_features):
         parts = [
-            np.concatenate(features.piece_ends(j)) if features.wide[j] else features.grids[j]
+            np.concatenate(features.piece_ends(j)) if features.continuous[j] else features.grids[j]
             for features in every
         ]
         codes.append(rng.permutation(np.unique(np.concatenate(parts))))

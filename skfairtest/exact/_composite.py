@@ -6,7 +6,7 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Family, Limits, unnoted
-from skfairtest.exact._expression import Answer, Known, Node
+from skfairtest.exact._expression import Known, ModelOutput, Node
 from skfairtest.exact._ranges import output_ranges
 from skfairtest.whitebox._tree_model import exponential_rounding
 
@@ -48,19 +48,19 @@ class CompositeFamily(Family):
     def _of_gaps(self, gaps: dict[tuple[int, str], float]) -> list[Known]:
         """Return the bounds of each output from the largest differences of the inner models."""
 
-        def known(answer: Answer) -> Known:
-            key = (id(answer.estimator), answer.response)
-            low, high, rounding = self._range_of(answer)
+        def known(inner: ModelOutput) -> Known:
+            key = (id(inner.estimator), inner.response)
+            low, high, rounding = self._range_of(inner)
             # Twins that nothing takes apart get the same output to the last bit.
             gap = min(gaps[key] + 2 * rounding if gaps[key] > 0 else 0.0, high - low)
             return Known(gap, low, high, rounding)
 
         return [node.known(known) for node in self.nodes]
 
-    def _range_of(self, answer: Answer) -> tuple[float, float, float]:
+    def _range_of(self, inner: ModelOutput) -> tuple[float, float, float]:
         """Return the range of an output of an inner model, and how far rounding may carry it."""
-        key = (id(answer.estimator), answer.response)
-        low, high = (float(ends[answer.output if len(ends) > 1 else 0]) for ends in self._ends[key])
+        key = (id(inner.estimator), inner.response)
+        low, high = (float(ends[inner.output if len(ends) > 1 else 0]) for ends in self._ends[key])
         family = self.families[key]
         rounding = family.rounding + exponential_rounding(getattr(family, "outputs", []))
         # Its sums may be of single precision.
@@ -71,8 +71,8 @@ class CompositeFamily(Family):
     def evaluate(self, Z: Floats) -> Floats:
         said = {key: family.evaluate(Z) for key, family in self.families.items()}
 
-        def value(answer: Answer) -> Floats:
-            return np.asarray(said[id(answer.estimator), answer.response][:, answer.output])
+        def value(inner: ModelOutput) -> Floats:
+            return np.asarray(said[id(inner.estimator), inner.response][:, inner.output])
 
         columns = [np.broadcast_to(node.value(value), len(Z)) for node in self.nodes]
         return np.column_stack(columns)
@@ -91,10 +91,10 @@ class CompositeFamily(Family):
         found = np.empty((len(Z), len(self.nodes), 2))
         for i in range(len(Z)):
 
-            def known(answer: Answer, i: int = i) -> Known:
-                low, high = ends[id(answer.estimator), answer.response]
-                off = self._range_of(answer)[2]
-                least, most = low[i, answer.output] - off, high[i, answer.output] + off
+            def known(inner: ModelOutput, i: int = i) -> Known:
+                low, high = ends[id(inner.estimator), inner.response]
+                off = self._range_of(inner)[2]
+                least, most = low[i, inner.output] - off, high[i, inner.output] + off
                 return Known(0.0, float(least), float(most), 0.0)
 
             for o, node in enumerate(self.nodes):

@@ -23,7 +23,7 @@ from skfairtest.exact._around import (
 from skfairtest.exact._bracket import Bracket, Family, Limits, Pace
 from skfairtest.exact._composite import CompositeFamily
 from skfairtest.exact._constrained import ConstrainedFamily
-from skfairtest.exact._expression import Answer, Node
+from skfairtest.exact._expression import ModelOutput, Node
 from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, check_linear, is_linear
 from skfairtest.exact._mixture import MixtureFamily, audited_parts
@@ -237,10 +237,10 @@ def _read_around(
     families: dict[tuple[int, str], Family] = {}
     n_rows = 0
     for node in nodes:
-        for answer in node.answers():
-            key = (id(answer.estimator), answer.response)
+        for inner in node.model_outputs():
+            key = (id(inner.estimator), inner.response)
             if key not in families:
-                families[key], more = read(answer.estimator, answer.response)
+                families[key], more = read(inner.estimator, inner.response)
                 n_rows += more
     family: Family = _joined(nodes, families) or CompositeFamily(nodes, families)
     return family, n_rows + _compare(family, estimator, space, response, rng, deadline)
@@ -252,9 +252,9 @@ def _joined(nodes: list[Node], families: dict[tuple[int, str], Family]) -> TreeF
     if len(trees) < len(families):
         return None
 
-    def trees_of(answer: Answer) -> Output | None:
-        family = families[id(answer.estimator), answer.response]
-        return family.outputs[answer.output] if isinstance(family, TreeFamily) else None
+    def trees_of(inner: ModelOutput) -> Output | None:
+        family = families[id(inner.estimator), inner.response]
+        return family.outputs[inner.output] if isinstance(family, TreeFamily) else None
 
     found = [as_trees(node, trees_of) for node in nodes]
     outputs = [output for output in found if output is not None]

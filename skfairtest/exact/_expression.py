@@ -51,11 +51,11 @@ class Known(NamedTuple):
 
 
 #: What is known of, or the values of, each output of a model inside: by the model and the output.
-Given = Callable[["Answer"], Any]
+Given = Callable[["ModelOutput"], Any]
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelOutput:
     """Output of an inner model.
 
     Attributes
@@ -72,27 +72,27 @@ class Answer:
     response: str
     output: int
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
         yield self
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         return np.asarray(given(self))
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         known: Known = given(self)
         return known
 
 
 @dataclass(frozen=True)
-class Curve:
+class MonotoneFunction:
     """Monotone function of another number.
 
     Attributes
     ----------
-    of : Answer, Curve, Total or Share
+    of : ModelOutput, MonotoneFunction, WeightedSum or Normalized
         The number.
     function : callable
         Of an array.
@@ -119,16 +119,16 @@ class Curve:
     knots: tuple[float, ...] = ()
     link: tuple[str, float, float] | None = None
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
-        return self.of.answers()
+        return self.of.model_outputs()
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         return np.asarray(self.function(self.of.value(given)), dtype=np.float64)
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         gap, low, high, rounding, vague = self.of.known(given)
         low, high = low - rounding, high + rounding
         if low < self.start:
@@ -177,7 +177,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Total:
+class WeightedSum:
     """Weighted sum of other numbers.
 
     Attributes
@@ -194,18 +194,18 @@ class Total:
     weights: tuple[float, ...]
     base: float = 0.0
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
         for node in self.of:
-            yield from node.answers()
+            yield from node.model_outputs()
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         parts = [w * node.value(given) for w, node in zip(self.weights, self.of, strict=True) if w]
         return np.asarray(sum(parts, self.base * np.ones(1)))
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         gap, low, high, rounding, size = 0.0, self.base, self.base, 0.0, abs(self.base)
         vague = False
         for weight, node in zip(self.weights, self.of, strict=True):
@@ -222,7 +222,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Share:
+class Normalized:
     """Share of one nonnegative number in the sum of all.
 
     Attributes
@@ -239,20 +239,20 @@ class Share:
     which: int
     empty: float
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
         for node in self.of:
-            yield from node.answers()
+            yield from node.model_outputs()
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         values = [node.value(given) for node in self.of]
         total = np.sum(values, axis=0)
         out = np.full(np.shape(total), self.empty)
         return np.divide(values[self.which], total, out=out, where=total != 0)
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         parts = [node.known(given) for node in self.of]
         if (lowest := min(part.low for part in parts)) < -NEARLY:
             raise ValueError(
@@ -292,18 +292,18 @@ class Softmax:
     of: tuple[Node, ...]
     which: int
 
-    def answers(self) -> Iterator[Answer]:
+    def model_outputs(self) -> Iterator[ModelOutput]:
         """Return the outputs of models on which the number depends."""
         for node in self.of:
-            yield from node.answers()
+            yield from node.model_outputs()
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the answers."""
+        """Return the number, from the values of the models' outputs."""
         values = np.stack(np.broadcast_arrays(*(node.value(given) for node in self.of)))
         return np.asarray(softmax(values, axis=0)[self.which])
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the answers."""
+        """Return the bounds of the number, from the bounds of the models' outputs."""
         parts = [node.known(given) for node in self.of]
         own, rest = parts[self.which], [p for k, p in enumerate(parts) if k != self.which]
         # It is the logistic function of the own number less a mean of the others.
@@ -316,7 +316,7 @@ class Softmax:
         return Known(gap, float(expit(low)), float(expit(high)), moved, vague)
 
 
-Node = Answer | Curve | Total | Share | Softmax
+Node = ModelOutput | MonotoneFunction | WeightedSum | Normalized | Softmax
 
 
 def rising_gap(
@@ -382,45 +382,38 @@ def rising_gap(
 def share_gap(own: Known, others: Known) -> float:
     """Return the largest difference of a / (a + s) between twins, with bounds for a and s.
 
+    The first twin has a and s, and the second one has a less and s more, by the whole gaps, as far
+    as the ranges allow it. The difference has no stationary point for both numbers together, so
+    that it is largest at an end of one of them: at an end of the other one, or where the derivative
+    by that one is zero.
+
     Parameters
     ----------
     own, others : Known
-        Of a and of s; neither is negative.
+        Of a and of s; neither is negative, nor are both 0.
 
     Returns
     -------
     float
         An upper bound.
     """
-    if own.gap <= 0 and others.gap <= 0:
+    gap, more = (min(part.gap, part.high - part.low) for part in (own, others))
+    if gap <= 0 and more <= 0:
         return 0.0
-
-    def share(a: Floats, s: Floats) -> Floats:
-        total = a + s
-        return np.divide(a, total, out=np.ones_like(total), where=total > 0)
-
-    n = 48
-    a, s = np.linspace(own.low, own.high, n + 1), np.linspace(others.low, others.high, n + 1)
-    cells = [np.repeat(a[:-1], n), np.repeat(a[1:], n), np.tile(s[:-1], n), np.tile(s[1:], n)]
-    best, bound = 0.0, 1.0
-    for _ in range(ROUNDS):
-        a1, a2, s1, s2 = cells
-
-        def fallen(a: Floats, s: Floats) -> Floats:
-            return share(np.maximum(a - own.gap, own.low), np.minimum(s + others.gap, others.high))
-
-        bounds = share(a2, s1) - fallen(a1, s2)
-        for a, s in ((a1, s1), (a2, s1), (a2, s2)):
-            best = max(best, float((share(a, s) - fallen(a, s)).max()))
-        enough = best * (1 + 1e-6) + 1e-12
-        bound = max(float(bounds.max()), enough)
-        live = bounds > enough
-        if not live.any() or live.sum() > MOST_OPEN // 4:
-            break
-        a1, a2, s1, s2 = (edge[live] for edge in cells)
-        am, sm = (a1 + a2) / 2, (s1 + s2) / 2
-        cells = [
-            np.concatenate([a1, am, a1, am]), np.concatenate([am, a2, am, a2]),
-            np.concatenate([s1, s1, sm, sm]), np.concatenate([sm, sm, s2, s2]),
-        ]  # fmt: skip
-    return min(1.0, bound + 8 * EPS)
+    ends_a, ends_s = (own.low + gap, own.high), (others.low, others.high - more)
+    points = [(a, s) for a in ends_a for s in ends_s]
+    with np.errstate(all="ignore"):
+        for a in ends_a:
+            b = max(a - gap, 0.0)
+            points.append((a, np.sqrt(a * b) - more * np.sqrt(a) / (np.sqrt(a) - np.sqrt(b))))
+        for s in ends_s:
+            r = s + more
+            points.append((np.sqrt(s * r) - gap * np.sqrt(s) / (np.sqrt(r) - np.sqrt(s)), s))
+        # What is no number is no stationary point; beyond an end, the end counts.
+        first, second = np.transpose(points)
+        first, second = np.clip(first, *ends_a), np.clip(second, *ends_s)
+        # Rounding may move the second twin's numbers outwards alone.
+        less = np.maximum(first * (1 - 4 * EPS) - gap, own.low)
+        rest = np.minimum((second + more) * (1 + 4 * EPS), others.high)
+        found = first / (first + second) - less / (less + rest)
+    return min(1.0, float(np.nanmax(found)) + 8 * EPS)

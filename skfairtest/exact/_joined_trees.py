@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from skfairtest.exact._expression import Answer, Curve, Node, Softmax, Total
+from skfairtest.exact._expression import ModelOutput, MonotoneFunction, Node, Softmax, WeightedSum
 from skfairtest.whitebox._tree_model import IDENTITY, SOFTMAX, Group, Output, Part, constant, mixed
 
 
-def as_trees(node: Node, trees_of: Callable[[Answer], Output | None]) -> Output | None:
+def as_trees(node: Node, trees_of: Callable[[ModelOutput], Output | None]) -> Output | None:
     """Return a number as a sum of trees, or links of several; None if it is neither.
 
     Parameters
     ----------
-    node : Answer, Curve, Total, Share or Softmax
+    node : ModelOutput, MonotoneFunction, WeightedSum, Normalized or Softmax
         The number.
     trees_of : callable
-        The trees behind an answer; None where there are none.
+        The trees behind a model's output; None where there are none.
 
     Returns
     -------
     Output or None
         Bounded as a whole, which is tighter than bounds of the parts.
     """
-    if isinstance(node, Answer):
+    if isinstance(node, ModelOutput):
         return trees_of(node)
-    if isinstance(node, Total):
+    if isinstance(node, WeightedSum):
         parts = [as_trees(part, trees_of) for part in node.of]
         found = [part for part in parts if part is not None]
         if len(found) < len(parts):
             return None
         return mixed([*found, constant(node.base)], [*node.weights, 1.0])
-    if isinstance(node, Curve) and node.link is not None:
+    if isinstance(node, MonotoneFunction) and node.link is not None:
         inner = as_trees(node.of, trees_of)
         whole = None if inner is None else _one_sum(inner)
         if whole is None:

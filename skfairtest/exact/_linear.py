@@ -122,14 +122,7 @@ def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
 class LinearFamily(Family):
     """Linear model as it was read.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    space : InputSpace
-        The inputs that exist.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
+    Its parameters are those of `TreeFamily`.
     """
 
     quick = True
@@ -161,7 +154,7 @@ class LinearFamily(Family):
         self.features, self.effects = shown, Effects(shown, weights, base)
         self.weights, self.base = weights, base
         self.logistic = response == "predict_proba"
-        used = {*self.effects.tables, *self.effects.wide}
+        used = {*self.effects.tables, *self.effects.continuous}
         self.sensitive = {
             int(j): self.effects.extremes(int(j)) for j in space.sensitive if int(j) in used
         }
@@ -262,21 +255,21 @@ class LinearFamily(Family):
         high = float(sum(found.high[o] for found in self.sensitive.values()))
         low = float(sum(found.low[o] for found in self.sensitive.values()))
         middle = -(high + low) / 2 - float(effects.base[o])
-        sets, wide = {}, {}
+        sets, continuous = {}, {}
         codes = self.space.domain.clip(
             ((self.space.domain.low + self.space.domain.high) / 2)[None]
         )[0]
         for j in (int(j) for j in self.space.free):
             if j in effects.tables:
                 sets[j] = effects.tables[j][:, o]
-            elif j in effects.wide:
+            elif j in effects.continuous:
                 found = effects.extremes(j)
                 n = self.space.domain.high[j] - self.space.domain.low[j] + 1
                 if listed and self.space.domain.discrete[j] and n <= MOST_LISTED:
                     sets[j] = effects.part(j, self.space.domain.low[j] + np.arange(n))[:, o]
                 else:
-                    wide[j] = found
-        ends = [(float(found.low[o]), float(found.high[o])) for found in wide.values()]
+                    continuous[j] = found
+        ends = [(float(found.low[o]), float(found.high[o])) for found in continuous.values()]
         reached = nearest_sum(middle, sets, ends)
         for j, place in reached.places.items():
             listed_here = j not in effects.tables
@@ -286,8 +279,8 @@ class LinearFamily(Family):
         left = reached.left
         # Steps of whole numbers leave a rest: the finer ones, and real numbers, make up for it.
         rest_low, rest_high = sum(end[0] for end in ends), sum(end[1] for end in ends)
-        for j in sorted(wide, key=lambda j: -self._step(j, wide[j], o)):
-            found = wide[j]
+        for j in sorted(continuous, key=lambda j: -self._step(j, continuous[j], o)):
+            found = continuous[j]
             rest_low, rest_high = rest_low - found.low[o], rest_high - found.high[o]
             codes[j] = self._code_of(j, o, found, left - (rest_low + rest_high) / 2)
             left -= float(effects.part(j, codes[[j]])[0, o])
@@ -298,7 +291,7 @@ class LinearFamily(Family):
         return codes[self.space.free], float(gap)
 
     def _step(self, j: int, found: Extremes, o: int) -> float:
-        """Return how much the part of a wide attribute changes from one value to the next."""
+        """Return how much the part of a continuous attribute changes from one value to the next."""
         if not self.space.domain.discrete[j]:
             return 0.0
         return float(
@@ -306,7 +299,7 @@ class LinearFamily(Family):
         )
 
     def _code_of(self, j: int, o: int, found: Extremes, wanted: float) -> float:
-        """Return a code of a wide attribute at which its part is next to a number, by bisection."""
+        """Return a code of a continuous attribute at which its part is next to a number."""
         low, high = float(found.at_low[o]), float(found.at_high[o])
         under, over = float(found.low[o]), float(found.high[o])
         if not under < wanted < over:

@@ -69,7 +69,7 @@ class Monomials:
             self.attributes.append(j)
             self.factor[j] = which.ravel()[1:]  # the row of zeros is the first one of all
             self._own[j], self._exponents[j] = own, exponents
-            if not features.wide[j]:
+            if not features.continuous[j]:
                 values = np.stack([features.table(int(t)) for t in own], axis=1)
                 self._tables[j] = self._factors(j, values)
 
@@ -104,7 +104,7 @@ class Monomials:
         return self._factors(attribute, self._seen(attribute, codes))
 
     def _seen(self, attribute: int, codes: Floats) -> Floats:
-        """Return the features of a wide attribute at some codes, (n_codes, n_own)."""
+        """Return the features of a continuous attribute at some codes, (n_codes, n_own)."""
         own, known = self._own[attribute], self._known
         new = sorted({code for code in codes.tolist() if (attribute, code) not in known})
         if new:

@@ -52,14 +52,7 @@ class Part(NamedTuple):
 class PolynomialFamily(Family):
     """Linear model behind `PolynomialFeatures`, as it was read.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    space : InputSpace
-        The inputs that exist.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
+    Its parameters are those of `TreeFamily`.
     """
 
     quick = False

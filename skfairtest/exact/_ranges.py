@@ -57,7 +57,7 @@ def output_ranges(family: Any, response: str) -> tuple[Floats, Floats]:
 def _of_linear(family: LinearFamily) -> tuple[Floats, Floats]:
     effects = family.effects
     low, high = effects.base.copy(), effects.base.copy()
-    for j in (*effects.tables, *effects.wide):
+    for j in (*effects.tables, *effects.continuous):
         found = effects.extremes(j)
         low, high = low + found.low, high + found.high
     if family.logistic:

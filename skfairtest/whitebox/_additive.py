@@ -49,7 +49,7 @@ class Effects:
     ----------
     tables : dict of int to ndarray of shape (n_values, n_sums)
         Parts of attributes of finitely many values, along their grids.
-    wide : list of int
+    continuous : list of int
         The other attributes that the map depends on.
     base : ndarray of shape (n_sums,)
         What does not depend on any attribute.
@@ -63,14 +63,14 @@ class Effects:
         constant = np.flatnonzero(features.source < 0)
         self.base = base + features.origin[constant] @ weights[constant]
         self.tables: dict[int, Floats] = {}
-        self.wide: list[int] = []
+        self.continuous: list[int] = []
         self.size = float(np.abs(base).max(initial=0.0))
         for j in range(self.space.n_features):
             own = features.of(j)
             if not len(own) or not weights[own].any():
                 continue
-            if features.wide[j]:
-                self.wide.append(j)
+            if features.continuous[j]:
+                self.continuous.append(j)
                 ends = np.array([[self.space.domain.low[j]], [self.space.domain.high[j]]])
                 largest = np.abs(self.at(j, ends)).max(axis=(0, 1))
             else:
@@ -81,18 +81,18 @@ class Effects:
         self.size += float(np.abs(self.base).max(initial=0.0))
 
     def values(self, attribute: int, codes: Floats) -> Floats:
-        """Features of a wide attribute at some codes, (n, n_own)."""
+        """Features of a continuous attribute at some codes, (n, n_own)."""
         own = self.features.of(attribute)
         flat = np.repeat(codes, len(own))
         return self.features.evaluate(np.tile(own, len(codes)), flat).reshape(len(codes), -1)
 
     def at(self, attribute: int, codes: Floats) -> Floats:
-        """Terms of a wide attribute at some codes, (n, n_own, n_sums)."""
+        """Terms of a continuous attribute at some codes, (n, n_own, n_sums)."""
         own = self.features.of(attribute)
         return self.values(attribute, codes.ravel())[:, :, None] * self.weights[own][None]
 
     def part(self, attribute: int, codes: Floats) -> Floats:
-        """The part of a wide attribute in all sums at some codes, (n, n_sums)."""
+        """The part of a continuous attribute in all sums at some codes, (n, n_sums)."""
         return np.asarray(self.at(attribute, codes).sum(axis=1))
 
     def extremes(self, attribute: int) -> Extremes:
@@ -109,8 +109,8 @@ class Effects:
             parts.min(axis=0), parts.max(axis=0), ends[parts.argmin(axis=0)],
             ends[parts.argmax(axis=0)],
         )  # fmt: skip
-        # Features of a wide attribute are nondecreasing: where their weights have one sign, the
-        # ends of the domain decide. Several features of opposite signs may peak between them.
+        # Features of a continuous attribute are nondecreasing: where their weights have one sign,
+        # the ends of the domain decide. Several features of opposite signs may peak between them.
         own = self.weights[self.features.of(attribute)]
         for o in np.flatnonzero((own.min(axis=0) < 0) & (own.max(axis=0) > 0)):
             for sign, bound, place in ((-1.0, found.low, found.at_low),

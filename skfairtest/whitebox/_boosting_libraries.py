@@ -114,19 +114,7 @@ def check_library_settings(model: Any, response: str) -> None:
 def read_library(model: Any, chain: Chain, response: str) -> list[Output]:
     """Outputs of a model of such a library as sums of trees.
 
-    Parameters
-    ----------
-    model : estimator
-        A fitted wrapper.
-    chain : Chain
-        The steps before it.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-
-    Returns
-    -------
-    list of Output
-        One an output; of two classes, that of the second one alone.
+    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     Raises
     ------

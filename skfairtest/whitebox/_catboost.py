@@ -34,19 +34,7 @@ PROBABILITIES = ("Logloss", "CrossEntropy", "MultiClass")
 def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     """CatBoostClassifier or CatBoostRegressor on columns of numbers.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    chain : Chain
-        The steps before it.
-    response : {"regression", "predict_proba"}
-        What is asked of it.
-
-    Returns
-    -------
-    list of Output
-        One an output; of two classes, that of the second one alone.
+    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     Raises
     ------

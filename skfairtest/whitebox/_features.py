@@ -60,14 +60,14 @@ class Features:
     ----------
     source : ndarray of int of shape (n_features,)
         The attribute that a feature is a function of; -1 where it is constant.
-    wide : ndarray of bool of shape (n_attributes,)
+    continuous : ndarray of bool of shape (n_attributes,)
         Attributes with too many values for a table; their features are nondecreasing.
     pieces : dict of int to ndarray
-        The wide attributes of which that does not hold: the first codes of the pieces, the lower
-        end of the domain among them, in each of which a feature never falls, or never rises. The
-        codes that mean missing are a piece, in which nothing changes.
+        The continuous attributes of which that does not hold: the first codes of the pieces, the
+        lower end of the domain among them, in each of which a feature never falls, or never
+        rises. The codes that mean missing are a piece, in which nothing changes.
     grids : list of ndarray
-        Codes of the other attributes, in the order of the tables; empty for wide ones.
+        Codes of the other attributes, in the order of the tables; empty for continuous ones.
     rounded : set of int
         Wide attributes of which a step makes functions that rise, or fall, up to rounding alone.
     is_single : bool
@@ -83,15 +83,15 @@ class Features:
         self, space: InputSpace, steps: list[Any], last: Callable[[Any], Any] | None = None
     ) -> None:
         self.space, self.steps, self.last = space, steps, last
-        self.wide = wide_attributes(space)
+        self.continuous = continuous_attributes(space)
         self.grids = [
-            np.empty(0) if self.wide[j] else attribute_grid(space, j)
+            np.empty(0) if self.continuous[j] else attribute_grid(space, j)
             for j in range(space.n_features)
         ]
         self.identity = not steps and last is None
         self.pieces: dict[int, Floats] = {
             j: _with_missing(space, j)
-            for j in np.flatnonzero(self.wide).tolist()
+            for j in np.flatnonzero(self.continuous).tolist()
             if space.domain.top[j] < space.domain.high[j]
         }
         self._single = False  # whether a step computes in single precision, or in less
@@ -112,7 +112,7 @@ class Features:
         self._probed = probed
         for t, j in enumerate(self.source):
             ends = probed[self._blocks[j]][[0, -1], t]
-            if self.wide[j] and j >= 0 and ends[1] < ends[0]:
+            if self.continuous[j] and j >= 0 and ends[1] < ends[0]:
                 self.pieces.setdefault(int(j), np.array([space.domain.low[j]]))
         self._check()
         self._check_pieces()
@@ -128,16 +128,16 @@ class Features:
 
         for leaf, reach in leaves(self.steps[k], table, lambda rows: rows):
             part = reach(table)
-            found = check_step(leaf, part, self._sources, self.wide)
+            found = check_step(leaf, part, self._sources, self.continuous)
             if found and self._cut(found, part, _after(reached, reach)):
                 Z, self._blocks = self._probe()
                 table = reached(Z)
                 part = reach(table)
-            check_numbers(leaf, part, self._sources, self.wide)
+            check_numbers(leaf, part, self._sources, self.continuous)
             single = has_single(part) or has_single(run_step(leaf, part))
             self._single |= single
             if is_rounded(leaf):
-                own = {j for found in self._sources(part) for j in found if self.wide[j]}
+                own = {j for found in self._sources(part) for j in found if self.continuous[j]}
                 self.rounded |= own
                 self.is_single |= single and bool(own)
         return table
@@ -148,7 +148,7 @@ class Features:
         """Cut attributes where columns made of them change direction; whether any was."""
         sources, cut = self._sources(part), False
         for own in breakpoints:
-            (j,) = [j for j in sources[own.column] if self.wide[j]][:1]
+            (j,) = [j for j in sources[own.column] if self.continuous[j]][:1]
             starts = self.pieces.get(j, np.array([self.space.domain.low[j]]))
             column = partial(self._column, reached, j, own.column)
             found = first_codes(self.space, j, starts, own, column)
@@ -176,7 +176,7 @@ class Features:
         return self.transform(self._rows_of(attribute, codes))
 
     def piece_ends(self, attribute: int) -> tuple[Floats, Floats]:
-        """First and last codes of the pieces of a wide attribute."""
+        """First and last codes of the pieces of a continuous attribute."""
         low, high = self.space.domain.low[attribute], self.space.domain.high[attribute]
         first = self.pieces.get(attribute, np.array([low]))
         order = CodeOrder(self.space, attribute)
@@ -187,7 +187,7 @@ class Features:
         """A first row, and below it a block of rows an attribute in which it alone varies."""
         space = self.space
         values = [
-            self._probed_codes(j) if self.wide[j] else self.grids[j]
+            self._probed_codes(j) if self.continuous[j] else self.grids[j]
             for j in range(space.n_features)
         ]
         ends = 1 + np.cumsum([len(v) for v in values])
@@ -199,7 +199,7 @@ class Features:
         return Z, blocks
 
     def _probed_codes(self, attribute: int) -> Floats:
-        """Codes of a wide attribute: the ends of its pieces, and some between."""
+        """Codes of a continuous attribute: the ends of its pieces, and some between."""
         space = self.space
         codes = np.linspace(space.domain.low[attribute], space.domain.high[attribute], 9)
         if space.domain.discrete[attribute]:
@@ -251,7 +251,7 @@ class Features:
         return np.flatnonzero(self.source == attribute)
 
     def evaluate(self, features: Ints, codes: Floats) -> Floats:
-        """Features of wide attributes at one code each, shape (n,)."""
+        """Features of continuous attributes at one code each, shape (n,)."""
         source = self.source[features]
         if self.identity:
             return self.space.layout.numbers(source, codes)
@@ -271,7 +271,7 @@ class Features:
     def _origin_codes(self) -> Floats:
         return np.array(
             [
-                self.space.domain.low[j] if self.wide[j] else self.grids[j][0]
+                self.space.domain.low[j] if self.continuous[j] else self.grids[j][0]
                 for j in range(self.space.n_features)
             ]
         )
@@ -283,19 +283,21 @@ class Features:
         Z = space.domain.draw(N_CHECKED, rng)
         places = [
             np.zeros(len(Z), dtype=np.intp) if w else rng.integers(len(grid), size=len(Z))
-            for w, grid in zip(self.wide, self.grids, strict=True)
+            for w, grid in zip(self.continuous, self.grids, strict=True)
         ]
-        for j in np.flatnonzero(~self.wide):
+        for j in np.flatnonzero(~self.continuous):
             Z[:, j] = self.grids[j][places[j]]
         seen = self.transform(Z)
-        # All features of wide attributes at once: a run of the steps costs more than its rows.
-        of_wide = np.flatnonzero((self.source >= 0) & self.wide[self.source])
-        alone = self.evaluate(np.repeat(of_wide, len(Z)), Z[:, self.source[of_wide]].T.ravel())
-        values = dict(zip(of_wide.tolist(), alone.reshape(-1, len(Z)), strict=True))
+        # Features of continuous attributes at once: a run of the steps costs more than its rows.
+        of_continuous = np.flatnonzero((self.source >= 0) & self.continuous[self.source])
+        alone = self.evaluate(
+            np.repeat(of_continuous, len(Z)), Z[:, self.source[of_continuous]].T.ravel()
+        )
+        values = dict(zip(of_continuous.tolist(), alone.reshape(-1, len(Z)), strict=True))
         for t, j in enumerate(self.source):
             if j < 0:
                 expected = np.full(len(Z), self.origin[t])
-            elif self.wide[j]:
+            elif self.continuous[j]:
                 expected = values[t]
             else:
                 expected = self.table(t)[places[j]]
@@ -307,7 +309,7 @@ class Features:
 
     def _check_pieces(self) -> None:
         """See that features rise or fall all along each piece, at its ends above all."""
-        looked_at = {int(j): self._inside(int(j)) for j in np.flatnonzero(self.wide)}
+        looked_at = {int(j): self._inside(int(j)) for j in np.flatnonzero(self.continuous)}
         if self.identity or not looked_at:
             return
         Z = np.repeat(self._origin_codes()[None], max(c.size for c in looked_at.values()), axis=0)
@@ -316,7 +318,7 @@ class Features:
         seen = self.transform(Z)
         # What a step rounds may go back by as much, and no further.
         share = SINGLE_NOISE if self._single else NOISE
-        for t in np.flatnonzero((self.source >= 0) & self.wide[self.source]):
+        for t in np.flatnonzero((self.source >= 0) & self.continuous[self.source]):
             j = int(self.source[t])
             codes = looked_at[j]
             values = seen[: codes.size, t].reshape(codes.shape)
@@ -334,7 +336,7 @@ class Features:
                 )
 
     def _inside(self, attribute: int) -> Floats:
-        """Codes of each piece of a wide attribute, more at its ends; (n_pieces, n)."""
+        """Codes of each piece of a continuous attribute, more at its ends; (n_pieces, n)."""
         order = CodeOrder(self.space, attribute)
         low, high = self.piece_ends(attribute)
         first, last = order.rank(low), order.rank(high)
@@ -361,8 +363,8 @@ def _after(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callabl
     return lambda rows: second(first(rows))
 
 
-def wide_attributes(space: InputSpace) -> NDArray[np.bool_]:
-    """Attributes with too many values for a table, sensitive or not: real ones, and long ranges."""
+def continuous_attributes(space: InputSpace) -> NDArray[np.bool_]:
+    """Attributes taken as continuous: real ones, and integers with too many values for a table."""
     many = np.where(
         space.domain.discrete,
         space.domain.high - space.domain.low >= MOST_TABLE_ROWS,

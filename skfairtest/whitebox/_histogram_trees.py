@@ -39,19 +39,7 @@ class _Preprocess:
 def read_histogram(model: Any, chain: Chain, response: str) -> list[Output]:
     """HistGradientBoostingRegressor or HistGradientBoostingClassifier.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    chain : Chain
-        The steps before it.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-
-    Returns
-    -------
-    list of Output
-        One a score, or one a class.
+    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     Raises
     ------

@@ -135,8 +135,8 @@ def features_of(
     features : Features
         As they are read.
     real : ndarray of int
-        Columns of wide attributes among the marked ones. There the mark is still a number, since a
-        feature of a wide attribute has to be nondecreasing.
+        Columns of continuous attributes among the marked ones. There the mark is still a number,
+        since a feature of a continuous attribute has to be nondecreasing.
     """
     nothing = np.empty(0, dtype=np.intp)
     if plain and (marked is None or not marked.any()):
@@ -144,9 +144,9 @@ def features_of(
     features = chain.ending(lambda table: read(table, None))
     if marked is None or not marked.any():
         return features, nothing
-    of_wide = (features.source >= 0) & features.wide[np.maximum(features.source, 0)]
-    finite = np.flatnonzero(marked & ~of_wide)
-    return chain.ending(lambda table: read(table, finite)), np.flatnonzero(marked & of_wide)
+    of_continuous = (features.source >= 0) & features.continuous[np.maximum(features.source, 0)]
+    finite = np.flatnonzero(marked & ~of_continuous)
+    return chain.ending(lambda table: read(table, finite)), np.flatnonzero(marked & of_continuous)
 
 
 def single_rounding(base: float, nodes: Nodes | None, factors: Floats | None = None) -> float:

@@ -54,19 +54,7 @@ OTHER_NAMES = {
 def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     """LGBMClassifier or LGBMRegressor.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    chain : Chain
-        The steps before it.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-
-    Returns
-    -------
-    list of Output
-        One an output; of two classes, that of the second one alone.
+    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def split_at_sentinel(nodes: Nodes, real: Ints, sentinel: MissingSentinel, name:
 
 
 def _takes_sentinel(features: Features, t: int, sentinel: MissingSentinel) -> bool:
-    """Whether a feature of a wide attribute takes the sentinel's value, for all that is known."""
+    """Whether a feature of a continuous attribute may take the sentinel's value."""
     attribute = int(features.source[t])
     first, last = features.piece_ends(attribute)
     values = features.evaluate(np.full(2 * len(first), t), np.concatenate([first, last]))

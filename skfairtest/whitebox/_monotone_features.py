@@ -42,7 +42,12 @@ class MonotoneFeatures(Features):
     """
 
     def __init__(self, inner: Features) -> None:
-        self.inner, self.space, self.wide, self.grids = inner, inner.space, inner.wide, inner.grids
+        self.inner, self.space, self.continuous, self.grids = (
+            inner,
+            inner.space,
+            inner.continuous,
+            inner.grids,
+        )
         self.steps, self.last, self.identity, self.pieces = inner.steps, inner.last, False, {}
         self.rounded, self.is_single = inner.rounded, inner.is_single
         of: list[int] = []  # the feature that a part belongs to
@@ -102,7 +107,7 @@ class MonotoneFeatures(Features):
         return self.inner.table(int(self._of[feature]))
 
     def evaluate(self, features: Ints, codes: Floats) -> Floats:
-        """Features of wide attributes at one code each, shape (n,)."""
+        """Features of continuous attributes at one code each, shape (n,)."""
         source, out = self.source[features], np.empty(len(features))
         for j in np.unique(source):
             own = np.flatnonzero(source == j)

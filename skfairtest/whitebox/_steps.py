@@ -204,7 +204,7 @@ Sources = Callable[[Any], list[list[int]]]
 
 
 def check_step(
-    step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]
+    step: Any, table: Any, sources: Sources, continuous: NDArray[np.bool_]
 ) -> list[Breakpoints]:
     """See that a fitted step works on single columns, and where real ones change direction.
 
@@ -216,7 +216,7 @@ def check_step(
         Rows that reach the step.
     sources : callable
         The attributes that each column of a table is made of.
-    wide : ndarray of bool
+    continuous : ndarray of bool
         Attributes that are cut at thresholds.
 
     Returns
@@ -230,11 +230,11 @@ def check_step(
         If the step is not understood; the message names it.
     """
     check_kind(step, HINT)
-    of_wide = [any(wide[j] for j in attributes) for attributes in sources(table)]
-    if not any(of_wide):
+    of_continuous = [any(continuous[j] for j in attributes) for attributes in sources(table)]
+    if not any(of_continuous):
         return []
     if is_vectorizer(step):
-        columns = [name for name, own in zip(table.columns, of_wide, strict=True) if own]
+        columns = [name for name, own in zip(table.columns, of_continuous, strict=True) if own]
         check_order(step, columns, MONOTONE)
         return []
     if type(step) in ENCODERS:
@@ -261,7 +261,7 @@ def check_step(
         return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
     found = breakpoints_of(step, table, ends)
-    return [own for own in found if of_wide[own.column] and len(own.at) + len(own.after)]
+    return [own for own in found if of_continuous[own.column] and len(own.at) + len(own.after)]
 
 
 def is_rounded(step: Any) -> bool:
@@ -282,7 +282,7 @@ def _is_plain(step: Any) -> bool:
     return not settings and (step.func is None or step.func in PRECISIONS[:2])
 
 
-def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool_]) -> None:
+def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[np.bool_]) -> None:
     """See that a function gives numbers, and the right ones, at all ends of what rises or falls.
 
     Whole numbers are worked out in their own type, in which a result that does not fit wraps round.
@@ -295,10 +295,10 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
     """
     if type(step) is not FunctionTransformer or _is_plain(step):
         return
-    of_wide = [t for t, own in enumerate(sources(table)) if any(wide[j] for j in own)]
-    if not of_wide:
+    of_continuous = [t for t, own in enumerate(sources(table)) if any(continuous[j] for j in own)]
+    if not of_continuous:
         return
-    values = _numbers(take_columns(table, of_wide))
+    values = _numbers(take_columns(table, of_continuous))
     missing = np.isnan(values)  # what is missing may stay so
     ends = f"which go from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}"
     name = f"FunctionTransformer({step.func.__name__})"
@@ -309,7 +309,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, wide: NDArray[np.bool
                 f"{name} on a real column gives no number for some of its values, {ends}.",
                 "Narrow its domain by InputSpace(bounds=...) to values for which it gives one.",
             )
-        got = _numbers(run_step(step, table))[:, of_wide]
+        got = _numbers(run_step(step, table))[:, of_continuous]
     wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE, equal_nan=True)
     if wrong.any():
         i, t = (int(k[0]) for k in np.nonzero(wrong))

@@ -222,19 +222,7 @@ def _margins(scores: Any, link: str) -> Floats:
 def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     """XGBClassifier, XGBRegressor or one of their forests.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    chain : Chain
-        The steps before it.
-    response : {"regression", "predict_proba"}
-        What is asked of it.
-
-    Returns
-    -------
-    list of Output
-        One an output; of two classes, that of the second one alone.
+    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     Raises
     ------

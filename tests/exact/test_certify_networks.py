@@ -26,7 +26,7 @@ from tiers import slow_sample
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._networks.activation_bounds import Layer, bends_of
+from skfairtest.exact._networks.activation_bounds import Layer, bounded_activation
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.slope_search import SlopeSearch
 from skfairtest.whitebox._layers import LEAKY, TANH, Activation
@@ -196,7 +196,7 @@ def test_slopes_bound_many_networks(seed):
 )
 def test_lines_are_above_and_below(activation):
     rng = np.random.default_rng(0)
-    n, bends = 4000, bends_of(activation)
+    n, bounded = 4000, bounded_activation(activation)
     scale = rng.choice([1e-9, 1e-3, 0.3, 2.0, 30.0], size=(2, n, 1))
     ends = rng.normal(size=(2, n, 1)) * scale
     ends[:, :50] = np.round(ends[:, :50])
@@ -209,14 +209,14 @@ def test_lines_are_above_and_below(activation):
     y[:, :2], other[:, 1:3] = np.hstack([low[0], high[0]]), np.hstack([low[1], high[1]])
     inside = (y - other >= less) & (y - other <= more)
     assert inside.mean() > 0.2
-    value = bends.value(y)
-    above, above_at, below, below_at = bends.lines(low[0], high[0])
+    value = bounded.value(y)
+    above, above_at, below, below_at = bounded.lines(low[0], high[0])
     slack = 1e-12 * np.maximum(1.0, np.abs(y))
     assert (value <= above * y + above_at + slack).all()
     assert (value >= below * y + below_at - slack).all()
-    gap, slack = value - bends.value(other), slack + 1e-12 * np.abs(other)
-    planes = bends.planes(layer)
-    above, above_at, below, below_at = bends.lines_of_difference(layer)
+    gap, slack = value - bounded.value(other), slack + 1e-12 * np.abs(other)
+    planes = bounded.planes(layer)
+    above, above_at, below, below_at = bounded.lines_of_difference(layer)
     planes.append(((above, -above, above_at), (below, -below, below_at)))
     for top, bottom in planes:
         ends = [p[0] * y + p[1] * other + p[2] for p in (top, bottom)]

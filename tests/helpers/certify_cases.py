@@ -96,7 +96,7 @@ def check_finite(model, X, *, exact=True, **params):
     # What may stay open ends when the time is up; what has to close gets as much as it needs.
     auditor = certified(model, X, **{"max_time": LONG if exact else SHORT} | params)
     degree = exhaustive_degree(auditor)
-    assert degree > 0
+    assert degree > 0 or not exact  # of many random networks, some are constant
     bracket, rounding = bracket_alone(auditor, LONG if exact else SHORT)
     assert degree <= bracket.upper + rounding
     assert degree <= auditor.fairness_degree_upper_bound_

@@ -885,3 +885,16 @@ def test_the_worst_row_inside_counts_whatever_is_outside(beyond):
     assert not any(row["inside"] for row in search["rows"]["worst"])
     assert search["degree"] == pytest.approx(0.7) == beyond.fairness_degree
     assert search["shown_by"] == "row 11 of the data"
+
+
+def test_progress_counts_twins_that_the_model_rules_out(capsys):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    sex = pd.DataFrame({"sex": rng.choice(["f", "m"], 60)})
+    model = LogisticRegression().fit(X, X["a"] > 0)
+    audit(
+        model, X, sensitive_features=sex, favourable=True, groups=False, random_state=0,
+        progress=True,
+    )  # fmt: skip
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("[audit")]
+    assert lines and lines[-1].startswith(f"[audit {len(lines)}/{len(lines)},")

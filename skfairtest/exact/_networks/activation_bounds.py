@@ -7,7 +7,7 @@ has a slope by y and one by y'.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,30 +31,6 @@ class Layer(NamedTuple):
     high: tuple[Floats, Floats]
     less: Floats
     more: Floats
-
-
-class Bends(Protocol):
-    """An activation, and lines around it."""
-
-    def value(self, sums: Floats) -> Floats:
-        """Return the activation."""
-
-    def slope(self, sums: Floats) -> Floats:
-        """Its slope."""
-
-    def lines(self, low: Floats, high: Floats) -> Lines:
-        """Return lines above and below it between two ends."""
-
-    def lines_of_difference(self, layer: Layer) -> Lines:
-        """Return lines above and below the difference, by the difference that the layer gets."""
-
-    def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
-        """Return planes above and below the difference, in several ways; the least bound counts."""
-
-
-def bends_of(activation: Activation) -> Bends:
-    """Return lines around an activation of the normal form."""
-    return Leaky(activation.slope) if activation.kind == LEAKY else Tanh()
 
 
 class Leaky:
@@ -181,6 +157,14 @@ class Tanh:
         two = self.lines(layer.low[1], layer.high[1])
         apart = (one[0], -two[2], one[1] - two[3]), (one[2], -two[0], one[3] - two[1])
         return [by_difference, apart]
+
+
+BoundedActivation = Leaky | Tanh
+
+
+def bounded_activation(activation: Activation) -> BoundedActivation:
+    """Return lines around an activation of the normal form."""
+    return Leaky(activation.slope) if activation.kind == LEAKY else Tanh()
 
 
 # ReLU ---------------------------------------------------------------------------------------

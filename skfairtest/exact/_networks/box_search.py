@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from skfairtest._typing import Floats
 from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Limits
+from skfairtest.exact._networks.activation_bounds import Leaky
 from skfairtest.exact._networks.read_network import BOTH, Places
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
-from skfairtest.whitebox._layers import LEAKY
 
 #: Boxes bounded in one go.
 MOST_BOXES = 64
@@ -21,7 +21,7 @@ MOST_BOXES = 64
 MOST_OPEN_BOXES = 200_000
 #: How much sooner sensitive attributes are split: differences are sharpest between single values.
 SENSITIVE_FIRST = 8.0
-#: Marks a split of the interval of a wide variable, beside the twins whose values are split.
+#: Marks a split of the interval of a interval variable, beside the twins whose values are split.
 INTERVAL = 3
 
 
@@ -89,7 +89,7 @@ class BoxSearch:
         network = self.network
         for at_top, places in self._corners(boxes):
             codes = np.where(at_top, boxes.high, boxes.low)
-            values = np.where(at_top[:, network.wide_of], boxes.most, boxes.least)
+            values = np.where(at_top[:, network.interval_of], boxes.most, boxes.least)
             sums = [network.first_sums(values, places[twin], twin) for twin in (0, 1)]
             gaps = np.abs(network.outputs(sums[0]) - network.outputs(sums[1])).max(axis=1)
             i = int(gaps.argmax())
@@ -100,7 +100,7 @@ class BoxSearch:
         return best
 
     def _corners(self, boxes: TwinBoxes) -> Iterator[tuple[NDArray[np.bool_], list[Places]]]:
-        """Corners of each box: which wide variables are at their upper ends, and table places."""
+        """Corners of each box: interval variables at their upper ends, and places in tables."""
         network = self.network
         shape = (len(boxes.one), len(network.variables))
         places = [
@@ -109,7 +109,7 @@ class BoxSearch:
         ]
         twin = np.array([twin for _, twin in network.variables], dtype=np.intp)
         for top in (False, True):
-            for highest in (0, 1) if network.sensitive_wide else (0,):
+            for highest in (0, 1) if network.continuous_sensitive else (0,):
                 # The copies of a sensitive attribute go to opposite ends.
                 at_top = np.where(twin == BOTH, top, twin == highest)
                 yield np.broadcast_to(at_top, shape), places
@@ -130,11 +130,11 @@ class BoxSearch:
         slopes = [network.slopes(sums[0], output), -network.slopes(sums[1], output)]
         rises = np.zeros(middle.shape)
         for own, has in zip(slopes, network.has, strict=True):
-            rises[:, has] += own @ network.wide_weights[has].T
+            rises[:, has] += own @ network.interval_weights[has].T
         rises *= boxes.most - boxes.least
         at_top = np.zeros((len(middle), len(network.variables)), dtype=bool)
         for k in range(len(network.variables)):
-            at_top[:, k] = rises[:, network.wide_of == k].sum(axis=1) > 0
+            at_top[:, k] = rises[:, network.interval_of == k].sum(axis=1) > 0
         steepest: list[Places] = [{}, {}]
         for j, span in network.spans.items():
             table = network.effects.tables[j].T
@@ -158,7 +158,7 @@ class BoxSearch:
             if twin == INTERVAL:
                 low, high = boxes.low[i, where], boxes.high[i, where]
                 middle = (low + high) / 2
-                whole = self.network.space.domain.discrete[network.wide_attributes[where]]
+                whole = self.network.space.domain.discrete[network.interval_attributes[where]]
                 halves[0].high[k, where] = np.floor(middle) if whole else middle
                 halves[1].low[k, where] = np.floor(middle) + 1 if whole else middle
                 continue
@@ -175,7 +175,7 @@ class BoxSearch:
                     half.two[k, gone] = False
         both = TwinBoxes(*(np.concatenate(arrays) for arrays in zip(*halves, strict=True)))
         if len(origin):
-            ends = network.wide_values(np.concatenate([both.low, both.high]))
+            ends = network.interval_values(np.concatenate([both.low, both.high]))
             both = both._replace(least=ends[: len(both.low)], most=ends[len(both.low) :])
         return both, np.tile(origin, 2)
 
@@ -191,7 +191,7 @@ class BoxSearch:
         low, high = np.minimum(*layer.low), np.maximum(*layer.high)
         size = np.maximum(np.abs(layer.less), np.abs(layer.more))
         open_ = (low < 0) & (high > 0)
-        if self.network.activations[0].kind != LEAKY:
+        if not isinstance(self.network.activations[0], Leaky):
             open_ = high > low
         return self._reach * (open_ * size / np.maximum(high - low, 1e-300) + 1e-6)
 
@@ -208,9 +208,11 @@ class BoxSearch:
                 spread = ((high - low) * influence).sum(axis=1) * (SENSITIVE_FIRST**sensitive)
                 columns.append(np.where(allowed.sum(axis=1) > 1, spread, -1.0))
                 how.append((j, twin))
-        reach = np.abs(boxes.most - boxes.least) * (influence @ np.abs(self.network.wide_weights).T)
+        reach = np.abs(boxes.most - boxes.least) * (
+            influence @ np.abs(self.network.interval_weights).T
+        )
         for k, (j, twin) in enumerate(self.network.variables):
-            spread = reach[:, self.network.wide_of == k].sum(axis=1)
+            spread = reach[:, self.network.interval_of == k].sum(axis=1)
             spread = spread * (SENSITIVE_FIRST ** (twin != BOTH))
             low, high = boxes.low[:, k], boxes.high[:, k]
             if self.network.space.domain.discrete[j]:

@@ -28,14 +28,7 @@ AHEAD, BEHIND = 6, 2
 class NetworkFamily(Family):
     """A network, or a linear model of several classes, and how to bound it.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    space : InputSpace
-        The inputs that exist.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
+    Its parameters are those of `TreeFamily`.
     """
 
     quick = False
@@ -53,10 +46,10 @@ class NetworkFamily(Family):
         layers = self.relaxation.layers(self.relaxation.whole())
         return [
             np.maximum(
-                np.abs(bends.value(np.minimum(*layer.low)[0])),
-                np.abs(bends.value(np.maximum(*layer.high)[0])),
+                np.abs(activation.value(np.minimum(*layer.low)[0])),
+                np.abs(activation.value(np.maximum(*layer.high)[0])),
             )
-            for bends, layer in zip(self.network.bends, layers[:-1], strict=True)
+            for activation, layer in zip(self.network.activations, layers[:-1], strict=True)
         ]
 
     def single_room(self, top: float) -> float:

@@ -33,7 +33,7 @@ MOST_MULTIPLIER = 4.0
 
 def listable(network: ReadNetwork) -> bool:
     """Return whether there are combinations of sensitive values, not too many to list."""
-    if not network.sensitive or network.sensitive_wide:
+    if not network.sensitive or network.continuous_sensitive:
         return False
     n = float(np.prod([float(len(network.effects.tables[j])) for j in network.sensitive]))
     return n <= MOST_COMBINATIONS and n * len(network.effects.base) <= MOST_PARTS
@@ -95,14 +95,14 @@ class Shared:
     ----------
     network : ReadNetwork
         The network.
-    least, most : ndarray of shape (n_wide_features,)
-        Ends of the wide variables' features.
+    least, most : ndarray of shape (n_interval_features,)
+        Ends of the interval variables' features.
     """
 
     def __init__(self, network: ReadNetwork, least: Floats, most: Floats) -> None:
         effects = network.effects
         self.base, self.weights, self.low, self.high = (
-            effects.base, network.wide_weights, least, most
+            effects.base, network.interval_weights, least, most
         )  # fmt: skip
         #: Attributes whose values are rows of tables.
         self.names = [j for j in network.names if j not in network.sensitive]
@@ -162,7 +162,7 @@ class Ramps(NamedTuple):
         first, second = np.maximum(sums + self.one, 0.0), np.maximum(sums + self.two, 0.0)
         return self.weight * (first - second)
 
-    def bends(self) -> tuple[Floats, Floats]:
+    def breakpoints(self) -> tuple[Floats, Floats]:
         """Return where the slope falls, and where it rises."""
         rising = self.weight * (self.one - self.two) >= 0
         early, late = np.minimum(-self.one, -self.two), np.maximum(-self.one, -self.two)
@@ -203,7 +203,7 @@ def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step:
     Bounded
         The least bounds met.
     """
-    corner = np.clip(ramps.bends()[0], ramps.low, ramps.high)
+    corner = np.clip(ramps.breakpoints()[0], ramps.low, ramps.high)
     points = (ramps.low, corner, ramps.high)
     values = tuple(ramps.at(p) for p in points)
     limits = multiplier_range(ramps, shared, points, values)

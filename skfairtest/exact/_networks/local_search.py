@@ -29,7 +29,7 @@ MOST_GRADIENTS, CLOSE = 200, 0.01
 
 
 class Candidates:
-    """Pairs of twins: where each wide variable is between its ends, and the places in tables.
+    """Pairs of twins: where each interval variable is between its ends, and the places in tables.
 
     Parameters
     ----------
@@ -79,16 +79,16 @@ class LocalSearch:
     def __init__(self, network: ReadNetwork, rng: np.random.Generator) -> None:
         self.network, self.rng = network, rng
         whole = network.space.domain
-        wide = network.wide_attributes
-        self.low, self.high = whole.low[wide], whole.high[wide]
-        ends = network.wide_values(np.stack([self.low, self.high]))
-        terms = ends[:, :, None] * network.wide_weights
+        continuous = network.interval_attributes
+        self.low, self.high = whole.low[continuous], whole.high[continuous]
+        ends = network.interval_values(np.stack([self.low, self.high]))
+        terms = ends[:, :, None] * network.interval_weights
         n_variables = len(network.variables)
         shape = (n_variables, terms.shape[2])
         #: Part of each variable at its lower end, and what it changes by up to the upper one.
         self.start, self.way = np.zeros(shape), np.zeros(shape)
-        np.add.at(self.start, network.wide_of, terms[0])
-        np.add.at(self.way, network.wide_of, terms[1] - terms[0])
+        np.add.at(self.start, network.interval_of, terms[0])
+        np.add.at(self.way, network.interval_of, terms[1] - terms[0])
         self.grids = [self._grid(k) for k in range(n_variables)]
         self.twins_of = [(0, 1) if twin == 2 else (twin,) for _, twin in network.variables]
         self.tables = {part: network.effects.tables[part[0]] for part in network.parts}
@@ -101,7 +101,7 @@ class LocalSearch:
 
     def _grid(self, k: int) -> Floats | None:
         """Return the places of a variable of whole numbers, or None where there are too many."""
-        j = int(self.network.wide_attributes[k])
+        j = int(self.network.interval_attributes[k])
         n = self.high[k] - self.low[k]
         if not self.network.space.domain.discrete[j] or not 0 < n <= 10_000:
             return None

@@ -11,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._linear import linear_map
-from skfairtest.exact._networks.activation_bounds import bends_of
+from skfairtest.exact._networks.activation_bounds import bounded_activation
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
 from skfairtest.whitebox._features import Chain, Features
@@ -44,7 +44,7 @@ class ReadNetwork:
     ----------
     weights, biases : list of ndarray
         Of all layers, in the normal form of `Network`.
-    activations : list of Activation
+    activations : list of BoundedActivation
         Behind each layer but the last one.
     out : {"identity", "logistic", "softmax", "exp"}
         What the output layer does to its sums.
@@ -70,14 +70,13 @@ class ReadNetwork:
         if mixes_in_single(chain):
             layers.unit = max(layers.unit, 2.0**-24)
         mixing = unmixed(chain)
-        read = Network.of(layers)
-        self.weights, self.biases, self.activations, self.out = read
+        self.weights, self.biases, activations, self.out = Network.of(layers)
         if self.out == "softmax" and len(self.biases[-1]) == 2:
             # A softmax of two scores is the logistic function of their difference.
             W, b = self.weights[-1], self.biases[-1]
             self.weights[-1], self.biases[-1] = W[:, 1:] - W[:, :1], b[1:] - b[:1]
             self.out = "logistic"
-        self.bends = [bends_of(activation) for activation in self.activations]
+        self.activations = [bounded_activation(activation) for activation in activations]
         if mixing is not None:
             # The map of what mixes columns and that of the first layer are one.
             chain, (weights, base) = mixing.chain, mixing.map
@@ -106,7 +105,7 @@ class ReadNetwork:
                 and (np.diff(found := effects.features.table(int(ones[0]))) >= 0).all()
             ):
                 self.listed[j] = found
-        wide = [*effects.wide, *self.listed]
+        continuous = [*effects.continuous, *self.listed]
         self.names = sorted(set(effects.tables) - set(self.listed))
         ends = np.cumsum([0] + [len(effects.tables[j]) for j in self.names])
         self.spans = {j: slice(int(a), int(b)) for j, a, b in
@@ -116,38 +115,40 @@ class ReadNetwork:
             if self.names
             else np.zeros((0, len(effects.base)))
         )
-        self.variables = [(j, BOTH) for j in wide if j not in sensitive]
-        self.variables += [(j, twin) for j in wide if j in sensitive for twin in (0, 1)]
-        self.wide_attributes = np.array([j for j, _ in self.variables], dtype=np.intp)
-        #: Features of the wide variables, one variable after another.
+        self.variables = [(j, BOTH) for j in continuous if j not in sensitive]
+        self.variables += [(j, twin) for j in continuous if j in sensitive for twin in (0, 1)]
+        self.interval_attributes = np.array([j for j, _ in self.variables], dtype=np.intp)
+        #: Features of the interval variables, one variable after another.
         own = [effects.features.of(j) for j, _ in self.variables]
-        self.wide_features = np.concatenate(own) if own else np.empty(0, dtype=np.intp)
-        self.wide_weights = effects.weights[self.wide_features]
-        self.wide_of = np.repeat(np.arange(len(own)), [len(o) for o in own])
+        self.interval_features = np.concatenate(own) if own else np.empty(0, dtype=np.intp)
+        self.interval_weights = effects.weights[self.interval_features]
+        self.interval_of = np.repeat(np.arange(len(own)), [len(o) for o in own])
         twins = np.array([twin for _, twin in self.variables], dtype=np.intp)
         #: Which of these features each twin has; of the shared ones both.
-        self.has = [(twins[self.wide_of] == BOTH) | (twins[self.wide_of] == k) for k in (0, 1)]
+        self.has = [
+            (twins[self.interval_of] == BOTH) | (twins[self.interval_of] == k) for k in (0, 1)
+        ]
         self.sensitive = [j for j in self.names if j in sensitive]
         #: Tables that a box may be cut along, by attribute and twin.
         self.parts = [
             (j, twin) for j in self.names for twin in ((0, 1) if j in sensitive else (BOTH,))
         ]
-        self.sensitive_wide = [j for j in effects.wide if j in sensitive]
+        self.continuous_sensitive = [j for j in effects.continuous if j in sensitive]
 
-    def wide_values(self, codes: Floats) -> Floats:
-        """Features of the wide variables at rows of their codes, (n, n_wide_features)."""
-        if not len(self.wide_features):
+    def interval_values(self, codes: Floats) -> Floats:
+        """Features of the interval variables at rows of their codes, (n, n_interval_features)."""
+        if not len(self.interval_features):
             return np.empty((len(codes), 0))
-        every = codes[:, self.wide_of]
+        every = codes[:, self.interval_of]
         found = np.empty(every.shape)
-        of = self.wide_attributes[self.wide_of]
+        of = self.interval_attributes[self.interval_of]
         listed = np.isin(of, list(self.listed))
         for k in np.flatnonzero(listed):
             j = int(of[k])
             found[:, k] = self.listed[j][np.searchsorted(self.features.grids[j], every[:, k])]
         if not listed.all():
             seen = self.effects.features.evaluate(
-                np.tile(self.wide_features[~listed], len(codes)), every[:, ~listed].ravel()
+                np.tile(self.interval_features[~listed], len(codes)), every[:, ~listed].ravel()
             )
             found[:, ~listed] = seen.reshape(len(codes), -1)
         return found
@@ -159,7 +160,7 @@ class ReadNetwork:
     @property
     def depends(self) -> bool:
         """Whether the first layer sees a sensitive attribute at all."""
-        return bool(self.sensitive or self.sensitive_wide)
+        return bool(self.sensitive or self.continuous_sensitive)
 
     # Outputs --------------------------------------------------------------------------------
 
@@ -169,8 +170,10 @@ class ReadNetwork:
 
     def outputs(self, scores: Floats) -> Floats:
         """Return outputs from what the first layer gets."""
-        for bend, W, b in zip(self.bends, self.weights[1:], self.biases[1:], strict=True):
-            scores = bend.value(scores) @ W + b
+        for activation, W, b in zip(
+            self.activations, self.weights[1:], self.biases[1:], strict=True
+        ):
+            scores = activation.value(scores) @ W + b
         if self.out == "logistic":
             return np.asarray(expit(scores))
         if self.out == "exp":
@@ -182,7 +185,7 @@ class ReadNetwork:
     def first_sums(self, values: Floats, places: Places, twin: int) -> Floats:
         """Return what the first layer gets in a twin."""
         has = self.has[twin]
-        sums = self.effects.base + values[:, has] @ self.wide_weights[has]
+        sums = self.effects.base + values[:, has] @ self.interval_weights[has]
         for j, place in places.items():
             sums = sums + self.effects.tables[j][place]
         return np.asarray(sums)
@@ -210,16 +213,18 @@ class ReadNetwork:
     def _slopes(self, sums: Floats, rows: Callable[[Floats], Floats]) -> Floats:
         """Pull rows of weights on the scores, which depend on these, back to the first layer."""
         slopes = []
-        for bend, W, b in zip(self.bends, self.weights[1:], self.biases[1:], strict=True):
-            slopes.append(bend.slope(sums))
-            sums = bend.value(sums) @ W + b
+        for activation, W, b in zip(
+            self.activations, self.weights[1:], self.biases[1:], strict=True
+        ):
+            slopes.append(activation.slope(sums))
+            sums = activation.value(sums) @ W + b
         found = rows(sums)
         for W, own in zip(self.weights[:0:-1], slopes[::-1], strict=True):
             found = (found @ W.T) * own
         return found
 
     def row_of(self, codes: Floats, places: dict[int, Any], twin: int) -> Floats:
-        """Codes of a twin, from those of the wide variables and positions in the tables."""
+        """Codes of a twin, from those of the interval variables and positions in the tables."""
         row = self.space.domain.clip(((self.space.domain.low + self.space.domain.high) / 2)[None])[
             0
         ]
@@ -257,11 +262,11 @@ def _read_layers(model: Any, response: str) -> Layers:
 def _sizes(features: Features) -> Floats:
     """Return the largest absolute values of the features, over the whole domain."""
     sizes, source, domain = np.abs(features.origin), features.source, features.space.domain
-    wide = np.flatnonzero((source >= 0) & features.wide[np.maximum(source, 0)])
+    continuous = np.flatnonzero((source >= 0) & features.continuous[np.maximum(source, 0)])
     # All of an attribute at once, as steps take long for a row, and little longer for many.
-    ends = np.concatenate([domain.low[source[wide]], domain.high[source[wide]]])
-    values = features.evaluate(np.tile(wide, 2), ends).reshape(2, -1)
-    sizes[wide] = np.abs(values).max(axis=0)
-    for t in np.setdiff1d(np.flatnonzero(source >= 0), wide):
+    ends = np.concatenate([domain.low[source[continuous]], domain.high[source[continuous]]])
+    values = features.evaluate(np.tile(continuous, 2), ends).reshape(2, -1)
+    sizes[continuous] = np.abs(values).max(axis=0)
+    for t in np.setdiff1d(np.flatnonzero(source >= 0), continuous):
         sizes[t] = np.abs(features.table(int(t))).max()
     return np.asarray(sizes)

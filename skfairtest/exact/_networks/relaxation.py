@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.exact._networks.activation_bounds import Layer, bends_of
+from skfairtest.exact._networks.activation_bounds import Layer
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
 
@@ -25,8 +25,8 @@ class TwinBoxes(NamedTuple):
     """Boxes of the self-composition; arrays of length n_boxes along the first axis.
 
     `one` and `two` say which values of the tabulated attributes each twin may have, all attributes
-    side by side; `low` and `high` are the ends of the codes of the wide variables, as `ReadNetwork`
-    lists them, `least` and `most` the features there.
+    side by side; `low` and `high` are the ends of the codes of the interval variables, as
+    `ReadNetwork` lists them, `least` and `most` the features there.
     """
 
     one: Bools
@@ -54,7 +54,7 @@ class Relaxation:
         self.network = network
         #: Of the layers behind the first one.
         self._weights, self._biases = network.weights[1:], network.biases[1:]
-        self._bends = [bends_of(activation) for activation in network.activations]
+        self._activations = network.activations
 
     # Outputs --------------------------------------------------------------------------------
 
@@ -66,15 +66,15 @@ class Relaxation:
     def _whole(self) -> TwinBoxes:
         network = self.network
         n = len(network.stacked)
-        wide = network.wide_attributes
-        low, high = network.space.domain.low[wide][None], network.space.domain.high[wide][None]
+        own = network.interval_attributes
+        low, high = network.space.domain.low[own][None], network.space.domain.high[own][None]
         return TwinBoxes(
             np.ones((1, n), dtype=bool),
             np.ones((1, n), dtype=bool),
             low,
             high,
-            network.wide_values(low),
-            network.wide_values(high),
+            network.interval_values(low),
+            network.interval_values(high),
         )
 
     @cached_property
@@ -123,8 +123,8 @@ class Relaxation:
                 continue
             total += _best(one @ table, boxes.one[:, span])
             total += _best(two @ table, boxes.two[:, span])
-        slopes = one @ (network.wide_weights * network.has[0][:, None]).T
-        slopes += two @ (network.wide_weights * network.has[1][:, None]).T
+        slopes = one @ (network.interval_weights * network.has[0][:, None]).T
+        slopes += two @ (network.interval_weights * network.has[1][:, None]).T
         total += (np.maximum(slopes, 0.0) * boxes.most[:, None, :]).sum(axis=2)
         return total + (np.minimum(slopes, 0.0) * boxes.least[:, None, :]).sum(axis=2)
 
@@ -132,8 +132,8 @@ class Relaxation:
         """Return what the first layer gets, attribute by attribute."""
         network, effects = self.network, self.network.effects
         up, down = (
-            np.maximum(network.wide_weights, 0.0),
-            np.minimum(network.wide_weights, 0.0),
+            np.maximum(network.interval_weights, 0.0),
+            np.minimum(network.interval_weights, 0.0),
         )
         lows, highs = [], []
         for allowed, has in zip((boxes.one, boxes.two), network.has, strict=True):
@@ -185,7 +185,7 @@ class Relaxation:
         for layer in range(depth - 1, -1, -1):
             total += rows @ self._biases[layer]
             rows = rows @ self._weights[layer].T
-            lines = self._bends[layer].lines(found[layer].low[twin], found[layer].high[twin])
+            lines = self._activations[layer].lines(found[layer].low[twin], found[layer].high[twin])
             above, above_at, below, below_at = (a[:, None, :] for a in lines)
             up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
             total += (up * above_at + down * below_at).sum(axis=2)
@@ -199,7 +199,7 @@ class Relaxation:
         total = np.zeros(rows.shape[:2])
         for layer in range(depth - 1, 0, -1):
             rows = rows @ self._weights[layer].T
-            lines = self._bends[layer].lines_of_difference(found[layer])
+            lines = self._activations[layer].lines_of_difference(found[layer])
             above, above_at, below, below_at = (a[:, None, :] for a in lines)
             up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
             total += (up * above_at + down * below_at).sum(axis=2)
@@ -209,7 +209,7 @@ class Relaxation:
         rows = rows @ self._weights[0].T
         up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
         best = np.full(total.shape, np.inf)
-        for above_plane, below_plane in self._bends[0].planes(found[0]):
+        for above_plane, below_plane in self._activations[0].planes(found[0]):
             one, two, offset = (
                 up * a[:, None, :] + down * b[:, None, :]
                 for a, b in zip(above_plane, below_plane, strict=True)

@@ -152,13 +152,13 @@ class SlopeSearch:
         ]  # fmt: skip
         first = self._changes(layers[0], first_sums[0] - first_sums[1])
         later = []
-        for bends, layer in zip(network.bends[1:], layers[1:-1], strict=True):
+        for activation, layer in zip(network.activations[1:], layers[1:-1], strict=True):
             low, high = np.minimum(*layer.low), np.maximum(*layer.high)
             near, far = np.clip(0.0, low, high), np.maximum(np.abs(low), np.abs(high))
-            if isinstance(bends, Leaky):
-                later.append(np.stack([bends.slope(low), bends.slope(high)]))
+            if isinstance(activation, Leaky):
+                later.append(np.stack([activation.slope(low), activation.slope(high)]))
             else:
-                later.append(np.stack([bends.slope(far), bends.slope(near)]))
+                later.append(np.stack([activation.slope(far), activation.slope(near)]))
         # What relaxations of the box say holds, too; of a single input it is exact.
         above = np.minimum(above, layers[-1].more[np.arange(len(outputs)), outputs])
         numbers = self._n_parts + np.arange(len(outputs))
@@ -183,10 +183,10 @@ class SlopeSearch:
 
     def _changes(self, layer: Layer, change: Floats) -> Floats:
         """Return ends of what the first layer's activations change by, (2, n_pairs, n_units)."""
-        bends = self.network.bends[0]
+        activation = self.network.activations[0]
         # Of leaky ones the ends decide; of tanh the place where both are nearest to zero, too.
         places = [layer.low[0], layer.high[0], np.clip(change / 2, layer.low[0], layer.high[0])]
-        found = np.stack([bends.value(p) - bends.value(p - change) for p in places])
+        found = np.stack([activation.value(p) - activation.value(p - change) for p in places])
         # The second twin's own ends may be off by a rounding error.
         slack = 1e-13 * (np.abs(layer.low[0]) + np.abs(layer.high[0]) + np.abs(change))
         return np.stack([found.min(axis=0) - slack, found.max(axis=0) + slack])

@@ -23,7 +23,6 @@ from skfairtest.exact._networks.local_search import Candidates, LocalSearch
 from skfairtest.exact._networks.read_network import BOTH
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.score_link import LINKS, ScoreLink
-from skfairtest.whitebox._layers import RELU
 
 #: Nodes bounded in one go, and multiplier steps for the first node and for others.
 MOST_NODES, FIRST_STEPS, STEPS = 128, 200, 44
@@ -89,8 +88,8 @@ class UnitSearch:
     def make(cls, relaxation: Relaxation, limits: Limits) -> UnitSearch | None:
         """Return the search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network
-        if len(network.weights) != 2 or network.activations[0] != RELU:
-            return None
+        if len(network.weights) != 2 or getattr(network.activations[0], "left", 1.0) != 0.0:
+            return None  # ReLU alone is nothing left of zero
         if limits.is_late or network.out not in LINKS or not listable(network):
             return None
         return cls(relaxation, limits)
@@ -119,7 +118,7 @@ class UnitSearch:
         n = len(shared.weights)
         share = (inputs[:, :n] - shared.low) / np.maximum(shared.high - shared.low, 1e-300)
         where = np.zeros((len(hints), len(network.variables)))
-        where[:, network.wide_of] = np.clip(share, 0.0, 1.0)  # of several features, one decides
+        where[:, network.interval_of] = np.clip(share, 0.0, 1.0)  # of several features, one decides
         places: dict[tuple[int, int], Ints] = {}
         for j, span in zip(shared.names, shared.spans, strict=True):
             # The row that is nearest to the mean of those that were taken.
@@ -162,7 +161,7 @@ class UnitSearch:
 
     def _choose(self, facts: Ints, ramps: Ramps, done: Bounded) -> Ints:
         """Return what to cut next: a unit, or a set of sensitive values."""
-        rise = ramps.bends()[1]
+        rise = ramps.breakpoints()[1]
         inside = (rise > ramps.low) & (rise < ramps.high)
         excess = np.where(inside, done.excess, 0.0)
         choice = excess.argmax(axis=1)
@@ -181,7 +180,7 @@ class UnitSearch:
         every = np.array([own for own, _ in taken])
         facts, choice = every[:, :3], every[:, 3]
         low, high, multipliers = np.stack([ends for _, ends in taken], axis=1)
-        rise = self.ramps(facts, low, high).bends()[1]
+        rise = self.ramps(facts, low, high).breakpoints()[1]
         children: list[list[NDArray[Any]]] = []
         for side in range(2):
             new, ends = facts.copy(), [low.copy(), high.copy()]

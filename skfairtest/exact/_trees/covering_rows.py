@@ -247,7 +247,7 @@ def _codes_in(grid: Grid, j: int, cells: Ints, rng: np.random.Generator) -> Floa
         return np.choose((2 * share).astype(np.intp), [
             grid.codes(j, cells, 0.0), grid.codes(j, cells, 0.5), grid.codes(j, cells, 1.0)
         ])  # fmt: skip
-    # Values, or parts of a column that a step bends, of which a cell may have several.
+    # Values, or parts of a piecewise monotone column, of which a cell may have several.
     order = np.argsort(own.member, kind="stable")
     count = np.bincount(own.member, minlength=len(own.low))
     start = np.cumsum(count) - count

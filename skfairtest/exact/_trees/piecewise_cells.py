@@ -1,8 +1,8 @@
 """Cells of real columns behind a step that changes direction; a test cuts each piece once.
 
-Between the places where a column is bent every feature rises or falls, so that a test changes its
-outcome once there. All pieces together are cut into cells, of each of which one code stands for
-all: from there on the column is one of finitely many values.
+Between the places where a column changes its direction every feature rises or falls, so that a test
+changes its outcome once there. All pieces together are cut into cells, of each of which one code
+stands for all: from there on the column is one of finitely many values.
 
 Functions rise up to rounding alone. Where tests of several features change their outcome next to
 each other, the numbers around are cells of their own: one test may be undone there by a last digit,
@@ -25,13 +25,13 @@ from skfairtest.whitebox._tree_model import Tests, goes_left
 NEAR = 32
 
 
-def bent_codes(
+def piece_codes(
     space: InputSpace,
     attribute: int,
     views: list[tuple[Features, Tests, Ints]],
     deadline: float = np.inf,
 ) -> Floats:
-    """Return the first code of each cell of an attribute that a step bends.
+    """Return the first code of each cell of a piecewise monotone attribute.
 
     Parameters
     ----------

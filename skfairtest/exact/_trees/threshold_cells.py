@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from skfairtest._clock import check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._trees.piecewise_cells import bent_codes, close_changes
+from skfairtest.exact._trees.piecewise_cells import close_changes, piece_codes
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._code_order import CodeOrder
-from skfairtest.whitebox._features import Features, attribute_grid, wide_attributes
+from skfairtest.whitebox._features import Features, attribute_grid, continuous_attributes
 from skfairtest.whitebox._tree_model import Nodes, Tests, goes_left
 
 #: Outcomes of tests that are worked out in one go.
@@ -34,13 +34,13 @@ class Cells(NamedTuple):
     low: Floats  # (n_cells,) smallest code of a cell, or one of its codes where it is finite
     high: Floats  # (n_cells,) largest code of a cell, or the same one
     ordered: bool
-    member: Ints  # (n_values,) the cell of each value of a finite attribute; empty for a wide one
+    member: Ints  # (n_values,) the cell of each value; empty for a continuous attribute
 
 
 def cut_finite(
     grid: Floats,
     views: list[tuple[Features, Tests, Ints]],
-    bent: int | None = None,
+    piecewise: int | None = None,
     deadline: float = np.inf,
 ) -> tuple[Cells, list[Bools]]:
     """Cells of an attribute of finitely many values.
@@ -51,7 +51,7 @@ def cut_finite(
         Codes of the values.
     views : list of (Features, Tests, ndarray of int)
         For each set of features: the numbers of the tests that look at this attribute.
-    bent : int or None, default=None
+    piecewise : int or None, default=None
         The attribute, if it has more values: the codes stand for its cells.
     deadline : float, default=inf
         When to give up, by `_clock.now`.
@@ -66,7 +66,7 @@ def cut_finite(
     outcomes = []
     for features, tests, which in views:
         left = np.empty((len(which), len(grid)), dtype=bool)
-        along = None if bent is None else features.along(bent, grid)
+        along = None if piecewise is None else features.along(piecewise, grid)
         for t in np.unique(tests.feature[which]):
             of_feature = np.flatnonzero(tests.feature[which] == t)
             values = features.table(int(t)) if along is None else along[:, t]
@@ -110,7 +110,7 @@ def _distinct_rows(flags: Bools) -> tuple[Ints, Ints]:
     return first, member.ravel()
 
 
-def cut_wide(
+def cut_continuous(
     space: InputSpace,
     attribute: int,
     views: list[tuple[Features, Tests, Ints]],
@@ -278,25 +278,25 @@ class Grid:
     ) -> None:
         self.space, self.deadline = space, deadline
         self.cells: dict[int, Cells] = {}
-        #: First codes of the parts of a bent attribute, of which several may be one cell.
+        #: First codes of the pieces of a piecewise monotone attribute; several may be one cell.
         self.starts: dict[int, Floats] = {}
         self.sets: dict[int, Words] = {}
         self.nodes = [_undecided(nodes) for nodes in everything]
-        wide = wide_attributes(space)
-        bent = {j for nodes in everything for j in nodes.features.pieces}
-        wide[list(bent)] = False
+        continuous = continuous_attributes(space)
+        piecewise = {j for nodes in everything for j in nodes.features.pieces}
+        continuous[list(piecewise)] = False
         for j in range(space.n_features):
             check_time(deadline)
             views = self._views(j, everything, needed)
             if not any(len(which) for _, _, which in views):
                 continue
-            if wide[j]:
-                self._cut_wide(j, views)
+            if continuous[j]:
+                self._cut_continuous(j, views)
                 rounded = any(j in features.rounded for features, _, _ in views)
                 if rounded and self._flickers(j, views):
-                    self._cut_finite(j, views, is_bent=True)
+                    self._cut_finite(j, views, is_piecewise=True)
             else:
-                self._cut_finite(j, views, is_bent=j in bent)
+                self._cut_finite(j, views, is_piecewise=j in piecewise)
         for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
             _decide_constant(nodes, wanted, cut, self.cells)
 
@@ -324,17 +324,17 @@ class Grid:
             views.append((nodes.features, nodes.tests, wanted[tested]))
         return views
 
-    def _cut_wide(self, j: int, views: list[tuple[Features, Tests, Ints]]) -> None:
-        self.cells[j], cuts = cut_wide(self.space, j, views, self.deadline)
+    def _cut_continuous(self, j: int, views: list[tuple[Features, Tests, Ints]]) -> None:
+        self.cells[j], cuts = cut_continuous(self.space, j, views, self.deadline)
         for nodes, (_, _, which), cut in zip(self.nodes, views, cuts, strict=True):
             nodes.attribute[which] = j
             nodes.cut[which] = cut
 
     def _cut_finite(
-        self, j: int, views: list[tuple[Features, Tests, Ints]], *, is_bent: bool
+        self, j: int, views: list[tuple[Features, Tests, Ints]], *, is_piecewise: bool
     ) -> None:
-        if is_bent:
-            self.starts[j] = codes = bent_codes(self.space, j, views, self.deadline)
+        if is_piecewise:
+            self.starts[j] = codes = piece_codes(self.space, j, views, self.deadline)
             cells, outcomes = cut_finite(codes, views, j, self.deadline)
         else:
             cells, outcomes = cut_finite(

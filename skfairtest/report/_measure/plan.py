@@ -104,6 +104,8 @@ class Plan:
         if self.asks_perturbed:
             weights[perturbed.NAME] = WEIGHTS["perturbed"]
         weights |= {f"errors: {metric}": WEIGHTS["errors"] for metric in self._error_metrics()}
+        # Parts that the model rules out take no time, and count among those that are reported.
+        weights |= {f"twins: {label}": 0.0 for label, _, space in self.searches if space is None}
         self.course = Course(max_time, weights, progress)
         self.callbacks = progress.callbacks
 
