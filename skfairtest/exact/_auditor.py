@@ -193,6 +193,13 @@ class CertifiedAuditor(BaseAuditor):
     examined, the bound is that of the whole box, and so it holds for the valid part, too. No bound
     depends on `plausible`.
 
+    Twins that `QuantileTransport` moves (``InputSpace(twins=...)``) can be certified for models of
+    trees and for linear models, of linear classifiers for their ``decision_function``: the map of a
+    column never reverses an order, so that it sends intervals to intervals. Equal values are told
+    apart by random ranks, and the bound holds for all of them; where the ranks of the given seed do
+    not reach it, the bracket stays open. Sequential and joint maps, and ranks within the values of
+    other columns (``by=``), send no box to a box and are refused.
+
     XGBoost, most nets of torch, and linear models that were fitted on float32 columns compute in
     single precision. The bound includes their rounding. A bracket that is closed up to that
     rounding, and to 1e-4 of the bound, counts as certified, and `stop_reason_` says how far the

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from skfairtest.exact._bracket import Family
+from skfairtest.exact._linear import LinearFamily
+from skfairtest.exact._moved_linear import MovedLinear
 from skfairtest.exact._moved_trees import MovedTrees
 from skfairtest.exact._support import SEARCH
 from skfairtest.exact._trees.family import TreeFamily
@@ -46,4 +48,11 @@ def with_moved_twins(family: Family, space: InputSpace) -> Family:
     """
     if isinstance(family, TreeFamily):
         return MovedTrees(family, space)
+    if isinstance(family, LinearFamily):
+        if family.logistic:
+            raise Unsupported(
+                "The probabilities of a linear model cannot be certified for moved twins.",
+                "Use response_method='decision_function', whose scores can.",
+            )
+        return MovedLinear(family, space)
     raise Unsupported("This model cannot be certified for moved twins.", MODELS)

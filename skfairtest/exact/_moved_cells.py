@@ -29,6 +29,11 @@ from skfairtest.whitebox._unsupported import Unsupported
 Ints64 = NDArray[np.int64]
 #: Ranks are multiples of one by this: as many as `RowRanks` has.
 N_RANKS = 2**53
+#: Why a bracket is open that all ranks together close.
+RANKS = (
+    "the bound holds for all ranks by which equal values may be told apart, and the transport's "
+    "own ranks need not reach it"
+)
 #: How far from a border that arithmetic finds it is looked for first, in neighbouring numbers.
 BESIDE = np.array([0, 1, 4, 64, 4096, 2**20, 2**32])
 
@@ -291,6 +296,13 @@ class ColumnClasses:
             gone = domain.high[[j]]
             found += [_by_rank(gone, m) for m in self._patterns(j, float(gone[0]), own)]
         return [sweep for sweep in found if len(sweep.low)]
+
+    def ranked(self, j: int, own: int) -> Floats:
+        """Return the numbers of a group whose rows have many ranks; none of a still column."""
+        if j not in self._moving or self.space.layout.columns[j].is_category:
+            return np.empty(0)
+        found = self.moved.transport.ranked_codes(j, own)
+        return np.empty(0) if found is None else found
 
     def _each(self, j: int, low: int, last: int, segments: Segments | None) -> Floats:
         """Return a code of each segment, of present numbers."""

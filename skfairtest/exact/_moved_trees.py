@@ -17,7 +17,7 @@ import numpy as np
 from skfairtest._clock import OutOfTime, check_time
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, unattained
-from skfairtest.exact._moved_cells import Classes, ColumnClasses, Segments
+from skfairtest.exact._moved_cells import RANKS, Classes, ColumnClasses, Segments
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.problem import range_bound
 from skfairtest.exact._trees.threshold_cells import WORD, CutNodes, Grid
@@ -28,11 +28,6 @@ from skfairtest.whitebox._unsupported import Unsupported
 
 #: Rows of a pair's classes that are tried, as their ranks are those of the seed.
 N_TRIED = 2_000
-#: Why a bracket is open that all ranks together close.
-RANKS = (
-    "the bound holds for all ranks by which equal values may be told apart, and the transport's "
-    "own ranks need not reach it"
-)
 
 
 class _Lookup(NamedTuple):

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -15,10 +16,18 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
@@ -64,6 +73,12 @@ def trees(rng, missing):
     return last[int(rng.integers(4, 8)) if missing else int(rng.integers(len(last)))]
 
 
+def linear(rng, missing):
+    """A random linear model."""
+    last = [LinearRegression(), Ridge(), LogisticRegression(C=10.0), LinearSVC()]
+    return last[int(rng.integers(len(last)))]
+
+
 def behind(rng, model):
     """The model behind one of two ways to write categories as numbers."""
     text = ["sex", "job"]
@@ -84,7 +99,7 @@ def fitted(rng, X, make):
     filled = X["whole"].fillna(2.5).to_numpy()
     y = filled * rng.normal(1, 1) + (X["job"] == "p") * filled + rng.normal(size=len(X))
     y = y + rng.normal(0, n_groups, size=n_groups)[X["sex"].factorize()[0]] * X["flag"]
-    if hasattr(model, "predict_proba"):
+    if is_classifier(model):
         y = np.digitize(y, np.quantile(y, [0.5] if rng.random() < 0.7 else [0.3, 0.6]))
     return behind(rng, model).fit(X, y)
 
@@ -144,16 +159,17 @@ def enumerated(model, response, space):
     return largest
 
 
-def one_case(seed, make=trees, method="auto"):
+def one_case(seed, make=trees):
     """Compare a certificate with enumeration; return what was bounded, found and attained."""
     rng = np.random.default_rng(seed)
-    missing = bool(rng.random() < 0.4)
+    missing = bool(rng.random() < 0.4) and make is trees
     X = table(rng, int(rng.integers(2, 4)), missing=missing)
     model = fitted(rng, X, make)
     keep = ["flag"] if rng.random() < 0.3 else []
     twins = QuantileTransport(keep=keep, random_state=int(seed))
     space = InputSpace(twins=twins).fit(X, ["sex"])
-    response = response_of(model, method)
+    scores = make is linear and hasattr(model, "decision_function")
+    response = response_of(model, "decision_function" if scores else "auto")
     family, _ = read_family(model, space, response, False, np.random.default_rng(0))
     bracket = family.solve(0.0, Limits(np.inf, 1e-9))
     largest = enumerated(model, response, space)
@@ -178,11 +194,23 @@ def test_no_bound_of_trees_is_below_what_all_ranks_show(seed):
     one_case(seed)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_no_bound_of_linear_models_is_below_what_all_ranks_show(seed):
+    one_case(seed, linear)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(25))
 def test_no_bound_of_trees_is_below_what_all_ranks_show_in_many_cases(block):
     for seed in range(1000 + 20 * block, 1020 + 20 * block):
         one_case(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(5))
+def test_no_bound_of_linear_models_is_below_what_all_ranks_show_in_many_cases(block):
+    for seed in range(3000 + 20 * block, 3020 + 20 * block):
+        one_case(seed, linear)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -259,6 +287,32 @@ def test_no_row_of_real_columns_is_above_the_bound(seed):
     assert 0 < gap <= auditor.fairness_degree_upper_bound_
     pair = model.predict(auditor.worst_case_)
     assert pair[0] - pair[1] == pytest.approx(auditor.fairness_degree_)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_row_of_real_columns_is_above_the_bound_of_a_linear_model(seed):
+    """Through steps that are straight, bent, and steps; of twins in real columns."""
+    X, y = real_table(seed)
+    X["d"] = np.random.default_rng(seed).normal(size=len(X)).round(1) - X["sex"]
+    steps = [StandardScaler(), QuantileTransformer(n_quantiles=7), PowerTransformer(), None]
+    model = make_pipeline(*[step for step in steps[seed : seed + 1] if step], Ridge(0.1))
+    model.fit(X, y - X["d"])
+    space = InputSpace(twins=QuantileTransport(random_state=seed))
+    auditor = CertifiedAuditor(
+        model, space=space, sensitive_features=["sex"], random_state=0, max_queries=2000
+    ).fit(X)
+    assert auditor.certified_, auditor.stop_reason_
+    fitted_space = auditor.space_
+    rng = np.random.default_rng(seed)
+    Z = fitted_space.domain.draw(20_000, rng)
+    known = fitted_space.data[rng.integers(len(X), size=len(Z))]
+    Z = np.where(rng.random(Z.shape) < 0.5, Z, known)
+    said = [
+        model.predict(fitted_space.decode(fitted_space.twins_.with_sensitive(Z, code)))
+        for code in fitted_space.twins_.moved.codes
+    ]
+    gap = np.abs(said[0] - said[1]).max()
+    assert 0 < gap <= auditor.fairness_degree_upper_bound_
 
 
 def test_a_model_that_never_sees_the_group_has_a_degree():
@@ -340,6 +394,7 @@ class Joint(QuantileTransport):
             MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", max_iter=5000),
             "trees, forests",
         ),
+        (QuantileTransport(), LogisticRegression(), "decision_function"),
         (
             QuantileTransport(),
             make_pipeline(StandardScaler(), PolynomialFeatures(2), LinearRegression()),
@@ -349,7 +404,7 @@ class Joint(QuantileTransport):
 )
 def test_what_cannot_be_certified_is_refused_with_the_reason(transport, model, reason):
     X, y = real_table()
-    model.fit(X, y)
+    model.fit(X, y > 1 if is_classifier(model) else y)
     auditor = CertifiedAuditor(
         model, space=InputSpace(twins=transport), sensitive_features=["sex"], random_state=0
     )
