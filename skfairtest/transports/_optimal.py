@@ -134,7 +134,16 @@ def _check_reg(name: str, value: Any) -> None:
         check_real(name, value, "(0, inf)", hint)
 
 
-class OptimalTransport(BaseTransport):
+class OptimalResults:
+    """What `fit` sets, apart from parameters; `skfairtest.io` reads the types."""
+
+    maps_: dict[str, list[Projection]]
+    features_: list[Feature]
+    levels_: list[int]
+    samples_: list[Sample]
+
+
+class OptimalTransport(OptimalResults, BaseTransport):
     """Move all columns together, so that rows go as short a way as possible on the whole.
 
     The way between two rows is the squared Euclidean distance of their numbers, in standard

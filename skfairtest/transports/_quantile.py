@@ -141,7 +141,15 @@ def codes_of(given: Ints, n: int) -> Floats:
     return np.where(given == n - 1, np.nan, given)
 
 
-class QuantileTransport(BaseTransport):
+class QuantileResults:
+    """What `fit` sets, apart from parameters; `skfairtest.io` reads the types."""
+
+    maps_: dict[str, list[ColumnMap]]
+    by_: Ints
+    cuts_: list[Floats]
+
+
+class QuantileTransport(QuantileResults, BaseTransport):
     """Move each column by its ranks: the tenth percentile goes to the tenth percentile.
 
     Numbers get the value that has the same rank in the other group. Of categories, as few rows as

@@ -144,7 +144,15 @@ class Conditional(NamedTuple):
     numbers: list[Residuals | None]
 
 
-class SequentialTransport(BaseTransport):
+class SequentialResults:
+    """What `fit` sets, apart from parameters; `skfairtest.io` reads the types."""
+
+    maps_: list[Conditional]
+    features_: list[Feature]
+    sequence_: Ints
+
+
+class SequentialTransport(SequentialResults, BaseTransport):
     """Move one column after the other: each given its parents, which have moved already.
 
     Within each group a model of every column given its parents is learned. A row's number gets the
