@@ -68,7 +68,7 @@ class MovedLinear(Family):
         self._finder = finder = ColumnClasses(space)
         moved = space.twins_.moved
         assert moved is not None
-        self._used = [*base.effects.tables, *base.effects.wide]
+        self._used = [*base.effects.tables, *base.effects.continuous]
         n = finder.n_groups
         #: Bounds for each group of rows, each pair of groups that they are compared in, and each
         #: output; and the codes of the columns in use that come near to them.
@@ -123,7 +123,7 @@ class MovedLinear(Family):
         for j, code in codes.items():
             Z[:, j] = code
             ranked = self._finder.ranked(j, own)
-            if j in self.base.effects.wide and not self.space.domain.discrete[j]:
+            if j in self.base.effects.continuous and not self.space.domain.discrete[j]:
                 spread = self.space.domain.high[j] - self.space.domain.low[j]
                 if code not in ranked and code <= self.space.domain.top[j]:
                     Z[1:, j] += NEXT_TO * spread * rng.uniform(-1, 1, size=N_TRIED - 1)

@@ -57,7 +57,7 @@ class GivenRanks:
 
     def uniform(self, purpose: int, rows: NDArray[np.intp] | slice = slice(None)) -> Floats:
         """Return the ranks of values, and for odd purposes those of being missing."""
-        return self._own[purpose % 2][rows]
+        return self._own[purpose % 2][rows].copy()  # whoever asks may write on them
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -515,7 +515,8 @@ class _Audit:
         width = self.Z.shape[1]
         rows = np.array([self.Z[part.rows[k]] for part, k, _ in flips]).reshape(-1, width)
         twins = np.array([part.Z[k] for part, k, _ in flips]).reshape(-1, width)
-        worst, state = 0.0, {"worst": None}
+        worst = 0.0
+        state: dict[str, Any] = {"worst": None}
         worst_outputs = worst_class = None
         for part, one, _ in parts:
             k = int(one.disparity.argmax())
@@ -604,7 +605,8 @@ class _Audit:
         codes = self.groups.codes
         own = [np.flatnonzero(codes == g) for g in range(len(self.groups))]
         drawn = np.concatenate([self.rng.choice(rows, size=len(rows)) for rows in own])
-        rows, weights = np.unique(drawn, return_counts=True)
+        rows, counts = np.unique(drawn, return_counts=True)
+        weights = counts.astype(np.float64)
         fitted = self.maps.learn(self.Z[drawn], codes[drawn])
         Z, before = self.Z[rows], self.before.at(rows)
         moved = move_all(self.judge, fitted, Z, codes[rows], before)

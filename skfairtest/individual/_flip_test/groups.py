@@ -69,8 +69,8 @@ def read_groups(space: InputSpace, beside: pd.DataFrame | None) -> Groups:
         values = shown_values(column, Z[:, j])
         _check_present(column.name, np.asarray(pd.isna(values)))
         attributes[column.name] = values
-    for name in () if beside is None else beside.columns:
-        values = beside[name].to_numpy(dtype=object)
+    for name, column_beside in () if beside is None else beside.items():
+        values = column_beside.to_numpy(dtype=object)
         _check_present(name, np.asarray(pd.isna(values)))
         attributes[name] = values
     labels, codes = _numbered(list(attributes.values()))

@@ -158,7 +158,7 @@ def warn_of_quality(table: pd.DataFrame) -> None:
     bad = table[table["auc_after"] > MOST_AUC]
     if not len(bad):
         return
-    worst = bad.loc[bad["auc_after"].idxmax()]
+    worst = bad.iloc[int(bad["auc_after"].to_numpy().argmax())]
     warnings.warn(
         f"The map from {worst['group']!r} to {worst['to']!r} does not reach the other group: a "
         f"classifier tells moved rows from real ones with an AUC of {worst['auc_after']:.2f} (0.5 "
