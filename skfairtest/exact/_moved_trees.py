@@ -28,6 +28,8 @@ from skfairtest.whitebox._unsupported import Unsupported
 
 #: Rows of a pair's classes that are tried, as their ranks are those of the seed.
 N_TRIED = 2_000
+#: Classes below which all of them are listed.
+FEW = 64
 
 
 class _Lookup(NamedTuple):
@@ -130,7 +132,7 @@ class MovedTrees(Family):
             if a != own:
                 continue
             place = self.places.get((j, own))
-            k = 0 if place is None else int(z[place])
+            k = 0 if place is None else min(int(z[place]), len(found.low) - 1)
             low, high = found.low[k], found.high[k]
             codes = low + rng.random(N_TRIED) * (high - low)
             codes[:2] = low, high
@@ -158,15 +160,22 @@ class MovedTrees(Family):
                     self.classes[j, own] = found = finder.of(j, own, segments[j])
                     if len(found.low) > 1:
                         self.places[j, own] = len(self.places)
-        composed = _space_of([len(self.classes[key].low) for key in self.places], n_groups)
-        features = Chain(composed).features
         lookups = [{j: _lookup(grid, cut, j) for j in grid.cells} for cut in grid.nodes]
+        tests: dict[tuple[int, int], _ClassTests] = {}
+        for own in range(n_groups):
+            for k, (one, cut) in enumerate(zip(nodes, grid.nodes, strict=True)):
+                check_time(deadline)
+                tests[own, k] = self._tests_of(one, cut, lookups[k], own)
+        in_sets = {place for found in tests.values() for place in found.in_sets}
+        sizes = [len(self.classes[key].low) for key in self.places]
+        composed = _space_of(sizes, in_sets, n_groups)
+        features = Chain(composed).features
         own_groups: list[Output] = []
         for own in range(n_groups):
             made = {}
-            for one, cut, lookup in zip(nodes, grid.nodes, lookups, strict=True):
+            for k, (one, cut) in enumerate(zip(nodes, grid.nodes, strict=True)):
                 check_time(deadline)
-                made[id(one)] = self._nodes_of(one, cut, lookup, grid, own, features)
+                made[id(one)] = _composed_nodes(one, cut, tests[own, k], features)
             own_groups += [_with_nodes(output, made) for output in outputs]
         return composed, own_groups
 
@@ -179,31 +188,19 @@ class MovedTrees(Family):
         column = moved.sensitive.tolist().index(j)
         return grid.cell_of(j, moved.codes[:, column])[None]
 
-    def _nodes_of(
-        self,
-        nodes: Nodes,
-        cut: CutNodes,
-        lookup: dict[int, _Lookup],
-        grid: Grid,
-        own: int,
-        features: Features,
-    ) -> Nodes:
-        """Return the trees that look at classes of the rows of one group, and at the group."""
-        n, n_groups = len(nodes.left), len(self._moved_codes())
-        tests = _ClassTests(n, n_groups)
-        left = np.tile(cut.first, (n_groups, 1))
-        right = np.tile(cut.second, (n_groups, 1))
+    def _tests_of(
+        self, nodes: Nodes, cut: CutNodes, lookup: dict[int, _Lookup], own: int
+    ) -> _ClassTests:
+        """Return the tests of nodes by the classes of the rows of one group."""
+        n_groups = len(self._moved_codes())
+        tests = _ClassTests(len(nodes.left), n_groups)
         # A test whose children are the same is none.
-        inner = nodes.left >= 0
-        idle = inner & (cut.attribute < 0)
-        tests.always[:, idle] = 1
+        tests.always[:, (nodes.left >= 0) & (cut.attribute < 0)] = 1
         for j, own_lookup in lookup.items():
-            cells = self._cells_in(j, own, grid)
+            cells = self._cells_in(j, own, self.grid)
             for g in range(n_groups):
                 tests.add(g, self.places.get((j, own), -1), own_lookup, cells[:, g])
-        turned = tests.turned
-        left, right = np.where(turned, right, left), np.where(turned, left, right)
-        return _composed_nodes(nodes, tests, left, right, features)
+        return tests
 
     def _moved_codes(self) -> Floats:
         assert self.space.twins_.moved is not None
@@ -232,6 +229,8 @@ class _ClassTests:
         self.category = np.full((n_groups, n), -1, dtype=np.intp)
         self.turned = np.zeros((n_groups, n), dtype=bool)
         self.sets: dict[bytes, tuple[int, Bools]] = {}
+        #: Columns of which some tests are sets.
+        self.in_sets: set[int] = set()
 
     def add(self, g: int, place: int, lookup: _Lookup, cells: Ints) -> None:
         """Add the tests of one attribute in a group, whose classes lie in these cells."""
@@ -254,6 +253,8 @@ class _ClassTests:
                 "moved ones, which are too many.",
                 "Narrow its domain by InputSpace(bounds=...), or name it in keep=.",
             )
+        if (category >= 0).any():
+            self.in_sets.add(place)
         self.always[g, which] = always[of]
         self.feature[g, which] = place
         self.threshold[g, which] = n_going[of] - 0.5
@@ -276,16 +277,17 @@ class _ClassTests:
         return found
 
 
-def _composed_nodes(
-    nodes: Nodes, tests: _ClassTests, left: Ints, right: Ints, features: Features
-) -> Nodes:
+def _composed_nodes(nodes: Nodes, cut: CutNodes, tests: _ClassTests, features: Features) -> Nodes:
     """Return trees with a copy of each tree for each group, below a test of the group.
 
     As long as all groups' tests are the same, the group is not tested yet. States are the nodes of
     these trees before those that none reaches are left out: of n nodes first those that all groups
     share, then a copy for each group, then the tests of the group that are in place of a node.
     """
-    n_groups, n = left.shape
+    turned = tests.turned
+    left = np.where(turned, cut.second, cut.first)
+    right = np.where(turned, cut.first, cut.second)
+    n_groups, n = turned.shape
     jump = np.stack([_jumps(tests.always[g], left[g], right[g]) for g in range(n_groups)])
     leaf = nodes.left < 0
     # What all groups share: a leaf, or a test with the same outcome whatever the group.
@@ -374,14 +376,23 @@ def _lookup(grid: Grid, cut: CutNodes, j: int) -> _Lookup:
     return _Lookup(bits.astype(bool), cut_of)
 
 
-def _space_of(sizes: list[int], n_groups: int) -> InputSpace:
-    """Return a space of whole numbers below some sizes, and of the group as the last column."""
-    sizes = [*sizes, 2] if not sizes else sizes  # a space has a column beside the sensitive one
-    ends = np.array([[0] * (len(sizes) + 1), [*(n - 1 for n in sizes), n_groups - 1]])
-    bounds = {j: (0, int(high)) for j, high in enumerate(ends[1])}
+def _space_of(sizes: list[int], in_sets: set[int], n_groups: int) -> InputSpace:
+    """Return a space of whole numbers below some sizes, and of the group as the last column.
+
+    Numbers beyond the last class are like it, as they are above all thresholds. There are so many
+    of them that columns are cut at thresholds, which is sooner done than to list all numbers;
+    but not in columns `in_sets`, some of whose tests are sets.
+    """
+    ends = [
+        n - 1 if k in in_sets or n < FEW else max(n - 1, MOST_TABLE_ROWS)
+        for k, n in enumerate(sizes)
+    ]
+    ends = ends or [1]  # a space has a column beside the sensitive one
+    table = np.array([[0] * (len(ends) + 1), [*ends, n_groups - 1]])
+    bounds = {j: (0, int(high)) for j, high in enumerate(table[1])}
     steps = dict.fromkeys(bounds, 1)
     described = InputSpace(bounds=bounds, steps=steps, one_hot=None)
-    return described.fit(ends, [len(sizes)])
+    return described.fit(table, [len(ends)])
 
 
 def _with_nodes(output: Output, made: dict[int, Nodes]) -> Output:

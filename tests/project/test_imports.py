@@ -23,7 +23,7 @@ FLOORS = [
     {"space", "workers"},
     {"finding"},  # tells the values of tables
     {"_validation"},  # of tables, too
-    {"oracle", "whitebox", "remote"},
+    {"oracle", "whitebox", "remote", "transports"},
     {"_audit_results"},
     {"base"},
     {"transports"},
