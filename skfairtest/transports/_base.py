@@ -38,8 +38,8 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
         and learned from the table; None reads them as an `InputSpace` does by default.
     random_state : int, default=0
-        Seed of the ranks by which equal values are told apart. They belong to rows: the same row
-        gets the same ranks in every table.
+        Seed of the ranks by which equal values are told apart, of samples, and of models without a
+        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
     """
 
     keep: Sequence[Any] = ()

@@ -154,6 +154,14 @@ class OptimalTransport(OptimalResults, BaseTransport):
 
     Parameters
     ----------
+    keep : list of str or int, default=()
+        Columns that must not move, by name or position.
+    space : InputSpace, default=None
+        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
+        and learned from the table; None reads them as an `InputSpace` does by default.
+    random_state : int, default=0
+        Seed of the ranks by which equal values are told apart, of samples, and of models without a
+        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
     reg : float, default=None
         Strength of the entropic regularization, as a share of the mean cost: larger values spread a
         row over more rows of the other group, and pull numbers to the mean. None works out the
@@ -164,15 +172,6 @@ class OptimalTransport(OptimalResults, BaseTransport):
     max_rows : int, default=5000
         Rows of each group that plans are worked out for; of more, a sample is drawn. Memory and
         time grow with its square and beyond.
-    keep : list of str or int, default=()
-        Columns that must not move, by name or position. They count in the cost, so that rows which
-        are equal in them are rather sent to each other.
-    space : InputSpace, default=None
-        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
-        and learned from the table; None reads them as an `InputSpace` does by default.
-    random_state : int, default=0
-        Seed of the samples and of the ranks that choose categories. Ranks belong to rows: the same
-        row gets the same ones in every table.
 
     Attributes
     ----------
@@ -201,7 +200,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
     The plan is worked out by POT [1]_. FlipTest [2]_ asks what a model does to rows that such a
     plan moves. Means of several rows vary less than the rows, so that with `reg`, and where equal
     rows are sent to several, the moved rows lie closer together than the other group. Columns with
-    more than 30 categories do not count in the cost.
+    more than 30 categories do not count in the cost; columns in `keep` do.
 
     References
     ----------
