@@ -173,11 +173,11 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         counts = np.bincount(groups, minlength=len(labels))
         if len(labels) < 2:
             raise ValueError(
-                f"A transport needs two groups or more; got {list(labels)!r}. Pass the sensitive "
-                "attribute as the groups."
+                f"A transport needs two groups or more; got {np.asarray(labels).tolist()!r}. Pass "
+                "the sensitive attribute as the groups."
             )
         if counts.min() < LEAST_ROWS:
-            small = labels[int(counts.argmin())]
+            small = np.asarray(labels).tolist()[int(counts.argmin())]
             raise ValueError(
                 f"The group {small!r} has {counts.min()} row; a distribution is learned from "
                 f"{LEAST_ROWS} rows or more, and from hundreds to be of use. Join it with another "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,16 +260,19 @@ class OptimalTransport(OptimalResults, BaseTransport):
             plan = ot.emd(here.shares, there.shares, cost, numItermax=MOST_STEPS)
         else:
             scale = float(cost.mean()) or 1.0
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                # What POT warns of is refused below.
+                warnings.simplefilter("ignore", UserWarning)
                 plan = ot.sinkhorn(
                     here.shares, there.shares, cost / scale, self.reg,
                     numItermax=MOST_SCALINGS, warn=False,
                 )  # fmt: skip
             sums = plan.sum(axis=1)
             if not np.isfinite(plan).all() or (sums < LEAST_MASS * here.shares).any():
+                own_name, other_name = self.groups_[[own, target]].tolist()
                 raise ValueError(
                     f"reg={self.reg!r} is too small: the entropic plan from group "
-                    f"{self.groups_[own]!r} to group {self.groups_[target]!r} was not found. Give "
+                    f"{own_name!r} to group {other_name!r} was not found. Give "
                     "a larger one, such as 0.05, or None for the exact plan."
                 )
         plan = np.asarray(plan, dtype=np.float64)
