@@ -49,11 +49,12 @@ PUBLIC = {
     if inspect.isclass(value) and issubclass(value, BaseEstimator) and value is not BaseAuditor
 }
 TWINS = [name for name, value in PUBLIC.items() if issubclass(value, BaseAuditor)]
-#: Estimators that are tested one by one below.
+#: Estimators that are tested one by one below; transports in tests/transports.
 OTHERS = {
     "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer", "InputSpace",
     "MarginalizedClassifier", "MarginalizedRegressor", "ParetoRefit", "SubgroupAuditor",
-    "TestSGDAuditor", "TextSGDAuditor", "RemoteClassifier", "RemoteRegressor",
+    "TestSGDAuditor", "TextSGDAuditor", "RemoteClassifier", "RemoteRegressor", "OptimalTransport",
+    "QuantileTransport", "SequentialTransport",
 }  # fmt: skip
 
 

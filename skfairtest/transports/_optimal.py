@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,6 +155,14 @@ class OptimalTransport(OptimalResults, BaseTransport):
 
     Parameters
     ----------
+    keep : list of str or int, default=()
+        Columns that must not move, by name or position.
+    space : InputSpace, default=None
+        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
+        and learned from the table; None reads them as an `InputSpace` does by default.
+    random_state : int, default=0
+        Seed of the ranks by which equal values are told apart, of samples, and of models without a
+        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
     reg : float, default=None
         Strength of the entropic regularization, as a share of the mean cost: larger values spread a
         row over more rows of the other group, and pull numbers to the mean. None works out the
@@ -164,15 +173,6 @@ class OptimalTransport(OptimalResults, BaseTransport):
     max_rows : int, default=5000
         Rows of each group that plans are worked out for; of more, a sample is drawn. Memory and
         time grow with its square and beyond.
-    keep : list of str or int, default=()
-        Columns that must not move, by name or position. They count in the cost, so that rows which
-        are equal in them are rather sent to each other.
-    space : InputSpace, default=None
-        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
-        and learned from the table; None reads them as an `InputSpace` does by default.
-    random_state : int, default=0
-        Seed of the samples and of the ranks that choose categories. Ranks belong to rows: the same
-        row gets the same ones in every table.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
     The plan is worked out by POT [1]_. FlipTest [2]_ asks what a model does to rows that such a
     plan moves. Means of several rows vary less than the rows, so that with `reg`, and where equal
     rows are sent to several, the moved rows lie closer together than the other group. Columns with
-    more than 30 categories do not count in the cost.
+    more than 30 categories do not count in the cost; columns in `keep` do.
 
     References
     ----------
@@ -260,16 +260,19 @@ class OptimalTransport(OptimalResults, BaseTransport):
             plan = ot.emd(here.shares, there.shares, cost, numItermax=MOST_STEPS)
         else:
             scale = float(cost.mean()) or 1.0
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                # What POT warns of is refused below.
+                warnings.simplefilter("ignore", UserWarning)
                 plan = ot.sinkhorn(
                     here.shares, there.shares, cost / scale, self.reg,
                     numItermax=MOST_SCALINGS, warn=False,
                 )  # fmt: skip
             sums = plan.sum(axis=1)
             if not np.isfinite(plan).all() or (sums < LEAST_MASS * here.shares).any():
+                own_name, other_name = self.groups_[[own, target]].tolist()
                 raise ValueError(
                     f"reg={self.reg!r} is too small: the entropic plan from group "
-                    f"{self.groups_[own]!r} to group {self.groups_[target]!r} was not found. Give "
+                    f"{own_name!r} to group {other_name!r} was not found. Give "
                     "a larger one, such as 0.05, or None for the exact plan."
                 )
         plan = np.asarray(plan, dtype=np.float64)
