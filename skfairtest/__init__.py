@@ -35,6 +35,7 @@ _HOMES = {
     "FairnessAugmenter": "mitigation",
     "FairnessRetrainer": "mitigation",
     "FoundPairs": "mitigation",
+    "FlipTestDisplay": "inspection",
     "GroupScoresDisplay": "inspection",
     "HistoryDisplay": "inspection",
     "Implies": "space._constraints",
@@ -126,6 +127,7 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.individual import ThemisAuditor as ThemisAuditor
     from skfairtest.inspection import BracketDisplay as BracketDisplay
     from skfairtest.inspection import DisparityCurveDisplay as DisparityCurveDisplay
+    from skfairtest.inspection import FlipTestDisplay as FlipTestDisplay
     from skfairtest.inspection import GroupScoresDisplay as GroupScoresDisplay
     from skfairtest.inspection import HistoryDisplay as HistoryDisplay
     from skfairtest.inspection import MitigationDisplay as MitigationDisplay
