@@ -34,6 +34,7 @@ _HOMES = {
     "EstimatorFailedError": "exceptions",
     "FairnessAugmenter": "mitigation",
     "FairnessRetrainer": "mitigation",
+    "FlipTestAuditor": "individual",
     "FoundPairs": "mitigation",
     "FlipTestDisplay": "inspection",
     "GroupScoresDisplay": "inspection",
@@ -118,6 +119,7 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.individual import ADFAuditor as ADFAuditor
     from skfairtest.individual import AequitasAuditor as AequitasAuditor
     from skfairtest.individual import EIDIGAuditor as EIDIGAuditor
+    from skfairtest.individual import FlipTestAuditor as FlipTestAuditor
     from skfairtest.individual import MAFTAuditor as MAFTAuditor
     from skfairtest.individual import PublishedSBFTAuditor as PublishedSBFTAuditor
     from skfairtest.individual import RandomAuditor as RandomAuditor

@@ -26,6 +26,11 @@ _TWINS_NOTE = _TWINS + (
 )
 _NONE_NOTE = _TWINS + "That none were found does not show that there are none. "
 _PROXIES = "Other columns may stand for the sensitive ones."
+_MOVED_NOTE = (
+    "A moved twin is a row that a map has moved to another group, with the other columns where "
+    "people of that group with equal ranks have them. It does not say what would have become of a "
+    "person."
+)
 _GROUPS_NOTE = (
     "A difference between groups does not say why: they may differ in other columns, too. Groups "
     "below min_support were not compared."
@@ -68,6 +73,29 @@ def auditor_card(auditor: Any) -> str:
         else _bracket(auditor.fairness_degree_, upper, auditor.certified_),
         facts=facts,
         note=_note(pair, upper is not None and auditor.certified_),
+    )
+
+
+def moved_card(auditor: Any) -> str:
+    """Show how many rows change when they are moved to another group, and the worst of them."""
+    pair = worst_pair(auditor)
+    share = number(auditor.moved_rate_)
+    low, high = auditor.moved_rate_interval_
+    if math.isfinite(low):
+        share += f" ({number(low)} to {number(high)})"
+    sentence = f"the output changes for a share of {share} of {auditor.n_inputs_:,} rows"
+    facts = _cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_)
+    if math.isfinite(auditor.placebo_rate_):
+        facts.insert(0, ("share between random groups", number(auditor.placebo_rate_)))
+    auc = auditor.map_quality_["auc_after"].max()
+    if math.isfinite(auc):
+        facts.insert(0, ("AUC of moved rows against real ones, at most", number(auc)))
+    return findings_card(
+        f"{type(auditor).__name__} of {model_name(auditor.estimator_)}",
+        sentence,
+        pair=pair,
+        facts=facts,
+        note=_MOVED_NOTE,
     )
 
 

@@ -1,6 +1,7 @@
 """Testers of individual discrimination: auditors that search for twins treated differently."""
 
 from skfairtest.individual._aequitas import AequitasAuditor
+from skfairtest.individual._flip_test.auditor import FlipTestAuditor
 from skfairtest.individual._gradient.auditors import ADFAuditor, EIDIGAuditor, MAFTAuditor
 from skfairtest.individual._random import RandomAuditor
 from skfairtest.individual._sbft.auditor import SBFTAuditor
@@ -13,6 +14,7 @@ __all__ = [
     "ADFAuditor",
     "AequitasAuditor",
     "EIDIGAuditor",
+    "FlipTestAuditor",
     "MAFTAuditor",
     "PublishedSBFTAuditor",
     "RandomAuditor",

@@ -1,0 +1,1 @@
+"""FlipTest: the rows whose output changes when they are moved to another group."""

@@ -1,0 +1,503 @@
+"""FlipTestAuditor finds rows whose output changes when they are moved to another group."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.utils.metadata_routing import MetadataRouter
+
+from skfairtest import _clock
+from skfairtest._delegation import DelegatingEstimator
+from skfairtest._parameters import DeclaredParameters, checked, is_result, one_of, real, whole
+from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
+from skfairtest._typing import Floats, Ints
+from skfairtest._validation import (
+    as_it_stands,
+    check_table,
+    fitted_estimator,
+    make_generator,
+    warn_of_retraining,
+    warn_of_target,
+)
+from skfairtest.base import _check_threshold
+from skfairtest.exceptions import NoDisparityWarning, users_level
+from skfairtest.finding._fitted_cards import moved_card
+from skfairtest.finding._shown import ShownFinding
+from skfairtest.individual._flip_test.columns import ATTRIBUTIONS, Explained, column_table
+from skfairtest.individual._flip_test.flips import (
+    Directions,
+    Judge,
+    Moved,
+    Shares,
+    flip_table,
+    interval_of,
+    move_all,
+    shares_of,
+)
+from skfairtest.individual._flip_test.groups import Groups, read_groups
+from skfairtest.individual._flip_test.maps import Map, Maps, check_transport
+from skfairtest.individual._flip_test.quality import quality_table, warn_of_quality
+from skfairtest.oracle._model import PROBE_ROWS, RESPONSE_METHODS, Model
+from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
+from skfairtest.space._sensitive_features import split_sensitive
+from skfairtest.space._space import InputSpace
+
+
+class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, DelegatingEstimator):
+    """TODO."""
+
+    estimator: Any = field(default=None, kw_only=False)
+    transport: Any = checked(default=None, check=lambda _, value: check_transport(value))
+    sensitive_features: Any = "auto"
+    threshold: float | None = checked(default=None, check=_check_threshold)
+    response_method: str = one_of(default="auto", options=RESPONSE_METHODS)
+    space: InputSpace | None = None
+    n_bootstrap: int = whole(default=100, least=0)
+    confidence: float = real(default=0.95, interval="(0, 1)", hint="0.95 is usual.")
+    attribution: str = one_of(default="shapley", options=ATTRIBUTIONS)
+    classifier: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
+    # Fit -------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, **fit_params: Any
+    ) -> Any:
+        """Move the rows of X to each other group and compare what the model makes of them.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            The rows, from which the map is learned as well.
+        y : array-like of shape (n_samples,), default=None
+            With targets, a clone of the estimator is fitted first, with a warning if the estimator
+            was fitted already; a `FrozenEstimator` is not fitted again. Without targets, the
+            estimator is audited as it is.
+        sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
+            Sensitive values that are not in X, in the order of its rows, which form the groups. If
+            both are pandas objects, their indexes must be equal. With these, the parameter "auto"
+            names no columns of X.
+        **fit_params : dict
+            Passed to the estimator's ``fit``, or routed when metadata routing is on.
+
+        Returns
+        -------
+        self : object
+            The fitted auditor.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If parameters or input cannot be audited, such as a group of one row or missing
+            sensitive values; raised before the first query.
+        NotFittedError
+            If the estimator is not fitted and `y` is not given.
+        EstimatorFailedError
+            If the estimator fails. If it fails while intervals are computed, the auditor keeps the
+            results so far.
+
+        Warns
+        -----
+        UserWarning
+            If a classifier tells moved rows from real ones with an AUC above 0.6.
+        NoDisparityWarning
+            If the output of no row changes.
+        """
+        self._check_params()
+        start = _clock.now()
+        # Whatever is refused below leaves the results of an earlier fit as they are.
+        owner = self._with_params_alone()
+        X = check_table(owner, X)
+        rng = make_generator(self.random_state)
+        X, space, groups = self._read(owner, X, y, sensitive_features)
+        warn_of_retraining(self.estimator, y)
+        warn_of_target(X, y)
+        estimator = fitted_estimator(self, X, y, self._routed(fit_params, sensitive_features))
+        progress = Progress(self, X, self.verbose)
+        model = Model(estimator, space, response_method=self.response_method, n_jobs=self.n_jobs)
+        audit = _Audit(self, model, space, groups, rng)
+        results = audit.first()
+        ended = audit.repeat(progress)
+        results |= audit.intervals()
+        fitted = {
+            **{name: value for name, value in vars(owner).items() if is_result(name)},
+            "estimator_": estimator,
+            "space_": space,
+            "sensitive_features_": audit.names,
+            "groups_": groups.labels,
+            "seconds_": _clock.now() - start,
+            "stop_reason_": "all rows were moved" if ended is None else stopped_by(ended).text,
+            "stop_kind_": stopped_by(ended or StopSearch(StopReason.COMPLETE)).kind.value,
+        }
+        self._replace_results(fitted | results)
+        if ended is not None and not isinstance(ended, StopSearch):
+            raise ended  # what was found before is kept
+        warn_of_quality(self.map_quality_)
+        if not self.n_found_ and not self.fairness_degree_:
+            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
+        progress.finish()
+        return self
+
+    def _read(self, owner: Any, X: Any, y: Any, given: Any) -> tuple[Any, InputSpace, Groups]:
+        """Return the table that the model takes, its space, and the groups."""
+        named = self.sensitive_features
+        if given is not None and isinstance(named, str) and named == "auto":
+            named = []
+        found = split_sensitive(X, named, values=given, estimator=as_it_stands(self.estimator, y))
+        if found.names is None and found.beside is None:
+            raise ValueError(
+                "sensitive_features must name columns of X, or hold the values of rows; got "
+                f"{self.sensitive_features!r}. Pass fit(X, sensitive_features=values)."
+            )
+        X = check_table(owner, found.X)
+        space = self._make_space(X, found.names)
+        return X, space, read_groups(space, found.beside)
+
+    def _make_space(self, X: Any, sensitive: Any) -> InputSpace:
+        """Learn how the columns are to be read."""
+        described = self.space
+        if described is None:
+            described = getattr(self.transport, "space", None)
+        if described is None:
+            described = InputSpace()
+        if not isinstance(described, InputSpace):
+            raise TypeError(
+                f"space must be an InputSpace or None; got {type(described).__name__}. Describe "
+                "the columns by InputSpace(categories=..., one_hot=...)."
+            )
+        if described.__sklearn_is_fitted__():
+            space = described.with_data(X)
+            return space.with_sensitive_features(
+                [] if sensitive is None else space.layout.resolve(sensitive)
+            )
+        # What is plausible, and what follows from sensitive values, only twins need.
+        alone = clone(described).set_params(plausible=None, twins=None)
+        return alone.fit(X, sensitive)
+
+    def _routed(self, fit_params: dict[str, Any], given: Any) -> dict[str, Any]:
+        """Return fit's parameters, with the sensitive values if the estimator requests them."""
+        if given is None or not hasattr(self.estimator, "get_metadata_routing"):
+            return fit_params
+        requests = self.estimator.get_metadata_routing()
+        return fit_params | dict.fromkeys(requests.consumes("fit", ["sensitive_features"]), given)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of parameters of fit and score to the estimator and to fit itself.
+
+        Returns
+        -------
+        MetadataRouter
+            The routing.
+        """
+        return super().get_metadata_routing().add_self_request(self)
+
+    def _check_params(self) -> None:
+        if self.estimator is None:
+            raise ValueError(
+                f"{type(self).__name__}(estimator=None) is a template, which cannot be fitted "
+                "itself. Give an estimator."
+            )
+        if isinstance(self.estimator, type):
+            raise TypeError(
+                f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
+                f"{self.estimator.__name__}()."
+            )
+        self._check_declared()
+
+    def _no_disparity(self) -> str:
+        return (
+            f"The output of none of {self.n_inputs_} rows changes when they are moved between the "
+            f"groups of {self.sensitive_features_!r}: the estimator seems to ignore these and all "
+            "columns that this map moves."
+        )
+
+    def _card(self) -> str:
+        return moved_card(self) if self.__sklearn_is_fitted__() else ""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether the auditor has results."""
+        return hasattr(self, "stop_reason_")
+
+    # Results ---------------------------------------------------------------------------------
+
+    @property
+    def worst_case_(self) -> Any:
+        """The row and its moved twin that differ most, larger output first; None if none does."""
+        pair = self._result("worst_case_")["worst"]
+        return None if pair is None else self.space_.decode(pair)
+
+    @property
+    def discriminatory_inputs_(self) -> Any:
+        """The rows whose output changes, the largest difference first."""
+        state = self._result("discriminatory_inputs_")
+        return self.space_.decode(state["rows"])
+
+    @property
+    def moved_twins_(self) -> Any:
+        """The moved twin of each of the `discriminatory_inputs_` that differs most from it."""
+        return self.space_.decode(self._result("moved_twins_")["twins"])
+
+    @property
+    def flipset_(self) -> pd.DataFrame:
+        """The rows whose output changes, with their moved twins and the outputs for both."""
+        state = self._result("flipset_")
+        layout = self.space_.layout
+        parts = {"case": state["cases"]}
+        for name, Z in (("row", state["flip_rows"]), ("moved twin", state["flip_twins"])):
+            parts[name] = pd.DataFrame(
+                {column.name: column.shown(Z[:, j]) for j, column in enumerate(layout.columns)}
+            )
+        parts["output"] = state["outputs"]
+        return pd.concat(parts, axis=1)
+
+    def _result(self, name: str) -> Any:
+        if not hasattr(self, "stop_reason_"):
+            # hasattr() must say False before fit, so this is no NotFittedError.
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} before fit. Call fit(X) first."
+            )
+        return self._state
+
+
+class _Audit:
+    """One fit: what it knows, and what it has found so far."""
+
+    def __init__(
+        self, auditor: FlipTestAuditor, model: Model, space: InputSpace, groups: Groups,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.auditor, self.model, self.space, self.groups = auditor, model, space, groups
+        self.rng = rng
+        self.Z = space.data
+        self.judge = Judge(model, auditor.threshold)
+        self.maps = Maps(auditor.transport, space, groups)
+        self.again: list[Shares] = []
+        self.placebos: list[Shares] = []
+        self.columns_again: dict[tuple[int, int], list[Any]] = {}
+
+    # The rows themselves -----------------------------------------------------------------------
+
+    def first(self) -> dict[str, Any]:
+        """Move all rows, and return what was found."""
+        fitted = self.maps.learn(self.Z, self.groups.codes)
+        if self.model.probe_cost:
+            self.model.probe(self.Z[:PROBE_ROWS])
+        self.before = self.judge.ask(self.Z)
+        moved = move_all(self.judge, fitted, self.Z, self.groups.codes, self.before)
+        shown = [self.judge.compare(part.before, part.after) for part in moved]
+        verdicts = [
+            self.judge.confirmed(self.Z[part.rows], part.Z, one.verdict)
+            for part, one in zip(moved, shown, strict=True)
+        ]
+        changes = [(part.Z, part.before.labels, part.after.labels) for part in moved]
+        self.directions = Directions.of(self.judge, self.Z, self.before, changes)
+        found = [
+            self.directions.of_rows(part.before, part.after, one, verdict)
+            for part, one, verdict in zip(moved, shown, verdicts, strict=True)
+        ]
+        self.shares = self._shares(moved, found, self.groups.codes)
+        order = self._order(fitted) if self.auditor.attribution == "order" else None
+        self.explained = {
+            (part.own, part.to): Explained(self.judge, self.Z, part, order, self.rng)
+            for part in moved
+        }
+        self.quality = quality_table(
+            self.maps, self.Z, moved, self.space.layout, self.auditor.classifier, self.rng
+        )
+        return self._rows(moved, shown, verdicts)
+
+    def _shares(
+        self, moved: list[Moved], found: list[Ints], codes: Ints, weights: Floats | None = None
+    ) -> Shares:
+        n_directions = len(self.directions.names)
+        return shares_of(moved, found, codes, len(self.groups), n_directions, weights)
+
+    def _order(self, fitted: Map) -> list[int]:
+        """Return the order in which columns change: the sensitive ones, then the transport's."""
+        own = [int(j) for j in getattr(fitted.transport, "order_", [])]
+        first = [*self.groups.columns.tolist(), *own]
+        return list(dict.fromkeys([*first, *range(self.Z.shape[1])]))
+
+    def _rows(self, moved: list[Moved], shown: list[Any], verdicts: list[Any]) -> dict[str, Any]:
+        """Return the results that are about single rows."""
+        labels = self.groups.labels
+        n = len(self.Z)
+        parts = list(zip(moved, shown, verdicts, strict=True))
+        flips = [
+            (part, k, float(one.gap[k]))
+            for part, one, verdict in parts
+            for k in np.flatnonzero(verdict).tolist()
+        ]
+        flips.sort(key=lambda flip: -flip[2])  # stable: equal ones keep their order
+        best: dict[int, int] = {}
+        for place, (part, k, _) in enumerate(flips):
+            best.setdefault(int(part.rows[k]), place)
+        chosen = list(best.values())
+        width = self.Z.shape[1]
+        rows = np.array([self.Z[part.rows[k]] for part, k, _ in flips]).reshape(-1, width)
+        twins = np.array([part.Z[k] for part, k, _ in flips]).reshape(-1, width)
+        worst, state = 0.0, {"worst": None}
+        worst_outputs = worst_class = None
+        for part, one, _ in parts:
+            k = int(one.disparity.argmax())
+            if one.disparity[k] > worst:
+                worst = float(one.disparity[k])
+                pair = np.stack([self.Z[part.rows[k]], part.Z[k]])[one.pair[k]]
+                state["worst"] = pair
+                worst_outputs = one.outputs[k].copy()
+                worst_class = self.model.output_name(int(one.output[k]))
+                if self.model.response == "labels":
+                    codes = np.array([part.before.labels[k], part.after.labels[k]])[one.pair[k]]
+                    named = self.judge.names(codes, pair)
+                    state["worst_labels"] = np.array([named[int(code)] for code in codes])
+        state |= {
+            "flip_rows": rows,
+            "flip_twins": twins,
+            "rows": rows[chosen],
+            "twins": twins[chosen],
+            "cases": pd.DataFrame(
+                {
+                    "position": [int(part.rows[k]) for part, k, _ in flips],
+                    "group": [labels[part.own] for part, _, _ in flips],
+                    "to": [labels[part.to] for part, _, _ in flips],
+                }
+            ),
+            "outputs": self._outputs(flips, parts),
+        }
+        return {
+            "_state": state,
+            "fairness_degree_": worst,
+            "worst_case_outputs_": worst_outputs,
+            "worst_case_class_": worst_class,
+            "disparities_": np.array([flips[place][2] for place in chosen]),
+            "n_found_": len(chosen),
+            "n_inputs_": n,
+            "moved_rate_": len(chosen) / n,
+            "discrimination_rate_": len(chosen) / n,
+            "response_": self.model.response,
+            "map_quality_": self.quality,
+        }
+
+    def _outputs(self, flips: list[Any], parts: list[Any]) -> pd.DataFrame:
+        """Return the outputs of the rows that flip and of their moved twins."""
+        comparison = {(part.own, part.to): one for part, one, _ in parts}
+        table: dict[str, list[Any]] = {"before": [], "after": [], "difference": []}
+        if self.judge.by_labels:
+            names = self.label_names(flips)
+            table |= {"label before": [], "label after": []}
+        for part, k, gap in flips:
+            output = int(comparison[part.own, part.to].output[k])
+            if self.model.response != "labels":
+                table["before"].append(float(part.before.scores[k, output]))
+                table["after"].append(float(part.after.scores[k, output]))
+            table["difference"].append(gap)
+            if self.judge.by_labels:
+                table["label before"].append(names[int(part.before.labels[k])])
+                table["label after"].append(names[int(part.after.labels[k])])
+        return pd.DataFrame({name: column for name, column in table.items() if column or not flips})
+
+    def label_names(self, flips: list[Any]) -> dict[int, Any]:
+        """Return the labels of all codes that occur in flips."""
+        rows: dict[int, Floats] = {}
+        for part, k, _ in flips:
+            rows.setdefault(int(part.before.labels[k]), self.Z[part.rows[k]])
+            rows.setdefault(int(part.after.labels[k]), part.Z[k])
+        if not rows:
+            return {}
+        return self.judge.names(list(rows), np.array(list(rows.values())))
+
+    # The same again ----------------------------------------------------------------------------
+
+    def repeat(self, progress: Progress) -> BaseException | None:
+        """Draw rows and learn maps again; return what ended it early."""
+        n = self.auditor.n_bootstrap
+        try:
+            for k in range(n):
+                self._draw_again()
+                self._draw_placebo()
+                if progress.update((k + 1) / n, f"{k + 1} of {n} maps"):
+                    return StopSearch(StopReason.CALLBACK)
+        except BaseException as error:  # Ctrl-C, too: the caller raises it again
+            return error
+        return None
+
+    def _draw_again(self) -> None:
+        codes = self.groups.codes
+        own = [np.flatnonzero(codes == g) for g in range(len(self.groups))]
+        drawn = np.concatenate([self.rng.choice(rows, size=len(rows)) for rows in own])
+        rows, weights = np.unique(drawn, return_counts=True)
+        fitted = self.maps.learn(self.Z[drawn], codes[drawn])
+        Z, before = self.Z[rows], self.before.at(rows)
+        moved = move_all(self.judge, fitted, Z, codes[rows], before)
+        shares = self._shares(moved, self._directions(moved), codes[rows], weights)
+        means = {}
+        for part in moved:
+            kept = np.searchsorted(own[part.own], rows[part.rows])
+            one = self.explained[part.own, part.to]
+            means[part.own, part.to] = one.means_again(Z, part, kept, weights[part.rows])
+        self.again.append(shares)
+        for pair, mean in means.items():
+            self.columns_again.setdefault(pair, []).append(mean)
+
+    def _draw_placebo(self) -> None:
+        """Learn maps between groups of the same sizes that chance has made."""
+        codes = self.rng.permutation(self.groups.codes)
+        fitted = self.maps.learn(self.Z, codes)
+        moved = move_all(self.judge, fitted, self.Z, codes, self.before, keeps=True)
+        self.placebos.append(self._shares(moved, self._directions(moved), codes))
+
+    def _directions(self, moved: list[Moved]) -> list[Ints]:
+        found = []
+        for part in moved:
+            shown = self.judge.compare(part.before, part.after)
+            found.append(self.directions.of_rows(part.before, part.after, shown, shown.verdict))
+        return found
+
+    # Intervals ---------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> list[Any]:
+        """The sensitive attributes."""
+        return list(self.groups.names)
+
+    def intervals(self) -> dict[str, Any]:
+        """Return the tables with intervals."""
+        groups, confidence = self.groups, self.auditor.confidence
+        n_done = min(len(self.again), len(self.placebos))
+        again, placebos = self.again[:n_done], self.placebos[:n_done]
+        sizes = np.bincount(groups.codes) / len(self.Z)
+        # Rows drawn again keep the sizes of the groups; those of another sample do not.
+        more = float((sizes * (self.shares.rates - self.shares.rate) ** 2).sum()) / len(self.Z)
+        rate = interval_of(
+            self.shares.rate,
+            np.array([one.rate for one in again]),
+            np.array([one.rate for one in placebos]),
+            len(self.Z),
+            confidence,
+            more,
+        )
+        outputs = [self.model.output_name(k) for k in range(self.before.scores.shape[1])]
+        return {
+            "flips_": flip_table(
+                self.shares, again, placebos, groups, self.directions.names, confidence
+            ),
+            "columns_": column_table(
+                self.explained,
+                self.columns_again,
+                groups.labels,
+                [column.name for column in self.space.layout.columns],
+                outputs,
+                confidence,
+            ),
+            "moved_rate_interval_": [rate.low, rate.high],
+            "placebo_rate_": rate.placebo,
+            "n_queries_": self.model.n_rows,
+        }

@@ -1,0 +1,265 @@
+"""Which columns carry the change between rows and their moved twins: sums that add up to it."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.individual._flip_test.flips import Judge, Moved, Outputs
+from skfairtest.individual._flip_test.maps import differs
+
+ATTRIBUTIONS = ("shapley", "order")
+#: Columns up to which all subsets are asked about.
+MOST_EXACT = 12
+#: Queries for the columns of one pair of groups; fewer rows or orders are taken where they need it.
+MOST_QUERIES = 400_000
+#: Orders of the columns that are drawn for each row, where not all subsets are asked about.
+MOST_ORDERS = 32
+#: Rows of a group of which the columns are looked at again for intervals.
+MOST_AGAIN = 1_000
+
+
+class Carried(NamedTuple):
+    """What each column carries in each row.
+
+    Attributes
+    ----------
+    output : ndarray of shape (n_rows, n_columns)
+        Change of the output; sums over the columns to the whole change.
+    flips : ndarray of shape (n_rows, n_columns)
+        Change of whether the row flips; sums to 1 where it does and to 0 where it does not.
+    """
+
+    output: Floats
+    flips: Floats
+
+
+class Explained:
+    """Which columns carry the change of one pair of groups.
+
+    Parameters
+    ----------
+    judge : Judge
+        Asks the model.
+    Z : ndarray of shape (n_rows, n_features)
+        All rows.
+    part : Moved
+        Those of the pair, moved.
+    order : list of int or None
+        Positions of all columns in the order in which they change; None takes the mean over all
+        orders (Shapley values).
+    rng : Generator
+        Draws orders.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        Positions of the columns that change in some row.
+    output : int
+        The output that is looked at: of several the one whose mean changes most.
+    carried : Carried
+        By row.
+    """
+
+    def __init__(
+        self, judge: Judge, Z: Floats, part: Moved, order: list[int] | None,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.judge, self.order = judge, order
+        rows = Z[part.rows]
+        self.columns = np.flatnonzero(differs(rows, part.Z).any(axis=0))
+        change = (part.after.scores - part.before.scores).mean(axis=0)
+        self.output = int(np.abs(change).argmax())
+        n, d = len(rows), len(self.columns)
+        self.n_again = min(n, MOST_AGAIN)
+        self.again = np.sort(rng.permutation(n)[: self.n_again])
+        self.orders = self._one_order(self.n_again, rng)
+        values = _Values(judge, rows, part.Z, part.before, part.after, self.columns, self.output)
+        if d == 0:
+            self.carried = Carried(np.zeros((n, 0)), np.zeros((n, 0)))
+        elif order is not None:
+            self.carried = along(values, self._one_order(n, rng))
+        elif d <= MOST_EXACT and n * 2**d <= MOST_QUERIES:
+            self.carried = shapley(values, d)
+        else:
+            self.carried = sampled(values, d, rng)
+        of_few = _Values(judge, rows[self.again], part.Z[self.again], part.before.at(self.again),
+                         part.after.at(self.again), self.columns, self.output)  # fmt: skip
+        # What chance makes of rows that are looked at in one order each.
+        few = self.carried
+        if d and n > 1 and (order is None or self.n_again < n):
+            few = along(of_few, self.orders)
+        self._few = few
+
+    def _one_order(self, n: int, rng: np.random.Generator) -> Ints:
+        """Return an order of the columns for each row, shape (n, n_columns)."""
+        d = len(self.columns)
+        if self.order is None:
+            return rng.random((n, d)).argsort(axis=1)
+        place = np.argsort(np.asarray(self.order))[self.columns]
+        return np.tile(np.argsort(place), (n, 1))
+
+    def means_again(self, Z: Floats, part: Moved, kept: Ints, weights: Floats) -> Any:
+        """Return what columns carry on average in rows drawn again, under a map learned from them.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_drawn, n_features)
+            Different rows that were drawn.
+        part : Moved
+            Those of the pair, moved.
+        kept : ndarray of int of shape (n_rows of the pair in part,)
+            Position of each row among all rows of its group.
+        weights : ndarray
+            How often each was drawn.
+
+        Returns
+        -------
+        ndarray of shape (2, n_columns)
+            Of the output, and of flips.
+        """
+        d = len(self.columns)
+        place = np.searchsorted(self.again, kept)
+        inside = place < self.n_again
+        inside[inside] = self.again[place[inside]] == kept[inside]
+        if not inside.any() or not d:
+            return np.full((2, d), np.nan)
+        rows = np.flatnonzero(inside)
+        values = _Values(self.judge, Z[part.rows[rows]], part.Z[rows], part.before.at(rows),
+                         part.after.at(rows), self.columns, self.output)  # fmt: skip
+        carried = along(values, self.orders[place[rows]])
+        return np.stack([np.average(one, axis=0, weights=weights[rows]) for one in carried])
+
+    def errors(self, again: list[Any]) -> Floats:
+        """Return the standard errors of what columns carry, shape (2, n_columns).
+
+        Those of fewer rows, in one order each, are corrected for what this adds.
+        """
+        n, d = len(self.carried.output), len(self.columns)
+        if len(again) < 2 or not d:
+            return np.full((2, d), np.nan)
+        variance = np.nanvar(np.stack(again), axis=0, ddof=1)
+        own = np.stack([one.var(axis=0, ddof=1) / n for one in self.carried])
+        few = np.stack([one.var(axis=0, ddof=1) / len(one) for one in self._few])
+        return np.sqrt(np.maximum(variance - few + own, own))
+
+
+class _Values:
+    """Outputs of rows of which some columns have changed to those of their moved twins."""
+
+    def __init__(
+        self, judge: Judge, rows: Floats, moved: Floats, before: Outputs, after: Outputs,
+        columns: Ints, output: int,
+    ) -> None:  # fmt: skip
+        self.judge, self.rows, self.moved = judge, rows, moved
+        self.before, self.after, self.columns, self.output = before, after, columns, output
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, mask: Bools, rows: Any = slice(None)) -> Floats:
+        """Return outputs and flips of rows with some columns changed, shape (n, 2)."""
+        Z = self.rows[rows].copy()
+        Z[:, self.columns] = np.where(mask, self.moved[rows][:, self.columns], Z[:, self.columns])
+        return self.read(self.judge.ask(Z), rows)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the same for rows as they are, and for their moved twins."""
+        return self.read(self.before), self.read(self.after)
+
+    def read(self, outputs: Outputs, rows: Any = slice(None)) -> Floats:
+        """Return outputs and flips from what the model gave."""
+        flips = self.judge.compare(self.before.at(rows), outputs).verdict.astype(np.float64)
+        if self.judge.model.response == "labels":
+            return np.column_stack([flips, flips])
+        return np.column_stack([outputs.scores[:, self.output], flips])
+
+
+def along(values: _Values, orders: Ints) -> Carried:
+    """Return what each column carries where they change one after the other, in these orders."""
+    n, d = orders.shape
+    rank = np.argsort(orders, axis=1)
+    found = np.zeros((n, d, 2))
+    rows = np.arange(n)
+    last, end = values.ends()
+    for step in range(d):
+        here = end if step == d - 1 else values.of(rank <= step)
+        found[rows, orders[:, step]] = here - last
+        last = here
+    return Carried(found[:, :, 0], found[:, :, 1])
+
+
+def shapley(values: _Values, d: int) -> Carried:
+    """Return the mean over all orders, from all subsets of the columns."""
+    n = len(values)
+    first, last = values.ends()
+    every = np.empty((2**d, n, 2))
+    every[0], every[-1] = first, last
+    members = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
+    for k in range(1, 2**d - 1):
+        every[k] = values.of(members[k])
+    sizes = members.sum(axis=1)
+    found = np.zeros((n, d, 2))
+    for j in range(d):
+        without = np.flatnonzero(~members[:, j])
+        weights = np.array([1 / (d * comb(d - 1, int(size))) for size in sizes[without]])
+        found[:, j] = np.tensordot(weights, every[without | 1 << j] - every[without], axes=1)
+    return Carried(found[:, :, 0], found[:, :, 1])
+
+
+def sampled(values: _Values, d: int, rng: np.random.Generator) -> Carried:
+    """Return the mean over orders that are drawn for each row, each with its reverse."""
+    n = len(values)
+    pairs = int(np.clip(MOST_QUERIES // (2 * n * max(1, d - 1)), 1, MOST_ORDERS // 2))
+    output, flips = np.zeros((n, d)), np.zeros((n, d))
+    for _ in range(pairs):
+        orders = rng.random((n, d)).argsort(axis=1)
+        for own in (orders, orders[:, ::-1]):
+            carried = along(values, own)
+            output += carried.output
+            flips += carried.flips
+    return Carried(output / (2 * pairs), flips / (2 * pairs))
+
+
+def column_table(
+    explained: dict[tuple[int, int], Explained], again: dict[tuple[int, int], list[Any]],
+    labels: Any, names: list[Any], outputs: list[Any], confidence: float,
+) -> pd.DataFrame:  # fmt: skip
+    """Return what each column carries in each pair of groups, with intervals."""
+    lines = []
+    for (own, to), one in explained.items():
+        replicates = again.get((own, to), [])
+        errors = one.errors(replicates)
+        t = float(stats.t.isf((1 - confidence) / 2, max(1, len(replicates) - 1)))
+        change, flips = one.carried.output.mean(axis=0), one.carried.flips.mean(axis=0)
+        total = flips.sum()
+        for place in np.argsort(-np.abs(change), kind="stable"):
+            half = t * errors[:, place]
+            lines.append(
+                {
+                    "group": labels[own],
+                    "to": labels[to],
+                    "column": names[one.columns[place]],
+                    "output": outputs[one.output] if one.output < len(outputs) else None,
+                    "change": change[place],
+                    "low": change[place] - half[0],
+                    "high": change[place] + half[0],
+                    "flips": flips[place],
+                    "flips_low": flips[place] - half[1],
+                    "flips_high": flips[place] + half[1],
+                    "share_of_flips": flips[place] / total if total > 0 else np.nan,
+                }
+            )
+    return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+#: Columns of the table.
+COLUMNS = (
+    "group", "to", "column", "output", "change", "low", "high", "flips", "flips_low", "flips_high",
+    "share_of_flips",
+)  # fmt: skip

@@ -1,0 +1,127 @@
+"""Who belongs to which group, by columns of the model's table and by columns beside it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.space._space import InputSpace
+from skfairtest.transports._base import LEAST_ROWS
+
+#: Groups that are listed in messages.
+MOST_LISTED = 5
+
+
+class Groups(NamedTuple):
+    """The groups of the rows.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_groups,)
+        Of one attribute its values, of several their values joined by commas.
+    codes : ndarray of int of shape (n_rows,)
+        The group of each row, as a position in `labels`.
+    values : ndarray of shape (n_groups, n_sensitive)
+        Codes of the sensitive columns that the model takes, in each group.
+    columns : ndarray of int of shape (n_sensitive,)
+        Positions of these columns.
+    names : list
+        The attributes that form the groups.
+    """
+
+    labels: Any
+    codes: Ints
+    values: Floats
+    columns: Ints
+    names: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def set_values(self, Z: Floats, groups: Ints) -> Floats:
+        """Return rows with the sensitive values of the given groups."""
+        Z = Z.copy()
+        Z[:, self.columns] = self.values[groups]
+        return Z
+
+    def without(self, Z: Floats) -> Floats:
+        """Return rows with the same sensitive values in all, so that a map has nothing to move."""
+        return self.set_values(Z, np.zeros(len(Z), dtype=np.intp))
+
+
+def read_groups(space: InputSpace, beside: pd.DataFrame | None) -> Groups:
+    """Read the groups of the rows of a space, whose sensitive columns are those in the table.
+
+    Raises
+    ------
+    ValueError
+        If sensitive values are missing, or there are fewer than two groups, or one of a single row.
+    """
+    Z, layout = space.data, space.layout
+    columns = np.asarray(space.sensitive, dtype=np.intp)
+    attributes: dict[Any, Any] = {}
+    for j in columns.tolist():
+        column = layout.columns[j]
+        missing = np.isnan(Z[:, j]) | (Z[:, j] > column.top)
+        values = np.asarray(column.shown(np.where(missing, column.low, Z[:, j])), dtype=object)
+        if column.whole:
+            values = np.array([int(value) for value in values], dtype=object)
+        _check_present(column.name, missing | np.asarray(pd.isna(values)))
+        attributes[column.name] = values
+    for name in () if beside is None else beside.columns:
+        values = beside[name].to_numpy(dtype=object)
+        _check_present(name, np.asarray(pd.isna(values)))
+        attributes[name] = values
+    labels, codes = _numbered(list(attributes.values()))
+    counts = np.bincount(codes, minlength=len(labels))
+    names = list(attributes)
+    if len(labels) < 2:
+        raise ValueError(
+            f"{names!r} must form two groups or more; all rows belong to {labels[0]!r}. Pass rows "
+            "of other groups as well."
+        )
+    if counts.min() < LEAST_ROWS:
+        small = np.flatnonzero(counts < LEAST_ROWS)
+        listed = [labels[g] for g in small[:MOST_LISTED]]
+        raise ValueError(
+            f"{names!r} form {len(labels)} groups, of which {len(small)} have one row, such as "
+            f"{listed!r}. A map needs {LEAST_ROWS} rows of each group, and hundreds to be of use. "
+            "Name fewer sensitive columns, leave out these rows, or pass wider groups beside X: "
+            "fit(X, sensitive_features=X['age'] >= 40)."
+        )
+    first = np.array([int(np.flatnonzero(codes == g)[0]) for g in range(len(labels))])
+    return Groups(labels, codes, Z[np.ix_(first, columns)], columns, names)
+
+
+def _check_present(name: Any, missing: Any) -> None:
+    if missing.any():
+        raise ValueError(
+            f"The sensitive column {name!r} has {int(missing.sum())} missing values (such as in "
+            f"row {int(np.flatnonzero(missing)[0])}), so the groups of these rows are not known. "
+            "Leave them out, or give them a value of their own."
+        )
+
+
+def _numbered(attributes: list[Any]) -> tuple[Any, Ints]:
+    """Return the labels of the groups in order, and the group of each row."""
+    places, levels = [], []
+    for values in attributes:
+        place, level = pd.factorize(values)
+        try:
+            order = np.argsort(level)
+        except TypeError:  # words and numbers
+            order = np.argsort([str(value) for value in level])
+        rank = np.empty(len(level), dtype=np.intp)
+        rank[order] = np.arange(len(level))
+        places.append(rank[place])
+        levels.append(np.asarray(level, dtype=object)[order])
+    if len(attributes) == 1:
+        return levels[0], places[0]
+    found, codes = np.unique(np.column_stack(places), axis=0, return_inverse=True)
+    labels = [
+        ", ".join(str(level[k]) for level, k in zip(levels, own, strict=True)) for own in found
+    ]
+    return np.array(labels, dtype=object), codes.ravel().astype(np.intp)

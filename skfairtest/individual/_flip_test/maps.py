@@ -1,0 +1,96 @@
+"""Maps between the groups, learned from codes of rows by any transport."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.individual._flip_test.groups import Groups
+from skfairtest.space._space import InputSpace
+from skfairtest.transports._base import BaseTransport
+from skfairtest.transports._quantile import QuantileTransport
+
+
+class Maps:
+    """Learns maps between groups, which move all columns but the sensitive ones.
+
+    Parameters
+    ----------
+    transport : object or None
+        What is cloned and fitted; None is a `QuantileTransport`.
+    space : InputSpace
+        What codes mean.
+    groups : Groups
+        The groups.
+    """
+
+    def __init__(self, transport: Any, space: InputSpace, groups: Groups) -> None:
+        self.transport = QuantileTransport() if transport is None else transport
+        self.space, self.groups = space, groups
+
+    def learn(self, Z: Floats, codes: Ints) -> Map:
+        """Learn how the rows of each group are distributed; `codes` are the groups of rows."""
+        Z = self.groups.without(Z)
+        transport = clone(self.transport)
+        if isinstance(transport, BaseTransport):
+            transport._check_declared()
+            transport.fit_codes(self.space.layout, Z, codes, self.groups.labels)
+        else:
+            transport.fit(self.space.decode(Z), self.groups.labels[codes])
+        return Map(transport, self.space, self.groups)
+
+
+class Map:
+    """A map between groups.
+
+    Attributes
+    ----------
+    transport : object
+        Fitted.
+    """
+
+    def __init__(self, transport: Any, space: InputSpace, groups: Groups) -> None:
+        self.transport, self.space, self.groups = transport, space, groups
+
+    def move(self, Z: Floats, own: Ints, target: Ints, *, keeps: bool = False) -> Floats:
+        """Return rows moved from their groups to others, with the sensitive values of these.
+
+        With `keeps` the rows keep their sensitive values.
+        """
+        blank = self.groups.without(Z)
+        if isinstance(self.transport, BaseTransport):
+            moved = self.transport.move_codes(blank, own, target)
+        else:
+            labels = self.groups.labels
+            table = self.transport.transport(self.space.decode(blank), labels[own], labels[target])
+            moved = self.space.encode(table)
+        if keeps:
+            moved[:, self.groups.columns] = Z[:, self.groups.columns]
+            return moved
+        return self.groups.set_values(moved, target)
+
+
+def check_transport(transport: Any) -> None:
+    """Check that a transport is an estimator that moves rows."""
+    if transport is None:
+        return
+    if isinstance(transport, type):
+        raise TypeError(
+            f"transport must be an instance; got the class {transport.__name__}. Write "
+            f"{transport.__name__}()."
+        )
+    lacks = [name for name in ("fit", "transport") if not callable(getattr(transport, name, None))]
+    if lacks:
+        raise TypeError(
+            "transport must have the methods fit(X, groups) and transport(X, groups, to); "
+            f"{type(transport).__name__} has no {' and no '.join(lacks)}. Give a "
+            "QuantileTransport(), or None."
+        )
+
+
+def differs(one: Floats, other: Floats) -> Any:
+    """Return where codes differ; missing values are equal."""
+    return ~((one == other) | (np.isnan(one) & np.isnan(other)))

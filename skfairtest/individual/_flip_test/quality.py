@@ -1,0 +1,168 @@
+"""How good a map is: whether moved rows can be told from real ones, how far and where they went."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from skfairtest._typing import Floats, Ints
+from skfairtest.exceptions import users_level
+from skfairtest.individual._flip_test.flips import Moved
+from skfairtest.individual._flip_test.groups import Groups
+from skfairtest.individual._flip_test.maps import Maps, differs
+from skfairtest.space._layout import Layout
+
+#: AUC above which a map does not reach the other group.
+MOST_AUC = 0.6
+#: Folds of the classifier, and rows of either side that it needs.
+FOLDS, LEAST_SIDE = 5, 20
+#: Rows of either side that it is trained with.
+MOST_SIDE = 5_000
+
+
+def quality_table(
+    maps: Maps, Z: Floats, moved: list[Moved], layout: Layout, classifier: Any,
+    rng: np.random.Generator,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the quality of the map of each pair of groups.
+
+    The table has a line for each pair, with `auc_before` and `auc_after`, `distance` and
+    `out_of_range`.
+    """
+    groups = maps.groups
+    kept = np.setdiff1d(np.arange(Z.shape[1]), groups.columns)
+    aucs = held_out_aucs(maps, Z, kept, classifier, rng)
+    lines = []
+    for part in moved:
+        others = Z[groups.codes == part.to]
+        before, after = aucs[part.own, part.to]
+        lines.append(
+            {
+                "group": groups.labels[part.own],
+                "to": groups.labels[part.to],
+                "auc_before": before,
+                "auc_after": after,
+                "distance": distance(Z, Z[part.rows], part.Z, kept, layout),
+                "out_of_range": float(outside(part.Z, others, kept, layout).mean()),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def held_out_aucs(
+    maps: Maps, Z: Floats, kept: Ints, classifier: Any, rng: np.random.Generator
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Return for each pair of groups how well rows, and moved rows, are told from real ones.
+
+    Each half of all groups is moved by a map that was learned from it, and compared with the other
+    half of the other group. The means of both halves are returned.
+    """
+    groups = maps.groups
+    half = np.zeros(len(Z), dtype=bool)
+    for g in range(len(groups)):
+        rows = rng.permutation(np.flatnonzero(groups.codes == g))
+        half[rows[: len(rows) // 2]] = True
+    found: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    sizes = np.bincount(groups.codes)
+    seed = int(rng.integers(2**31))
+    for own_half in (half, ~half):
+        usable = sizes.min() // 2 >= 2
+        fitted = maps.learn(Z[own_half], groups.codes[own_half]) if usable else None
+        for own in range(len(groups)):
+            rows = _few(np.flatnonzero(own_half & (groups.codes == own)), rng)
+            for to in range(len(groups)):
+                if to == own:
+                    continue
+                real = _few(np.flatnonzero(~own_half & (groups.codes == to)), rng)
+                pair = (np.nan, np.nan)
+                if fitted is not None and min(len(rows), len(real)) >= LEAST_SIDE:
+                    here, there = np.full(len(rows), own), np.full(len(rows), to)
+                    twins = fitted.move(Z[rows], here, there)
+                    pair = (
+                        auc(Z[rows][:, kept], Z[real][:, kept], classifier, seed),
+                        auc(twins[:, kept], Z[real][:, kept], classifier, seed),
+                    )
+                found.setdefault((own, to), []).append(pair)
+    return {
+        pair: (float(np.mean([v[0] for v in values])), float(np.mean([v[1] for v in values])))
+        for pair, values in found.items()
+    }
+
+
+def _few(rows: Ints, rng: np.random.Generator) -> Ints:
+    return rows if len(rows) <= MOST_SIDE else rng.permutation(rows)[:MOST_SIDE]
+
+
+def auc(rows: Floats, real: Floats, classifier: Any, seed: int) -> float:
+    """Return the AUC of a classifier between two sets of rows, on rows that it was not fitted to."""
+    if classifier is None:
+        classifier = HistGradientBoostingClassifier(max_iter=50, early_stopping=False)
+    Z = np.concatenate([rows, real])
+    is_real = np.repeat([0, 1], [len(rows), len(real)])
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    told = cross_val_predict(clone(classifier), Z, is_real, cv=folds, method="predict_proba")
+    return float(roc_auc_score(is_real, told[:, 1]))
+
+
+def distance(Z: Floats, rows: Floats, moved: Floats, kept: Ints, layout: Layout) -> float:
+    """Return how far rows moved: the mean over rows and columns, in standard deviations.
+
+    Another category, and a value that is missing in one of the two, count as 1.
+    """
+    total = []
+    for j in kept.tolist():
+        column = layout.columns[j]
+        if column.is_category:
+            total.append(differs(rows[:, j], moved[:, j]).mean())
+            continue
+        gone = [np.isnan(part[:, j]) | (part[:, j] > column.top) for part in (rows, moved)]
+        present = Z[:, j][~(np.isnan(Z[:, j]) | (Z[:, j] > column.top))]
+        scale = present.std() if len(present) else 0.0
+        apart = np.abs(rows[:, j] - moved[:, j]) / (scale if scale > 0 else 1.0)
+        total.append(np.where(gone[0] | gone[1], gone[0] != gone[1], apart).mean())
+    return float(np.mean(total)) if total else 0.0
+
+
+def outside(moved: Floats, others: Floats, kept: Ints, layout: Layout) -> Any:
+    """Return which moved rows have a value that the other group has not, shape (n,).
+
+    That is a number below its smallest or above its largest one, or a category that it lacks.
+    """
+    found = np.zeros(len(moved), dtype=bool)
+    for j in kept.tolist():
+        column, own, real = layout.columns[j], moved[:, j], others[:, j]
+        gone, gone_real = np.isnan(own) | (own > column.top), np.isnan(real) | (real > column.top)
+        found |= gone & ~gone_real.any()
+        if column.is_category:
+            found |= ~gone & ~np.isin(own, real)
+        elif (~gone_real).any():
+            present = real[~gone_real]
+            found |= ~gone & ((own < present.min()) | (own > present.max()))
+        else:
+            found |= ~gone
+    return found
+
+
+def warn_of_quality(table: pd.DataFrame) -> None:
+    """Warn of maps that do not reach the other group."""
+    bad = table[table["auc_after"] > MOST_AUC]
+    if not len(bad):
+        return
+    worst = bad.loc[bad["auc_after"].idxmax()]
+    warnings.warn(
+        f"The map from {worst['group']!r} to {worst['to']!r} does not reach the other group: a "
+        f"classifier tells moved rows from real ones with an AUC of {worst['auc_after']:.2f} (0.5 "
+        f"is a perfect map; unmoved rows: {worst['auc_before']:.2f})"
+        + (f", and {len(bad) - 1} other maps do not either" if len(bad) > 1 else "")
+        + ". Read what was found with care. Try another transport, let more columns move (keep=), "
+        "or pass more rows.",
+        UserWarning,
+        stacklevel=users_level(),
+    )
