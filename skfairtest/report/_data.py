@@ -433,6 +433,9 @@ class Moved(Part):
         bool,
         "Whether people can be moved: false where the attribute has no groups, or too small ones.",
     ] = True
+    not_moved: Annotated[list[str], "Groups with too few rows to be moved."] = field(
+        default_factory=list
+    )
     n: Annotated[int, "Rows that were moved."] = 0
     n_rows: Annotated[int, "Rows of the data."] = 0
     rate: Annotated[Share, "Share of the people whose decision changes."] = None

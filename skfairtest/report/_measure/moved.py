@@ -129,7 +129,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     return Moved(
         attribute=name,
         transport=of.name,
-        reason=left,
+        not_moved=left,
         n=len(rows),
         n_rows=n_rows,
         rate=float(auditor.moved_rate_),
@@ -180,17 +180,12 @@ def _no_groups(name: str, values: pd.Series) -> str:
     return ""
 
 
-def _large_groups(values: pd.Series, rows: Ints) -> tuple[Ints, str]:
-    """Of some rows those of the largest groups, and a word on the groups that are left out."""
+def _large_groups(values: pd.Series, rows: Ints) -> tuple[Ints, list[str]]:
+    """Of some rows those of the largest groups, and the groups that are left out."""
     counts = values.iloc[rows].value_counts()
     large = counts[counts >= LEAST_OF_GROUP].index[:MOST_GROUPS]
     inside = values.iloc[rows].isin(large).to_numpy()
-    left = [str(group) for group in counts.index.difference(large, sort=False)]
-    words = ""
-    if left:
-        few = "; ".join(left[:3]) + ("; and others" if len(left) > 3 else "")
-        words = f"groups with few rows were not moved: {few}"
-    return rows[inside], words
+    return rows[inside], [str(group) for group in counts.index if group not in large]
 
 
 def _too_small(name: str, values: pd.Series) -> str:

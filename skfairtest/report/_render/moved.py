@@ -28,8 +28,8 @@ from skfairtest.report._render.words import (
 
 #: Rows of a table and of a picture; the JSON has all.
 MOST_ROWS, MOST_BARS, MOST_COLUMNS = 20, 12, 8
-#: Names in a title.
-MOST_NAMES = 2
+#: Names in a title, and groups in a sentence.
+MOST_NAMES, MOST_LISTED = 2, 5
 #: What a map assumes, by its name.
 ASSUMES = {
     "quantile": "The quantile map gives each column the value that has the same rank in the other "
@@ -85,6 +85,7 @@ def _of_attribute(report: dict[str, Any], name: str) -> list[Any]:
     if done:
         first = done[0]
         blocks.append(_shares_table(report, name, done))
+        blocks += [Text(words) for words in _not_moved(first)]
         blocks += [Notice(words) for part in done for words in not_reached(part)]
         if first["flips"]:
             blocks.append(_figure(report, first, "moved"))
@@ -96,6 +97,21 @@ def _of_attribute(report: dict[str, Any], name: str) -> list[Any]:
     for part in parts:
         blocks += why_not(part, f"Moved twins, {isolate(name)}, {isolate(part['transport'])} map")
     return blocks
+
+
+def _not_moved(part: dict[str, Any]) -> list[str]:
+    """Whom the shares are not about, and from which difference on a decision counts."""
+    told = []
+    if names := list(map(isolate, part["not_moved"])):
+        few = "; ".join(names[:MOST_LISTED])
+        more = f"; and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+        told.append(f"Groups with few rows were not moved: {few}{more}.")
+    if part["counts_above"] is not None:
+        told.append(
+            "A decision counts as changed if the output differs by more than "
+            f"{figure(part['counts_above'])}."
+        )
+    return told
 
 
 # Shares ----------------------------------------------------------------------------------------
