@@ -498,9 +498,7 @@ def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     if unknown and status != "exceeded":
         status = "failed" if any(p["status"] == "failed" for p in unknown) else "undecided"
     side = "above" if known.value > limit else "within"
-    words = (
-        f"{known.figure}: {_percent(known.value, limit)}, {side} {in_full(100 * limit)}%"
-    )
+    words = f"{known.figure}: {_percent(known.value, limit)}, {side} {in_full(100 * limit)}%"
     if not (math.isnan(known.low) or math.isnan(known.high)):
         but = ", but" if status == "undecided" and not unknown else ";"
         ends = ends_in_words({"low": known.low, "high": known.high}, partial(_percent, limit=limit))

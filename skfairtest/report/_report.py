@@ -29,8 +29,8 @@ class AuditReport:
     auditors : dict of str to auditor, default=None
         The fitted auditors, by the labels of their searches. "groups" and each metric of errors
         have a `SubgroupAuditor`; "groups of perturbed inputs" has the `TestSGDAuditor` that was
-        given, if there was one. "moved: sex (quantile)" has the `FlipTestAuditor` of an attribute and
-        a map.
+        given, if there was one. "moved: sex (quantile)" has the `FlipTestAuditor` of an attribute
+        and a map.
 
     Attributes
     ----------

@@ -191,9 +191,7 @@ def _large_groups(values: pd.Series, rows: Ints) -> tuple[Ints, list[str]]:
 def _too_small(name: str, values: pd.Series) -> str:
     counts = values.value_counts()
     listed = "; ".join(f"{group} {n:,}" for group, n in counts.iloc[:3].items())
-    return (
-        f"a map needs two groups of {LEAST_OF_GROUP} rows or more; {name} has fewer ({listed})"
-    )
+    return f"a map needs two groups of {LEAST_OF_GROUP} rows or more; {name} has fewer ({listed})"
 
 
 # Time ------------------------------------------------------------------------------------------
@@ -232,7 +230,12 @@ def _listed(kind: Any, table: pd.DataFrame) -> list[Any]:
     """The rows of a table as parts of a report; names are words, figures are floats."""
     names = [one.name for one in fields(kind)]
     return [
-        kind(*(str(value) if name in WORDS else value for name, value in zip(names, row, strict=True)))
+        kind(
+            *(
+                str(value) if name in WORDS else value
+                for name, value in zip(names, row, strict=True)
+            )
+        )
         for row in table[names].itertuples(index=False)
     ]
 

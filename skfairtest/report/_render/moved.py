@@ -139,7 +139,7 @@ def _shares_table(report: dict[str, Any], name: str, done: list[dict[str, Any]])
         f"People whose decision changes with {isolate(name)} alone, and with what goes along with "
         "it; 95% intervals"
     )
-    caption += f"; 'by chance' is the share between groups that chance has made"
+    caption += "; 'by chance' is the share between groups that chance has made"
     head = ["moved", "change", "people", "share", "by chance"]
     return table(caption, head, rows, shown=MOST_ROWS, most=300, words=[1])
 
