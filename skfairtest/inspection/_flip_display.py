@@ -225,7 +225,10 @@ class FlipTestDisplay(Display):
             legend(ax, [own, self.points_[int(known.argmax())]], ["own value", "of moved twins"])
         beside(ax, texts, "mean")
         group, to = (shown[name].iloc[0] for name in ("group", "to"))
-        words = f"mean move in standard deviations of the column\nof rows that change, {_way(group, to)}"
+        words = (
+            "mean move in standard deviations of the column\n"
+            f"of rows that change, {_way(group, to)}"
+        )
         remark = left_out(len(table) - len(shown), len(table), "columns")
         ax.set_xlabel(words + remark, parse_math=False)
         return finish(self, ax)

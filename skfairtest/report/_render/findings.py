@@ -508,7 +508,10 @@ def people(report: dict[str, Any]) -> Section:
     """The person whose answer changes most, how many others there are, and by how much."""
     title = "The people in the table"
     if not main_search(report)["taken"]:
-        words = "The model does not take the sensitive columns: nobody's answer changes with them alone."
+        words = (
+            "The model does not take the sensitive columns: nobody's answer changes with them "
+            "alone."
+        )
         return Section("people", title, (Text(words),))
     if report["rows_of_people"] == "none":
         words = "Rows of people and their counts were left out of this file: rows='none'."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.finding._words import ABSENT, listed, percent
+from skfairtest.finding._words import ABSENT, percent
 from skfairtest.report._render.blocks import (
     Figure,
     Items,
@@ -28,8 +28,8 @@ from skfairtest.report._render.words import (
 
 #: Rows of a table and of a picture; the JSON has all.
 MOST_ROWS, MOST_BARS, MOST_COLUMNS = 20, 12, 8
-#: Names in a title, and groups in a sentence.
-MOST_NAMES, MOST_LISTED = 2, 5
+#: Groups in a sentence.
+MOST_LISTED = 5
 #: What a map assumes, by its name.
 ASSUMES = {
     "quantile": "The quantile map gives each column the value that has the same rank in the other "
@@ -46,9 +46,7 @@ def moved(report: dict[str, Any]) -> Section:
     """Twins of today beside moved ones, how good the maps are, and what carries the change."""
     names = list(dict.fromkeys(part["attribute"] for part in report["moved"]))
     done = [part for part in report["moved"] if part["status"] == "done"]
-    title = "the sensitive attributes"
-    if len(names) <= MOST_NAMES:
-        title = listed(list(map(isolate, names)))
+    title = isolate(names[0]) if len(names) == 1 else "the sensitive attributes"
     blocks: list[Any] = []
     if done:
         blocks += [Text(_what_it_is(names)), *_assumptions(done)]
