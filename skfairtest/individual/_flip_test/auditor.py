@@ -39,7 +39,7 @@ from skfairtest.individual._flip_test.flips import (
     move_all,
     shares_of,
 )
-from skfairtest.individual._flip_test.groups import Groups, read_groups
+from skfairtest.individual._flip_test.groups import Groups, read_groups, shown_values
 from skfairtest.individual._flip_test.maps import Map, Maps, check_transport
 from skfairtest.individual._flip_test.quality import quality_table, warn_of_quality
 from skfairtest.oracle._model import PROBE_ROWS, RESPONSE_METHODS, Model
@@ -49,7 +49,178 @@ from skfairtest.space._space import InputSpace
 
 
 class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, DelegatingEstimator):
-    """TODO."""
+    """Find the rows whose output changes when they are moved to another group.
+
+    A map moves each row of one group to where the rows of another group lie: not only the sensitive
+    column changes, but also the columns that go with it. So a model is tested that never sees the
+    sensitive attribute, and treats groups differently through other columns. The auditor moves all
+    rows of X, compares the model's outputs for rows and their moved twins, and reports whose output
+    changes and in which direction, which columns carry the change, and how good the map is.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Regressor, classifier or pipeline to audit. It is fitted already, or ``fit(X, y)`` fits it.
+        With None the auditor is a template, which cannot be fitted.
+    transport : transport, default=None
+        The map, such as `QuantileTransport`; any estimator with ``fit(X, groups)`` and
+        ``transport(X, groups, to)``. It is cloned. None means ``QuantileTransport()``.
+    sensitive_features : "auto", str, int, list of these, or values, default="auto"
+        The attributes that form the groups: columns of X by name or position, or values, one for
+        each row. All combinations of several attributes are groups. "auto" takes the columns whose
+        names are common protected attributes (sex, gender, race, age, religion, ...). Columns that
+        the model takes get the values of the group to which a row is moved.
+    threshold : float, default=None
+        The output of a row changes if it differs from that of the moved twin by more than the
+        threshold, in units of the outputs. With None it changes if the labels differ, or a
+        regressor's outputs.
+    response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
+        Method by which a classifier is asked. "auto" takes the first of the others that it has.
+    space : InputSpace, default=None
+        How the columns are to be read: one-hot groups, steps, categories. It is copied and learned
+        from X; a fitted space is used as it is. None means that of the transport, if it has one,
+        and ``InputSpace()`` otherwise.
+    n_bootstrap : int, default=100
+        How often rows are drawn and maps are learned again, for intervals; 0 computes none. Each
+        time the model is asked about two to three times as many rows as X has, for two groups, and
+        about up to 1,000 rows of each group for each column.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    attribution : {"shapley", "order"}, default="shapley"
+        How the change is shared out among the columns: by the mean over all orders in which they
+        can change, or in one order, which is that of the transport if it has one (`order_`), else
+        that of the table, the sensitive columns first.
+    classifier : classifier, default=None
+        Has to tell moved rows from real ones of the other group. It is given numbers that stand for
+        the values, NaN for missing ones. None means a `HistGradientBoostingClassifier`.
+    n_jobs : int, default=None
+        Number of parts of a large batch that are predicted at the same time. None means 1, or the
+        setting of `joblib.parallel_config`. The result does not depend on it.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the run: the same seed gives the same result.
+    verbose : int, default=0
+        1 prints a line for each tenth of the maps, 2 for each hundredth.
+
+    Attributes
+    ----------
+    flips_ : DataFrame
+        A line for each pair of groups and direction: `group`, `to`, `direction` ("any", from one
+        label to another, or "up" and "down"), `n_rows` of the group, `n_flips`, their `share` with
+        its interval `low` and `high`, the share `placebo` of a map between groups that chance has
+        made, and `beyond` (share less placebo) with its interval `beyond_low` and `beyond_high`.
+    moved_rate_, discrimination_rate_ : float
+        Share of all rows whose output changes if they are moved to some other group.
+    moved_rate_interval_ : list of two floats
+        Its confidence interval; NaN without repetitions.
+    placebo_rate_ : float
+        The same share between groups that chance has made.
+    flipset_ : DataFrame
+        A line for each row and group to which it is moved with another output, the largest
+        difference first. The columns have two levels: "case" (`position` in X, `group`, `to`),
+        "row" and "moved twin" (the columns of X) and "output" (`before`, `after`, `difference`,
+        and for labels `label before` and `label after`).
+    columns_ : DataFrame
+        A line for each pair of groups and column that moves: `group`, `to`, `column`, `output` (the
+        class whose probability or score it is), `change` (mean change of the output that the column
+        carries) with `low` and `high`, `flips` (share of rows whose flip it carries) with
+        `flips_low` and `flips_high`, and `share_of_flips` (the same as a share of all flips). Over
+        the columns, `change` sums to the mean change of the output and `flips` to the share of
+        flips.
+    map_quality_ : DataFrame
+        A line for each pair of groups: `group`, `to`, `auc_before` and `auc_after` (AUC of a
+        classifier between rows, or moved rows, and real rows of the other group by which the map
+        was not learned; 0.5 is a perfect map; NaN with fewer than 40 rows), `distance` (mean
+        distance moved over rows and columns, in standard deviations; another category is 1) and
+        `out_of_range` (share of moved rows with a value that no row of the other group reaches).
+    fairness_degree_ : float
+        Largest difference between the outputs for a row and a moved twin.
+    worst_case_ : array or DataFrame of shape (2, n_features), or None
+        The row and the moved twin with this difference; the one with the larger output comes first.
+    worst_case_outputs_ : ndarray of shape (2,), or None
+        The model's outputs for these two.
+    worst_case_class_ : object
+        The class whose probability or score these outputs are.
+    discriminatory_inputs_, moved_twins_ : array or DataFrame of shape (n_found_, n_features)
+        The rows whose output changes, the largest difference first, and for each the moved twin
+        that differs most.
+    disparities_ : ndarray of shape (n_found_,)
+        Difference between the outputs for each of these rows and its moved twin.
+    n_found_, n_inputs_ : int
+        Rows whose output changes, and rows of X.
+    n_queries_, seconds_ : int, float
+        The cost.
+    stop_reason_, stop_kind_ : str
+        Why the run ended, in words and as one of "complete", "callback", "interrupted" and
+        "failed".
+    groups_ : ndarray of shape (n_groups,)
+        The groups: the values of one attribute, or of several, joined by commas.
+    sensitive_features_ : list
+        The attributes that form the groups.
+    response_ : str
+        How the estimator was asked: "regression", "predict_proba", "decision_function" or
+        "labels".
+    space_ : InputSpace
+        How the columns were read.
+    estimator_ : estimator
+        The estimator that was audited.
+
+    See Also
+    --------
+    QuantileTransport : Moves each column by its ranks.
+    RandomAuditor : Compares twins that differ in the sensitive columns only.
+    SubgroupAuditor : Compares groups of rows.
+
+    Notes
+    -----
+    A moved twin is no counterfactual: it says where people of the other group with the same ranks
+    are, and not what would have become of a person. A change shows that the model treats what goes
+    with the group differently. Whether it may is for people to say: columns that are allowed to
+    make a difference belong in `keep` of the transport. Several maps beside each other show how
+    much depends on the choice.
+
+    The published test uses the exact joint map of Wasserstein distance, or one that a generative
+    network approximates. Here the map is that of `transport`, and rows change in groups of any
+    number.
+
+    A map that is learned from rows has errors, and these change outputs as well, so that shares of
+    flips are never 0 in practice. Each repetition therefore draws rows, learns the map from them
+    and moves them, and it also deals the labels of the groups out at random, learns a map between
+    these random groups, and counts what it flips: the placebo. An interval of `beyond` that holds 0
+    shows no effect beyond errors of the map. The lower end of the interval of `share` allows for
+    these errors: it is 0 where the share is not above the placebo. For groups that differ much, the
+    errors cancel out, and `beyond` is an understatement. With more than two groups, the placebo
+    deals out the labels of all groups at once.
+
+    Shapley values are exact with up to 12 columns that move, if the model can be asked about all
+    their subsets within 400,000 queries for a pair of groups; else 2 to 32 random orders are drawn
+    for each row. The sums are exact in both cases. With intervals of many columns, some do not hold
+    their true value: each has the confidence by itself.
+
+    References
+    ----------
+    .. [1] Black, E., Yeom, S., & Fredrikson, M. (2020). FlipTest: fairness testing via optimal
+       transport. FAT*, 111-121. https://doi.org/10.1145/3351095.3372845
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skfairtest import FlipTestAuditor
+    >>> rng = np.random.default_rng(0)
+    >>> sex = rng.choice(["f", "m"], 1000)
+    >>> X = pd.DataFrame({"income": rng.normal(30 + 5 * (sex == "m"), 10)})
+    >>> X["age"] = rng.integers(18, 70, 1000)
+    >>> model = LogisticRegression().fit(X, X["income"] + rng.normal(size=1000) > 35)
+    >>> auditor = FlipTestAuditor(model, n_bootstrap=20, random_state=0)
+    >>> auditor = auditor.fit(X, sensitive_features=sex)
+    >>> auditor.flips_.loc[1, ["group", "to", "direction"]].tolist()
+    ['f', 'm', 'False -> True']
+    >>> bool(auditor.flips_.loc[1, "beyond_low"] > 0)
+    True
+    >>> auditor.columns_.loc[0, "column"]
+    'income'
+    """
 
     estimator: Any = field(default=None, kw_only=False)
     transport: Any = checked(default=None, check=lambda _, value: check_transport(value))
@@ -249,11 +420,11 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
     def flipset_(self) -> pd.DataFrame:
         """The rows whose output changes, with their moved twins and the outputs for both."""
         state = self._result("flipset_")
-        layout = self.space_.layout
+        columns = self.space_.layout.columns
         parts = {"case": state["cases"]}
         for name, Z in (("row", state["flip_rows"]), ("moved twin", state["flip_twins"])):
             parts[name] = pd.DataFrame(
-                {column.name: column.shown(Z[:, j]) for j, column in enumerate(layout.columns)}
+                {column.name: shown_values(column, Z[:, j]) for j, column in enumerate(columns)}
             )
         parts["output"] = state["outputs"]
         return pd.concat(parts, axis=1)
@@ -322,7 +493,7 @@ class _Audit:
 
     def _order(self, fitted: Map) -> list[int]:
         """Return the order in which columns change: the sensitive ones, then the transport's."""
-        own = [int(j) for j in getattr(fitted.transport, "order_", [])]
+        own = [int(j) for j in getattr(fitted.transport, "order_", ())]
         first = [*self.groups.columns.tolist(), *own]
         return list(dict.fromkeys([*first, *range(self.Z.shape[1])]))
 
@@ -482,7 +653,8 @@ class _Audit:
             np.array([one.rate for one in placebos]),
             len(self.Z),
             confidence,
-            more,
+            both=True,
+            more_variance=more,
         )
         outputs = [self.model.output_name(k) for k in range(self.before.scores.shape[1])]
         return {

@@ -261,8 +261,8 @@ class Interval(NamedTuple):
 
 
 def interval_of(
-    share: float, again: Floats, placebos: Floats, n: int, confidence: float,
-    more_variance: float = 0.0,
+    share: float, again: Floats, placebos: Floats, n: int, confidence: float, *,
+    both: bool, more_variance: float = 0.0,
 ) -> Interval:  # fmt: skip
     """Return the interval of a share of rows that change.
 
@@ -278,31 +278,51 @@ def interval_of(
         Rows.
     confidence : float
         Of the interval.
+    both : bool
+        Whether the share is of flips in both directions.
     more_variance : float, default=0.0
         Variance that rows drawn again within their groups do not show.
 
     Notes
     -----
-    The errors of a map only ever add flips, where the two groups are alike: a share is then too
-    large on average. Rows drawn again have such errors once more, so that their mean tells a part
-    of the bias, which is taken off. What remains in two groups without any difference, the placebos
-    tell.
+    Errors of a map add flips, so that a share is too large on average, and no drawing again takes
+    that off. The lower end allows for it (see `without_errors`). The variance is the larger one of
+    both kinds of repetition: the first is that of a map that moves rows, the second that of one
+    which should not.
     """
     if len(again) < 2:
         return Interval(*[np.nan] * 6)
     t = float(stats.t.isf((1 - confidence) / 2, len(again) - 1))
-    error = np.sqrt(again.var(ddof=1) + more_variance)
-    centre = float(np.clip(2 * share - again.mean(), 0, 1))
-    # As many independent rows as would have this error; a share of 0 or 1 has none by itself.
-    size = centre * (1 - centre) / error**2 if error > 0 and 0 < centre < 1 else float(n)
-    low, high = wilson(np.array(centre), np.array(min(size, float(n))), t)
     placebo = float(placebos.mean())
-    beyond = share - placebo
-    half = t * max(error, float(placebos.std(ddof=1)))
+    error = np.sqrt(max(again.var(ddof=1) + more_variance, placebos.var(ddof=1)))
+    # As many independent rows as would have this error; a share of 0 or 1 has none by itself.
+    size = share * (1 - share) / error**2 if error > 0 and 0 < share < 1 else float(n)
+    low, high = (float(end) for end in wilson(np.array(share), np.array(min(size, float(n))), t))
+    beyond, half = share - placebo, t * error
     return Interval(
-        min(float(low), share), max(float(high), share), placebo, beyond, beyond - half,
+        min(low, without_errors(low, placebo, both=both)), high, placebo, beyond, beyond - half,
         beyond + half,
     )  # fmt: skip
+
+
+def without_errors(share: float, placebo: float, *, both: bool) -> float:
+    """Return the share of flips that there would be without the errors of a map.
+
+    Near the boundary of a model, rows that a map moves by s towards the other side, with a normal
+    error of standard deviation 1, flip in proportion to the mean of the positive part of s plus the
+    error; in both directions, to the mean of its absolute value. The placebo is the share at s = 0,
+    which gives the unit. What is returned is the share at this s without the error: 0 where there
+    are no more flips than in the placebo, and the share itself where there are several times more.
+    """
+    if placebo <= 0 or share <= 0:
+        return max(share, 0.0)
+    s = np.linspace(0, 6, 601)
+    positive = stats.norm.pdf(s) + s * stats.norm.cdf(s)
+    found = 2 * positive - s if both else positive
+    unit = placebo / found[0]
+    if share / unit >= found[-1]:
+        return share
+    return float(np.interp(share / unit, found, s)) * unit
 
 
 def flip_table(
@@ -324,6 +344,7 @@ def flip_table(
                     np.array([one.pairs[own, to, k] for one in placebos]),
                     n,
                     confidence,
+                    both=k == 0,
                 )
                 lines.append(
                     {

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.space._columns import Column
 from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import LEAST_ROWS
 
@@ -65,11 +66,8 @@ def read_groups(space: InputSpace, beside: pd.DataFrame | None) -> Groups:
     attributes: dict[Any, Any] = {}
     for j in columns.tolist():
         column = layout.columns[j]
-        missing = np.isnan(Z[:, j]) | (Z[:, j] > column.top)
-        values = np.asarray(column.shown(np.where(missing, column.low, Z[:, j])), dtype=object)
-        if column.whole:
-            values = np.array([int(value) for value in values], dtype=object)
-        _check_present(column.name, missing | np.asarray(pd.isna(values)))
+        values = shown_values(column, Z[:, j])
+        _check_present(column.name, np.asarray(pd.isna(values)))
         attributes[column.name] = values
     for name in () if beside is None else beside.columns:
         values = beside[name].to_numpy(dtype=object)
@@ -94,6 +92,18 @@ def read_groups(space: InputSpace, beside: pd.DataFrame | None) -> Groups:
         )
     first = np.array([int(np.flatnonzero(codes == g)[0]) for g in range(len(labels))])
     return Groups(labels, codes, Z[np.ix_(first, columns)], columns, names)
+
+
+def shown_values(column: Column, codes: Floats) -> Any:
+    """Return the values of codes as objects: whole numbers as such, missing values as None."""
+    missing = np.isnan(codes) | (codes > column.top)
+    if column.is_category and column.missing is not None:
+        missing |= codes == column.missing
+    values = np.asarray(column.shown(np.where(missing, column.low, codes)), dtype=object)
+    if column.whole:
+        values = np.array([int(value) for value in values], dtype=object)
+    values[missing] = None
+    return values
 
 
 def _check_present(name: Any, missing: Any) -> None:

@@ -1,0 +1,140 @@
+"""Coverage of the intervals of `FlipTestAuditor`, where the shares are known.
+
+Two groups are drawn from distributions between which the map of each column by its ranks is known.
+The model is fixed. "covers" counts the runs whose interval holds the true value: of the share of
+rows that flip in each direction, of `moved_rate_`, of the change that each column carries, and,
+where the groups are alike in all that the model looks at, of 0 for the share beyond the placebo.
+
+    python examples/benchmarks/bench_moved.py [--runs 200] [--rows 1000] [--bootstrap 100] [names]
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from skfairtest import FlipTestAuditor, NoDisparityWarning
+
+
+class Case:
+    """Rows of two groups, a fixed model, and the map between the groups."""
+
+    def __init__(self, weights, shift, cut, share=0.5, columns="normal", in_table=False):
+        self.weights, self.shift = np.array(weights, dtype=float), np.array(shift, dtype=float)
+        self.share, self.columns, self.in_table = share, columns, in_table
+        weights = [*self.weights, 0.8] if in_table else self.weights
+        model = LogisticRegression()
+        model.classes_, model.n_features_in_ = np.array([0, 1]), len(weights)
+        model.coef_, model.intercept_ = np.array([weights], dtype=float), np.array([-cut])
+        self.model = model
+
+    def draw(self, n, rng):
+        """Return rows, and the group of each."""
+        group = (rng.random(n) < self.share).astype(int)
+        return self.rows_of(group, rng), group
+
+    def rows_of(self, group, rng):
+        """Return rows of these groups."""
+        Z = rng.normal(size=(len(group), len(self.weights)))
+        if self.columns == "skewed":
+            Z = np.exp(0.5 * Z)
+        moved = group[:, None] * self.shift
+        Z = Z * np.exp(moved) if self.columns == "skewed" else Z + moved
+        return np.column_stack([Z, group]) if self.in_table else Z
+
+    def move(self, Z, own):
+        """Return rows of one group where the other group has the same ranks."""
+        sign = 1 - 2 * own
+        Z = Z.copy()
+        d = len(self.weights)
+        by = sign * self.shift
+        Z[:, :d] = Z[:, :d] * np.exp(by) if self.columns == "skewed" else Z[:, :d] + by
+        if self.in_table:
+            Z[:, d] = 1 - own
+        return Z
+
+    def truth(self, own, rng, n=400_000):
+        """Return the shares of rows that get 1 in place of 0, and 0 in place of 1; and the change
+        that the first column carries on average, in a model of two columns."""
+        Z = self.rows_of(np.full(n, own), rng)
+        moved = self.move(Z, own)
+        before, after = self.model.predict(Z), self.model.predict(moved)
+        up, down = float((before < after).mean()), float((before > after).mean())
+        first = np.nan
+        if Z.shape[1] == 2:
+            one, other = Z.copy(), moved.copy()
+            one[:, 0], other[:, 0] = moved[:, 0], Z[:, 0]
+            p = [self.model.predict_proba(rows)[:, 1] for rows in (Z, one, other, moved)]
+            first = float(((p[1] - p[0] + p[3] - p[2]) / 2).mean())
+        return up, down, first
+
+
+CASES = {
+    "shift": Case([1.0, 0.5], [0.8, 0.4], 0.5),
+    "small shift": Case([1.0, 0.5], [0.15, 0.1], 0.5),
+    "opposite shifts": Case([1.0, 0.8], [0.8, -0.6], 0.3),
+    "skewed": Case([1.0, 0.5], [0.4, 0.2], 2.2, columns="skewed"),
+    "in the table": Case([1.0, 0.5], [0.5, 0.2], 0.8, share=0.3, in_table=True),
+    "no path": Case([1.0, 0.5], [0.0, 0.0], 0.5),
+    "no path, 8 columns": Case([1, -1, 0.5, 0.5, 0.3, 0.3, 0.2, 0.2], [0.0] * 8, 0.2),
+    "no path, others differ": Case([1.0, 0.5, 0.0], [0.0, 0.0, 1.5], 0.5),
+    "no path, small group": Case([1.0, 0.5], [0.0, 0.0], 0.5, share=0.1),
+}
+
+
+def measure(case, runs, rows, bootstrap):
+    """Return for each figure its name, true value, mean, mean width, and how many hold it."""
+    rng = np.random.default_rng(1)
+    truths = [case.truth(own, rng) for own in (0, 1)]
+    rate = (1 - case.share) * sum(truths[0][:2]) + case.share * sum(truths[1][:2])
+    found = {}
+    for run in range(runs):
+        rng = np.random.default_rng([run, 2])
+        X, group = case.draw(rows, rng)
+        auditor = FlipTestAuditor(
+            case.model, n_bootstrap=bootstrap, classifier=LogisticRegression(), random_state=run,
+            sensitive_features=[X.shape[1] - 1] if case.in_table else "auto",
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoDisparityWarning)
+            warnings.filterwarnings("ignore", "The map from")
+            auditor.fit(X, sensitive_features=None if case.in_table else group)
+
+        def note(name, truth, value, low, high):
+            found.setdefault((name, truth), []).append((value, low, high))
+
+        for line in auditor.flips_.itertuples():
+            up, down, _ = truths[int(line.group)]
+            truth = {"any": up + down, "0 -> 1": up, "1 -> 0": down}[line.direction]
+            name = f"{line.group}: {line.direction}"
+            note(name, truth, line.share, line.low, line.high)
+            if not case.shift[case.weights != 0].any() and not case.in_table:
+                note(f"{name}, beyond", 0.0, line.beyond, line.beyond_low, line.beyond_high)
+        note("moved_rate_", rate, auditor.moved_rate_, *auditor.moved_rate_interval_)
+        if X.shape[1] == 2:
+            columns = auditor.columns_
+            for line in columns[columns["column"] == 0].itertuples():
+                truth = truths[int(line.group)][2]
+                note(f"{line.group}: change by column 0", truth, line.change, line.low, line.high)
+    for (name, truth), values in found.items():
+        table = np.array(values)
+        covers = (table[:, 1] <= truth + 1e-12) & (truth - 1e-12 <= table[:, 2])
+        yield name, truth, table[:, 0].mean(), (table[:, 2] - table[:, 1]).mean(), covers.mean()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--bootstrap", type=int, default=100)
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    for name in given.names or CASES:
+        print(f"\n{name}\n{'figure':28}{'truth':>9}{'mean':>9}{'width':>9}{'covers':>9}")
+        for line in measure(CASES[name], given.runs, given.rows, given.bootstrap):
+            print(f"{line[0]:28}" + "".join(f"{value:9.4f}" for value in line[1:]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
