@@ -68,6 +68,7 @@ _HOMES = {
     "RowsAudit": "oracle._rows_audit",
     "SBFTAuditor": "individual",
     "SelectionDisplay": "inspection",
+    "SequentialTransport": "transports",
     "SubgroupAuditor": "group",
     "Support": "exact",
     "SurrogateAuditor": "individual",
@@ -172,6 +173,7 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.space._constraints import Order as Order
     from skfairtest.space._space import InputSpace as InputSpace
     from skfairtest.transports import QuantileTransport as QuantileTransport
+    from skfairtest.transports import SequentialTransport as SequentialTransport
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,6 @@
 """Transports: maps that move rows of one group to where another group's rows lie."""
 
 from skfairtest.transports._quantile import QuantileTransport
+from skfairtest.transports._sequential import SequentialTransport
 
-__all__ = ["QuantileTransport"]
+__all__ = ["QuantileTransport", "SequentialTransport"]

@@ -214,12 +214,16 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         for start in range(0, len(Z), CHUNK):
             part = slice(start, start + CHUNK)
             pairs = own[part] * len(self.groups_) + target[part]
-            for pair in np.unique(pairs):
+            counts = np.bincount(pairs)
+            for pair in np.flatnonzero(counts):
                 a, b = divmod(int(pair), len(self.groups_))
                 if a == b:
                     continue
-                rows = start + np.flatnonzero(pairs == pair)
-                moved[rows] = self._move(moved[rows], a, b)
+                if counts[pair] == len(pairs):
+                    moved[part] = self._move(moved[part], a, b)
+                else:
+                    rows = start + np.flatnonzero(pairs == pair)
+                    moved[rows] = self._move(moved[rows], a, b)
         return moved
 
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skfairtest._typing import Bools, Floats, Ints
+from skfairtest._typing import Floats, Ints
 
 #: Different values of a group that are kept of a column; of more, evenly spaced ranks.
 MOST_VALUES = 4096
+#: Equal parts that the range of a curve is divided into, and points in one of them at most.
+N_CELLS, MOST_IN_CELL = 1 << 15, 12
 #: Ranks are told apart down to this: below it rounding decides.
 RANK_STEP = 1e-12
 
@@ -35,7 +38,13 @@ class Quantiles(NamedTuple):
     @classmethod
     def learn(cls, codes: Floats, discrete: bool) -> Quantiles:
         """Learn the distribution of some numbers, none of them missing."""
-        values, counts = np.unique(codes, return_counts=True)
+        if not discrete and len(codes) > MOST_VALUES:
+            codes = np.sort(codes)
+            if (codes[1:] > codes[:-1]).all():  # so most often, and then nothing need be counted
+                kept = np.linspace(0, len(codes) - 1, MOST_VALUES).round().astype(np.intp)
+                middle = (kept + 0.5) / len(codes)
+                return cls(codes[kept], middle, middle)
+        values, counts = _counted(codes, discrete)
         if not len(values):
             return cls(values, np.empty(0), np.empty(0))
         high = np.cumsum(counts) / len(codes)
@@ -47,7 +56,8 @@ class Quantiles(NamedTuple):
         if len(values) > MOST_VALUES:
             even = np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(np.intp)
             # Values that many rows share are no points of a curve.
-            kept = np.union1d(even, np.flatnonzero(counts > len(codes) / MOST_VALUES))
+            often = counts > max(1.0, len(codes) / MOST_VALUES)
+            kept = np.union1d(even, np.flatnonzero(often))
             values, low, high = values[kept], low[kept], high[kept]
             if discrete:
                 low = np.concatenate([[0.0], high[:-1]])
@@ -56,11 +66,15 @@ class Quantiles(NamedTuple):
     def ranks(self, codes: Floats, uniform: Floats) -> Floats:
         """Return the ranks of numbers, the same share `uniform` of the way through intervals."""
         at = np.minimum(np.searchsorted(self.values, codes), len(self.values) - 1)
+        # Rounding must not carry ranks past those of the next value: certificates rest on a map
+        # that never falls, to the last bit.
         inside = self.low[at] + uniform * (self.high[at] - self.low[at])
+        inside = np.minimum(inside, self.high[at])
         before = np.maximum(at - 1, 0)
         gap = self.values[at] - self.values[before]
         share = np.where(gap > 0, (codes - self.values[before]) / np.where(gap > 0, gap, 1), 1.0)
         between = self.high[before] + share * (self.low[at] - self.high[before])
+        between = np.clip(between, self.high[before], np.maximum(self.low[at], self.high[before]))
         outside = np.where(codes < self.values[0], self.low[0], self.high[-1])
         is_out = (codes < self.values[0]) | (codes > self.values[-1])
         ranks = np.where(codes == self.values[at], inside, between)
@@ -74,19 +88,91 @@ class Quantiles(NamedTuple):
         share = np.where(gap > 0, (ranks - self.high[before]) / np.where(gap > 0, gap, 1), 1.0)
         share = np.clip(share, 0.0, 1.0)
         # Of two equal ends, arithmetic may leave a number beside both.
-        between = np.where(
-            share < 1,
-            self.values[before] + share * (self.values[at] - self.values[before]),
-            self.values[at],
-        )
+        between = self.values[before] + share * (self.values[at] - self.values[before])
+        between = np.clip(between, self.values[before], self.values[at])
+        between = np.where(share < 1, between, self.values[at])
         return np.where(
             (ranks >= self.low[at] - RANK_STEP) | (at == before), self.values[at], between
         )
 
     @property
-    def spread(self) -> tuple[float, float]:
-        """The least and the largest number."""
-        return float(self.values[0]), float(self.values[-1])
+    def is_curve(self) -> bool:
+        """Whether each value stands for one rank, so that ranks follow from numbers alone."""
+        return len(self.values) > 1 and bool((self.low == self.high).all())
+
+
+class Curve(NamedTuple):
+    """A function that never falls: straight lines from point to point, and level beyond the ends.
+
+    Attributes
+    ----------
+    x, y, slope : ndarray of shape (n_points,)
+        The points, and how steep the line to the next one is.
+    cells : ndarray of shape (n_cells,) or (0,)
+        Last point before each of many equal parts of the range; none where too many points lie in
+        one of them.
+    most : int
+        Points in such a part, at most.
+    """
+
+    x: Floats
+    y: Floats
+    slope: Floats
+    cells: NDArray[np.int32]
+    most: int
+
+    @classmethod
+    def between(cls, own: Quantiles, other: Quantiles) -> Curve:
+        """Return the map of numbers of one group, a curve, to those with equal ranks in another."""
+        knots = np.interp(np.concatenate([other.low, other.high]), own.low, own.values)
+        x = np.unique(np.concatenate([own.values, knots]))
+        # Of points closer together than numbers can tell, steepness is nothing but rounding.
+        apart = np.diff(x, prepend=-np.inf) > RANK_STEP * (x[-1] - x[0])
+        x = x[apart]
+        y = np.maximum.accumulate(other.at(own.ranks(x, np.zeros(len(x)))))
+        slope = np.append(np.diff(y) / np.diff(x), 0.0)
+        inner = np.minimum(_cells(x, x), N_CELLS - 1)
+        counts = np.bincount(inner, minlength=N_CELLS)
+        cells = (np.cumsum(counts) - counts - 1).astype(np.int32)
+        if counts.max() > MOST_IN_CELL or not np.isfinite(slope).all():
+            cells = cells[:0]
+        return cls(x, y, slope, cells, int(counts.max()))
+
+    def at(self, numbers: Floats) -> Floats:
+        """Return the function at some numbers, none of them missing."""
+        inside = np.clip(numbers, self.x[0], self.x[-1])
+        if len(self.cells):
+            # Far quicker than halving: a number's part of the range says nearly where it lies.
+            at: NDArray[Any] = self.cells[_cells(self.x, inside)]
+            after = np.append(self.x, np.inf)[1:]
+            after = np.append(after, self.x[0])  # what comes after none, at -1
+            for _ in range(self.most):
+                at += after[at] <= inside
+        else:
+            at = np.searchsorted(self.x, inside, side="right") - 1
+        moved: Floats = inside - self.x[at]
+        moved *= self.slope[at]
+        moved += self.y[at]
+        # Rounding must not carry it past the next point.
+        return np.minimum(moved, np.append(self.y[1:], self.y[-1])[at], out=moved)
+
+
+def _cells(x: Floats, inside: Floats) -> NDArray[np.int32]:
+    """Return the part of the range of x that numbers in it lie in; it rises with them."""
+    return ((inside - x[0]) * ((N_CELLS - 1) / (x[-1] - x[0]))).astype(np.int32)
+
+
+def _counted(codes: Floats, discrete: bool) -> tuple[Floats, Floats]:
+    """Return the different numbers, whole ones of a column in steps, and how often each occurs."""
+    if discrete:
+        codes = np.rint(codes)
+        if len(codes) and np.ptp(codes) < len(codes):  # counting is quicker than sorting
+            least = codes.min()
+            counts = np.bincount((codes - least).astype(np.intp))
+            there = np.flatnonzero(counts)
+            return least + there, counts[there].astype(np.float64)
+    values, counts = np.unique(codes, return_counts=True)
+    return values, counts.astype(np.float64)
 
 
 def shares_of(codes: Ints, n: int) -> Floats:
@@ -94,44 +180,54 @@ def shares_of(codes: Ints, n: int) -> Floats:
     return np.bincount(codes, minlength=n) / max(1, len(codes))
 
 
-def coupling(own: Floats, other: Floats) -> Floats:
-    """Return where each category goes so that as few rows as possible change theirs.
+def recategorized(own: Floats, other: Floats, here: Ints, uniform: Floats) -> Ints:
+    """Return the category that each row gets, so that as few rows as possible change theirs.
+
+    A row keeps its category with the probability other / own, at most 1; those that lose it are
+    spread over the categories that the other group has more often, by what these lack.
 
     Parameters
     ----------
-    own, other : ndarray of shape (..., n_categories)
-        Shares of the categories in both groups.
+    own, other : ndarray of shape (n_categories,) or (n_rows, n_categories)
+        Shares of the categories in both groups, for all rows or for each.
+    here : ndarray of int of shape (n_rows,)
+        The category of each row.
+    uniform : ndarray of shape (n_rows,)
+        The rank of each row in its category, in [0, 1).
 
     Returns
     -------
-    ndarray of shape (..., n_categories, n_categories)
-        In row c, the shares of the categories that rows of category c get; each row sums to 1.
+    ndarray of int of shape (n_rows,)
+        Categories.
     """
-    n = own.shape[-1]
-    stay = np.minimum(1.0, np.divide(other, own, out=np.ones_like(own), where=own > 0))
-    # A category that the other group lacks, or one that this group has too often, hands over.
+    mine, theirs = _at(own, here), _at(other, here)
+    stay = np.minimum(1.0, np.divide(theirs, mine, out=np.ones(len(here)), where=mine > 0))
+    # A category that neither group has, or that this one was not seen with.
+    stay[(mine <= 0) & (theirs <= 0)] = 0.0
+    goes = np.flatnonzero(uniform >= stay)
+    there = here.copy()
+    if not len(goes):
+        return there
+    wanted = (uniform[goes] - stay[goes]) / (1 - stay[goes])
     excess = np.maximum(other - own, 0.0)
-    total = excess.sum(axis=-1, keepdims=True)
-    spread = np.divide(excess, total, out=np.full_like(excess, np.nan), where=total > 0)
-    spread = np.where(total > 0, spread, np.eye(n)[np.argmax(other, axis=-1)])
-    stay = np.where((other == 0) & (own == 0), 0.0, stay)
-    moved = (1 - stay)[..., :, None] * spread[..., None, :]
-    return moved + stay[..., :, None] * np.eye(n)
-
-
-def drawn(shares: Floats, own: Ints, uniform: Floats) -> Ints:
-    """Return the category that each row gets: its own one first, then the others in their order.
-
-    `shares` has shape (n_rows, n_categories), and `uniform` the rank of each row in its category.
-    """
-    rows = np.arange(len(own))
-    stay = shares[rows, own]
-    stays: Bools = uniform < stay
-    others = shares.copy()
-    others[rows, own] = 0.0
-    ends = np.cumsum(others, axis=1)
-    wanted = uniform - stay
+    if excess.ndim == 1:
+        total = excess.sum()
+        # Equal shares lack nothing; then a category without rows goes to the commonest.
+        if total <= 0:
+            there[goes] = int(np.argmax(other))
+            return there
+        ends = np.cumsum(excess) / total
+        last = int(np.flatnonzero(excess)[-1])
+        there[goes] = np.minimum(np.searchsorted(ends, wanted, side="right"), last)
+        return there
+    excess, total = excess[goes], excess[goes].sum(axis=1)
+    ends = np.cumsum(excess, axis=1)
     # Sums of shares may end just below what is wanted.
-    after = (ends <= wanted[:, None]).sum(axis=1)
-    last = others.shape[1] - 1 - np.argmax(others[:, ::-1] > 0, axis=1)
-    return np.where(stays | (others.sum(axis=1) <= 0), own, np.minimum(after, last))
+    after = (ends <= (wanted * total)[:, None]).sum(axis=1)
+    last = excess.shape[1] - 1 - np.argmax(excess[:, ::-1] > 0, axis=1)
+    there[goes] = np.where(total > 0, np.minimum(after, last), np.argmax(other[goes], axis=1))
+    return there
+
+
+def _at(shares: Floats, here: Ints) -> Floats:
+    return shares[here] if shares.ndim == 1 else shares[np.arange(len(here)), here]

@@ -11,11 +11,15 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport
-from skfairtest.transports._couplings import Quantiles, coupling, drawn, shares_of
+from skfairtest.transports._couplings import Curve, Quantiles, recategorized, shares_of
 from skfairtest.transports._ranks import RowRanks
 
 #: Parts that a column of numbers in `by` is cut into, each with about as many rows.
 N_PARTS = 4
+#: Key of the maps of all rows, whatever their values of `by`.
+ALL_ROWS = ""
+#: Curves from group to group that are kept, each of some hundred kilobytes.
+MOST_CURVES = 256
 #: Rows that each group needs in a cell of `by` to be described there.
 LEAST_IN_CELL = 20
 
@@ -35,62 +39,105 @@ class ColumnMap(NamedTuple):
     numbers: list[Quantiles]
 
     @classmethod
-    def learn(cls, column: Column, codes: Floats, groups: Ints, n_groups: int) -> ColumnMap:
-        """Learn the distributions of a column from its codes."""
-        own = [codes[groups == g] for g in range(n_groups)]
+    def learn(cls, column: Column, own: list[Floats]) -> ColumnMap:
+        """Learn the distributions of a column from its codes in each group."""
+        n_groups = len(own)
         if column.is_category:
-            n = int(np.nanmax(codes, initial=column.high)) + 2
-            return cls(np.array([shares_of(_categories(part, n), n) for part in own]), [])
-        present = [part[~is_missing(column, part)] for part in own]
-        shares = [
-            [len(p) / max(1, len(o)), 1 - len(p) / max(1, len(o))]
-            for p, o in zip(present, own, strict=True)
-        ]
-        return cls(np.array(shares), [Quantiles.learn(p, column.discrete) for p in present])
+            n = n_categories(column, np.concatenate(own))
+            return cls(np.array([shares_of(categories(part, n), n) for part in own]), [])
+        present, shares = [], np.zeros((n_groups, 2))
+        for g, part in enumerate(own):
+            absent = is_missing(column, part)
+            present.append(part[~absent] if absent.any() else part)
+            shares[g, 1] = absent.mean() if len(part) else 0.0
+        shares[:, 0] = 1 - shares[:, 1]
+        return cls(shares, [Quantiles.learn(p, column.discrete) for p in present])
 
     def move(
-        self, column: Column, codes: Floats, own: int, target: int, ranks: RowRanks, j: int
-    ) -> Floats:
-        """Return the codes of rows of one group where the other group has the same ranks."""
-        shares = coupling(self.shares[own], self.shares[target])
+        self, column: Column, codes: Floats, own: int, target: int, ranks: RowRanks, j: int,
+        curves: dict[Any, Curve] | None = None,
+    ) -> Floats:  # fmt: skip
+        """Return the codes of rows of one group where the other group has the same ranks.
+
+        `curves` keeps what was worked out for a pair of groups.
+        """
         if column.is_category:
-            here = _categories(codes, shares.shape[0])
-            there = drawn(shares[here], here, ranks.uniform(2 * j))
-            return np.where(there == here, codes, _codes(there, shares.shape[0]))
+            n = self.shares.shape[1]
+            here = categories(codes, n)
+            there = recategorized(self.shares[own], self.shares[target], here, ranks.uniform(2 * j))
+            return np.where(there == here, codes, codes_of(there, n))
         absent = is_missing(column, codes)
         moved = codes.copy()
-        gone = absent
+        stays: Any = slice(None)
+        known: Any = slice(None)
         # A share of the missing values is present in the other group, or the other way round.
         if self.shares[own, 1] > 0 or self.shares[target, 1] > 0 or absent.any():
-            here = absent.astype(np.intp)
-            gone = drawn(shares[here], here, ranks.uniform(2 * j + 1)) == 1
-            missing = np.nan if column.missing is None else column.missing
-            moved[gone & ~absent] = missing
-        numbers = self.numbers[target]
-        stays = ~gone
-        if len(numbers.values) and stays.any():
-            uniform = ranks.uniform(2 * j, np.flatnonzero(stays))
-            of_own = self.numbers[own]
-            at = uniform.copy()
+            gone = move_missing(
+                self.shares[own], self.shares[target], absent, ranks.uniform(2 * j + 1)
+            )
+            moved[gone & ~absent] = code_of_missing(column)
+            stays = np.flatnonzero(~gone)
             known = ~absent[stays]
-            if len(of_own.values):
-                at[known] = of_own.ranks(codes[stays][known], uniform[known])
-            moved[stays] = numbers.at(at)
+        of_own, numbers = self.numbers[own], self.numbers[target]
+        if not len(numbers.values) or not len(moved[stays]):
+            return moved
+        if of_own.is_curve and not column.discrete:
+            curves = {} if curves is None else curves
+            if (own, target) not in curves:
+                curves[own, target] = Curve.between(of_own, numbers)
+            curve = curves[own, target]
+            if isinstance(known, slice) or known.all():
+                moved[stays] = curve.at(codes[stays])
+                return moved
+            at = numbers.at(ranks.uniform(2 * j, stays))
+            at[known] = curve.at(codes[stays][known])
+            moved[stays] = at
+            return moved
+        at = ranks.uniform(2 * j, stays)
+        if len(of_own.values):
+            numbers_here = codes[stays][known]
+            if column.discrete:
+                numbers_here = np.rint(numbers_here)
+            at[known] = of_own.ranks(numbers_here, at[known])
+        moved[stays] = numbers.at(at)
         return moved
 
 
 def is_missing(column: Column, codes: Floats) -> Any:
     """Return which codes mean a missing value."""
-    return np.isnan(codes) | (codes > column.top)
+    gone = np.isnan(codes)
+    if column.missing is not None:
+        # Codes beyond that of missing are numbers beyond the domain.
+        last = column.top if not column.discrete else np.nextafter(column.missing, -np.inf)
+        gone |= (codes > last) & (codes <= column.missing)
+    return gone
 
 
-def _categories(codes: Floats, n: int) -> Ints:
-    # Missing values of a column without them in `fit` are a category of their own, the last one.
+def code_of_missing(column: Column) -> float:
+    """Return the code that is written for a missing value."""
+    return np.nan if column.missing is None else column.missing
+
+
+def move_missing(own: Floats, other: Floats, absent: Any, uniform: Floats) -> Any:
+    """Return which values are missing after the move, of shares of present and missing ones."""
+    return recategorized(own, other, absent.astype(np.intp), uniform) == 1
+
+
+def n_categories(column: Column, codes: Floats) -> int:
+    """Return the number of categories, with one for values that are missing without a code."""
+    return int(np.nanmax(codes, initial=column.high)) + 2
+
+
+def categories(codes: Floats, n: int) -> Ints:
+    """Return the categories of codes; of a missing value without a code it is the last one."""
+    if not np.isnan(codes).any():
+        return np.clip(codes, 0, n - 1).astype(np.intp)
     return np.where(np.isnan(codes), n - 1, np.clip(codes, 0, n - 1)).astype(np.intp)
 
 
-def _codes(categories: Ints, n: int) -> Floats:
-    return np.where(categories == n - 1, np.nan, categories)
+def codes_of(given: Ints, n: int) -> Floats:
+    """Return the codes of categories."""
+    return np.where(given == n - 1, np.nan, given)
 
 
 class QuantileTransport(BaseTransport):
@@ -166,23 +213,26 @@ class QuantileTransport(BaseTransport):
                 "keep= and by= name all columns, so that nothing would move. Leave out those that "
                 "may."
             )
+        self._curves: dict[Any, dict[Any, Curve]] = {}
         self.by_ = np.array(by, dtype=np.intp)
         self.cuts_ = [_cuts(layout.columns[j], Z[:, j]) for j in by]
-        maps: dict[tuple[int, ...], list[ColumnMap]] = {}
-        maps[()] = self._of_rows(layout, Z, groups, n_groups)
+        maps: dict[str, list[ColumnMap]] = {}
+        maps[ALL_ROWS] = self._of_rows(layout, Z, groups, n_groups)
         if by:
             cells, which = np.unique(self._cells(Z), axis=0, return_inverse=True)
             for k, cell in enumerate(cells):
                 rows = which.ravel() == k
                 if np.bincount(groups[rows], minlength=n_groups).min() >= LEAST_IN_CELL:
-                    key = tuple(int(c) for c in cell)
-                    maps[key] = self._of_rows(layout, Z[rows], groups[rows], n_groups)
+                    maps[_key(cell)] = self._of_rows(layout, Z[rows], groups[rows], n_groups)
         return maps
 
     def _of_rows(self, layout: Layout, Z: Floats, groups: Ints, n: int) -> list[ColumnMap]:
-        return [
-            ColumnMap.learn(layout.columns[j], Z[:, j], groups, n) for j in self.moving_.tolist()
-        ]
+        rows = [np.flatnonzero(groups == g) for g in range(n)]
+        maps = []
+        for j in self.moving_.tolist():
+            codes = np.ascontiguousarray(Z[:, j])
+            maps.append(ColumnMap.learn(layout.columns[j], [codes[own] for own in rows]))
+        return maps
 
     def _cells(self, Z: Floats) -> Ints:
         """Return the parts that rows lie in by the columns of `by`, shape (n_rows, n_by)."""
@@ -193,22 +243,36 @@ class QuantileTransport(BaseTransport):
 
     def _move(self, Z: Floats, own: int, target: int) -> Floats:
         if not len(self.by_):
-            return self._moved(Z, self.maps_[()], own, target)
+            return self._moved(Z, ALL_ROWS, own, target)
         moved = Z.copy()
         cells, which = np.unique(self._cells(Z), axis=0, return_inverse=True)
         for k, cell in enumerate(cells):
             rows = np.flatnonzero(which.ravel() == k)
-            maps = self.maps_.get(tuple(int(c) for c in cell), self.maps_[()])
-            moved[rows] = self._moved(Z[rows], maps, own, target)
+            key = _key(cell)
+            moved[rows] = self._moved(Z[rows], key if key in self.maps_ else ALL_ROWS, own, target)
         return moved
 
-    def _moved(self, Z: Floats, maps: list[ColumnMap], own: int, target: int) -> Floats:
+    def _moved(self, Z: Floats, key: str, own: int, target: int) -> Floats:
         ranks = RowRanks(Z, self.random_state or 0)
         moved = Z.copy()
-        for j, column_map in zip(self.moving_.tolist(), maps, strict=True):
+        if len(self._curves) > MOST_CURVES:
+            self._curves = {}
+        for j, column_map in zip(self.moving_.tolist(), self.maps_[key], strict=True):
+            curves = self._curves.setdefault((key, j, own, target), {})
             column = self.layout_.columns[j]
-            moved[:, j] = column_map.move(column, Z[:, j], own, target, ranks, j)
+            codes = np.ascontiguousarray(Z[:, j])
+            moved[:, j] = column_map.move(column, codes, own, target, ranks, j, curves)
         return moved
+
+    def __getstate__(self) -> Any:
+        # What is worked out for pairs of groups is worked out anew where it is needed.
+        state: Any = super().__getstate__()
+        return {**state, "_curves": {}} if "_curves" in state else state
+
+
+def _key(cell: Ints) -> str:
+    """Return the key of a cell of `by` in `maps_`: text, as files in the skops format need it."""
+    return ",".join(map(str, cell.tolist()))
 
 
 def _cuts(column: Column, codes: Floats) -> Floats:
@@ -216,5 +280,4 @@ def _cuts(column: Column, codes: Floats) -> Floats:
     values = np.unique(codes[~np.isnan(codes)])
     if column.is_category or len(values) <= N_PARTS:
         return values
-    return np.unique(np.quantile(values if len(values) <= N_PARTS else codes[~np.isnan(codes)],
-                                 np.arange(1, N_PARTS) / N_PARTS))  # fmt: skip
+    return np.unique(np.quantile(codes[~np.isnan(codes)], np.arange(1, N_PARTS) / N_PARTS))

@@ -26,17 +26,26 @@ class RowRanks:
     """
 
     def __init__(self, Z: Floats, seed: int) -> None:
-        # Minus zero is zero, and one missing value is like another.
-        bits = np.where(np.isnan(Z), np.nan, Z + 0.0).view(np.uint64)
-        keys = np.full(len(Z), np.uint64(seed * STEP % 2**64))
-        for j in range(Z.shape[1]):
-            keys = _mixed(keys ^ bits[:, j])
-        self._keys = keys
+        self._Z, self._seed = Z, seed
+        self._made: NDArray[np.uint64] | None = None
+
+    @property
+    def _keys(self) -> NDArray[np.uint64]:
+        # At the first use: where nothing is equal nobody asks.
+        if self._made is None:
+            keys = np.full(len(self._Z), np.uint64(self._seed * STEP % 2**64))
+            for j in range(self._Z.shape[1]):
+                # Minus zero is zero, and one missing value is like another.
+                codes = self._Z[:, j] + 0.0
+                codes[np.isnan(codes)] = np.nan
+                keys = _mixed(keys ^ codes.view(np.uint64))
+            self._made = keys
+        return self._made
 
     def uniform(self, purpose: int, rows: NDArray[np.intp] | slice = slice(None)) -> Floats:
         """Return numbers in [0, 1), shape (n,): others for each purpose."""
         keys = self._keys[rows] + np.uint64((purpose + 1) * STEP % 2**64)
-        numbers: Floats = (_mixed(keys) >> np.uint64(11)) * 2.0**-53
+        numbers: Floats = (_mixed(keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return numbers
 
 
