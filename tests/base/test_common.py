@@ -27,7 +27,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
 
 
 def test_all_auditors_are_found():
-    exported = {*skfairtest.individual.__all__, "CertifiedAuditor"}
+    # Rows that a map moves are no search; its own tests run scikit-learn's checks.
+    exported = {*skfairtest.individual.__all__, "CertifiedAuditor"} - {"FlipTestAuditor"}
     assert {cls.__name__ for cls in AUDITORS} == exported
 
 

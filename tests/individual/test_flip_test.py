@@ -1,0 +1,476 @@
+"""FlipTestAuditor: flips against a map applied by hand, sums over columns, intervals, refusals."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from conformance import assert_conforms
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from skfairtest import FlipTestAuditor, NoDisparityWarning, QuantileTransport
+from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.individual._flip_test.flips import interval_of, without_errors
+from skfairtest.individual._flip_test.quality import distance, outside
+from skfairtest.space._space import InputSpace
+
+# Small samples, and maps that do not reach the other group, are not what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore:The map from")
+
+
+def make_rows(n=240, seed=0, groups=("a", "b")):
+    rng = np.random.default_rng(seed)
+    group = rng.choice(groups, n)
+    shift = np.searchsorted(groups, group)
+    X = pd.DataFrame(
+        {
+            "pay": rng.normal(size=n) + shift,
+            "years": rng.integers(0, 6, n) + shift,
+            "site": rng.choice(["north", "south"], n),
+        }
+    )
+    return X, group
+
+
+class Rule(ClassifierMixin, BaseEstimator):
+    """Accept by a sum of columns; what the labels are called is a parameter."""
+
+    def __init__(self, cut=3.0, weight=0.0, fail_after=np.inf):
+        self.cut, self.weight, self.fail_after = cut, weight, fail_after
+
+    classes_ = np.array(["no", "yes"])
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X, y=None):
+        return self
+
+    def total(self, X):
+        self.n_rows_ = getattr(self, "n_rows_", 0) + len(X)
+        if self.n_rows_ > self.fail_after:
+            raise RuntimeError("asked too often")
+        total = X["pay"] + 0.5 * X["years"] + (X["site"] == "north") * 0.3
+        if "sex" in X.columns:
+            total = total + self.weight * (X["sex"] == "b")
+        return np.asarray(total, dtype=float)
+
+    def predict_proba(self, X):
+        yes = 1 / (1 + np.exp(self.cut - self.total(X)))
+        return np.column_stack([1 - yes, yes])
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def by_hand(model, X, group, own, to):
+    rows = X[group == own]
+    transport = QuantileTransport().fit(X, group)
+    moved = transport.transport(rows, own, to=to)
+    return model.predict(rows), model.predict(moved), moved
+
+
+def flip_test(model, **params):
+    """Return an auditor whose maps are judged by a model that is quickly trained."""
+    return FlipTestAuditor(model, **{"classifier": DecisionTreeClassifier(max_depth=3), **params})
+
+
+def share(auditor, own, to, direction="any"):
+    flips = auditor.flips_.set_index(["group", "to", "direction"])
+    return flips.loc[(own, to, direction), "share"]
+
+
+# What is found ------------------------------------------------------------------------------
+
+
+def test_shares_are_those_of_the_map_applied_by_hand():
+    X, group = make_rows()
+    auditor = flip_test(Rule(), n_bootstrap=0).fit(X, sensitive_features=group)
+    n_flips = 0
+    for own, to in (("a", "b"), ("b", "a")):
+        before, after, _ = by_hand(Rule(), X, group, own, to)
+        assert share(auditor, own, to) == np.mean(before != after) > 0
+        up = np.mean((before == "no") & (after == "yes"))
+        assert share(auditor, own, to, "no -> yes") == up
+        n_flips += np.sum(before != after)
+    assert auditor.n_found_ == n_flips == len(auditor.flipset_)
+    assert auditor.moved_rate_ == n_flips / len(X)
+    assert np.isnan(auditor.moved_rate_interval_).all()
+
+
+def test_flipset_has_rows_twins_and_outputs():
+    X, group = make_rows()
+    auditor = flip_test(Rule(), n_bootstrap=0).fit(X, sensitive_features=group)
+    flipset = auditor.flipset_
+    places = flipset["case", "position"].to_numpy()
+    pd.testing.assert_frame_equal(
+        flipset["row"], X.iloc[places].reset_index(drop=True), check_dtype=False
+    )
+    assert (flipset["case", "group"] == group[places]).all()
+    for side, when in (("row", "before"), ("moved twin", "after")):
+        table = flipset[side].astype({"pay": float, "years": int})
+        np.testing.assert_allclose(
+            Rule().predict_proba(table)[:, 1], flipset["output", when].astype(float)
+        )
+        assert (Rule().predict(table) == flipset["output", f"label {when}"]).all()
+    pd.testing.assert_frame_equal(
+        auditor.discriminatory_inputs_, X.iloc[places].reset_index(drop=True), check_dtype=False
+    )
+    assert (np.diff(auditor.disparities_) <= 0).all()
+    one = places[0]
+    _, _, moved = by_hand(Rule(), X, group, group[one], "b" if group[one] == "a" else "a")
+    place = int(np.flatnonzero(np.flatnonzero(group == group[one]) == one)[0])
+    assert auditor.moved_twins_.iloc[0].tolist() == moved.iloc[place].tolist()
+
+
+def test_worst_case_is_confirmed_by_the_model():
+    X, group = make_rows()
+    auditor = flip_test(Rule(), n_bootstrap=0).fit(X, sensitive_features=group)
+    outputs = Rule().predict_proba(auditor.worst_case_)[:, 1]
+    np.testing.assert_allclose(outputs, auditor.worst_case_outputs_)
+    assert outputs[0] - outputs[1] == pytest.approx(auditor.fairness_degree_)
+    assert auditor.worst_case_class_ == "yes"
+    assert "FlipTestAuditor of Rule" in auditor._card()
+
+
+def test_an_attribute_in_the_table_is_set_to_the_other_group():
+    X, group = make_rows()
+    beside = flip_test(Rule(), n_bootstrap=0).fit(X, sensitive_features=group)
+    inside = flip_test(Rule(), n_bootstrap=0).fit(X.assign(sex=group))
+    assert inside.sensitive_features_ == ["sex"]
+    # A model that does not look at it gives the same flips.
+    pd.testing.assert_series_equal(inside.flips_["n_flips"], beside.flips_["n_flips"])
+    model = Rule(weight=1.0)
+    auditor = flip_test(model, n_bootstrap=0).fit(X.assign(sex=group))
+    rows = X[group == "a"]
+    moved = QuantileTransport().fit(X, group).transport(rows, "a", to="b").assign(sex="b")
+    before = model.predict(rows.assign(sex="a"))
+    # Ranks of equal values belong to whole rows, of which the sensitive value is a part.
+    assert share(auditor, "a", "b") == pytest.approx(
+        np.mean(before != model.predict(moved)), abs=0.05
+    )
+    assert set(auditor.worst_case_["sex"]) == {"a", "b"}
+    assert "sex" in set(auditor.columns_["column"])
+
+
+def test_groups_of_several_attributes_are_their_combinations():
+    X, group = make_rows(400)
+    region = np.random.default_rng(1).choice(["east", "west"], len(X))
+    given = pd.DataFrame({"sex": group, "region": region})
+    auditor = flip_test(Rule(), n_bootstrap=2, random_state=0)
+    auditor.fit(X, sensitive_features=given)
+    assert auditor.groups_.tolist() == ["a, east", "a, west", "b, east", "b, west"]
+    assert auditor.sensitive_features_ == ["sex", "region"]
+    assert len(auditor.flips_) == 12 * 3
+    both = (group + ", ") + region
+    before, after, _ = by_hand(Rule(), X, both, "a, east", "b, west")
+    assert share(auditor, "a, east", "b, west") == np.mean(before != after)
+
+
+def test_a_row_of_three_groups_counts_once():
+    X, group = make_rows(groups=("a", "b", "c"))
+    auditor = flip_test(Rule(), n_bootstrap=0).fit(X, sensitive_features=group)
+    changes = set()
+    for own in "abc":
+        for to in set("abc") - {own}:
+            before, after, _ = by_hand(Rule(), X, group, own, to)
+            changes |= set(np.flatnonzero(group == own)[before != after].tolist())
+    assert auditor.n_found_ == len(changes) < len(auditor.flipset_)
+    assert set(auditor.flipset_["case", "position"]) == changes
+
+
+def test_outputs_of_a_regressor_go_up_and_down():
+    X, group = make_rows()
+    table = X[["pay", "years"]]
+    model = LinearRegression().fit(table, table["pay"] - 0.2 * table["years"])
+    auditor = flip_test(model, threshold=0.5, n_bootstrap=0)
+    auditor.fit(table, sensitive_features=group)
+    before, after, _ = by_hand(model, table, group, "a", "b")
+    assert share(auditor, "a", "b", "up") == np.mean(after - before > 0.5)
+    assert share(auditor, "a", "b", "down") == np.mean(before - after > 0.5)
+    assert auditor.response_ == "regression"
+    change = auditor.columns_.query("group == 'a'")["change"].sum()
+    assert change == pytest.approx(np.mean(after - before))
+
+
+def test_arrays_are_taken_as_frames_are():
+    X, group = make_rows()
+    table = X[["pay", "years"]]
+    model = LogisticRegression().fit(table.to_numpy(), table["pay"] > 0.5)
+    of_array = flip_test(model, n_bootstrap=0).fit(table.to_numpy(), sensitive_features=group)
+    assert isinstance(of_array.worst_case_, np.ndarray)
+    assert of_array.discriminatory_inputs_.shape == (of_array.n_found_, 2)
+    before, after, _ = by_hand(model, table.to_numpy(), group, "a", "b")
+    assert share(of_array, "a", "b") == np.mean(before != after)
+
+
+def test_missing_values_move_like_any_other():
+    X, group = make_rows()
+    X.loc[::7, "pay"] = np.nan
+    X.loc[::5, "site"] = None
+    model = Rule()
+    model.total = lambda X: np.nan_to_num(X["pay"]) + X["years"] + X["site"].isna() * 0.5
+    auditor = flip_test(model, n_bootstrap=2, random_state=0)
+    auditor.fit(X, sensitive_features=group)
+    rows = auditor.flipset_["row"]
+    places = auditor.flipset_["case", "position"]
+    assert (rows["site"].isna().to_numpy() == X["site"].isna().to_numpy()[places]).all()
+    assert (rows["pay"].isna().to_numpy() == X["pay"].isna().to_numpy()[places]).all()
+
+
+# Columns ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attribution", ["shapley", "order"])
+def test_columns_sum_to_the_change(attribution):
+    X, group = make_rows()
+    auditor = flip_test(Rule(), n_bootstrap=3, attribution=attribution, random_state=0)
+    auditor.fit(X, sensitive_features=group)
+    for own, to in (("a", "b"), ("b", "a")):
+        _, _, moved = by_hand(Rule(), X, group, own, to)
+        rows = X[group == own]
+        change = (Rule().predict_proba(moved) - Rule().predict_proba(rows))[:, 1].mean()
+        own_columns = auditor.columns_[auditor.columns_["group"] == own]
+        assert own_columns["change"].sum() == pytest.approx(change, abs=1e-12)
+        assert own_columns["flips"].sum() == pytest.approx(share(auditor, own, to))
+        assert own_columns["share_of_flips"].sum() == pytest.approx(1)
+        assert (own_columns["low"] <= own_columns["change"]).all()
+
+
+def test_shapley_values_of_a_sum_are_its_terms():
+    X, group = make_rows()
+    table = X[["pay", "years"]]
+    model = LinearRegression().fit(table, 2 * table["pay"] - table["years"])
+    auditor = flip_test(model, n_bootstrap=0).fit(table, sensitive_features=group)
+    _, _, moved = by_hand(model, table, group, "a", "b")
+    terms = (moved.mean() - table[group == "a"].mean()) * [2, -1]
+    found = auditor.columns_.query("group == 'a'").set_index("column")["change"]
+    pd.testing.assert_series_equal(
+        found.sort_index(), terms.sort_index(), check_names=False, rtol=1e-6
+    )
+
+
+def test_orders_that_are_drawn_sum_to_the_change(monkeypatch):
+    monkeypatch.setattr("skfairtest.individual._flip_test.columns.MOST_EXACT", 1)
+    X, group = make_rows()
+    auditor = flip_test(Rule(), n_bootstrap=0, random_state=0)
+    auditor.fit(X, sensitive_features=group)
+    flips = auditor.columns_.query("group == 'b'")["flips"]
+    assert flips.sum() == pytest.approx(share(auditor, "b", "a"))
+    monkeypatch.undo()
+    exact = flip_test(Rule(), n_bootstrap=0).fit(X, sensitive_features=group).columns_
+    both = auditor.columns_.merge(exact, on=["group", "to", "column"])
+    np.testing.assert_allclose(both["change_x"], both["change_y"], atol=0.01)
+
+
+def test_columns_that_stay_carry_nothing():
+    X, group = make_rows()
+    auditor = flip_test(Rule(), transport=QuantileTransport(keep=["pay"]), n_bootstrap=0)
+    auditor.fit(X, sensitive_features=group)
+    assert "pay" not in set(auditor.columns_["column"])
+
+
+# How good the map is ------------------------------------------------------------------------
+
+
+def test_a_map_that_moves_too_little_is_told():
+    X, group = make_rows(600)
+    X["pay"] += 3 * (group == "b")
+    good = flip_test(Rule(), n_bootstrap=0, random_state=0)
+    good = good.fit(X, sensitive_features=group).map_quality_
+    assert (good["auc_before"] > 0.9).all()
+    assert good["auc_after"].between(0.4, 0.6).all()
+    auditor = flip_test(Rule(), transport=QuantileTransport(keep=["pay"]), n_bootstrap=0)
+    with pytest.warns(UserWarning, match="does not reach the other group"):
+        auditor.fit(X, sensitive_features=group)
+    assert (auditor.map_quality_["auc_after"] > 0.9).all()
+    assert (auditor.map_quality_["out_of_range"] > 0.3).all()
+
+
+def test_distances_are_in_standard_deviations():
+    X = pd.DataFrame({"number": [0.0, 1.0, 2.0, 3.0], "word": ["x", "y", "x", "y"]})
+    space = InputSpace().fit(X, None)
+    Z = space.data
+    moved = Z.copy()
+    moved[:, 0] += Z[:, 0].std()
+    kept = np.arange(2)
+    assert distance(Z, Z, moved, kept, space.layout) == pytest.approx(0.5)
+    moved[0, 1] = 1 - moved[0, 1]
+    assert distance(Z, Z, moved, kept, space.layout) == pytest.approx(0.625)
+    assert outside(moved, Z, kept, space.layout).tolist() == [False, False, True, True]
+
+
+# Intervals ----------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_result():
+    X, group = make_rows()
+    one, two = (
+        flip_test(Rule(), n_bootstrap=3, random_state=0, n_jobs=n_jobs).fit(
+            X, sensitive_features=group
+        )
+        for n_jobs in (None, 2)
+    )
+    pd.testing.assert_frame_equal(one.flips_, two.flips_)
+    pd.testing.assert_frame_equal(one.columns_, two.columns_)
+    assert one.n_queries_ == two.n_queries_
+
+
+def test_intervals_hold_the_share_and_a_random_attribute_shows_nothing():
+    X, group = make_rows(400)
+    found = flip_test(Rule(), n_bootstrap=30, random_state=0)
+    flips = found.fit(X, sensitive_features=group).flips_
+    assert ((flips["low"] <= flips["share"]) & (flips["share"] <= flips["high"])).all()
+    assert (flips.query("direction == 'any'")["beyond_low"] > 0.1).all()
+    low, high = found.moved_rate_interval_
+    assert 0 < low < found.moved_rate_ < high
+    chance = np.random.default_rng(3).permutation(group)
+    nothing = found.fit(X, sensitive_features=chance).flips_
+    assert (nothing["beyond_low"] <= 0).all() and (nothing["beyond_high"] >= 0).all()
+    assert (nothing["share"] > 0).any() and (nothing["low"] == 0).all()
+
+
+def test_errors_of_a_map_are_taken_off():
+    placebo = 0.02
+    for both in (True, False):
+        assert without_errors(0.02, placebo, both=both) == 0
+        assert 0 < without_errors(0.03, placebo, both=both) < 0.03
+        assert without_errors(0.5, placebo, both=both) == 0.5
+        assert without_errors(0.1, 0.0, both=both) == 0.1
+    # Against the same by simulation: rows within s of the boundary, errors of 1.
+    s, errors = 0.7, np.random.default_rng(0).normal(size=1_000_000)
+    share, placebo = np.abs(s + errors).mean() / 100, np.abs(errors).mean() / 100
+    assert without_errors(share, placebo, both=True) == pytest.approx(s / 100, rel=0.02)
+    share, placebo = (np.maximum(part, 0).mean() / 100 for part in (s + errors, errors))
+    assert without_errors(share, placebo, both=False) == pytest.approx(s / 100, rel=0.02)
+
+
+def test_a_share_of_zero_has_an_interval():
+    interval = interval_of(0.0, np.zeros(50), np.zeros(50), 100, 0.95, both=True)
+    assert interval.low == 0 and 0.02 < interval.high < 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shift", [0.0, 0.8])
+def test_coverage_where_the_share_is_known(shift):
+    model = LogisticRegression()
+    model.classes_, model.n_features_in_ = np.array([0, 1]), 1
+    model.coef_, model.intercept_ = np.array([[1.0]]), np.array([-0.5])
+    many = np.random.default_rng(0).normal(size=1_000_000)
+    truth = np.mean((many <= 0.5) & (many + shift > 0.5))
+    covers = []
+    for run in range(100):
+        rng = np.random.default_rng([run, 7])
+        group = rng.integers(0, 2, 500)
+        X = (rng.normal(size=500) + shift * group)[:, None]
+        auditor = flip_test(model, n_bootstrap=50, classifier=LogisticRegression(),
+                                  random_state=run)  # fmt: skip
+        flips = auditor.fit(X, sensitive_features=group).flips_.iloc[0]
+        name = "beyond_" if shift == 0 else ""
+        covers.append(flips[f"{name}low"] <= truth <= flips[f"{name}high"])
+    assert np.mean(covers) >= 0.88  # 0.95, less three standard errors
+
+
+# Refusals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change, match",
+    [
+        (lambda group: np.where(np.arange(len(group)) == 3, "c", group), "have one row"),
+        (lambda group: np.where(np.arange(len(group)) == 3, None, group), "1 missing values"),
+        (lambda group: np.full(len(group), "a"), "two groups or more"),
+        (lambda group: group[:-1], "one for each row|239|columns"),
+    ],
+)
+def test_groups_that_cannot_be_compared(change, match):
+    X, group = make_rows()
+    model = Rule()
+    with pytest.raises((ValueError, TypeError), match=match):
+        flip_test(model).fit(X, sensitive_features=change(group))
+    assert not hasattr(model, "n_rows_")
+
+
+def test_missing_values_of_a_column_of_the_table():
+    X, group = make_rows()
+    X["sex"] = np.where(np.arange(len(X)) == 3, None, group)
+    with pytest.raises(ValueError, match="'sex' has 1 missing values .such as in row 3"):
+        flip_test(Rule()).fit(X)
+
+
+@pytest.mark.parametrize("transport", [LogisticRegression(), object(), QuantileTransport])
+def test_what_moves_no_rows_is_no_transport(transport):
+    X, group = make_rows()
+    with pytest.raises(TypeError, match="transport"):
+        flip_test(Rule(), transport=transport).fit(X, sensitive_features=group)
+
+
+def test_nothing_to_form_groups_by():
+    X, _ = make_rows()
+    with pytest.raises(ValueError, match="sensitive"):
+        flip_test(Rule()).fit(X)
+
+
+class Swapping(BaseEstimator):
+    """A transport of one's own, with the public methods alone."""
+
+    def fit(self, X, groups):
+        self.means_ = {g: X["pay"][groups == g].mean() for g in np.unique(groups)}
+        return self
+
+    def transport(self, X, groups, to):
+        by = np.array([self.means_[t] - self.means_[g] for g, t in zip(groups, to, strict=True)])
+        return X.assign(pay=X["pay"] + by)
+
+
+def test_any_transport_with_the_two_methods_will_do():
+    X, group = make_rows()
+    auditor = flip_test(Rule(), transport=Swapping(), n_bootstrap=2, random_state=0)
+    auditor.fit(X, sensitive_features=group)
+    rows = X[group == "a"]
+    by = X["pay"][group == "b"].mean() - rows["pay"].mean()
+    after = Rule().predict(rows.assign(pay=rows["pay"] + by))
+    assert share(auditor, "a", "b") == np.mean(Rule().predict(rows) != after)
+    assert set(auditor.columns_["column"]) == {"pay"}
+
+
+def test_a_model_that_fails_later_leaves_what_was_found():
+    X, group = make_rows()
+    auditor = flip_test(Rule(fail_after=4000), random_state=0)
+    with pytest.raises(EstimatorFailedError, match="asked too often"):
+        auditor.fit(X, sensitive_features=group)
+    assert auditor.stop_kind_ == "failed" and auditor.n_found_ > 0
+    again = pickle.loads(pickle.dumps(auditor))
+    assert again.moved_rate_ == auditor.moved_rate_
+
+
+def test_a_model_without_any_change_warns():
+    X, group = make_rows()
+    with pytest.warns(NoDisparityWarning, match="none of 240 rows"):
+        auditor = flip_test(Rule(cut=1e2), n_bootstrap=0)
+        auditor.fit(X.assign(pay=0.0, years=1, site="north"), sensitive_features=group)
+    assert auditor.worst_case_ is None and len(auditor.flipset_) == 0
+
+
+def test_queries_are_counted():
+    X, group = make_rows()
+    auditor = flip_test(Rule(), n_bootstrap=2, random_state=0)
+    auditor.fit(X, sensitive_features=group)
+    assert auditor.n_queries_ == auditor.estimator_.n_rows_
+
+
+class ByHalves(FlipTestAuditor):
+    """Groups of the checks' tables, which have no sensitive column: every other row."""
+
+    def fit(self, X, y=None, **fit_params):
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        return super().fit(X, y, sensitive_features=np.arange(n) % 2, **fit_params)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [LogisticRegression(), LinearRegression()])
+@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+def test_scikit_learn_checks(model):
+    assert_conforms(ByHalves(model, n_bootstrap=2, random_state=0))
