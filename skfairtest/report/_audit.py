@@ -103,9 +103,9 @@ def audit(
     moved : "auto", bool, transport or list of transports, default="auto"
         Whether to move people to the other groups of each sensitive attribute with what goes along
         with it, and to count whose decision changes; also of attributes that the model does not
-        take. "auto" moves them by a `QuantileTransport`, and beside it, without intervals, by the
-        other maps that are installed. True computes intervals for all of them. The first map of a
-        list is the one that limits are about.
+        take. "auto" moves them by a `QuantileTransport`. True also moves them, as far as the time
+        allows and without intervals, by the other maps that are installed, which may take minutes.
+        Transports that are given have intervals; limits are about the first one.
     favourable : label, set of labels or float, default=None
         The predictions that people want, for rates, groups and false positives. None takes that of
         the given group auditor; else the class whose name says that it is favourable ("approved",

@@ -14,13 +14,15 @@ from skfairtest import _clock, transports
 from skfairtest._typing import Ints
 from skfairtest.finding._words import percent
 from skfairtest.individual._flip_test.auditor import FlipTestAuditor
-from skfairtest.individual._flip_test.maps import check_transport
+from skfairtest.individual._flip_test.groups import read_groups
+from skfairtest.individual._flip_test.maps import Maps, check_transport
 from skfairtest.inspection._flip_display import moved_columns
 from skfairtest.report._data import Flips, MapQuality, Moved, MovedColumn
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, SPREAD, shuffled
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._sensitive_features import rows_beside
+from skfairtest.transports import QuantileTransport
 
 #: Rows that are moved at most: enough for shares within a point or two.
 MOST_ROWS = 4_000
@@ -32,8 +34,8 @@ MOST_NUMBERS = 10
 #: Predictions that one map may take, and maps that are learned again for intervals: of rows drawn
 #: again, and of groups that chance has made.
 MOST_QUERIES, N_AGAIN = 300_000, 20
-#: Rows by which the pace of predictions is measured.
-PACED = 200
+#: Rows by which the pace of predictions is measured, and that of learning a map.
+PACED, TRIED = 200, 300
 #: Part of its time that a map may spend on predictions: classifiers judge it in the rest.
 OF_TIME = 0.5
 
@@ -52,15 +54,16 @@ def named_transports(given: Any) -> list[NamedTransport]:
     if given is False:
         return []
     if isinstance(given, (bool, str)):
-        found = [NamedTransport("quantile", transports.QuantileTransport())]
-        # The others stand beside it, to see whether they agree.
-        for name, class_, needs in (
-            ("sequential", "SequentialTransport", ""), ("joint", "OptimalTransport", "ot"),
-        ):  # fmt: skip
-            has = hasattr(transports, class_) and (not needs or find_spec(needs) is not None)
-            if has:
-                found.append(NamedTransport(name, getattr(transports, class_)(), given is True))
-        return found
+        known = [("quantile", "QuantileTransport")]
+        if given is True:  # others take minutes to learn
+            known.append(("sequential", "SequentialTransport"))
+            known += [("joint", "OptimalTransport")] if find_spec("ot") is not None else []
+        return [
+            # The others stand beside the first one, to see whether they agree.
+            NamedTransport(name, getattr(transports, class_)(), name == "quantile")
+            for name, class_ in known
+            if hasattr(transports, class_)
+        ]
     every = list(given) if isinstance(given, (list, tuple)) else [given]
     names = [type(one).__name__.removesuffix("Transport").lower() for one in every]
     names = ["joint" if name == "optimal" else name for name in names]
@@ -105,25 +108,24 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
         return replace(blank, applies=False, reason=why)
     _know_pace(case)
     above = _counts_above(case, seconds)
-    share = None if seconds is None else OF_TIME * seconds
-    budget = case.affordable(share, MOST_QUERIES)
     again = N_AGAIN if of.has_intervals else 0
     each = _queries_a_row(min(values.nunique(), MOST_GROUPS), case.space.n_features, again)
-    order = shuffled(case)[: max(1, min(n_rows, MOST_ROWS, int(budget / each)))]
+    most = int(min(n_rows, MOST_ROWS, MOST_QUERIES / each))
+    n = most
+    if seconds is not None:
+        n = min(n, int(case.affordable(OF_TIME * seconds, MOST_QUERIES) / each))
+    order = shuffled(case)
+    if seconds is not None and n > TRIED and not isinstance(of.transport, QuantileTransport):
+        n = min(n, _learnable(case, name, of, _large_groups(values, order[:TRIED])[0], seconds))
+    order = order[:n]
     rows, left = _large_groups(values, np.sort(order))
     if values[rows].nunique() < 2:
-        if len(order) < min(n_rows, MOST_ROWS):
-            return replace(
-                blank,
-                reason=f"the {budget:,} predictions that the time allows are too few",
-                early=f"0 of {n_rows:,} rows",
-            )
+        if n < most:
+            why = f"the time allows to move {n:,} people, too few of each group"
+            return replace(blank, reason=why, early=f"0 of {n_rows:,} rows")
         return replace(blank, applies=False, reason=_too_small(name, values))
     auditor = _auditor(case, name, of, above, again)
-    beside = None
-    if not auditor.sensitive_features:
-        beside = rows_beside(case.beside, rows)[[attribute]]  # type: ignore[index]
-    auditor.fit(case.rows_of(rows)[0], sensitive_features=beside)
+    auditor.fit(case.rows_of(rows)[0], sensitive_features=_beside(case, name, rows))
     case.auditors[f"moved: {name} ({of.name})"] = auditor
     low, high = (float(end) for end in auditor.moved_rate_interval_)
     return Moved(
@@ -141,7 +143,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
         maps=_listed(MapQuality, auditor.map_quality_),
         queries=int(auditor.n_queries_) + case.n_queries - before,
         told=f"{percent(auditor.moved_rate_)} of {len(rows):,} rows",
-        early=case.sampled(order) if len(order) < min(n_rows, MOST_ROWS) else "",
+        early=case.sampled(order) if n < most else "",
     )
 
 
@@ -152,7 +154,7 @@ def _auditor(
     return FlipTestAuditor(
         case.estimator,
         transport=clone(of.transport),
-        sensitive_features=[one for one in case.space.sensitive_features if str(one) == name],
+        sensitive_features=_taken(case, name),
         threshold=above,
         response_method=case.template.response_method,
         space=case.space,
@@ -162,6 +164,19 @@ def _auditor(
         n_jobs=case.n_jobs,
         random_state=case.seed,
     )
+
+
+def _taken(case: Case, name: str) -> list[Any]:
+    """The attribute as a column of the model's table; none where it stands beside it."""
+    return [one for one in case.space.sensitive_features if str(one) == name]
+
+
+def _beside(case: Case, name: str, rows: Ints) -> pd.DataFrame | None:
+    """Values of the attribute beside the model's table; None where it is in it."""
+    values = rows_beside(case.beside, rows)
+    if values is None or _taken(case, name):
+        return None
+    return values[[one for one in values.columns if str(one) == name]]
 
 
 # Who is moved ----------------------------------------------------------------------------------
@@ -209,6 +224,20 @@ def _know_pace(case: Case) -> None:
     began, before = _clock.now(), case.n_queries
     case.oracle(case.space).respond(case.space.data[:PACED])
     case.timed(began, case.n_queries - before)
+
+
+def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: float) -> int:
+    """Of how many rows a map can be learned in the time, by a trial with a few of them."""
+    positions = case.space.layout.resolve(taken) if (taken := _taken(case, name)) else []
+    space = case.space.with_codes(case.space.data[rows]).with_sensitive_features(positions)
+    groups = read_groups(space, _beside(case, name, rows))
+    began = _clock.now()
+    fitted = Maps(of.transport, space, groups).learn(space.data, groups.codes)
+    fitted.move(space.data, groups.codes, (groups.codes + 1) % len(groups))
+    spent = _clock.now() - began
+    # Of all rows, of both halves for the quality, and of rows drawn again and groups of chance.
+    times = 2 + 2 * (N_AGAIN if of.has_intervals else 0)
+    return int(len(rows) * (seconds - spent) / (times * spent)) if spent else len(case.space.data)
 
 
 def _counts_above(case: Case, seconds: float | None) -> float | None:
