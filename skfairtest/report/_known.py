@@ -137,5 +137,9 @@ def moved_rate(parts: list[dict[str, Any]]) -> Known:
     )
     if len(parts) > 1:
         figure += f", the largest of {len(parts)} attributes"
-    low, high = (max(real(part[end]) for part in parts) for end in ("low", "high"))
-    return Known(figure, real(worst["rate"]), low, high, "95% interval")
+    known = [part for part in parts if part["low"] is not None and part["high"] is not None]
+    low = max((real(part["low"]) for part in known), default=math.nan)
+    # Without an interval of each attribute nobody knows the upper end.
+    whole = len(known) == len(parts)
+    high = max(real(part["high"]) for part in parts) if whole else math.nan
+    return Known(figure, real(worst["rate"]), low, high, "95% interval" if known else "estimate")

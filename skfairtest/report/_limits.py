@@ -478,6 +478,11 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
 def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
     name, moved = "max_moved_rate", data["moved"]
     parts = _known.first_maps(moved)
+    if data["threshold"] is None and any(part["counts_above"] is not None for part in parts):
+        raise ValueError(
+            "max_moved_rate needs a threshold: from which difference on the decision of a "
+            "regressor counts as another one is not for a limit to guess. Pass threshold= to audit."
+        )
     measured = {part["attribute"] for part in parts}
     missing: dict[str, dict[str, Any]] = {}
     for part in moved:
@@ -487,7 +492,7 @@ def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     not_moved = [part for part in missing.values() if not part["applies"]]
     unknown = [part for part in missing.values() if part["applies"]]
     if not parts:
-        reason = "no people were moved"
+        reason = "no people were moved (moved=False)"
         if missing:
             reason = next(iter(unknown or not_moved))["reason"]
         failed = any(part["status"] == "failed" for part in unknown)

@@ -115,7 +115,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     if seconds is not None:
         n = min(n, int(case.affordable(OF_TIME * seconds, MOST_QUERIES) / each))
     order = shuffled(case)
-    if seconds is not None and n > TRIED and not isinstance(of.transport, QuantileTransport):
+    if seconds is not None and n > TRIED and type(of.transport) is not QuantileTransport:
         n = min(n, _learnable(case, name, of, _large_groups(values, order[:TRIED])[0], seconds))
     order = order[:n]
     rows, left = _large_groups(values, np.sort(order))
