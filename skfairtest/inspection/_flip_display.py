@@ -116,7 +116,7 @@ class FlipTestDisplay(Display):
         TypeError
             If it is not a `FlipTestAuditor`.
         """
-        check_auditor(auditor, cls.__name__, "flips_", of="a FlipTestAuditor")
+        check_auditor(auditor, cls.__name__, "flipset_", of="a FlipTestAuditor")
         return cls(auditor.flips_, moved_columns(auditor), auditor.confidence)
 
     def plot(
