@@ -207,8 +207,9 @@ class FlipTestDisplay(Display):
         at, known = np.arange(len(shown)), np.isfinite(way)
         self.intervals_ = ax.hlines(at[known], 0, way[known], color=FOUND, linewidth=2)
         (own,) = ax.plot(
-            np.zeros(known.sum()), at[known], linestyle="", marker="s", markersize=6, color=NEUTRAL
-        )
+            np.zeros(known.sum()), at[known], linestyle="", marker="s", markersize=6,
+            color=NEUTRAL, clip_on=False,
+        )  # fmt: skip
         self.points_, texts = [], []
         for place, value in enumerate(way):
             style = {"linestyle": "", "marker": "o", "markersize": 7, "color": FOUND}
