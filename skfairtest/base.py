@@ -62,7 +62,8 @@ def check_max_time(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be None or a positive number of seconds; got {value!r}.")
 
 
-def _check_threshold(name: str, value: Any) -> None:
+def check_threshold(name: str, value: Any) -> None:
+    """Check a threshold on differences of outputs."""
     if value is not None and not (is_real(value) and value >= 0):
         raise ValueError(
             f"{name} must be None or a finite number of at least 0, in the units of the outputs; "
@@ -222,7 +223,7 @@ class BaseAuditor(
 
     estimator: Any = field(default=None, kw_only=False)
     sensitive_features: Any = "auto"
-    threshold: float | None = checked(default=None, check=_check_threshold)
+    threshold: float | None = checked(default=None, check=check_threshold)
     response_method: str = one_of(default="auto", options=RESPONSE_METHODS)
     space: InputSpace | None = None
     max_queries: int | None = checked(default=20_000, check=_check_budget)

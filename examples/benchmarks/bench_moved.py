@@ -5,10 +5,11 @@ The model is fixed. "covers" counts the runs whose interval holds the true value
 rows that flip in each direction, of `moved_rate_`, of the change that each column carries, and,
 where the groups are alike in all that the model looks at, of 0 for the share beyond the placebo.
 
-    python examples/benchmarks/bench_moved.py [--runs 200] [--rows 1000] [--bootstrap 100] [names]
+    python examples/benchmarks/bench_moved.py [--runs 200] [--rows 1000] [--seconds 3600] [names]
 """
 
 import argparse
+import time
 import warnings
 
 import numpy as np
@@ -83,13 +84,16 @@ CASES = {
 }
 
 
-def measure(case, runs, rows, bootstrap):
-    """Return for each figure its name, true value, mean, mean width, and how many hold it."""
+def measure(case, runs, rows, bootstrap, seconds):
+    """Return for each figure its name, true value, mean, mean width, coverage, and the runs."""
+    start = time.perf_counter()
     rng = np.random.default_rng(1)
     truths = [case.truth(own, rng) for own in (0, 1)]
     rate = (1 - case.share) * sum(truths[0][:2]) + case.share * sum(truths[1][:2])
     found = {}
     for run in range(runs):
+        if time.perf_counter() - start > seconds:
+            break
         rng = np.random.default_rng([run, 2])
         X, group = case.draw(rows, rng)
         auditor = FlipTestAuditor(
@@ -120,7 +124,8 @@ def measure(case, runs, rows, bootstrap):
     for (name, truth), values in found.items():
         table = np.array(values)
         covers = (table[:, 1] <= truth + 1e-12) & (truth - 1e-12 <= table[:, 2])
-        yield name, truth, table[:, 0].mean(), (table[:, 2] - table[:, 1]).mean(), covers.mean()
+        width = (table[:, 2] - table[:, 1]).mean()
+        yield name, truth, table[:, 0].mean(), width, covers.mean(), len(table)
 
 
 def main():
@@ -128,12 +133,15 @@ def main():
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--bootstrap", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=3600, help="at most, for each case")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     for name in given.names or CASES:
-        print(f"\n{name}\n{'figure':28}{'truth':>9}{'mean':>9}{'width':>9}{'covers':>9}")
-        for line in measure(CASES[name], given.runs, given.rows, given.bootstrap):
-            print(f"{line[0]:28}" + "".join(f"{value:9.4f}" for value in line[1:]), flush=True)
+        print(f"\n{name}\n{'figure':28}{'truth':>9}{'mean':>9}{'width':>9}{'covers':>9}{'runs':>6}")
+        for line in measure(CASES[name], given.runs, given.rows, given.bootstrap, given.seconds):
+            print(
+                f"{line[0]:28}" + "".join(f"{value:9.4f}" for value in line[1:-1]) + f"{line[-1]:6}"
+            )
 
 
 if __name__ == "__main__":

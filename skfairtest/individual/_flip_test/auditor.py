@@ -24,7 +24,7 @@ from skfairtest._validation import (
     warn_of_retraining,
     warn_of_target,
 )
-from skfairtest.base import _check_threshold
+from skfairtest.base import check_threshold
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._fitted_cards import moved_card
 from skfairtest.finding._shown import ShownFinding
@@ -225,7 +225,7 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
     estimator: Any = field(default=None, kw_only=False)
     transport: Any = checked(default=None, check=lambda _, value: check_transport(value))
     sensitive_features: Any = "auto"
-    threshold: float | None = checked(default=None, check=_check_threshold)
+    threshold: float | None = checked(default=None, check=check_threshold)
     response_method: str = one_of(default="auto", options=RESPONSE_METHODS)
     space: InputSpace | None = None
     n_bootstrap: int = whole(default=100, least=0)
