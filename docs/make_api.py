@@ -31,6 +31,7 @@ from skfairtest import (
     remote,
     report,
     testing,
+    transports,
 )
 from skfairtest.__main__ import main
 
@@ -73,6 +74,7 @@ SECTIONS = [
     ("Comparing auditors", comparison),
     ("Selecting models", model_selection),
     ("Mitigating discrimination", mitigation),
+    ("Moving rows to another group", transports),
     ("Models that are services", remote),
     ("Pictures", inspection),
     ("On disk", io),

@@ -53,6 +53,7 @@ _HOMES = {
     "MitigationWarning": "exceptions",
     "NoDisparityWarning": "exceptions",
     "OneHot": "space._constraints",
+    "OptimalTransport": "transports",
     "Order": "space._constraints",
     "Outcome": "report",
     "PairDisplay": "inspection",
@@ -172,6 +173,7 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.space._constraints import OneHot as OneHot
     from skfairtest.space._constraints import Order as Order
     from skfairtest.space._space import InputSpace as InputSpace
+    from skfairtest.transports import OptimalTransport as OptimalTransport
     from skfairtest.transports import QuantileTransport as QuantileTransport
     from skfairtest.transports import SequentialTransport as SequentialTransport
 

@@ -60,6 +60,7 @@ def _trusted_types() -> tuple[str, ...]:
         remote,
         report,
         testing,
+        transports,
     )
     from skfairtest.mitigation._labelers import LABELERS
     from skfairtest.space import _constraints
@@ -67,6 +68,7 @@ def _trusted_types() -> tuple[str, ...]:
 
     packages = [
         datasets, exact, group, individual, mitigation, model_selection, remote, report, testing,
+        transports,
     ]  # fmt: skip
     public = [getattr(package, name) for package in packages for name in package.__all__]
     found: dict[type, None] = {}

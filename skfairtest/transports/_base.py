@@ -38,8 +38,8 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
         and learned from the table; None reads them as an `InputSpace` does by default.
     random_state : int, default=0
-        Seed of the ranks by which equal values are told apart. They belong to rows: the same row
-        gets the same ranks in every table.
+        Seed of the ranks by which equal values are told apart, of samples, and of models without a
+        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
     """
 
     keep: Sequence[Any] = ()
@@ -173,11 +173,11 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         counts = np.bincount(groups, minlength=len(labels))
         if len(labels) < 2:
             raise ValueError(
-                f"A transport needs two groups or more; got {list(labels)!r}. Pass the sensitive "
-                "attribute as the groups."
+                f"A transport needs two groups or more; got {np.asarray(labels).tolist()!r}. Pass "
+                "the sensitive attribute as the groups."
             )
         if counts.min() < LEAST_ROWS:
-            small = labels[int(counts.argmin())]
+            small = np.asarray(labels).tolist()[int(counts.argmin())]
             raise ValueError(
                 f"The group {small!r} has {counts.min()} row; a distribution is learned from "
                 f"{LEAST_ROWS} rows or more, and from hundreds to be of use. Join it with another "

@@ -140,7 +140,15 @@ def codes_of(given: Ints, n: int) -> Floats:
     return np.where(given == n - 1, np.nan, given)
 
 
-class QuantileTransport(BaseTransport):
+class QuantileResults:
+    """What `fit` sets, apart from parameters; `skfairtest.io` reads the types."""
+
+    maps_: dict[str, list[ColumnMap]]
+    by_: Ints
+    cuts_: list[Floats]
+
+
+class QuantileTransport(QuantileResults, BaseTransport):
     """Move each column by its ranks: the tenth percentile goes to the tenth percentile.
 
     Numbers get the value that has the same rank in the other group. Of categories, as few rows as
@@ -149,18 +157,18 @@ class QuantileTransport(BaseTransport):
 
     Parameters
     ----------
-    by : list of str or int, default=()
-        Columns that stay, within whose values the ranks are taken: those of people with equal
-        values of these columns (quarters, for numbers). Where a group has too few rows with some
-        values, its ranks among all rows are taken.
     keep : list of str or int, default=()
         Columns that must not move, by name or position.
     space : InputSpace, default=None
         How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
         and learned from the table; None reads them as an `InputSpace` does by default.
     random_state : int, default=0
-        Seed of the ranks by which equal values are told apart. They belong to rows: the same row
-        gets the same ranks in every table.
+        Seed of the ranks by which equal values are told apart, of samples, and of models without a
+        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
+    by : list of str or int, default=()
+        Columns that stay, within whose values the ranks are taken: those of people with equal
+        values of these columns (quarters, for numbers). Where a group has too few rows with some
+        values, its ranks among all rows are taken.
 
     Attributes
     ----------

@@ -11,11 +11,13 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from skfairtest._parameters import whole
+from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport
 from skfairtest.transports._couplings import Quantiles, recategorized
+from skfairtest.transports._features import MOST_CATEGORIES, Feature
 from skfairtest.transports._quantile import (
     ColumnMap,
     categories,
@@ -28,57 +30,10 @@ from skfairtest.transports._ranks import RowRanks
 
 #: Rows of a group from which a model is learned; of fewer the shares and ranks are taken alone.
 LEAST_TO_LEARN = 40
-#: Categories of which a classifier is learned at most, and that parents are one-hot encoded with.
-MOST_CATEGORIES = 30
 #: Parts of the rows that are predicted by models which did not see them.
 N_FOLDS = 3
 #: Spread of the residuals that is allowed at least, as a share of their mean spread.
 LEAST_SPREAD = 0.1
-
-
-class Feature(NamedTuple):
-    """How a column is shown to models, as numbers without gaps.
-
-    Attributes
-    ----------
-    levels : int
-        Categories, each with a 0/1 column; 0 of numbers.
-    centre, scale : float
-        What numbers are shifted and divided by.
-    gaps : bool
-        Whether one more column says which numbers are missing.
-    """
-
-    levels: int
-    centre: float
-    scale: float
-    gaps: bool
-
-    @classmethod
-    def learn(cls, column: Column, codes: Floats) -> Feature:
-        """Learn from the codes of all rows."""
-        absent = is_missing(column, codes)
-        present = codes[~absent]
-        if column.is_category:
-            n = int(np.nanmax(codes, initial=column.high)) + 2
-            if n <= MOST_CATEGORIES:
-                return cls(n, 0.0, 1.0, False)
-        centre = float(present.mean()) if len(present) else 0.0
-        scale = float(present.std()) if len(present) else 0.0
-        return cls(0, centre, scale or 1.0, bool(absent.any()))
-
-    @property
-    def width(self) -> int:
-        """Number of columns."""
-        return self.levels or 1 + self.gaps
-
-    def encode(self, column: Column, codes: Floats) -> Floats:
-        """Return the columns of some codes, shape (n, width)."""
-        if self.levels:
-            return np.eye(self.levels)[categories(codes, self.levels)]
-        absent = is_missing(column, codes)
-        numbers = np.where(absent, 0.0, (codes - self.centre) / self.scale)[:, None]
-        return np.hstack([numbers, absent[:, None].astype(float)]) if self.gaps else numbers
 
 
 class Residuals(NamedTuple):
@@ -189,7 +144,15 @@ class Conditional(NamedTuple):
     numbers: list[Residuals | None]
 
 
-class SequentialTransport(BaseTransport):
+class SequentialResults:
+    """What `fit` sets, apart from parameters; `skfairtest.io` reads the types."""
+
+    maps_: list[Conditional]
+    features_: list[Feature]
+    sequence_: Ints
+
+
+class SequentialTransport(SequentialResults, BaseTransport):
     """Move one column after the other: each given its parents, which have moved already.
 
     Within each group a model of every column given its parents is learned. A row's number gets the
@@ -199,6 +162,14 @@ class SequentialTransport(BaseTransport):
 
     Parameters
     ----------
+    keep : list of str or int, default=()
+        Columns that must not move, by name or position.
+    space : InputSpace, default=None
+        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
+        and learned from the table; None reads them as an `InputSpace` does by default.
+    random_state : int, default=0
+        Seed of the ranks by which equal values are told apart, of samples, and of models without a
+        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
     order : list of str or int, default=None
         The columns in the order in which they are moved; the parents of a column are all columns
         before it. It names every column that moves. None takes the order of the table. Columns in
@@ -215,14 +186,6 @@ class SequentialTransport(BaseTransport):
         `HistGradientBoostingClassifier`.
     max_rows : int, default=20_000
         Rows of each group that models are learned from; of more, a sample is drawn.
-    keep : list of str or int, default=()
-        Columns that must not move, by name or position.
-    space : InputSpace, default=None
-        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
-        and learned from the table; None reads them as an `InputSpace` does by default.
-    random_state : int, default=0
-        Seed of the ranks by which equal values are told apart, of samples, and of models without a
-        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
 
     Attributes
     ----------
@@ -279,13 +242,18 @@ class SequentialTransport(BaseTransport):
     classifier: Any = None
     max_rows: int = whole(default=20_000, least=LEAST_TO_LEARN)
 
+    @one_thread()
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:
         parents = self._parents(layout)
         self.sequence_ = np.array(list(parents), dtype=np.intp)
         seed = self.random_state or 0
         regressor = _seeded(
             HistGradientBoostingRegressor(
-                max_iter=60, max_leaf_nodes=8, learning_rate=0.15, early_stopping=False
+                max_iter=60,
+                max_leaf_nodes=5,
+                learning_rate=0.1,
+                min_samples_leaf=40,
+                early_stopping=False,
             )
             if self.regressor is None
             else self.regressor,
@@ -293,7 +261,11 @@ class SequentialTransport(BaseTransport):
         )
         classifier = _seeded(
             HistGradientBoostingClassifier(
-                max_iter=30, max_leaf_nodes=8, learning_rate=0.15, early_stopping=False
+                max_iter=30,
+                max_leaf_nodes=5,
+                learning_rate=0.1,
+                min_samples_leaf=40,
+                early_stopping=False,
             )
             if self.classifier is None
             else self.classifier,
@@ -328,7 +300,9 @@ class SequentialTransport(BaseTransport):
                     continue
                 spread_out = _between_steps(column, codes[there], ranks.uniform(2 * j, there))
                 numbers.append(Residuals.learn(G[there], spread_out, regressor, rng))
-            maps.append(Conditional(np.array(own_parents, dtype=np.intp), marginal, choices, numbers))
+            maps.append(
+                Conditional(np.array(own_parents, dtype=np.intp), marginal, choices, numbers)
+            )
         return maps
 
     # Order and graph ------------------------------------------------------------------------
@@ -396,6 +370,7 @@ class SequentialTransport(BaseTransport):
         parts = [np.arange(ends[j] - self.features_[j].width, ends[j]) for j in columns]
         return np.concatenate([np.empty(0, dtype=np.intp), *parts]).astype(np.intp)
 
+    @one_thread()
     def _move(self, Z: Floats, own: int, target: int) -> Floats:
         ranks = RowRanks(Z, self.random_state or 0)
         before = self._features(Z, self.layout_)

@@ -26,6 +26,7 @@ FLOORS = [
     {"oracle", "whitebox", "remote"},
     {"_audit_results"},
     {"base"},
+    {"transports"},
     {"individual", "group"},
     {"exact"},  # begins with the search of an individual tester
     {"comparison", "model_selection", "mitigation"},

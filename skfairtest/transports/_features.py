@@ -1,0 +1,59 @@
+"""Columns as numbers without gaps, as models and distances need them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.space._columns import Column
+from skfairtest.transports._quantile import categories, is_missing, n_categories
+
+#: Categories up to which a column is one-hot encoded, and a classifier of it learned.
+MOST_CATEGORIES = 30
+
+
+class Feature(NamedTuple):
+    """How a column is shown to models, as numbers without gaps.
+
+    Attributes
+    ----------
+    levels : int
+        Categories, each with a 0/1 column; 0 of numbers.
+    centre, scale : float
+        What numbers are shifted and divided by.
+    gaps : bool
+        Whether one more column says which numbers are missing.
+    """
+
+    levels: int
+    centre: float
+    scale: float
+    gaps: bool
+
+    @classmethod
+    def learn(cls, column: Column, codes: Floats) -> Feature:
+        """Learn from the codes of all rows."""
+        absent = is_missing(column, codes)
+        present = codes[~absent]
+        if column.is_category:
+            n = n_categories(column, codes)
+            if n <= MOST_CATEGORIES:
+                return cls(n, 0.0, 1.0, False)
+        centre = float(present.mean()) if len(present) else 0.0
+        scale = float(present.std()) if len(present) else 0.0
+        return cls(0, centre, scale or 1.0, bool(absent.any()))
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.levels or 1 + self.gaps
+
+    def encode(self, column: Column, codes: Floats) -> Floats:
+        """Return the columns of some codes, shape (n, width)."""
+        if self.levels:
+            return np.eye(self.levels)[categories(codes, self.levels)]
+        absent = is_missing(column, codes)
+        numbers = np.where(absent, 0.0, (codes - self.centre) / self.scale)[:, None]
+        return np.hstack([numbers, absent[:, None].astype(float)]) if self.gaps else numbers

@@ -1,0 +1,106 @@
+"""Plans between groups: exact and entropic, rows outside samples, and POT that is missing."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from planted_proxies import mixed, planted
+from scipy.stats import ks_2samp
+
+from skfairtest import OptimalTransport
+
+needs_pot = pytest.mark.services("ot")
+
+
+def test_without_pot_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ot", None)
+    X = pd.DataFrame({"v": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.raises(ImportError, match=r"pip install 'skfairtest\[transport\]'"):
+        OptimalTransport().fit(X, [0, 0, 1, 1])
+
+
+@needs_pot
+def test_one_column_is_moved_by_its_ranks():
+    X = pd.DataFrame({"income": [10.0, 20.0, 30.5, 20.0, 40.0, 60.5]})
+    transport = OptimalTransport().fit(X, list("aaabbb"))
+    assert transport.transport(X.iloc[:3], "a", to="b")["income"].tolist() == [20.0, 40.0, 60.5]
+
+
+@needs_pot
+@pytest.mark.parametrize("reg", [None, 0.02])
+def test_columns_reach_the_other_group(reg):
+    groups, X = mixed(1200, 0)
+    moved = OptimalTransport(reg=reg).fit(X, groups).transport(X, groups)
+    for own, other in (("f", "m"), ("m", "f")):
+        for name in ("size", "points"):
+            here, there = moved[name][groups == own], X[name][groups == other]
+            assert ks_2samp(here, there).statistic < (0.1 if reg is None else 0.2)
+            assert here.mean() == pytest.approx(there.mean(), abs=0.1)
+        east = (moved["district"] == "east")[groups == own].mean()
+        assert abs(east - (X["district"] == "east")[groups == other].mean()) < 0.03
+
+
+@needs_pot
+def test_moved_rows_come_near_planted_twins():
+    groups, X, true = planted(1000, 0)
+    moved = OptimalTransport().fit(X, groups).transport(X, groups)
+    for name in ("age", "school", "hours", "pay"):
+        assert (moved[name] - true[name]).abs().mean() / X[name].std() < 0.35, name
+
+
+@needs_pot
+def test_new_rows_are_shifted_as_their_neighbours_are():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 200)
+    X = rng.normal(size=(400, 2))
+    X[groups == 1] = X[groups == 0] + [3.0, -2.0]
+    transport = OptimalTransport().fit(X, groups)
+    # Beyond the domain there is nothing to go to; these lie well inside.
+    new = X[groups == 0][:50] * 0.5
+    assert np.allclose(transport.transport(new, 0, to=1) - new, [3.0, -2.0])
+
+
+@needs_pot
+def test_samples_are_drawn_with_the_seed():
+    groups, X, _ = planted(600, 0)
+    moved = [
+        OptimalTransport(max_rows=50, random_state=seed).fit(X, groups).transport(X, groups)
+        for seed in (0, 0, 1)
+    ]
+    assert moved[0].equals(moved[1]) and not moved[0].equals(moved[2])
+
+
+@needs_pot
+def test_equal_rows_are_one_with_their_share():
+    groups = np.repeat([0, 1], 30)
+    X = pd.DataFrame({"v": np.where(groups == 0, np.arange(60) % 3, np.arange(60) % 3 + 10)})
+    transport = OptimalTransport().fit(X, groups)
+    assert [len(sample.codes) for sample in transport.samples_] == [3, 3]
+    assert transport.transport(X, groups)["v"][:3].tolist() == [10, 11, 12]
+
+
+@needs_pot
+def test_the_weight_says_what_a_category_costs():
+    X = pd.DataFrame({"v": [0.0, 1.0, 0.1, 1.1], "kind": ["x", "y", "y", "x"]})
+    groups = [0, 0, 1, 1]
+    by_number = OptimalTransport(weight=0.0).fit(X, groups).transport(X, groups)
+    by_kind = OptimalTransport(weight=100.0).fit(X, groups).transport(X, groups)
+    assert by_number["v"][:2].tolist() == pytest.approx([0.1, 1.1])
+    assert by_kind["kind"].tolist() == X["kind"].tolist()
+    assert by_kind["v"][:2].tolist() == pytest.approx([1.1, 0.1])
+
+
+@needs_pot
+@pytest.mark.parametrize("reg", [0, -1.0, "much"])
+def test_refused_regularization(reg):
+    with pytest.raises(ValueError, match="reg must be a number in"):
+        OptimalTransport(reg=reg).fit(pd.DataFrame({"v": [1.0, 2, 3, 4.5]}), [0, 0, 1, 1])
+
+
+@needs_pot
+def test_a_regularization_that_is_too_small_is_said():
+    groups, X, _ = planted(300, 0)
+    transport = OptimalTransport(reg=1e-6).fit(X, groups)
+    with pytest.raises(ValueError, match="reg=1e-06 is too small"):
+        transport.transport(X, groups)

@@ -1,0 +1,106 @@
+"""Orders and graphs: their errors, and how near planted twins the moved rows come."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from planted_proxies import GRAPH, planted
+from scipy.stats import ks_2samp
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from skfairtest import SequentialTransport
+
+
+def linear(**params):
+    return SequentialTransport(
+        regressor=LinearRegression(), classifier=LogisticRegression(), **params
+    )
+
+
+def errors(transport, groups, X, true):
+    moved = transport.fit(X, groups).transport(X, groups)
+    names = ["age", "school", "hours", "pay"]
+    return {name: float((moved[name] - true[name]).abs().mean() / X[name].std()) for name in names}
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow),
+                                  pytest.param(2, marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize("params", [{"order": list(GRAPH) and ["age", *GRAPH]}, {"graph": GRAPH}])
+def test_moved_rows_come_near_planted_twins(seed, params):
+    found = errors(SequentialTransport(**params), *planted(4000, seed))
+    assert max(found.values()) <= 0.25, found
+
+
+def test_columns_reach_the_other_group():
+    groups, X, _ = planted(4000, 5)
+    moved = SequentialTransport(graph=GRAPH).fit(X, groups).transport(X, groups)
+    for own in (0, 1):
+        for name in ("age", "school", "hours", "pay"):
+            assert ks_2samp(moved[name][groups == own], X[name][groups != own]).statistic < 0.05
+        owned = (moved["home"] == "owned")[groups == own].mean()
+        assert abs(owned - (X["home"] == "owned")[groups != own].mean()) < 0.04
+
+
+def test_what_columns_have_to_do_with_each_other_is_moved_too():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 1000)
+    cause = rng.normal(size=2000)
+    effect = np.where(groups == 1, -3, 3) * cause + 0.1 * rng.normal(size=2000)
+    X = pd.DataFrame({"cause": cause, "effect": effect})
+    moved = linear(order=["cause", "effect"]).fit(X, groups).transport(X, groups)
+    own = groups == 0
+    assert np.corrcoef(moved["cause"][own], moved["effect"][own])[0, 1] < -0.99
+
+
+def test_kept_columns_are_parents():
+    groups, X, _ = planted(1000, 0)
+    transport = linear(order=["hours", "pay", "home"], keep=["age", "school"]).fit(X, groups)
+    assert transport.sequence_.tolist() == [2, 3, 4]
+    assert [c.parents.tolist() for c in transport.maps_] == [[0, 1], [0, 1, 2], [0, 1, 2, 3]]
+
+
+def test_a_graph_says_the_order():
+    groups, X, _ = planted(1000, 0)
+    transport = linear(graph={"age": ["pay"], "pay": "school"}).fit(X, groups)
+    sequence = transport.sequence_.tolist()
+    assert sequence.index(1) < sequence.index(3) < sequence.index(0)
+    by_column = dict(zip(sequence, transport.maps_, strict=True))
+    assert by_column[0].parents.tolist() == [3] and not len(by_column[2].parents)
+
+
+def test_refused_orders_and_graphs():
+    groups, X, _ = planted(200, 0)
+    with pytest.raises(ValueError, match=r"leaves out \['pay', 'home'\]"):
+        linear(order=["age", "school", "hours"]).fit(X, groups)
+    with pytest.raises(ValueError, match="wage"):
+        linear(order=["wage"]).fit(X, groups)
+    with pytest.raises(ValueError, match="twice|duplicate|more than once"):
+        linear(order=["age", "age"]).fit(X, groups)
+    with pytest.raises(ValueError, match="graph= has a circle: .*'pay'"):
+        linear(graph={"age": ["pay"], "pay": ["age"]}).fit(X, groups)
+    with pytest.raises(ValueError, match="graph= has a circle: 'age' -> 'age'"):
+        linear(graph={"age": ["age"]}).fit(X, groups)
+    with pytest.raises(ValueError, match="wage"):
+        linear(graph={"age": ["wage"]}).fit(X, groups)
+    with pytest.raises(TypeError, match="graph= must be a dict"):
+        linear(graph=["age"]).fit(X, groups)
+    with pytest.raises(ValueError, match="Both order= and graph="):
+        linear(order=list(X), graph=GRAPH).fit(X, groups)
+
+
+def test_models_learn_from_a_sample_of_rows():
+    seen = []
+
+    class Watching(LinearRegression):
+        def fit(self, X, y):
+            seen.append(len(X))
+            return super().fit(X, y)
+
+    groups, X, _ = planted(1000, 0)
+    SequentialTransport(regressor=Watching(), max_rows=100).fit(X, groups)
+    assert max(seen) == 100
+
+
+def test_small_groups_are_moved_by_their_ranks():
+    groups, X, _ = planted(60, 0)
+    moved = linear().fit(X, groups).transport(X, groups)
+    assert moved["pay"][groups == 0].mean() == pytest.approx(X["pay"][groups == 1].mean(), rel=0.1)
