@@ -36,6 +36,7 @@ _HOMES = {
     "FairnessRetrainer": "mitigation",
     "FlipTestAuditor": "individual",
     "FoundPairs": "mitigation",
+    "FlipTestDisplay": "inspection",
     "GroupScoresDisplay": "inspection",
     "HistoryDisplay": "inspection",
     "Implies": "space._constraints",
@@ -130,6 +131,7 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.individual import ThemisAuditor as ThemisAuditor
     from skfairtest.inspection import BracketDisplay as BracketDisplay
     from skfairtest.inspection import DisparityCurveDisplay as DisparityCurveDisplay
+    from skfairtest.inspection import FlipTestDisplay as FlipTestDisplay
     from skfairtest.inspection import GroupScoresDisplay as GroupScoresDisplay
     from skfairtest.inspection import HistoryDisplay as HistoryDisplay
     from skfairtest.inspection import MitigationDisplay as MitigationDisplay

@@ -53,6 +53,8 @@ Limits:
   --max-degree D                        largest difference between such inputs
   --max-on-data-rate R                  largest share of discriminatory rows
   --max-group-score G, --min-impact-ratio I   limits on groups
+  --max-moved-rate M                    largest share whose decision changes
+                                        with all that goes along with a group
   --estimates-decide                    ignore bounds and intervals, which can
                                         leave a limit undecided
 Results:
@@ -215,6 +217,11 @@ def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
         raise CommandError(
             "--max-on-data-rate needs --threshold with a model that predicts numbers: the "
             "difference above which a row counts. Add --threshold."
+        )
+    if is_number and limits.max_moved_rate is not None and threshold is None:
+        raise CommandError(
+            "--max-moved-rate needs --threshold with a model that predicts numbers: the "
+            "difference above which a decision counts as another one. Add --threshold."
         )
     if is_number and limits.min_impact_ratio is not None:
         raise CommandError(

@@ -2,6 +2,7 @@
 
 from skfairtest.inspection._bracket_display import BracketDisplay
 from skfairtest.inspection._curve_display import DisparityCurveDisplay
+from skfairtest.inspection._flip_display import FlipTestDisplay
 from skfairtest.inspection._group_display import GroupScoresDisplay
 from skfairtest.inspection._history_display import HistoryDisplay
 from skfairtest.inspection._mitigation_display import MitigationDisplay
@@ -13,6 +14,7 @@ from skfairtest.inspection._selection_display import SelectionDisplay
 __all__ = [
     "BracketDisplay",
     "DisparityCurveDisplay",
+    "FlipTestDisplay",
     "GroupScoresDisplay",
     "HistoryDisplay",
     "MitigationDisplay",

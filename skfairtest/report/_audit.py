@@ -36,6 +36,7 @@ from skfairtest.report._measure.describe import (
     versions,
 )
 from skfairtest.report._measure.fits import check_beside, check_columns, check_targets
+from skfairtest.report._measure.moved import check_transports
 from skfairtest.report._measure.plain import plain
 from skfairtest.report._measure.plan import Measured, Plan, in_words
 from skfairtest.report._render.words import NOT_SHOWN, carries, headline
@@ -53,6 +54,7 @@ def audit(
     threshold: float | None = None,
     certify: Any = "auto",
     groups: Any = "auto",
+    moved: Any = "auto",
     favourable: Any = None,
     max_time: float | None = 60,
     n_jobs: int | None = None,
@@ -61,8 +63,9 @@ def audit(
 ) -> AuditReport:
     """Audit a fitted model in one call, and report what was found.
 
-    Twins are two inputs that are identical but for the sensitive attributes. The audit compares the
-    rows of `X` with their twins, searches the domain for the two twins that the model treats most
+    Twins are two inputs that are identical but for the sensitive attributes; moved twins differ in
+    what goes along with these as well. The audit compares the rows of `X` with their twins of both
+    kinds, searches the domain for the two twins that the model treats most
     differently, certifies an upper bound of the difference if the model is of a supported kind,
     compares groups, and counts favourable predictions by group. Several sensitive attributes are
     audited each alone and all together.
@@ -97,6 +100,12 @@ def audit(
         their share of favourable predictions or in the mean prediction of a regressor. An unfitted
         `TestSGDAuditor` adds a section about groups of perturbed inputs near the rows; such inputs
         need not resemble real people.
+    moved : "auto", bool, transport or list of transports, default="auto"
+        Whether to move people to the other groups of each sensitive attribute with what goes along
+        with it, and to count whose decision changes; also of attributes that the model does not
+        take. "auto" moves them by a `QuantileTransport`. True also moves them, as far as the time
+        allows and without intervals, by the other maps that are installed, which may take minutes.
+        Transports that are given have intervals; limits are about the first one.
     favourable : label, set of labels or float, default=None
         The predictions that people want, for rates, groups and false positives. None takes that of
         the given group auditor; else the class whose name says that it is favourable ("approved",
@@ -146,6 +155,10 @@ def audit(
     part. If a slow model leaves no time to compare all rows, a random sample of them is compared,
     and the share of discriminatory rows has a 95% interval (Clopper and Pearson's).
 
+    Moved twins are no counterfactuals, and they are as good as their map; the report says how near
+    each map comes to the other group. At most 4,000 rows are moved, a random sample, between the
+    four largest groups of an attribute.
+
     Ctrl-C ends the audit and returns the report of what was found so far.
 
     References
@@ -173,11 +186,12 @@ def audit(
     # The report says which label was taken, and how that came.
     given = {
         "y": y, "auditor": auditor, "threshold": threshold, "certify": certify, "groups": groups,
-        "favourable": favourable, "max_time": max_time,
+        "moved": moved, "favourable": favourable, "max_time": max_time,
     }  # fmt: skip
     check_max_time("max_time", max_time)
     _check_choice("certify", certify)
     groups = _checked_groups(groups)
+    check_transports(moved)
     template = make_template(auditor, threshold)
     if isinstance(estimator, type):
         raise TypeError(
@@ -210,7 +224,7 @@ def audit(
     case.favourable = _favourable(case, favourable, groups)
     if case.favourable is not None:
         warn_of_guess(case.favourable)
-    plan = Plan(case, certify, groups, max_time, shown)
+    plan = Plan(case, certify, groups, moved, max_time, shown)
     try:
         found = plan.run()
     finally:
@@ -284,6 +298,7 @@ def _report(case: Case, plan: Plan, found: Measured, given: dict[str, Any]) -> R
             "auditor": repr(case.template),
             "certify": repr(given["certify"]),
             "groups": repr(given["groups"]),
+            "moved": repr(given["moved"]),
             "n_jobs": case.n_jobs,
         },
         versions=versions(),

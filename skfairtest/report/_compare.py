@@ -55,6 +55,10 @@ def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
         for part in rows["above"]:
             name = f"rows above {part['share_of_spread']:.0%} of the spread: {label}"
             found[name] = _known.share_of(rows, part, name)
+    for part in report["moved"]:
+        if part["rate"] is not None:
+            name = f"moved twins that get another decision: {part['attribute']}"
+            found[f"{name} ({part['transport']})"] = _known.moved_rate([part])
     for part in (report["groups"], *report["errors"]):
         if part["largest"] is not None:
             name = f"largest difference in {part['metric'].replace('_', ' ')}"

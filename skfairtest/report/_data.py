@@ -350,6 +350,109 @@ class Selection(Part):
     interactions: list[Interaction] = field(default_factory=list)
 
 
+# Moved twins -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Flips:
+    """People of a group who would get another decision if they were moved to another group."""
+
+    group: str
+    to: str
+    direction: Annotated[
+        str, "From which label to which, or up or down; 'any' is all of them together."
+    ]
+    n_rows: Annotated[int, "People of the group that were moved."]
+    n_flips: int
+    share: float
+    low: Annotated[float | None, "The share of all people of the group is at least this (95%)."]
+    high: Annotated[float | None, "The share of all people of the group is at most this (95%)."]
+    placebo: Annotated[
+        float | None, "The share under maps between groups of people that chance has made."
+    ]
+    beyond_low: Annotated[float | None, "The share exceeds that by at least this (95%)."]
+    beyond_high: Annotated[float | None, "The share exceeds that by at most this (95%)."]
+
+
+@dataclass(frozen=True)
+class MovedColumn:
+    """What a column carries of the change, and how far a map moves it where a decision changes."""
+
+    group: str
+    to: str
+    column: str
+    before: Annotated[
+        float | None,
+        "Mean of the people whose decision changes; null of categories and dates, and where nobody "
+        "is concerned.",
+    ]
+    after: Annotated[float | None, "Mean of their moved twins."]
+    spread: Annotated[float | None, "Standard deviation of the column, of all people."]
+    moved: Annotated[Share, "Share of these people whose moved twin has another value."]
+    change: Annotated[
+        float | None,
+        "Mean change of the output that the column carries, of all people of the group; the sum of "
+        "all columns is the whole change.",
+    ]
+    low: Annotated[float | None, "The mean change is at least this (95%)."]
+    high: Annotated[float | None, "The mean change is at most this (95%)."]
+    share_of_flips: Annotated[
+        float | None,
+        "Share of the changed decisions that the column carries; below 0 where it prevents some.",
+    ]
+
+
+@dataclass(frozen=True)
+class MapQuality:
+    """How near a map brings the people of a group to those of another one."""
+
+    group: str
+    to: str
+    auc_before: Annotated[
+        float | None,
+        "How well a classifier tells the groups apart on rows held out; 0.5 is not at all.",
+    ]
+    auc_after: Annotated[float | None, "How well it tells moved rows from those of the group."]
+    distance: Annotated[float | None, "How far rows are moved on average."]
+    out_of_range: Annotated[
+        float | None, "Share of the moved rows with a value that nobody in that group has."
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved(Part):
+    """People with their moved twins: the attribute changed with what goes along with it.
+
+    Moved twins are no counterfactuals. They say who is at the same place in another group, and
+    not what would have become of a person.
+    """
+
+    attribute: str
+    transport: Annotated[str, "The map: quantile, sequential, joint or the class of another one."]
+    applies: Annotated[
+        bool,
+        "Whether people can be moved: false where the attribute has no groups, or too small ones.",
+    ] = True
+    not_moved: Annotated[list[str], "Groups with too few rows to be moved."] = field(
+        default_factory=list
+    )
+    n: Annotated[int, "Rows that were moved."] = 0
+    n_rows: Annotated[int, "Rows of the data."] = 0
+    rate: Annotated[Share, "Share of the people whose decision changes."] = None
+    low: Annotated[Share, "The share of all people is at least this (95%)."] = None
+    high: Annotated[Share, "The share of all people is at most this (95%)."] = None
+    counts_above: Annotated[
+        float | None,
+        "The difference of outputs from which a decision counts as another one; null where labels "
+        "are compared.",
+    ] = None
+    flips: list[Flips] = field(default_factory=list)
+    columns: Annotated[
+        list[MovedColumn], "Of each two groups those that carry most of the change first."
+    ] = field(default_factory=list)
+    maps: list[MapQuality] = field(default_factory=list)
+
+
 # What was audited, and how ---------------------------------------------------------------------
 
 
@@ -482,6 +585,11 @@ class Report:
     errors: Annotated[
         list[GroupsOfRows],
         "For which groups the model errs most, by SubgroupAuditor; one a metric.",
+    ]
+    moved: Annotated[
+        list[Moved],
+        "People with their moved twins, for each sensitive attribute and map; of an attribute, the "
+        "first map that was done is what limits are about.",
     ]
     parts: Annotated[list[PartRun], "In the order in which they ran."]
     cost: Cost

@@ -113,3 +113,33 @@ def smallest_ratio(selection: dict[str, Any], rows: list[dict[str, Any]]) -> Kno
     interval = f"{selection['confidence']:.0%} interval for all groups at once"
     low, high = real(selection["low"]), real(selection["high"])
     return Known(figure, real(worst["impact_ratio"]), low, high, interval)
+
+
+def first_maps(moved: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return for each sensitive attribute what the first map that was done has shown."""
+    first: dict[str, dict[str, Any]] = {}
+    for part in moved:
+        if part["status"] == "done" and part["rate"] is not None:
+            first.setdefault(part["attribute"], part)
+    return list(first.values())
+
+
+def moved_rate(parts: list[dict[str, Any]]) -> Known:
+    """Return the largest share of people whose moved twins get another decision.
+
+    `parts` has one map for each attribute. The largest true share is at least the largest of the
+    lower ends, and at most the largest of the upper ones.
+    """
+    worst = max(parts, key=lambda part: real(part["rate"]))
+    figure = (
+        f"share of people whose moved twin in {worst['attribute']} gets another decision "
+        f"({worst['transport']} map)"
+    )
+    if len(parts) > 1:
+        figure += f", the largest of {len(parts)} attributes"
+    known = [part for part in parts if part["low"] is not None and part["high"] is not None]
+    low = max((real(part["low"]) for part in known), default=math.nan)
+    # Without an interval of each attribute nobody knows the upper end.
+    whole = len(known) == len(parts)
+    high = max(real(part["high"]) for part in parts) if whole else math.nan
+    return Known(figure, real(worst["rate"]), low, high, "95% interval" if known else "estimate")

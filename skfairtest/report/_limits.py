@@ -47,6 +47,11 @@ class Limits:
         predictions, or in the mean prediction of a regressor, in the units of the outputs.
     min_impact_ratio : float, default=None
         Smallest impact ratio of a group: its rate as a share of the highest rate, from 0 to 1.
+    max_moved_rate : float, default=None
+        Share of people, from 0 to 1, whose decision changes if they are moved to another group with
+        what goes along with their sensitive attribute: the largest share of all attributes, each
+        under the first map that was done (the quantile map, unless `audit` was given another one).
+        A model that does not take the attribute is not within this limit by construction.
     estimates_decide : bool, default=False
         Whether the measured values decide, without their intervals and bounds. A difference that
         the search did not find then does not count, and a group is within its limit even if its
@@ -72,6 +77,7 @@ class Limits:
     max_on_data_rate: float | None = None
     max_group_score: float | None = None
     min_impact_ratio: float | None = None
+    max_moved_rate: float | None = None
     estimates_decide: bool = False
 
     def __post_init__(self) -> None:
@@ -92,7 +98,7 @@ class Limits:
 
 #: Groups that were not judged which a sentence names; `left_out` has all.
 NAMED = 3
-SHARES = ("max_on_data_rate", "min_impact_ratio")
+SHARES = ("max_on_data_rate", "min_impact_ratio", "max_moved_rate")
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,8 @@ class LimitCheck:
     words : str
         A sentence that says what was and was not shown.
     left_out : list of str
-        Groups that were too small to be compared.
+        Groups that were too small to be compared, or attributes whose groups nobody can be moved
+        between.
 
     See Also
     --------
@@ -468,6 +475,46 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     return _check("min_impact_ratio", limit, status, known, words, left_out)
 
 
+def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
+    name, moved = "max_moved_rate", data["moved"]
+    parts = _known.first_maps(moved)
+    if data["threshold"] is None and any(part["counts_above"] is not None for part in parts):
+        raise ValueError(
+            "max_moved_rate needs a threshold: from which difference on the decision of a "
+            "regressor counts as another one is not for a limit to guess. Pass threshold= to audit."
+        )
+    measured = {part["attribute"] for part in parts}
+    missing: dict[str, dict[str, Any]] = {}
+    for part in moved:
+        if part["attribute"] not in measured:
+            missing.setdefault(part["attribute"], part)
+    # Of an attribute without groups nobody is moved; of others there may be more to know.
+    not_moved = [part for part in missing.values() if not part["applies"]]
+    unknown = [part for part in missing.values() if part["applies"]]
+    if not parts:
+        reason = "no people were moved (moved=False)"
+        if missing:
+            reason = next(iter(unknown or not_moved))["reason"]
+        failed = any(part["status"] == "failed" for part in unknown)
+        part = {"status": "failed" if failed else "done", "reason": reason}
+        return _unknown(name, limit, _nothing("share of people whose moved twin differs"), part)
+    known = _known.moved_rate(parts)
+    status = _at_most(known, limit, estimates_decide)
+    if unknown and status != "exceeded":
+        status = "failed" if any(p["status"] == "failed" for p in unknown) else "undecided"
+    side = "above" if known.value > limit else "within"
+    words = f"{known.figure}: {_percent(known.value, limit)}, {side} {in_full(100 * limit)}%"
+    if not (math.isnan(known.low) or math.isnan(known.high)):
+        but = ", but" if status == "undecided" and not unknown else ";"
+        ends = ends_in_words({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
+        words += f"{but} of all people {ends} ({known.interval})"
+    left_out = [f"{part['attribute']}: {part['reason']}" for part in missing.values()]
+    if left_out:
+        few = "; ".join(left_out[:NAMED]) + ("; and others" if len(left_out) > NAMED else "")
+        words += f"; not checked: {few}"
+    return _check(name, limit, status, known, words, left_out)
+
+
 def _nothing(figure: str) -> Known:
     return Known(figure, math.nan, math.nan, math.nan, "")
 
@@ -487,4 +534,5 @@ CHECKS = {
     "max_on_data_rate": _check_rate,
     "max_group_score": _check_groups,
     "min_impact_ratio": _check_ratio,
+    "max_moved_rate": _check_moved,
 }

@@ -29,7 +29,8 @@ class AuditReport:
     auditors : dict of str to auditor, default=None
         The fitted auditors, by the labels of their searches. "groups" and each metric of errors
         have a `SubgroupAuditor`; "groups of perturbed inputs" has the `TestSGDAuditor` that was
-        given, if there was one.
+        given, if there was one. "moved: sex (quantile)" has the `FlipTestAuditor` of an attribute
+        and a map.
 
     Attributes
     ----------
@@ -159,13 +160,14 @@ class AuditReport:
         Parameters
         ----------
         kind : {"pair", "bracket", "curve", "history", "groups", "selection", "errors", \
-                "perturbed_groups"}
+                "perturbed_groups", "moved"}
             What to show, in this order: the pair of the finding; the largest difference found and
             its upper bound; the share of rows that exceed each difference; the course of the
             searches; groups of rows with their intervals; rates by group; groups with the largest
             errors by the first metric of errors that was compared
             (`GroupScoresDisplay.from_auditor` draws the other metrics, from `auditors`); groups of
-            perturbed inputs, if a `TestSGDAuditor` was given.
+            perturbed inputs, if a `TestSGDAuditor` was given; people whose decision changes with
+            all that goes along with an attribute, the one with the largest share.
 
         Returns
         -------

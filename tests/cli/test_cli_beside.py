@@ -85,6 +85,17 @@ def test_limits_on_twins_are_within_and_those_on_groups_decide(run):
     assert code in (1, 3) and "impact ratio" in out
 
 
+def test_a_limit_on_moved_twins_holds_for_what_the_model_does_not_take(run):
+    words = ["data.csv", "--drop", "region", "--sensitive", "sex", "--target", "hired", *QUICK]
+    words += ["--max-moved-rate", "0", "--junit", "j.xml", "--markdown", "r.md"]
+    code, out, _ = run("audit", "model.skops", *words)
+    assert code in (1, 3) and "whose moved twin in sex gets another decision" in out
+    assert "max_moved_rate 0" in Path("j.xml").read_text("utf-8")
+    assert "moved twin in sex" in Path("r.md").read_text("utf-8")
+    code, out, _ = run("audit", "model.skops", *words[:-6], "--max-moved-rate", "1", *words[-4:])
+    assert code == 0 and "above" not in out
+
+
 def test_two_models_are_compared(run):
     words = ["data.csv", "--sensitive", "sex", "--drop", "region", "--target", "hired", *QUICK]
     code, out, err = run("compare", "model.skops", "model.skops", *words)

@@ -201,6 +201,62 @@ def rows_of_groups(metric, rules, **more):
     }  # fmt: skip
 
 
+def flips(group, to, n, up, down, chance=0.011):
+    """People of a group who would get another decision in another group, by direction."""
+    told = []
+    for direction, share in [("any", up + down), ("no -> yes", up), ("yes -> no", down)]:
+        beyond = share - chance
+        told.append(
+            {"group": group, "to": to, "direction": direction, "n_rows": n,
+             "n_flips": round(share * n), "share": share, "low": max(0.0, share - 0.02),
+             "high": share + 0.02, "placebo": chance, "beyond_low": beyond - 0.02,
+             "beyond_high": beyond + 0.02}
+        )  # fmt: skip
+    return told
+
+
+def moved(attribute="sex", transport="quantile", groups=("Female", "Male"), share=0.17, auc=0.52,
+          intervals=True, **changes):  # fmt: skip
+    """People moved between two groups by one map."""
+    a, b = groups
+    one = {
+        "attribute": attribute, "transport": transport, "status": "done", "reason": "",
+        "applies": True, "not_moved": [], "n": 4_000, "n_rows": 30_162, "rate": 0.7 * share,
+        "low": 0.7 * share - 0.01, "high": 0.7 * share + 0.012, "counts_above": None,
+        "flips": [*flips(a, b, 1_300, share, 0.01), *flips(b, a, 2_700, 0.01, share / 2)],
+        "columns": [
+            {"group": own, "to": to, "column": column, "before": before, "after": after,
+             "spread": spread, "moved": 0.9, "change": sign * part, "low": sign * part - 0.01,
+             "high": sign * part + 0.01, "share_of_flips": 3 * part}
+            for own, to, sign in [(a, b, 1), (b, a, -1)]
+            for column, before, after, spread, part in [
+                ("relationship", None, None, None, 0.2), ("hours-per-week", 36.4, 42.9, 12.0, 0.1),
+                ("age", 36.9, 39.4, 13.1, 0.03),
+            ]
+        ],
+        "maps": [
+            {"group": own, "to": to, "auc_before": 0.93, "auc_after": auc, "distance": 0.31,
+             "out_of_range": 0.002}
+            for own, to in [(a, b), (b, a)]
+        ],
+        "queries": 180_000, "seconds": 2.1,
+    }  # fmt: skip
+    if not intervals:
+        unknown = dict.fromkeys(["low", "high", "placebo", "beyond_low", "beyond_high"])
+        one |= {"low": None, "high": None}
+        one["flips"] = [{**flow, **unknown} for flow in one["flips"]]
+        one["columns"] = [{**column, "low": None, "high": None} for column in one["columns"]]
+    return {**one, **changes}
+
+
+def not_moved(attribute, reason, **changes):
+    """An attribute whose people were not moved."""
+    return moved(
+        attribute, status="left out", reason=reason, n=0, rate=None, low=None, high=None, flips=[],
+        columns=[], maps=[], queries=0, seconds=0.0, **changes,
+    )  # fmt: skip
+
+
 def usual():
     """A classifier on people, two attributes, every part done."""
     cells = {name: value for name, (value, *_) in ADULT.items()}
@@ -290,6 +346,11 @@ def usual():
             rows_of_groups(metric, rules[:10], n_rule_sets=2_210, low=0.1, high=0.3)
             for metric in ("false_positive_rate", "false_negative_rate")
         ],
+        "moved": [
+            not_moved("race", "a map needs two groups of 50 rows or more", applies=False),
+            moved(),
+            moved(transport="sequential", share=0.16, auc=0.68, intervals=False),
+        ],
         "parts": [
             {"part": part, "status": "done", "reason": "", "queries": queries, "seconds": seconds,
              "notes": []}
@@ -342,6 +403,7 @@ def regression():
         )],
         groups={**report["groups"], "metric": "mean_prediction", "favourable": ""},
         perturbed_groups=None,
+        moved=[not_moved("age", "age is a number with 62 values and has no groups", applies=False)],
         errors=[{**part, "metric": "mean_error", "favourable": "", "overall": -20.5}
                 for part in report["errors"][:1]],
     )  # fmt: skip
@@ -381,6 +443,7 @@ def nothing_found():
     )  # fmt: skip
     report["groups"] |= {"rules": [], "largest": None}
     report["perturbed_groups"] = None
+    report["moved"] = [moved(share=0.012)]
     return report
 
 
@@ -424,6 +487,7 @@ def interrupted():
         "that ran",
         groups={**report["groups"], **off, "rules": [], "n_rule_sets": 0, "largest": None},
         perturbed_groups=None,
+        moved=[not_moved("race", why), not_moved("sex", why)],
         errors=[
             {**part, **off, "rules": [], "overall": None, "largest": None}
             for part in report["errors"]
@@ -449,7 +513,7 @@ def failed():
     first = {**report["searches"][1], "status": "failed", "reason": why}
     report.update(
         status="failed", reason=why, sentence="nothing was measured", searches=[first], code="",
-        sensitive_features=["sex"], threshold=None,
+        sensitive_features=["sex"], threshold=None, moved=[not_moved("sex", why)],
     )  # fmt: skip
     return report
 
@@ -464,7 +528,7 @@ def hostile():
             return {k: spoil(v, k) for k, v in value.items()}
         if isinstance(value, list):
             return [spoil(v, key) for v in value]
-        if isinstance(value, str) and key not in (
+        if isinstance(value, str) and value != "any" and key not in (
             "status",
             "created",
             "task",
@@ -525,6 +589,13 @@ def huge(n_columns=500, n_values=300, n_classes=100, n_found=10_000):
         rule(f"{names[k]} = value {k} and {names[k + 1]} = value {k}", 0.2 - 0.01 * k, 0.05, 0.5)
         for k in range(20)
     ]
+    report["moved"] = [
+        moved(name, transport, groups=(f"value 1 of {name}", f"value 2 of {name}"))
+        for name in sensitive
+        for transport in ("quantile", "sequential", "joint")
+    ]
+    for part in report["moved"]:
+        part["columns"] = [{**part["columns"][1], "column": column} for column in names]
     report["data"].update(n_columns=n_columns, n_rows=10**6)
     return report
 
@@ -534,20 +605,28 @@ SAMPLES = {
     "interrupted": interrupted, "failed": failed, "hostile": hostile, "huge": huge,
 }  # fmt: skip
 
+#: What the section on moved twins is called, of one attribute and of several.
+MOVED = "With what goes along with the sensitive attributes"
 #: Of the sections of a page, and of the parts of its appendix.
 TITLES = [
-    "The finding", "The people in the table", "The worst case within the ranges of the data",
+    "The finding", "The people in the table", MOVED, "The worst case within the ranges of the data",
     "Groups", "Where the model errs", "Groups of perturbed inputs (TestSGD)",
     "What this does not show",
 ]  # fmt: skip
+MAPS = "How good the maps are"
 APPENDIX = [
-    "People by group", "Further pairs", "How the searches went", "Groups in figures",
+    "People by group", "Further pairs", MAPS, "How the searches went", "Groups in figures",
     "Model, data and domain", "Cost, versions and code",
 ]  # fmt: skip
 
 
 def titles_of(name, appendix=False):
     """Titles of a sample's page; perturbed inputs have a section where they were asked for."""
-    asked = SAMPLES[name]()["perturbed_groups"] is not None
-    titles = [title for title in TITLES if asked or "perturbed" not in title]
-    return titles + APPENDIX if appendix else titles
+    report = SAMPLES[name]()
+    asked = report["perturbed_groups"] is not None
+    of = dict.fromkeys(part["attribute"] for part in report["moved"])
+    title = MOVED if len(of) > 1 else f"With what goes along with {next(iter(of))}"
+    titles = [title if one == MOVED else one for one in TITLES]
+    titles = [one for one in titles if asked or "perturbed" not in one]
+    has_maps = any(part["maps"] for part in report["moved"])
+    return titles + [one for one in APPENDIX if has_maps or one != MAPS] if appendix else titles

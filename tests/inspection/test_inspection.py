@@ -34,6 +34,8 @@ from skfairtest import (
     CertifiedAuditor,
     DisparityCurveDisplay,
     FairnessRetrainer,
+    FlipTestAuditor,
+    FlipTestDisplay,
     GroupScoresDisplay,
     HistoryDisplay,
     InputSpace,
@@ -120,7 +122,12 @@ def fitted(people):
                 tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2,
                 random_state=0, progress=False,
             )  # fmt: skip
+    aged = X.assign(age=X["age"] + 8 * X["sex"])
+    flips = FlipTestAuditor(model, n_bootstrap=2, attribution="order", random_state=0).fit(
+        aged, sensitive_features=X["sex"].map({0: "f", 1: "m"}).rename("gender")
+    )
     return SimpleNamespace(
+        flips=flips,
         X=X, y=y, model=model, auditor=auditor, certified=certified, groups=groups, search=search,
         retrainer=retrainer, comparison=comparison, certificate=certify(auditor, max_time=2),
     )  # fmt: skip
@@ -143,6 +150,7 @@ MAKERS = {
     "selection": lambda f: SelectionDisplay.from_predictions(
         f.model.predict(f.X), sensitive_features=f.X[["sex"]].astype(str), y_true=f.y
     ),
+    "flips": lambda f: FlipTestDisplay.from_auditor(f.flips),
     "search": lambda f: ParetoDisplay.from_cv_results(f.search),
     "retrainer": lambda f: MitigationDisplay.from_retrainer(f.retrainer),
     "comparison": lambda f: MitigationDisplay.from_comparison(f.comparison),
@@ -245,6 +253,10 @@ def test_others_that_are_not_fitted_or_of_another_kind(fitted):
         GroupScoresDisplay.from_auditor(TestSGDAuditor(fitted.model))
     with pytest.raises(TypeError, match="auditor of groups.*got RandomAuditor"):
         GroupScoresDisplay.from_auditor(fitted.auditor)
+    with pytest.raises(NotFittedError):
+        FlipTestDisplay.from_auditor(FlipTestAuditor(fitted.model))
+    with pytest.raises(TypeError, match="FlipTestAuditor; got RandomAuditor"):
+        FlipTestDisplay.from_auditor(fitted.auditor)
     with pytest.raises(NotFittedError):
         MitigationDisplay.from_retrainer(FairnessRetrainer(fitted.model))
     with pytest.raises(TypeError, match="FairnessRetrainer; got RandomAuditor"):
@@ -742,6 +754,55 @@ def test_very_many_rule_sets():
     last = GroupScoresDisplay(rules(20_000).iloc[-2:]).plot().points_
     assert {point.get_markerfacecolor() for point in last} == {plt.rcParams["axes.facecolor"]}
     assert GroupScoresDisplay(rules(3).iloc[:0]).plot().points_ == []
+
+
+def test_flips_are_drawn_by_direction(fitted):
+    display = FlipTestDisplay.from_auditor(fitted.flips).plot()
+    table = fitted.flips.flips_
+    shown = table[table["direction"] != "any"]
+    assert [point.get_xdata()[0] for point in display.points_] == shown["share"].tolist()
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert names[0] == "f → m\n0 → 1" and len(names) == len(shown)
+    assert "bars: 95% intervals" in display.ax_.get_xlabel()
+    few = display.plot(most=1)
+    assert len(few.points_) == 1 and f"{len(shown) - 1} of {len(shown)} rows" in (
+        few.ax_.get_xlabel()
+    )
+
+
+def test_columns_go_from_their_own_value_to_that_of_moved_twins(fitted):
+    display = FlipTestDisplay.from_auditor(fitted.flips).plot(kind="columns")
+    # Of the two groups between which most people change.
+    group = fitted.flips.flips_.sort_values("share")["group"].iloc[-1]
+    columns = display.columns[display.columns["group"] == group]
+    age = columns.set_index("column").loc["age"]
+    flips = fitted.flips.flipset_
+    own = flips[flips["case"]["group"] == group]
+    assert age["before"] == pytest.approx(own["row", "age"].mean())
+    assert age["after"] == pytest.approx(own["moved twin", "age"].mean())
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    point = display.points_[names.index("age")]
+    way = (age["after"] - age["before"]) / age["spread"]
+    assert (way > 0) == (group == "f") and point.get_xdata()[0] == pytest.approx(way)
+
+
+def test_columns_without_a_mean_say_how_many_move():
+    flips = pd.DataFrame(
+        {"group": ["a"], "to": ["b"], "direction": ["no -> yes"], "n_rows": [50], "share": [0.2],
+         "low": [0.1], "high": [0.3]}
+    )  # fmt: skip
+    columns = pd.DataFrame(
+        {"group": "a", "to": "b", "column": ["job", "age"], "before": [np.nan, 30.0],
+         "after": [np.nan, 40.0], "spread": [np.nan, 5.0], "moved": [0.4, 1.0]}
+    )  # fmt: skip
+    display = FlipTestDisplay(flips, columns).plot(kind="columns")
+    told = {text.get_text() for text in display.ax_.texts}
+    assert {"40% get another value", "30.0 → 40.0"} <= told
+    assert len(display.points_[0].get_xdata()) == 0 and display.points_[1].get_xdata() == [2.0]
+    with pytest.raises(ValueError, match="no columns to draw"):
+        FlipTestDisplay(flips).plot(kind="columns")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        display.plot(kind="slopes")
 
 
 def test_selection_draws_a_measure_with_interval_and_count(fitted):

@@ -101,7 +101,7 @@ def test_the_headline_says_that_it_is_not_taken_and_what_the_groups_get(blind):
 
 def test_no_twin_is_asked_for():
     model = Counts(BLIND)
-    report = look(model, INPUTS, RACE)
+    report = look(model, INPUTS, RACE, moved=False)
     rows = pd.concat(model.seen)
     assert rows.merge(INPUTS, how="left", indicator=True)["_merge"].eq("both").all()
     # Each row once, and a few that show how the model is asked.

@@ -52,7 +52,7 @@ def changed(report, **values):
 # Reading and saving -------------------------------------------------------------------------
 
 
-def test_repr_is_the_first_page_in_ten_paragraphs(report):
+def test_repr_is_the_first_page_in_few_paragraphs(report):
     lines = repr(report).splitlines()
     assert max(map(len, lines)) <= 88 and "..." not in " ".join(repr(report).split())
     names = [line.split("  ")[0] for line in lines if not line.startswith(" ")]

@@ -83,7 +83,9 @@ def repeating_code(template: BaseAuditor, given: dict[str, Any]) -> str:
     told = "sensitive_features" if names is None else repr([_short(name) for name in names])
     words = {"sensitive_features": told}
     imports = {"audit"}
-    for name in ("threshold", "certify", "groups", "favourable", "max_time", "random_state"):
+    for name in (
+        "threshold", "certify", "groups", "moved", "favourable", "max_time", "random_state",
+    ):  # fmt: skip
         value = given[name]
         if value is not DEFAULTS.get(name):
             words[name] = repr(value)
@@ -102,7 +104,7 @@ def repeating_code(template: BaseAuditor, given: dict[str, Any]) -> str:
 
 
 DEFAULTS: dict[str, Any] = {
-    "threshold": None, "certify": "auto", "groups": "auto", "favourable": None,
+    "threshold": None, "certify": "auto", "groups": "auto", "moved": "auto", "favourable": None,
 }  # fmt: skip
 
 

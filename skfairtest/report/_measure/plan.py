@@ -12,6 +12,7 @@ from skfairtest.report._data import (
     AnyPart,
     Bracket,
     GroupsOfRows,
+    Moved,
     Part,
     PerturbedGroups,
     Rows,
@@ -23,6 +24,7 @@ from skfairtest.report._measure import (
     columns,
     errors,
     groups,
+    moved,
     perturbed,
     rows,
     search,
@@ -35,7 +37,8 @@ from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
 #: Shares of the time: of the parts for all sensitive attributes together, of those for each alone
-#: (divided by their number), of groups and of the table.
+#: (divided by their number), of groups, of the table and of
+#: all moved twins.
 WEIGHTS = {
     "rows": 3.0,
     "search": 4.0,
@@ -45,6 +48,7 @@ WEIGHTS = {
     "perturbed": 2.0,
     "selection": 0.5,
     "errors": 0.5,
+    "moved": 2.0,
 }
 ALONE = {"rows": 4.0, "search": 4.0, "certificate": 3.0}
 COLUMNS_SECONDS = 1.0
@@ -63,6 +67,7 @@ class Measured(NamedTuple):
     perturbed_groups: PerturbedGroups | None
     selection: Selection
     errors: list[GroupsOfRows]
+    moved: list[Moved]
 
 
 class Plan:
@@ -73,10 +78,18 @@ class Plan:
         case: Case,
         certify: Any,
         groups: Any,
+        moved_by: Any,
         max_time: float | None,
         progress: Any,
     ) -> None:
         self.case = case
+        maps = moved.named_transports(moved_by)
+        #: By part: the first map of all attributes comes first, so that each has one.
+        self.moved = {
+            f"moved twins: {in_words(name)} ({of.name})": (name, of)
+            for of in maps
+            for name in case.sensitive_names
+        }
         self.certify, self.groups = certify, groups
         beside = [in_words(name) for name in case.names_beside]
         #: All together is the last.
@@ -106,6 +119,7 @@ class Plan:
         weights |= {f"errors: {metric}": WEIGHTS["errors"] for metric in self._error_metrics()}
         # Parts that the model rules out take no time, and count among those that are reported.
         weights |= {f"twins: {label}": 0.0 for label, _, space in self.searches if space is None}
+        weights |= dict.fromkeys(self.moved, WEIGHTS["moved"] / max(1, len(self.moved)))
         self.course = Course(max_time, weights, progress)
         self.callbacks = progress.callbacks
 
@@ -147,6 +161,7 @@ class Plan:
             )
             for metric in self._error_metrics()
         ]
+        found_moved = self._move()
         # Certificates come last: a large model may take longer to be read than it should.
         self._certify_all(searches)
         if self.labels:
@@ -156,7 +171,21 @@ class Plan:
         *alone, together = searches.values()
         told = [settled(case, one, []) for one in alone]
         told.append(settled(case, together, alone))
-        return Measured(told, found_groups, found_perturbed, table, found_errors)
+        return Measured(told, found_groups, found_perturbed, table, found_errors, found_moved)
+
+    def _move(self) -> list[Moved]:
+        """Move people to other groups by each map; an attribute's maps stand together."""
+        found = [
+            self.course.run(
+                part,
+                Moved(attribute=str(name), transport=of.name, n_rows=len(self.case.space.data)),
+                partial(moved.measure_moved, self.case, name, of),
+                refuses=(ValueError,),
+            )
+            for part, (name, of) in self.moved.items()
+        ]
+        names = [str(name) for name in self.case.sensitive_names]
+        return sorted(found, key=lambda one: names.index(one.attribute))
 
     def _search_all(self, searches: dict[str, Search]) -> None:
         """Compare the rows with their twins, then search the domain, for each search that runs."""

@@ -9,7 +9,11 @@ import pandas as pd
 from skfairtest import inspection
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import name_output
+from skfairtest.report._known import first_maps
 from skfairtest.report._measure.plain import real
+
+#: Of the intervals of moved twins.
+CONFIDENCE = 0.95
 
 
 def make_display(report: dict[str, Any], kind: str) -> Any:
@@ -121,6 +125,18 @@ def _selection(report: dict[str, Any]) -> Any:
     return inspection.SelectionDisplay(table)
 
 
+def _moved(report: dict[str, Any]) -> Any:
+    """Of the attribute with the largest share, the first map that was done."""
+    parts = first_maps(report["moved"])
+    if not parts:
+        why = "; ".join(dict.fromkeys(part["reason"] for part in report["moved"]))
+        raise ValueError(f"The report has no moved twins to show: {why or 'moved=False'}")
+    part = max(parts, key=lambda one: real(one["rate"]))
+    return inspection.FlipTestDisplay(
+        pd.DataFrame(part["flips"]), pd.DataFrame(part["columns"]), CONFIDENCE
+    )
+
+
 MAKERS = {
     "pair": _pair,
     "bracket": _bracket,
@@ -130,4 +146,5 @@ MAKERS = {
     "selection": _selection,
     "errors": _errors,
     "perturbed_groups": _perturbed_groups,
+    "moved": _moved,
 }

@@ -99,6 +99,7 @@ def finding(report: dict[str, Any]) -> Section:
     links = tuple(Link(step.words, step.title, step.address) for step in page.next)
     answers += [
         (NAMES["rates"], (Text(page.rates),)),
+        *([(NAMES["moved"], (Text(page.moved),))] if page.moved else []),
         (NAMES["largest"], (Text(page.largest),)),
         (NAMES["sure"], (Text(page.sure),)),
         (NAMES["next"], links),
@@ -507,7 +508,10 @@ def people(report: dict[str, Any]) -> Section:
     """The person whose answer changes most, how many others there are, and by how much."""
     title = "The people in the table"
     if not main_search(report)["taken"]:
-        words = "The model does not take the sensitive columns: nobody's answer changes with them."
+        words = (
+            "The model does not take the sensitive columns: nobody's answer changes with them "
+            "alone."
+        )
         return Section("people", title, (Text(words),))
     if report["rows_of_people"] == "none":
         words = "Rows of people and their counts were left out of this file: rows='none'."

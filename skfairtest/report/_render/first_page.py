@@ -17,11 +17,13 @@ from skfairtest.report._render.words import (
     compared_with,
     group_named,
     in_group,
+    is_beyond_chance,
     isolate,
     isolated,
     large_enough,
     largest_possible,
     lowest_and_highest,
+    moved_in_words,
     not_taken,
     of_people,
     people_change,
@@ -66,6 +68,7 @@ class FirstPage(NamedTuple):
     limits: list[str]
     whom: list[str]
     rates: str
+    moved: str
     largest: str
     sure: str
     next: list[Step]
@@ -79,6 +82,7 @@ def first_page(report: dict[str, Any]) -> FirstPage:
         limits(report),
         for_whom(report),
         rates(report),
+        moved(report),
         largest(report),
         how_sure(report),
         next_steps(report),
@@ -88,7 +92,7 @@ def first_page(report: dict[str, Any]) -> FirstPage:
 #: What the answers are called, in their order.
 NAMES = {
     "asked": "Asked", "found": "Found", "limits": "Limits", "whom": "For whom", "rates": "Rates",
-    "largest": "How large", "sure": "How sure", "next": "What next",
+    "moved": "Moved", "largest": "How large", "sure": "How sure", "next": "What next",
 }  # fmt: skip
 
 
@@ -228,6 +232,15 @@ def rates(report: dict[str, Any]) -> str:
         f"{words}Lowest impact ratio (to the highest rate): "
         f"{fixed(lowest.value)}{ends}, of {group_named(worst)}."
     )
+
+
+def moved(report: dict[str, Any]) -> str:
+    """Decisions that change with all that goes along with an attribute; empty if none was found."""
+    found = [part for part in _known.first_maps(report["moved"]) if is_beyond_chance(part)]
+    told = "; ".join(map(moved_in_words, found))
+    if not told:
+        return ""
+    return f"{told[:1].upper()}{told[1:]}. Moved twins are no counterfactuals."
 
 
 def largest(report: dict[str, Any]) -> str:

@@ -78,7 +78,9 @@ def draw(figure: Figure, key: str) -> str | Notice:
         try:
             canvas = Canvas(figsize=(WIDTH, _height(figure)), layout="constrained")
             FigureCanvasSVG(canvas)
-            make_display(figure.report, figure.kind).plot(ax=canvas.subplots())
+            kind, _, view = figure.kind.partition(":")
+            how = {"kind": view} if view else {}
+            make_display(figure.report, kind).plot(ax=canvas.subplots(), **how)
             return svg_of(canvas, key, figure.alt)
         except Exception as error:  # a picture is no reason to lose the report
             why = f"{type(error).__name__}: {error}"
@@ -92,6 +94,10 @@ def _height(figure: Figure) -> float:
         part = report[figure.kind]
         part = part[0] if figure.kind == "errors" else part
         return 1.7 + 0.36 * len(part["rules"])
+    if figure.kind.startswith("moved"):
+        part = report["moved"][0]
+        is_columns = figure.kind == "moved:columns"
+        return 1.7 + (0.3 * len(part["columns"]) if is_columns else 0.45 * len(part["flips"]))
     return {
         "bracket": 1.7 + 0.4 * len(report["searches"]),
         "selection": 1.2 + 0.3 * len(report["selection"]["rows"]),

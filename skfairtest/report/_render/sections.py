@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.report._render import background, findings
+from skfairtest.report._render import background, findings, moved
 from skfairtest.report._render.blocks import Section
 
 
 def sections_of(report: dict[str, Any]) -> list[Section]:
     """All sections of a report's dict (`schema/v1.json`): first page first, appendix last."""
     asked = report["perturbed_groups"] is not None
+    maps = moved.maps(report)
     return [
         findings.finding(report),
         findings.people(report),
+        *([moved.moved(report)] if report["moved"] else []),
         findings.domain(report),
         background.groups(report),
         background.errors(report),
@@ -21,6 +23,7 @@ def sections_of(report: dict[str, Any]) -> list[Section]:
         background.limits(report),
         findings.groups_of_people(report),
         findings.further_pairs(report),
+        *([] if maps is None else [maps]),
         findings.courses(report),
         background.tables_of_groups(report),
         background.model(report),

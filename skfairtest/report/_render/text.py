@@ -12,7 +12,7 @@ WIDTH = 88
 
 
 def render_text(report: dict[str, Any], more: str = "report.save_html(path)") -> str:
-    """The first page in ten paragraphs; `more` is where the reader finds the rest."""
+    """The first page in eleven paragraphs at most; `more` is where the reader finds the rest."""
     answers = [*in_lines(first_page(report)), ("More", more)]
     hang = 2 + max(len(name) for name, _ in answers)
     paragraphs = [
@@ -29,13 +29,14 @@ def render_text(report: dict[str, Any], more: str = "report.save_html(path)") ->
 
 
 def in_lines(page: FirstPage) -> list[tuple[str, str]]:
-    """The answers under their names, nine at most, without breaks of lines."""
+    """The answers under their names, ten at most, without breaks of lines."""
     told = [
         (NAMES["asked"], page.asked),
         (NAMES["found"], page.found),
         (NAMES["limits"], " ".join(page.limits)),
         (NAMES["whom"], " ".join(page.whom)),
         (NAMES["rates"], page.rates),
+        (NAMES["moved"], page.moved),
         (NAMES["largest"], page.largest),
         (NAMES["sure"], page.sure),
         (NAMES["next"], " ".join(f"({k}) {step.words}" for k, step in enumerate(page.next, 1))),

@@ -20,6 +20,9 @@ NOT_SHOWN = [
     "Made-up inputs need not look like real people. Only counts of people are about people.",
     "Twins differ in the sensitive attributes alone. Other columns may be proxies for these, as "
     "a postcode may be for a group; no pair of twins shows that.",
+    "Moved twins show what changes with all that goes along with a group. They are no "
+    "counterfactuals: nobody knows what would have become of a person, and another map gives other "
+    "twins.",
     "Sensitive attributes that the model does not take cannot change its predictions. That "
     "twins in these attributes get equal predictions says nothing about differences between "
     "groups.",
@@ -242,7 +245,7 @@ def twins_beside(names: list[str]) -> str:
     return (
         f"People who differ in {alone} alone are the same to the model and get the same answer, so "
         f"nothing was searched. Other columns may stand in for {them} (proxies): rates of groups "
-        "can show that, changing a person cannot."
+        f"and moved twins can show that, changing {them} alone cannot."
     )
 
 
@@ -321,6 +324,49 @@ def _with_ends(row: dict[str, Any], name: str) -> str:
     if low is None or high is None:
         return number(row[name])
     return f"{number(row[name])} ({number(low)} to {number(high)} at 95%)"
+
+
+# Moved twins -----------------------------------------------------------------------------------
+
+#: What flips are called that may have any direction.
+ANY = "any"
+#: Area under the curve of a classifier from which on it tells moved rows from real ones.
+NOT_REACHED = 0.6
+
+
+def reaches(quality: dict[str, Any]) -> bool:
+    """Whether a map brings people so near to the other group that no classifier tells them."""
+    after = quality["auc_after"]
+    return after is None or after <= NOT_REACHED
+
+
+def largest_flow(part: dict[str, Any]) -> dict[str, Any] | None:
+    """The two groups between which most decisions change under a map, whatever the direction."""
+    flows = [flow for flow in part["flips"] if flow["direction"] == ANY]
+    return max(flows, key=lambda flow: float(flow["share"]), default=None)
+
+
+def is_beyond_chance(part: dict[str, Any]) -> bool:
+    """Whether more decisions change between some groups than between groups that chance made."""
+    return any((flow["beyond_low"] or 0.0) > 0 for flow in part["flips"])
+
+
+def moved_in_words(part: dict[str, Any]) -> str:
+    """How many decisions change with what goes along with an attribute, and where most do."""
+    name, rate = isolate(part["attribute"]), percent(part["rate"])
+    if part["low"] is not None and part["high"] is not None:
+        rate += f" ({percent(part['low'])} to {percent(part['high'])})"
+    words = f"with what goes along with {name}, {rate} of people would get another decision"
+    flow = largest_flow(part)
+    if flow is not None:
+        words += (
+            f", most of all {percent(flow['share'])} of {isolate(flow['group'])} moved to "
+            f"{isolate(flow['to'])}"
+        )
+    words += f" ({isolate(part['transport'])} map)"
+    if not all(map(reaches, part["maps"])):
+        words += ", though the map does not reach the other group"
+    return words
 
 
 # The finding -----------------------------------------------------------------------------------

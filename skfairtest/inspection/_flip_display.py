@@ -1,0 +1,290 @@
+"""FlipTestDisplay draws whose output changes under a map, and what moves with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skfairtest.finding._words import number
+from skfairtest.inspection._asking import check_auditor
+from skfairtest.inspection._style import (
+    FOUND,
+    NEUTRAL,
+    ROW,
+    Display,
+    axes_for,
+    beside,
+    figures,
+    finish,
+    ink,
+    left_out,
+    legend,
+    percent_axis,
+    rows_axis,
+    shorten,
+    span,
+)
+
+KINDS = ("flips", "columns")
+#: What the table calls flips in whatever direction.
+ANY = "any"
+
+
+class FlipTestDisplay(Display):
+    """Draw which people get another output when they are moved to another group.
+
+    ``plot()`` draws the share of each group that changes, by direction. ``plot(kind="columns")``
+    draws how far each column moves in those whose output changes, from their own values to those of
+    their moved twins. Make it with `from_auditor`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A table such as `flips_` of a `FlipTestAuditor`, with the columns `group`, `to`,
+        `direction`, `n_rows`, `share`, `low` and `high`. It may have `placebo`, the share between
+        groups that chance has made.
+    columns : DataFrame, default=None
+        How columns move in the rows that change, with the columns `group`, `to`, `column`,
+        `before` and `after` (means; NaN for categories), `spread` (the standard deviation of the
+        column) and `moved` (the share of these rows in which the value is another one).
+    confidence : float, default=None
+        Confidence of the intervals, written beside them if it is given.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        Their figure.
+    points_ : list of matplotlib Line2D
+        Shares, or where the columns have moved to, one per row.
+    intervals_ : matplotlib LineCollection
+        Intervals of the shares, or the ways of the columns.
+
+    See Also
+    --------
+    skfairtest.FlipTestAuditor : Finds the rows whose output changes under a map.
+    PairDisplay : Draws two twins that differ in sensitive columns alone.
+
+    Notes
+    -----
+    Moved twins are no counterfactuals. They are where the same place in the other group is, by a
+    map that may be a poor one: `FlipTestAuditor.map_quality_` says how near it comes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skfairtest import FlipTestDisplay
+    >>> flips = pd.DataFrame(
+    ...     {"group": ["f", "f"], "to": ["m", "m"], "direction": ["no -> yes", "yes -> no"],
+    ...      "n_rows": 200, "share": [0.18, 0.01], "low": [0.13, 0.0], "high": [0.24, 0.03]})
+    >>> display = FlipTestDisplay(flips, confidence=0.95).plot()
+    >>> len(display.points_)
+    2
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        columns: pd.DataFrame | None = None,
+        confidence: float | None = None,
+    ) -> None:
+        self.table = table
+        self.columns = columns
+        self.confidence = confidence
+
+    @classmethod
+    def from_auditor(cls, auditor: Any) -> FlipTestDisplay:
+        """Show the flips of a fitted auditor; asks the model nothing.
+
+        Parameters
+        ----------
+        auditor : FlipTestAuditor
+            A fitted auditor.
+
+        Returns
+        -------
+        FlipTestDisplay
+            The display, not yet drawn.
+
+        Raises
+        ------
+        NotFittedError
+            If the auditor is not fitted.
+        TypeError
+            If it is not a `FlipTestAuditor`.
+        """
+        check_auditor(auditor, cls.__name__, "flipset_", of="a FlipTestAuditor")
+        return cls(auditor.flips_, moved_columns(auditor), auditor.confidence)
+
+    def plot(
+        self, ax: Any = None, *, kind: str = "flips", most: int = 20, point_kwargs: Any = None
+    ) -> FlipTestDisplay:
+        """Draw the shares that change, or how far columns move.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None makes a new figure, as high as the rows need.
+        kind : {"flips", "columns"}, default="flips"
+            What to draw. Columns are those of the two groups between which most rows change.
+        most : int, default=20
+            Largest number of rows that are drawn. A remark says how many are left out.
+        point_kwargs : dict, default=None
+            Passed to matplotlib for the points.
+
+        Returns
+        -------
+        self : FlipTestDisplay
+            The display.
+
+        Raises
+        ------
+        ValueError
+            If `kind` is another word, or the display has no columns.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {list(KINDS)}; got {kind!r}.")
+        if kind == "columns":
+            return self._columns(ax, most, point_kwargs or {})
+        return self._flips(ax, most, point_kwargs or {})
+
+    def _flips(self, ax: Any, most: int, point_kwargs: dict[str, Any]) -> FlipTestDisplay:
+        # What changes in any direction is the sum of the directions.
+        known = self.table[self.table["direction"] != ANY]
+        table = known if len(known) else self.table
+        shown = table.iloc[:most]
+        names = [
+            f"{_way(row.group, row.to)}\n{shorten(str(row.direction).replace(' -> ', ' → '), 34)}"
+            for row in shown.itertuples()
+        ]
+        ax = axes_for(ax, self, (7.5, 1.4 + 1.5 * ROW * max(2, len(shown))))
+        rows_axis(ax, names)
+        at = np.arange(len(shown))
+        share, low, high = shown[["share", "low", "high"]].to_numpy(dtype=float).T
+        self.intervals_ = ax.hlines(at, low, high, color=FOUND, linewidth=2)
+        self.points_ = []
+        for place, value in enumerate(share):
+            style = {"linestyle": "", "marker": "o", "markersize": 7, "color": FOUND}
+            self.points_ += ax.plot([value], [place], **{**style, **point_kwargs})
+        ends = [*share, *low, *high]
+        placebo = shown["placebo"].to_numpy(dtype=float) if "placebo" in shown else share * np.nan
+        if np.isfinite(placebo).any():
+            (chance,) = ax.plot(
+                placebo, at, linestyle="", marker="s", markersize=6, color=NEUTRAL, zorder=1
+            )
+            legend(
+                ax, [*self.points_[:1], chance], ["between these groups", "groups made by chance"]
+            )
+            ends += [*placebo]
+        texts = [
+            f"{figures(value, share=True)[0]}   {n:,.0f} rows"
+            for value, n in zip(share, shown["n_rows"], strict=True)
+        ]
+        ax.set_xlim(span(ends))
+        ax.grid(axis="x", alpha=0.3)
+        ax.set_axisbelow(True)
+        percent_axis(ax)
+        beside(ax, texts)
+        sure = "intervals" if self.confidence is None else f"{100 * self.confidence:.4g}% intervals"
+        words = f"share of the group whose output changes if it is moved\nbars: {sure}"
+        remark = left_out(len(table) - len(shown), len(table), "rows")
+        ax.set_xlabel(words + remark, parse_math=False)
+        return finish(self, ax)
+
+    def _columns(self, ax: Any, most: int, point_kwargs: dict[str, Any]) -> FlipTestDisplay:
+        table = self._largest()
+        shown = table.iloc[:most]
+        before, after, spread, moved = (
+            shown[name].to_numpy(dtype=float) for name in ("before", "after", "spread", "moved")
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            way = np.where(spread > 0, (after - before) / spread, np.nan)
+        ax = axes_for(ax, self, (7.5, 1.4 + ROW * max(3, len(shown))))
+        rows_axis(ax, [shorten(name, 34) for name in shown["column"]])
+        at, known = np.arange(len(shown)), np.isfinite(way)
+        self.intervals_ = ax.hlines(at[known], 0, way[known], color=FOUND, linewidth=2)
+        (own,) = ax.plot(
+            np.zeros(known.sum()), at[known], linestyle="", marker="s", markersize=6,
+            color=NEUTRAL, clip_on=False,
+        )  # fmt: skip
+        self.points_, texts = [], []
+        for place, value in enumerate(way):
+            style = {"linestyle": "", "marker": "o", "markersize": 7, "color": FOUND}
+            drawn = [[value], [place]] if known[place] else [[], []]
+            self.points_ += ax.plot(*drawn, **{**style, **point_kwargs})
+            texts.append(
+                f"{number(before[place])} → {number(after[place])}"
+                if known[place]
+                else f"{moved[place]:.0%} get another value"
+            )
+        ax.axvline(0, color=ink(), linewidth=1)
+        ax.set_xlim(span(way[known]))
+        if known.any():
+            legend(ax, [own, self.points_[int(known.argmax())]], ["own value", "of moved twins"])
+        beside(ax, texts, "mean")
+        group, to = (shown[name].iloc[0] for name in ("group", "to"))
+        words = (
+            "mean move in standard deviations of the column\n"
+            f"of rows that change, {_way(group, to)}"
+        )
+        remark = left_out(len(table) - len(shown), len(table), "columns")
+        ax.set_xlabel(words + remark, parse_math=False)
+        return finish(self, ax)
+
+    def _largest(self) -> pd.DataFrame:
+        """Return the columns of the two groups between which the largest share changes."""
+        if self.columns is None or not len(self.columns):
+            raise ValueError(
+                "There are no columns to draw: no row changes, or the display was made without "
+                "columns=. Draw kind='flips'."
+            )
+        pairs = list(zip(self.columns["group"], self.columns["to"], strict=True))
+        flips = self.table.sort_values("share", ascending=False, kind="stable")
+        ways = [pair for pair in zip(flips["group"], flips["to"], strict=True) if pair in pairs]
+        largest = ways[0] if ways else pairs[0]
+        return self.columns[[pair == largest for pair in pairs]]
+
+
+def _way(group: Any, to: Any) -> str:
+    return f"{shorten(group, 18)} → {shorten(to, 18)}"
+
+
+def moved_columns(auditor: Any) -> pd.DataFrame:
+    """Return how columns move in the rows that flip, beside what each of them carries.
+
+    Parameters
+    ----------
+    auditor : FlipTestAuditor
+        A fitted auditor.
+
+    Returns
+    -------
+    DataFrame
+        `columns_` with `before`, `after`, `spread` and `moved`.
+    """
+    state, space = auditor._state, auditor.space_
+    places = {column.name: j for j, column in enumerate(space.layout.columns)}
+    cases, carried = state["cases"], auditor.columns_
+    found = []
+    for line in carried.itertuples():
+        j = places[line.column]
+        flips = ((cases["group"] == line.group) & (cases["to"] == line.to)).to_numpy(dtype=bool)
+        rows, twins = state["flip_rows"][flips, j], state["flip_twins"][flips, j]
+        same = (rows == twins) | (np.isnan(rows) & np.isnan(twins))
+        column = space.layout.columns[j]
+        means = [_of_numbers(column, codes, np.mean) for codes in (rows, twins)]
+        spread = _of_numbers(column, space.data[:, j], np.std)
+        found.append([*means, spread, 1 - same.mean() if len(same) else np.nan])
+    told = pd.DataFrame(found, columns=["before", "after", "spread", "moved"], index=carried.index)
+    return pd.concat([carried, told.astype(float)], axis=1)
+
+
+def _of_numbers(column: Any, codes: Any, function: Any) -> float:
+    """Return a figure of the numbers among codes; NaN if they are none."""
+    present = codes[~(np.isnan(codes) | (codes > column.top))]
+    if column.is_category or column.dates is not None or not len(present):
+        return np.nan
+    return float(function(np.asarray(column.take(present), dtype=float)))

@@ -1,0 +1,272 @@
+"""People beside their moved twins: a sensitive attribute changed with what goes along with it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from skfairtest import _clock, transports
+from skfairtest._typing import Ints
+from skfairtest.finding._words import percent
+from skfairtest.individual._flip_test.auditor import FlipTestAuditor
+from skfairtest.individual._flip_test.groups import read_groups
+from skfairtest.individual._flip_test.maps import Maps, check_transport
+from skfairtest.inspection._flip_display import moved_columns
+from skfairtest.report._data import Flips, MapQuality, Moved, MovedColumn
+from skfairtest.report._measure.case import Case
+from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, SPREAD, shuffled
+from skfairtest.report._measure.selection import sensitive_values
+from skfairtest.space._sensitive_features import rows_beside
+from skfairtest.transports import QuantileTransport
+
+#: Rows that are moved at most: enough for shares within a point or two.
+MOST_ROWS = 4_000
+#: Rows of a group without which a map between groups says nothing, and groups at most: of more,
+#: those with the most rows.
+LEAST_OF_GROUP, MOST_GROUPS = 50, 4
+#: Numbers with more values have no groups.
+MOST_NUMBERS = 10
+#: Predictions that one map may take, and maps that are learned again for intervals: of rows drawn
+#: again, and of groups that chance has made.
+MOST_QUERIES, N_AGAIN = 300_000, 20
+#: Rows by which the pace of predictions is measured, and that of learning a map.
+PACED, TRIED = 200, 300
+#: Part of its time that a map may spend on predictions: classifiers judge it in the rest.
+OF_TIME = 0.5
+
+
+class NamedTransport(NamedTuple):
+    """A map, and what it is called."""
+
+    name: str
+    transport: Any
+    #: Whether it is learned again for intervals, which takes as long as it is slow to learn.
+    has_intervals: bool = True
+
+
+def named_transports(given: Any) -> list[NamedTransport]:
+    """Return the maps that are asked for, the one that limits are about first."""
+    if given is False:
+        return []
+    if isinstance(given, (bool, str)):
+        known = [("quantile", "QuantileTransport")]
+        if given is True:  # others take minutes to learn
+            known.append(("sequential", "SequentialTransport"))
+            known += [("joint", "OptimalTransport")] if find_spec("ot") is not None else []
+        return [
+            # The others stand beside the first one, to see whether they agree.
+            NamedTransport(name, getattr(transports, class_)(), name == "quantile")
+            for name, class_ in known
+            if hasattr(transports, class_)
+        ]
+    every = list(given) if isinstance(given, (list, tuple)) else [given]
+    names = [type(one).__name__.removesuffix("Transport").lower() for one in every]
+    names = ["joint" if name == "optimal" else name for name in names]
+    return [
+        NamedTransport(name if names.count(name) == 1 else f"{name} {k}", one)
+        for k, (name, one) in enumerate(zip(names, every, strict=True), 1)
+    ]
+
+
+def check_transports(given: Any) -> None:
+    """Check what maps are asked for, before the first query.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is neither a choice nor a transport.
+    """
+    if isinstance(given, bool) or (isinstance(given, str) and given == "auto"):
+        return
+    every = given if isinstance(given, (list, tuple)) else [given]
+    if isinstance(given, str) or not len(every):
+        raise ValueError(
+            "moved must be 'auto', True, False, a transport such as QuantileTransport(), or a list "
+            f"of transports; got {given!r}."
+        )
+    for one in every:
+        if one is None:
+            raise TypeError("moved must not hold None; give a transport or moved='auto'.")
+        check_transport(one)
+
+
+def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float | None) -> Moved:
+    """Move people of each group of an attribute to each other group, and see what changes.
+
+    Where there are many rows, or predictions take long, a random sample of them is moved.
+    """
+    name, before = str(attribute), case.n_queries
+    n_rows = len(case.space.data)
+    blank = Moved(attribute=name, transport=of.name, n_rows=n_rows, status="left out")
+    values = sensitive_values(case, np.arange(n_rows))[name]
+    if why := _no_groups(name, values):
+        return replace(blank, applies=False, reason=why)
+    _know_pace(case)
+    above = _counts_above(case, seconds)
+    again = N_AGAIN if of.has_intervals else 0
+    each = _queries_a_row(min(values.nunique(), MOST_GROUPS), case.space.n_features, again)
+    most = int(min(n_rows, MOST_ROWS, MOST_QUERIES / each))
+    n = most
+    if seconds is not None:
+        n = min(n, int(case.affordable(OF_TIME * seconds, MOST_QUERIES) / each))
+    order = shuffled(case)
+    if seconds is not None and n > TRIED and type(of.transport) is not QuantileTransport:
+        n = min(n, _learnable(case, name, of, _large_groups(values, order[:TRIED])[0], seconds))
+    order = order[:n]
+    rows, left = _large_groups(values, np.sort(order))
+    if values[rows].nunique() < 2:
+        if n < most:
+            why = f"the time allows to move {n:,} people, too few of each group"
+            return replace(blank, reason=why, early=f"0 of {n_rows:,} rows")
+        return replace(blank, applies=False, reason=_too_small(name, values))
+    auditor = _auditor(case, name, of, above, again)
+    auditor.fit(case.rows_of(rows)[0], sensitive_features=_beside(case, name, rows))
+    case.auditors[f"moved: {name} ({of.name})"] = auditor
+    low, high = (float(end) for end in auditor.moved_rate_interval_)
+    return Moved(
+        attribute=name,
+        transport=of.name,
+        not_moved=left,
+        n=len(rows),
+        n_rows=n_rows,
+        rate=float(auditor.moved_rate_),
+        low=low,
+        high=high,
+        counts_above=above,
+        flips=_listed(Flips, auditor.flips_),
+        columns=_listed(MovedColumn, moved_columns(auditor)),
+        maps=_listed(MapQuality, auditor.map_quality_),
+        queries=int(auditor.n_queries_) + case.n_queries - before,
+        told=f"{percent(auditor.moved_rate_)} of {len(rows):,} rows",
+        early=case.sampled(order) if n < most else "",
+    )
+
+
+def _auditor(
+    case: Case, name: str, of: NamedTransport, above: float | None, again: int
+) -> FlipTestAuditor:
+    """An unfitted auditor of one attribute, which is a column of the table or beside it."""
+    return FlipTestAuditor(
+        case.estimator,
+        transport=clone(of.transport),
+        sensitive_features=_taken(case, name),
+        threshold=above,
+        response_method=case.template.response_method,
+        space=case.space,
+        n_bootstrap=again,
+        # The mean over all orders of the columns takes many more predictions.
+        attribution="order",
+        n_jobs=case.n_jobs,
+        random_state=case.seed,
+    )
+
+
+def _taken(case: Case, name: str) -> list[Any]:
+    """The attribute as a column of the model's table; none where it stands beside it."""
+    return [one for one in case.space.sensitive_features if str(one) == name]
+
+
+def _beside(case: Case, name: str, rows: Ints) -> pd.DataFrame | None:
+    """Values of the attribute beside the model's table; None where it is in it."""
+    values = rows_beside(case.beside, rows)
+    if values is None or _taken(case, name):
+        return None
+    return values[[one for one in values.columns if str(one) == name]]
+
+
+# Who is moved ----------------------------------------------------------------------------------
+
+
+def _no_groups(name: str, values: pd.Series) -> str:
+    """Why an attribute has no groups that people can be moved between; empty where it has."""
+    n = values.nunique()
+    if n < 2:
+        return f"all people have the same {name}, so there is no group to move them to"
+    if n > MOST_NUMBERS and pd.api.types.is_numeric_dtype(values):
+        return (
+            f"{name} is a number with {n:,} values and has no groups; give groups beside X, such "
+            f"as sensitive_features=X[{name!r}] >= {values.median():g}"
+        )
+    return ""
+
+
+def _large_groups(values: pd.Series, rows: Ints) -> tuple[Ints, list[str]]:
+    """Of some rows those of the largest groups, and the groups that are left out."""
+    counts = values.iloc[rows].value_counts()
+    large = counts[counts >= LEAST_OF_GROUP].index[:MOST_GROUPS]
+    inside = values.iloc[rows].isin(large).to_numpy()
+    return rows[inside], [str(group) for group in counts.index if group not in large]
+
+
+def _too_small(name: str, values: pd.Series) -> str:
+    counts = values.value_counts()
+    listed = "; ".join(f"{group} {n:,}" for group, n in counts.iloc[:3].items())
+    return f"a map needs two groups of {LEAST_OF_GROUP} rows or more; {name} has fewer ({listed})"
+
+
+# Time ------------------------------------------------------------------------------------------
+
+
+def _queries_a_row(n_groups: int, n_columns: int, again: int) -> float:
+    """Predictions that a row takes: moved to each other group, once and again, column by column."""
+    return 1 + (n_groups - 1) * (1 + n_columns + again * (2 + n_columns))
+
+
+def _know_pace(case: Case) -> None:
+    """Measure how long a prediction takes, where no part has done so."""
+    if case.seconds_per_query:
+        return
+    began, before = _clock.now(), case.n_queries
+    case.oracle(case.space).respond(case.space.data[:PACED])
+    case.timed(began, case.n_queries - before)
+
+
+def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: float) -> int:
+    """Of how many rows a map can be learned in the time, by a trial with a few of them."""
+    positions = case.space.layout.resolve(taken) if (taken := _taken(case, name)) else []
+    space = case.space.with_codes(case.space.data[rows]).with_sensitive_features(positions)
+    groups = read_groups(space, _beside(case, name, rows))
+    began = _clock.now()
+    fitted = Maps(of.transport, space, groups).learn(space.data, groups.codes)
+    fitted.move(space.data, groups.codes, (groups.codes + 1) % len(groups))
+    spent = _clock.now() - began
+    # Of all rows, of both halves for the quality, and of rows drawn again and groups of chance.
+    times = 2 + 2 * (N_AGAIN if of.has_intervals else 0)
+    return int(len(rows) * (seconds - spent) / (times * spent)) if spent else len(case.space.data)
+
+
+def _counts_above(case: Case, seconds: float | None) -> float | None:
+    """From which difference of outputs a decision counts as another one; None where labels do.
+
+    Of a regressor without a threshold it is a tenth of the spread of its predictions.
+    """
+    if case.template.threshold is not None or case.response != "regression":
+        return case.template.threshold
+    _, predicted, _ = case.predictions(seconds)
+    low, high = np.percentile(np.asarray(predicted, dtype=float), SPREAD)
+    return float(PARTS_OF_SPREAD[SHOWN_PART] * (high - low))
+
+
+# Tables ----------------------------------------------------------------------------------------
+
+
+def _listed(kind: Any, table: pd.DataFrame) -> list[Any]:
+    """The rows of a table as parts of a report; names are words, figures are floats."""
+    names = [one.name for one in fields(kind)]
+    return [
+        kind(
+            *(
+                str(value) if name in WORDS else value
+                for name, value in zip(names, row, strict=True)
+            )
+        )
+        for row in table[names].itertuples(index=False)
+    ]
+
+
+WORDS = ("group", "to", "column", "direction")

@@ -1,0 +1,283 @@
+"""Reports on people who are moved to another group with what goes along with it."""
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+import report_samples
+from jsonschema import Draft202012Validator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from skfairtest import (
+    AuditReport,
+    FlipTestAuditor,
+    Limits,
+    QuantileTransport,
+    RandomAuditor,
+    audit,
+    check_limits,
+)
+from skfairtest.report._measure.moved import named_transports
+from skfairtest.report._render.moved import not_reached
+from skfairtest.report._render.sections import sections_of
+
+SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v1.json").read_text("utf-8"))
+N = 300
+
+
+def people():
+    """Rows whose income stands for race, and hours that have nothing to do with it."""
+    rng = np.random.default_rng(0)
+    race = pd.Series(np.repeat(["a", "b"], N // 2), name="race")
+    X = pd.DataFrame({"hours": rng.integers(20, 60, N)})
+    X["income"] = (rng.normal(size=N) + 1.5 * (race == "a")).round(2)
+    return X, race, np.where(X["income"] + 0.3 * rng.normal(size=N) > 0.7, "yes", "no")
+
+
+X, RACE, Y = people()
+BLIND = LogisticRegression().fit(X, Y)
+
+
+def look(model=BLIND, table=X, sensitive=RACE, y=None, **params):
+    params = {
+        "auditor": RandomAuditor(max_queries=100), "max_time": None, "random_state": 0,
+        "progress": False, "favourable": "yes", "groups": False, **params,
+    }  # fmt: skip
+    report = audit(model, table, y, sensitive_features=sensitive, **params)
+    Draft202012Validator(SCHEMA).validate(report.to_dict())
+    return report
+
+
+@pytest.fixture(scope="module")
+def blind():
+    return look()
+
+
+def part_of(report, transport="quantile", attribute="race"):
+    (part,) = (
+        one for one in report.to_dict()["moved"]
+        if (one["transport"], one["attribute"]) == (transport, attribute)
+    )  # fmt: skip
+    return part
+
+
+def words_of(blocks):
+    return " ".join(str(getattr(one, "words", "")) for one in blocks)
+
+
+# What is measured --------------------------------------------------------------------------------
+
+
+def test_a_model_that_does_not_take_the_attribute_flips_moved_twins(blind):
+    part = part_of(blind)
+    alone = FlipTestAuditor(
+        BLIND, sensitive_features=[], n_bootstrap=20, attribution="order", random_state=0
+    ).fit(X, sensitive_features=RACE)
+    assert blind.fairness_degree == 0 and part["rate"] == alone.moved_rate_ > 0.3
+    assert part["low"] < part["rate"] < part["high"]
+    shares = {(f["group"], f["to"], f["direction"]): f["share"] for f in part["flips"]}
+    assert shares["a", "b", "yes -> no"] > 0.4 and shares["a", "b", "no -> yes"] < 0.1
+    assert shares["b", "a", "no -> yes"] > 0.4
+    assert part["status"] == "done" and part["n"] == N and blind.status == "complete"
+    assert blind.parts.set_index("part").loc["moved twins: race (quantile)", "queries"] > N
+
+
+def test_the_column_that_stands_in_carries_the_change(blind):
+    columns = [c for c in part_of(blind)["columns"] if c["group"] == "a"]
+    income, hours = columns
+    assert (income["column"], hours["column"]) == ("income", "hours")
+    assert income["share_of_flips"] > 0.8 and income["change"] < income["high"] < 0
+    flips = blind.auditors["moved: race (quantile)"].flipset_
+    own = flips[flips["case"]["group"] == "a"]
+    assert income["before"] == pytest.approx(own["row", "income"].mean())
+    assert income["after"] == pytest.approx(own["moved twin", "income"].mean())
+    assert income["spread"] == pytest.approx(X["income"].std(ddof=0)) and income["moved"] == 1
+
+
+def test_an_attribute_in_the_table_is_moved_as_well():
+    rng = np.random.default_rng(1)
+    table = X.assign(sex=rng.choice(["f", "m"], N), age=rng.integers(18, 80, N))
+    sees = LogisticRegression().fit(table.assign(sex=table["sex"] == "m"), Y)
+
+    class Model:
+        classes_ = sees.classes_
+
+        def predict(self, given):
+            return sees.predict(given.assign(sex=given["sex"] == "m"))
+
+    report = look(Model(), table, ["sex", "age"], threshold=None, certify=False)
+    sex, age = part_of(report, attribute="sex"), part_of(report, attribute="age")
+    assert sex["status"] == "done" and {f["group"] for f in sex["flips"]} == {"f", "m"}
+    assert age["status"] == "left out" and not age["applies"] and "X['age'] >=" in age["reason"]
+    assert report.status == "complete"
+
+
+def test_a_regressor_without_a_threshold_counts_a_tenth_of_its_spread():
+    model = LinearRegression().fit(X, X["income"])
+    report = look(model, favourable=None)
+    part, spread = part_of(report), np.diff(np.percentile(model.predict(X), [5, 95]))[0]
+    assert part["counts_above"] == pytest.approx(spread / 10)
+    assert {f["direction"] for f in part["flips"]} == {"any", "up", "down"}
+    with pytest.raises(ValueError, match="needs a threshold"):
+        report.check(Limits(max_moved_rate=0.1))
+
+
+def test_small_groups_stay_and_are_named():
+    race = RACE.mask(np.arange(N) % 30 == 0, "c")
+    part = part_of(look(sensitive=race))
+    assert part["not_moved"] == ["c"] and part["n"] == (race != "c").sum()
+    part = part_of(look(sensitive=race.replace({"a": "b"})))
+    assert part["status"] == "left out" and "two groups of 50 rows" in part["reason"]
+    part = part_of(look(sensitive=RACE.mask(RACE == "b")))
+    assert "all people have the same race" in part["reason"] and not part["applies"]
+
+
+def test_people_are_not_moved_where_nobody_asks_for_it():
+    report = look(moved=False)
+    assert report.to_dict()["moved"] == [] and "Moved" not in repr(report)
+    assert not any(section.key == "moved" for section in sections_of(report.to_dict()))
+    with pytest.raises(ValueError, match="moved=False"):
+        report.display("moved")
+    (check,) = report.check(Limits(max_moved_rate=0.1)).checks
+    assert check.status == "undecided" and "moved=False" in check.words
+    assert "moved=False" in report.to_dict()["code"]
+
+
+class Fails(QuantileTransport):
+    """A map that cannot be learned."""
+
+    def fit_codes(self, *args):
+        raise RuntimeError("no map today")
+
+
+def test_a_map_that_fails_does_not_lose_the_report():
+    report = look(moved=[Fails(), QuantileTransport()])
+    failed, done = report.to_dict()["moved"]
+    assert failed["status"] == "failed" and "no map today" in failed["reason"]
+    assert (failed["transport"], done["transport"]) == ("fails", "quantile")
+    assert done["status"] == "done" and report.selection_table.shape[0] == 2
+    assert report.check(Limits(max_moved_rate=0.1)).checks[0].value == done["rate"]
+
+
+def test_a_map_that_takes_too_long_is_left_out(monkeypatch):
+    from skfairtest.report._measure import moved
+
+    monkeypatch.setattr(moved, "TRIED", 120)
+    monkeypatch.setattr(moved, "_learnable", lambda *_: 40)
+    report = look(moved=[Fails()], max_time=600)
+    part = part_of(report, "fails")
+    assert part["status"] == "left out" and "the time allows to move 40 people" in part["reason"]
+    assert report.status == "ended early"
+
+
+@pytest.mark.parametrize("given", ["yes", [], 3, [None], QuantileTransport])
+def test_what_is_no_transport_is_refused(given):
+    with pytest.raises((ValueError, TypeError), match="moved must|transport must"):
+        look(moved=given)
+
+
+def test_names_of_maps():
+    assert [one.name for one in named_transports("auto")] == ["quantile"]
+    assert named_transports(False) == []
+    assert [one.name for one in named_transports(True)][0] == "quantile"
+    several = named_transports([QuantileTransport(), QuantileTransport(keep=["age"])])
+    assert [one.name for one in several] == ["quantile 1", "quantile 2"]
+
+
+# What is said ------------------------------------------------------------------------------------
+
+
+def test_the_first_page_has_one_line_if_something_was_found(blind):
+    text = " ".join(repr(blind).split())
+    assert "With what goes along with race, " in text and "(quantile map)" in text
+    assert "Moved twins are no counterfactuals" in text
+    quiet = AuditReport.from_dict(report_samples.nothing_found())
+    assert "Moved" not in repr(quiet)
+
+
+def test_the_section_shows_both_kinds_of_twins_and_says_what_they_are(blind):
+    for text in (blind.to_markdown(), blind.to_html()):
+        assert "With what goes along with race" in text and "no counterfactual" in text
+        assert "only race (twins)" in text and "How good the maps are" in text
+    section = next(s for s in sections_of(blind.to_dict()) if s.key == "moved")
+    shares = next(block for block in section.blocks if "twins" in str(getattr(block, "rows", "")))
+    assert shares.rows[0][:4] == ("only race (twins)", "all", "300", "0%")
+    assert [figure.kind for figure in section.blocks if type(figure).__name__ == "Figure"] == [
+        "moved", "moved:columns",
+    ]  # fmt: skip
+
+
+def test_a_map_that_does_not_reach_the_other_group_is_told():
+    report = report_samples.usual()
+    section = next(s for s in sections_of(report) if s.key == "moved")
+    assert "The sequential map does not reach the other group" in words_of(section.blocks)
+    assert "AUC 0.68" in words_of(section.blocks)
+    assert "The quantile map does not reach" not in words_of(section.blocks)
+    assert not_reached(report_samples.moved(auc=0.6)) == []
+    report["moved"] = [report_samples.moved(auc=0.61)]
+    assert "though the map does not reach" in " ".join(repr(AuditReport(report)).split())
+
+
+def test_displays(blind):
+    display = blind.display("moved")
+    assert set(display.frame()["direction"]) == {"any", "no -> yes", "yes -> no"}
+    assert display.columns["column"].tolist()[:2] == ["income", "hours"]
+    with pytest.raises(ValueError, match="two groups of 50 rows"):
+        report = report_samples.usual()
+        AuditReport({**report, "moved": report["moved"][:1]}).display("moved")
+
+
+# Limits ------------------------------------------------------------------------------------------
+
+
+def checked(parts, limit, **params):
+    report = {**report_samples.usual(), "moved": parts}
+    (check,) = check_limits(report, Limits(max_moved_rate=limit, **params)).checks
+    return check
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"), [(0.1, "exceeded"), (0.12, "undecided"), (0.2, "within")]
+)
+def test_a_limit_takes_the_interval_of_the_first_map(limit, status):
+    parts = [report_samples.moved(), report_samples.moved(transport="joint", share=0.9)]
+    check = checked(parts, limit)
+    assert check.status == status and check.value == pytest.approx(0.119)
+    assert "(quantile map)" in check.figure and check.interval == "95% interval"
+    assert checked(parts, 0.12, estimates_decide=True).status == "within"
+
+
+def test_a_limit_is_about_all_attributes():
+    small, large = report_samples.moved("race", share=0.02), report_samples.moved()
+    check = checked([small, large], 0.1)
+    assert check.status == "exceeded" and "largest of 2 attributes" in check.figure
+    assert "in sex" in check.figure
+    # Nobody can be moved by a number; what was not measured may be anything.
+    number = report_samples.not_moved("age", "age is a number", applies=False)
+    check = checked([small, number], 0.1)
+    assert check.status == "within" and check.left_out == ["age: age is a number"]
+    late = report_samples.not_moved("age", "no time was left")
+    assert checked([small, late], 0.1).status == "undecided"
+    assert checked([large, late], 0.1).status == "exceeded"
+    broken = {**late, "status": "failed"}
+    assert checked([small, broken], 0.1).status == "failed"
+    assert checked([broken], 0.1).status == "failed"
+    assert checked([number], 0.1).status == "undecided"
+    assert checked([small, late], 0.1, estimates_decide=True).status == "undecided"
+
+
+def test_a_model_that_does_not_take_the_attribute_is_not_within_by_construction(blind):
+    outcome = blind.check(Limits(max_moved_rate=0.05, max_on_data_rate=0.05))
+    assert {check.name: check.status for check in outcome.checks} == {
+        "max_on_data_rate": "within", "max_moved_rate": "exceeded",
+    }  # fmt: skip
+    assert "max_moved_rate" in json.dumps(blind.with_limits(Limits(max_moved_rate=0.1)).to_dict())
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        Limits(max_moved_rate=1.5)
+
+
+def test_two_reports_side_by_side(blind):
+    table = blind.compare(blind)
+    assert table.loc["moved twins that get another decision: race (quantile)", "change"] == 0
