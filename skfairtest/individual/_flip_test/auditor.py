@@ -28,7 +28,12 @@ from skfairtest.base import check_threshold
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._fitted_cards import moved_card
 from skfairtest.finding._shown import ShownFinding
-from skfairtest.individual._flip_test.columns import ATTRIBUTIONS, Explained, column_table
+from skfairtest.individual._flip_test.columns import (
+    ATTRIBUTIONS,
+    COLUMNS_EVERY,
+    Explained,
+    column_table,
+)
 from skfairtest.individual._flip_test.flips import (
     Directions,
     Judge,
@@ -612,7 +617,7 @@ class _Audit:
         moved = move_all(self.judge, fitted, Z, codes[rows], before)
         shares = self._shares(moved, self._directions(moved), codes[rows], weights)
         means = {}
-        for part in moved:
+        for part in moved if len(self.again) % COLUMNS_EVERY == 0 else ():
             kept = np.searchsorted(own[part.own], rows[part.rows])
             one = self.explained[part.own, part.to]
             means[part.own, part.to] = one.means_again(Z, part, kept, weights[part.rows])

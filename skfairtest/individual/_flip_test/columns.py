@@ -21,7 +21,9 @@ MOST_QUERIES = 400_000
 #: Orders of the columns that are drawn for each row, where not all subsets are asked about.
 MOST_ORDERS = 32
 #: Rows of a group of which the columns are looked at again for intervals.
-MOST_AGAIN = 1_000
+MOST_AGAIN = 200
+#: Of so many repetitions one looks at the columns, too: their intervals are of Student's t.
+COLUMNS_EVERY = 4
 
 
 class Carried(NamedTuple):

@@ -14,6 +14,7 @@ from skfairtest import _clock, transports
 from skfairtest._typing import Ints
 from skfairtest.finding._words import percent
 from skfairtest.individual._flip_test.auditor import FlipTestAuditor
+from skfairtest.individual._flip_test.columns import COLUMNS_EVERY
 from skfairtest.individual._flip_test.groups import read_groups
 from skfairtest.individual._flip_test.maps import Maps, check_transport
 from skfairtest.inspection._flip_display import moved_columns
@@ -33,7 +34,7 @@ LEAST_OF_GROUP, MOST_GROUPS = 50, 4
 MOST_NUMBERS = 10
 #: Predictions that one map may take, and maps that are learned again for intervals: of rows drawn
 #: again, and of groups that chance has made.
-MOST_QUERIES, N_AGAIN = 300_000, 20
+MOST_QUERIES, N_AGAIN = 300_000, 10
 #: Rows by which the pace of predictions is measured, and that of learning a map.
 PACED, TRIED = 200, 300
 #: Part of its time that a map may spend on predictions: classifiers judge it in the rest.
@@ -214,7 +215,8 @@ def _too_small(name: str, values: pd.Series) -> str:
 
 def _queries_a_row(n_groups: int, n_columns: int, again: int) -> float:
     """Predictions that a row takes: moved to each other group, once and again, column by column."""
-    return 1 + (n_groups - 1) * (1 + n_columns + again * (2 + n_columns))
+    columns_again = -(-again // COLUMNS_EVERY) * n_columns
+    return 1 + (n_groups - 1) * (1 + n_columns + 2 * again + columns_again)
 
 
 def _know_pace(case: Case) -> None:

@@ -37,8 +37,7 @@ from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
 #: Shares of the time: of the parts for all sensitive attributes together, of those for each alone
-#: (divided by their number), of groups, of the table and of
-#: all moved twins.
+#: (divided by their number), of groups, of the table and of all moved twins.
 WEIGHTS = {
     "rows": 3.0,
     "search": 4.0,
@@ -48,7 +47,7 @@ WEIGHTS = {
     "perturbed": 2.0,
     "selection": 0.5,
     "errors": 0.5,
-    "moved": 2.0,
+    "moved": 4.0,
 }
 ALONE = {"rows": 4.0, "search": 4.0, "certificate": 3.0}
 COLUMNS_SECONDS = 1.0
