@@ -465,7 +465,7 @@ class ByHalves(FlipTestAuditor):
     """Groups of the checks' tables, which have no sensitive column: every other row."""
 
     def fit(self, X, y=None, **fit_params):
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
         return super().fit(X, y, sensitive_features=np.arange(n) % 2, **fit_params)
 
 
@@ -473,4 +473,5 @@ class ByHalves(FlipTestAuditor):
 @pytest.mark.parametrize("model", [LogisticRegression(), LinearRegression()])
 @pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
 def test_scikit_learn_checks(model):
-    assert_conforms(ByHalves(model, n_bootstrap=2, random_state=0))
+    tree = DecisionTreeClassifier(max_depth=3)
+    assert_conforms(ByHalves(model, n_bootstrap=2, classifier=tree, random_state=0))

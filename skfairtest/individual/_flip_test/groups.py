@@ -78,8 +78,8 @@ def read_groups(space: InputSpace, beside: pd.DataFrame | None) -> Groups:
     names = list(attributes)
     if len(labels) < 2:
         raise ValueError(
-            f"{names!r} must form two groups or more; all rows belong to {labels[0]!r}. Pass rows "
-            "of other groups as well."
+            f"{names!r} must form two groups or more; all rows belong to {labels[0]!r} "
+            f"(n_samples={len(Z)}). Pass rows of other groups as well."
         )
     if counts.min() < LEAST_ROWS:
         small = np.flatnonzero(counts < LEAST_ROWS)
