@@ -267,7 +267,7 @@ def moved_columns(auditor: Any) -> pd.DataFrame:
     """
     state, space = auditor._state, auditor.space_
     places = {column.name: j for j, column in enumerate(space.layout.columns)}
-    cases, carried = state["cases"], auditor.columns_
+    cases, carried = pd.DataFrame(state["cases"]), auditor.columns_
     found = []
     for line in carried.itertuples():
         j = places[line.column]

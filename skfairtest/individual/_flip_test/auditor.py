@@ -313,6 +313,9 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
             "stop_reason_": "all rows were moved" if ended is None else stopped_by(ended).text,
             "stop_kind_": stopped_by(ended or StopSearch(StopReason.COMPLETE)).kind.value,
         }
+        # As lists: a file of skops cannot hold a table of pandas with words in it.
+        tables = {name: _as_lists(results.pop(name)) for name in TABLES}
+        results["_state"] |= {"tables": tables}
         self._replace_results(fitted | results)
         if ended is not None and not isinstance(ended, StopSearch):
             raise ended  # what was found before is kept
@@ -422,16 +425,31 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         return self.space_.decode(self._result("moved_twins_")["twins"])
 
     @property
+    def flips_(self) -> pd.DataFrame:
+        """The shares of rows that change, by group, group moved to and direction."""
+        return pd.DataFrame(self._result("flips_")["tables"]["flips_"])
+
+    @property
+    def columns_(self) -> pd.DataFrame:
+        """What each column carries of the change."""
+        return pd.DataFrame(self._result("columns_")["tables"]["columns_"])
+
+    @property
+    def map_quality_(self) -> pd.DataFrame:
+        """How near the maps come to the other group."""
+        return pd.DataFrame(self._result("map_quality_")["tables"]["map_quality_"])
+
+    @property
     def flipset_(self) -> pd.DataFrame:
         """The rows whose output changes, with their moved twins and the outputs for both."""
         state = self._result("flipset_")
         columns = self.space_.layout.columns
-        parts = {"case": state["cases"]}
+        parts = {"case": pd.DataFrame(state["cases"])}
         for name, Z in (("row", state["flip_rows"]), ("moved twin", state["flip_twins"])):
             parts[name] = pd.DataFrame(
                 {column.name: shown_values(column, Z[:, j]) for j, column in enumerate(columns)}
             )
-        parts["output"] = state["outputs"]
+        parts["output"] = pd.DataFrame(state["outputs"])
         return pd.concat(parts, axis=1)
 
     def _result(self, name: str) -> Any:
@@ -441,6 +459,14 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
                 f"{type(self).__name__} has no {name} before fit. Call fit(X) first."
             )
         return self._state
+
+
+#: Results that are tables.
+TABLES = ("flips_", "columns_", "map_quality_")
+
+
+def _as_lists(table: pd.DataFrame) -> dict[str, list[Any]]:
+    return {str(name): table[name].tolist() for name in table}
 
 
 class _Audit:
@@ -540,13 +566,11 @@ class _Audit:
             "flip_twins": twins,
             "rows": rows[chosen],
             "twins": twins[chosen],
-            "cases": pd.DataFrame(
-                {
-                    "position": [int(part.rows[k]) for part, k, _ in flips],
-                    "group": [labels[part.own] for part, _, _ in flips],
-                    "to": [labels[part.to] for part, _, _ in flips],
-                }
-            ),
+            "cases": {
+                "position": [int(part.rows[k]) for part, k, _ in flips],
+                "group": [labels[part.own] for part, _, _ in flips],
+                "to": [labels[part.to] for part, _, _ in flips],
+            },
             "outputs": self._outputs(flips, parts),
         }
         return {
@@ -563,7 +587,7 @@ class _Audit:
             "map_quality_": self.quality,
         }
 
-    def _outputs(self, flips: list[Any], parts: list[Any]) -> pd.DataFrame:
+    def _outputs(self, flips: list[Any], parts: list[Any]) -> dict[str, list[Any]]:
         """Return the outputs of the rows that flip and of their moved twins."""
         comparison = {(part.own, part.to): one for part, one, _ in parts}
         table: dict[str, list[Any]] = {"before": [], "after": [], "difference": []}
@@ -579,7 +603,7 @@ class _Audit:
             if self.judge.by_labels:
                 table["label before"].append(names[int(part.before.labels[k])])
                 table["label after"].append(names[int(part.after.labels[k])])
-        return pd.DataFrame({name: column for name, column in table.items() if column or not flips})
+        return {name: column for name, column in table.items() if column or not flips}
 
     def label_names(self, flips: list[Any]) -> dict[int, Any]:
         """Return the labels of all codes that occur in flips."""
