@@ -536,6 +536,13 @@ def test_sensitive_columns_are_of_no_use_to_scorers_of_twins(people):
 
 # Moved rows -------------------------------------------------------------------------------------
 
+#: What a whole audit takes its time for, and the rate does not need.
+QUICK = {
+    "n_bootstrap": 0,
+    "attribution": "order",
+    "classifier": DecisionTreeClassifier(max_depth=3),
+}
+
 
 @pytest.fixture(scope="module")
 def proxies():
@@ -546,7 +553,7 @@ def proxies():
 def test_the_moved_rate_is_that_of_the_auditor(proxies):
     X, y, group = proxies
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    scorer = make_audit_scorer(FlipTestAuditor(n_bootstrap=0))
+    scorer = make_audit_scorer(FlipTestAuditor(**QUICK))
     assert scorer.__name__ == "neg_moved_rate" and scorer.metric == "auto"
     score = scorer(model, X, sensitive_features=group)
     audited = scorer.audit(model, X, sensitive_features=group)
@@ -555,7 +562,8 @@ def test_the_moved_rate_is_that_of_the_auditor(proxies):
     both = X.assign(group=(group == "b").astype(int))
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(both, y)
     named = make_audit_scorer(
-        FlipTestAuditor(sensitive_features="group", n_bootstrap=0), "share_moved"
+        FlipTestAuditor(sensitive_features="group", **QUICK),
+        "share_moved",
     )
     assert named.__name__ == "neg_moved_rate_group"
     assert named(model, both) == -named.audit(model, both).moved_rate_ < 0
@@ -566,7 +574,7 @@ def test_weights_count_in_the_moved_rate_and_three_groups_count_rows_once():
     data = make_proxy_classification(300, variant="three groups", random_state=0)
     X = data.data.drop(columns=["group", "region"])
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, data.target)
-    scorer = make_audit_scorer(FlipTestAuditor(n_bootstrap=0))
+    scorer = make_audit_scorer(FlipTestAuditor(**QUICK))
     audited = scorer.audit(model, X, sensitive_features=data.sensitive)
     found = np.zeros(len(X), dtype=bool)
     found[audited.flipset_["case", "position"].to_numpy(dtype=int)] = True
