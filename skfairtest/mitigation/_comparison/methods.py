@@ -80,6 +80,8 @@ class Case:
         Sensitive columns that the models are not given.
     callbacks : tuple
         Callbacks of the retrainers.
+    transport : object or None
+        Moves rows to other groups; None where no moved twins are measured.
     """
 
     estimator: Any
@@ -93,6 +95,7 @@ class Case:
     threshold: float | None
     beside: pd.DataFrame | None = None
     callbacks: tuple[Any, ...] = ()
+    transport: Any = None
 
     @property
     def has_twins(self) -> bool:

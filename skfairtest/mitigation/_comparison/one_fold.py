@@ -14,7 +14,9 @@ from skfairtest import _clock
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual import SBFTAuditor
+from skfairtest.individual._flip_test.rate import MovedTwins
 from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, make_method, train
+from skfairtest.mitigation._comparison.moved import judge_moved
 from skfairtest.mitigation._shares import PLACES, Judged, judge
 from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import not_taken
@@ -43,6 +45,8 @@ class Fold:
         Of everything that is trained; the same for all methods, so that what differs is the method.
     certify_time : float
         Seconds for the certificate of one model; 0 for none.
+    moved : MovedTwins or None
+        The rows held out, moved to other groups.
     """
 
     number: int
@@ -52,6 +56,7 @@ class Fold:
     homes: Ints | None
     seed: int
     certify_time: float
+    moved: MovedTwins | None = None
 
 
 @dataclass
@@ -69,6 +74,7 @@ class FoldResult:
     predict_seconds: float = np.nan
     queries: float = np.nan
     kept_original: bool = False
+    moved_note: str = ""
     warnings: list[str] = field(default_factory=list)
 
 
@@ -114,6 +120,11 @@ def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> Non
         model, take_rows(case.X, fold.held), case.classes
     )
     result.unit = _unit(model, case.classes)
+    if fold.moved is not None:
+        try:
+            result.judged["moved"] = judge_moved(model, case, fold.held, fold.moved)
+        except Exception as error:  # a model may refuse what it has not seen together
+            result.moved_note = f"moved twins, fold {fold.number + 1}: {in_a_line(error)}"
     if not case.has_twins:
         result.degree = result.bound = 0.0
         result.certificates = [not_taken(case.names_beside)]

@@ -22,7 +22,7 @@ from skfairtest.mitigation._comparison.recommend import (
 )
 
 #: Columns that are left out where they say nothing.
-RATIO, PAYS = "impact ratio", "who pays"
+MOVED, RATIO, PAYS = "moved twins", "impact ratio", "who pays"
 #: Characters of a line of text, and of a method's name in it.
 WIDTH, MOST_OF_NAME = 100, 24
 
@@ -44,6 +44,9 @@ class MitigationComparison:
         - ``share_rows``, ``share_near``, ``share_uniform``: shares of inputs whose twins are
           treated differently, among rows held out, near them, in the whole domain. For a regressor
           without `threshold` ``difference_rows`` and so on: mean differences between twins.
+        - ``share_moved`` (or ``difference_moved``): the share of the rows held out whose output
+          changes when they are moved to another group with the columns that go with it; not with
+          ``transport=None``, and NaN where rows could not be moved
         - ``degree``: the largest difference of twins found in any fold's model, in the units of
           ``degree_unit``; ``degree_bound``: a bound that none exceeds, NaN where the model cannot
           be read
@@ -164,7 +167,7 @@ class MitigationComparison:
         near = told.left_column.replace("rows", "near")
         head = [
             "method", name.replace("_", " "), "change in points" if points else "change",
-            "people", "near people", RATIO, "seconds", PAYS,
+            "people", "near people", MOVED, RATIO, "seconds", PAYS,
         ]  # fmt: skip
         rows = []
         for method, row in self.table.iterrows():
@@ -176,6 +179,7 @@ class MitigationComparison:
                 percent(row[name]) if points else number(row[name]),
                 "" if method == "original" else self._change(row, points),
                 *(number(value) if told.is_mean else percent(value) for value in left),
+                self._moved(row),
                 "" if np.isnan(row["demographic_parity_ratio"])
                 else f"{row['demographic_parity_ratio']:.2f}",
                 f"{row['fit_seconds']:.2f}",
@@ -183,6 +187,14 @@ class MitigationComparison:
             ])  # fmt: skip
         kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
         return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+    def _moved(self, row: Any) -> str:
+        """How many moved twins are treated differently; nothing where that is not known."""
+        told = Words(self.settings)
+        value = row.get(told.moved_column, np.nan)
+        if not np.isfinite(value):
+            return ""
+        return number(value) if told.is_mean else percent(value)
 
     def _change(self, row: Any, points: bool) -> str:
         name = f"{self.settings['score']}_change"
@@ -212,7 +224,10 @@ class MitigationComparison:
         pays = "mean prediction clearly falls most"
         if settings["favourable"]:
             pays = f"rate of {settings['favourable']} clearly falls most, in points"
+        moved = "mean difference of outputs" if told.is_mean else f"shares that get {told.changed}"
         told_of = {
+            MOVED: f"Moved twins: {moved} if the people held out are moved to another group, with "
+            f"the columns that go with it ({settings.get('transport')}).",
             RATIO: "Impact ratio: the lowest of a group.",
             "seconds": "Seconds: of a training.",
             PAYS: f"Who pays: the group whose {pays}.",
@@ -227,6 +242,8 @@ class MitigationComparison:
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
         """Methods without figures, and what is to be known of others."""
+        if self.settings.get("moved_note"):
+            yield MOVED, self.settings["moved_note"]
         for method, row in self.table.iterrows():
             if row["note"]:
                 missing = np.isnan(row[self.settings["score"]])
@@ -234,6 +251,14 @@ class MitigationComparison:
 
     def _note(self) -> str:
         them = Words(self.settings).sensitive
+        head, _ = self._cells()
+        if MOVED in head:
+            return (
+                f"Columns that stand in for {them} (proxies) are changed in moved twins alone. "
+                "These are no counterfactuals, and errors of the map change some outputs, too. "
+                "Equal rates of groups are another aim. Models trained on other rows would differ "
+                "more than the intervals say."
+            )
         return (
             f"Only changes of {them} are looked at: columns that stand in for {them} (proxies) are "
             "not, and equal rates of groups are another aim. Models trained on other rows would "
