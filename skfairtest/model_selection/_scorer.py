@@ -18,6 +18,8 @@ from skfairtest._validation import check_table, check_weights
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
+from skfairtest.individual._flip_test.auditor import FlipTestAuditor
+from skfairtest.individual._flip_test.rate import moved_changes
 from skfairtest.model_selection._refit import (
     ConstrainedRefit,
     ParetoRefit,
@@ -40,7 +42,7 @@ __all__ = [
 #: Results of auditors that a scorer may report; all are better when they are smaller.
 METRICS = (
     "fairness_degree", "discrimination_rate", "on_data_degree", "on_data_rate",
-    "group_fairness_score",
+    "group_fairness_score", "moved_rate",
 )  # fmt: skip
 #: What a scorer may be routed.
 ROUTED = ("sample_weight", "sensitive_features")
@@ -49,6 +51,7 @@ ALIASES = {
     "degree": "fairness_degree",
     "success_rate": "discrimination_rate",
     "share_rows": "on_data_rate",
+    "share_moved": "moved_rate",
 }
 
 
@@ -125,12 +128,13 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             True targets of the rows. `SubgroupAuditor` compares predictions with them; the other
             auditors need no targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A `SubgroupAuditor` uses them, and so does ``on_data_rate`` unless
-            `space` is given. The other metrics have no use for weights, as they are maxima or
-            describe the domain.
+            Weights of the rows. A `SubgroupAuditor` uses them, and so do ``moved_rate``, and
+            ``on_data_rate`` unless `space` is given. The other metrics have no use for weights, as
+            they are maxima or describe the domain.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive columns that are not in X, for a tester of groups. A tester of twins does not
-            take them, since a model treats twins in columns that it does not see alike.
+            Sensitive columns that are not in X, for a tester of groups or a `FlipTestAuditor`. A
+            tester of twins does not take them, since a model treats twins in columns that it does
+            not see alike.
 
         Returns
         -------
@@ -142,13 +146,23 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         EstimatorFailedError, ValueError, TypeError
             If the audit fails. Model selection writes `error_score` instead.
         """
-        audited = self.audit(estimator, X, y, sample_weight, sensitive_features)
         metric = metric_of(self.auditor, self.metric)
+        if metric == "moved_rate":
+            return 0.0 - self._moved_rate(estimator, X, sample_weight, sensitive_features)
+        audited = self.audit(estimator, X, y, sample_weight, sensitive_features)
         if metric == "on_data_rate" and sample_weight is not None and self.space is None:
             rows = audited.audit_rows(X)
             weights = check_weights(sample_weight, len(rows.is_discriminatory))
             return 0.0 - float(np.average(rows.is_discriminatory, weights=weights))
         return 0.0 - float(getattr(audited, f"{metric}_"))
+
+    def _moved_rate(self, estimator: Any, X: Any, weights: Any, sensitive_features: Any) -> float:
+        """Return the rate alone: its interval and the columns behind it cost many times as much."""
+        auditor = clone(self.auditor).set_params(estimator=FrozenEstimator(estimator))
+        differs = moved_changes(auditor, X, sensitive_features).differs
+        if weights is not None:
+            weights = check_weights(weights, len(differs))
+        return float(np.average(differs, weights=weights))
 
     def audit(
         self,
@@ -171,7 +185,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for a `SubgroupAuditor`.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive columns that are not in X, for a tester of groups.
+            Sensitive columns that are not in X, for a tester of groups or a `FlipTestAuditor`.
 
         Returns
         -------
@@ -209,7 +223,8 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             raise ValueError(
                 f"{type(self.auditor).__name__} compares twins, and twins in columns that the "
                 "model does not take are equal by construction; got sensitive_features. Leave them "
-                "out, or take a scorer of groups: make_audit_scorer(SubgroupAuditor())."
+                "out, or take a scorer of groups, make_audit_scorer(SubgroupAuditor()), or of "
+                "moved twins, make_audit_scorer(FlipTestAuditor())."
             )
         if self.space is not None:
             raise ValueError(
@@ -276,15 +291,16 @@ def make_audit_scorer(
     metric : str, default="auto"
         The result of the auditor that is scored. A tester of twins has "fairness_degree",
         "discrimination_rate", "on_data_degree" and "on_data_rate"; a tester of groups has
-        "group_fairness_score" (the worst one). "auto" takes the first of these that the auditor
-        has. The names in tables work as well: "degree" means the fairness degree, "success_rate"
-        the discrimination rate (both of `compare_auditors`), and "share_rows" the rate on the data
-        (of `compare_mitigations`).
+        "group_fairness_score" (the worst one); a `FlipTestAuditor` has "moved_rate", the share of
+        the rows whose output changes when they are moved to another group. "auto" takes the first
+        of these that the auditor has. The names in tables work as well: "degree" means the fairness
+        degree, "success_rate" the discrimination rate (both of `compare_auditors`), "share_rows"
+        the rate on the data and "share_moved" the moved rate (of `compare_mitigations`).
     space : InputSpace or table, default=None
         Domain of every audit. None takes it from the rows that are scored, which differ from fold
         to fold. A table gives the domain and replaces the rows. So does a fitted `InputSpace`,
-        which also replaces the auditor's `space` and `sensitive_features`. A tester of groups takes
-        None only.
+        which also replaces the auditor's `space` and `sensitive_features`. A tester of groups and
+        a `FlipTestAuditor` take None only.
     random_state : int, RandomState or Generator, default=None
         Seed of all audits, so that every candidate gets the same one. The default is that of the
         auditor; if the auditor has none, a seed is drawn now.
@@ -305,7 +321,10 @@ def make_audit_scorer(
     A search reports a lower bound. Candidates are compared at equal budgets and seeds, so a small
     budget favours models whose differences are hard to find. The degree has the units of the
     outputs: compare all candidates by the same outputs, such as probabilities, or use a rate. A
-    model may score 0 because it does not see the sensitive columns; its proxies are not examined.
+    model may score 0 because it does not see the sensitive columns; its proxies are not examined,
+    but by a `FlipTestAuditor`: its map moves them, and the columns may be beside X. The map is
+    learned from the rows that are scored. Its errors change some outputs as well, of all
+    candidates, so that the best possible score is somewhat below 0.
 
     Examples
     --------
@@ -339,6 +358,11 @@ def _as_space(auditor: Any, space: Any) -> Any:
             "SubgroupAuditor compares the rows that are scored with their true targets, and has no "
             "space=. Leave space=None."
         )
+    if space is not None and isinstance(auditor, FlipTestAuditor):
+        raise ValueError(
+            "FlipTestAuditor moves the rows that are scored, which space= would replace. Leave "
+            "space=None, and give the auditor a space: FlipTestAuditor(space=...)."
+        )
     if space is None or isinstance(space, InputSpace):
         return space
     template = clone(auditor)
@@ -363,6 +387,8 @@ def metric_of(auditor: Any, metric: Any) -> str:
 
 def _sets(auditor: Any, name: str) -> bool:
     # The testers of twins write these in fit, the other results are properties.
+    if isinstance(auditor, FlipTestAuditor):
+        return name == "moved_rate"
     return name in METRICS[:2] and hasattr(type(auditor), "on_data_degree_")
 
 

@@ -1,5 +1,6 @@
 """compare_mitigations: its figures are what they say, and a method that fails leaves the others."""
 
+import re
 from importlib import import_module
 
 import numpy as np
@@ -13,13 +14,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, get_scorer, roc_auc_score
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    cross_val_predict,
-)
+from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -31,7 +26,8 @@ from skfairtest import (
     compare_mitigations,
     estimate_discrimination,
 )
-from skfairtest.datasets import make_proxy_classification
+from skfairtest.datasets import make_proxy_classification, make_proxy_regression
+from skfairtest.finding._words import percent
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison import jackknife, methods, one_fold
 from skfairtest.mitigation._comparison.group_rates import (
@@ -746,42 +742,123 @@ def test_ten_thousand_categories():
 # Moved twins -------------------------------------------------------------------------------------
 
 
-def test_dropping_the_column_leaves_the_flips_of_moved_twins():
-    bunch = make_proxy_classification(600, random_state=0)
-    X = bunch.data[["group", "hours", "rating", "income"]]
-    X = X.assign(group=(X["group"] == "b").astype(int))
-    found = compare_mitigations(
-        DecisionTreeClassifier(max_depth=4, random_state=0), X, bunch.target, methods=["drop"],
-        sensitive_features="group", favourable="yes", random_state=0, progress=False, cv=2,
-    )  # fmt: skip
-    assert found.table.loc["drop", "share_rows"] == 0
-    assert found.table.loc["drop", "share_moved_low"] > 0.1
-    assert "Moved people:" in repr(found) and "QuantileTransport" in repr(found)
+def proxies(n=600, **settings):
+    data = make_proxy_classification(n, random_state=0, **settings)
+    X = data.data.drop(columns=["region"]).assign(group=(data.data["group"] == "b").astype(int))
+    return X, data.target.to_numpy(), data.sensitive
 
 
-def test_moved_twins_are_those_of_a_map_that_has_not_seen_the_rows():
-    bunch = make_proxy_classification(400, random_state=1)
-    X, groups = bunch.data[["hours", "rating", "income"]], bunch.sensitive.to_frame()
-    model = DecisionTreeClassifier(max_depth=4, random_state=0)
-    cv = KFold(2, shuffle=True, random_state=0)
-    settings = {"favourable": "yes", "random_state": 0, "progress": False, "cv": cv}
-    found = compare_mitigations(
-        model, X, bunch.target, sensitive_features=groups, methods=["drop"], **settings
-    )
+def by_proxies(X=None, y=None, **settings):
+    if X is None:
+        X, y, _ = proxies()
+    settings = {"sensitive_features": "group", "favourable": "yes"} | settings
+    return compared(DecisionTreeClassifier(max_depth=4, random_state=0), X, y, **settings)
+
+
+def test_dropping_the_column_leaves_the_moved_flips():
+    comparison = by_proxies()
+    table = comparison.table
+    assert table.loc["drop", "share_rows"] == 0
+    assert table.loc["drop", "share_moved"] > 0.5 * table.loc["original", "share_moved"] > 0.05
+    assert (table["share_moved_low"] < table["share_moved"]).all()
+    assert (table["share_moved"] < table["share_moved_high"]).all()
+    assert comparison.settings["transport"] == "QuantileTransport"
+    share = percent(table.loc["drop", "share_moved"])
+    for told in (repr(comparison), comparison._repr_html_()):
+        told = " ".join(told.split())
+        assert share in told and "Moved twins" in told and "no counterfactuals" in told
+    assert "Moved to another group" in comparison.recommend(max_score_drop=1).reason
+
+
+def test_moved_flips_are_those_of_the_fold_models_under_maps_of_their_training_rows():
+    X, y, _ = proxies()
+    splits = list(StratifiedKFold(2, shuffle=True, random_state=1).split(X, y))
+    table = by_proxies(X, y, cv=splits).table
     flips = 0
-    for training, held in cv.split(X):
-        y = np.asarray(bunch.target)[training]
-        fitted = clone(model).fit(X.iloc[training], y)
-        own = groups["group"].to_numpy()
-        transport = QuantileTransport().fit(X.iloc[training], own[training])
-        moved = transport.transport(X.iloc[held], own[held])
-        flips += int((fitted.predict(X.iloc[held]) != fitted.predict(moved)).sum())
-    assert found.table.loc["original", "share_moved"] == pytest.approx(flips / len(X))
+    for training, held in splits:
+        tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+        tree.fit(X.iloc[training], y[training])
+        # The column itself is set, all others are moved.
+        space = InputSpace().fit(X, ["group"])
+        transport = QuantileTransport(space=space, keep=["group"])
+        transport.fit(X.iloc[training], X["group"].iloc[training])
+        rows = X.iloc[held].reset_index(drop=True)
+        moved = transport.transport(rows, rows["group"]).assign(group=1 - rows["group"])
+        flips += (tree.predict(rows) != tree.predict(moved[X.columns])).sum()
+    # Ranks of equal values are drawn by the codes of the whole row, of which one is held here.
+    assert table.loc["original", "share_moved"] == pytest.approx(flips / len(X), abs=0.02)
 
 
-def test_without_a_transport_the_column_says_nothing():
-    found = compared(methods=["drop"], transport=None)
-    assert found.table["share_moved"].isna().all()
-    assert "Moved people" not in repr(found) and "proxies" in repr(found)
-    with pytest.raises(TypeError, match="transport"):
-        compare(transport="quantiles")
+def test_without_a_transport_nothing_is_moved():
+    comparison = by_proxies(transport=None)
+    assert "share_moved" not in comparison.table and comparison.settings["transport"] is None
+    assert "oved" not in repr(comparison) + comparison._repr_html_()
+    kept = by_proxies(transport=QuantileTransport(keep=["rating", "income", "late_payments"]))
+    all_move = by_proxies().table
+    assert (kept.table["share_moved"] < all_move["share_moved"]).all()
+    # What is measured beside it does not change the rest.
+    same = [name for name in comparison.table if name not in TIMES]
+    pd.testing.assert_frame_equal(comparison.table[same], all_move[same])
+
+
+def test_moved_twins_in_a_column_that_no_model_is_given():
+    X, y, group = proxies()
+    comparison = by_proxies(X.drop(columns="group"), y, sensitive_features=group)
+    assert comparison.table.loc["original", "share_rows"] == 0
+    assert comparison.table.loc["original", "share_moved"] > 0.05
+    chosen = comparison.recommend()
+    assert chosen.method is None and "Moved to another group" in chosen.reason
+
+
+def test_a_regressor_has_a_mean_difference_of_moved_twins():
+    data = make_proxy_regression(600, random_state=0)
+    X = data.data.drop(columns=["region"]).assign(group=(data.data["group"] == "b").astype(int))
+    comparison = compared(LinearRegression(), X, data.target, sensitive_features="group")
+    table = comparison.table
+    assert table.loc["drop", "difference_rows"] == pytest.approx(0, abs=1e-9)
+    assert table.loc["drop", "difference_moved"] > 0.1
+    assert "outputs would change by" in comparison.recommend(max_score_drop=1).reason
+
+
+class NoMap(BaseEstimator):
+    def fit(self, X, groups):
+        raise RuntimeError("the map is lost")
+
+    def transport(self, X, groups, to):
+        raise AssertionError("never fitted")
+
+
+@pytest.mark.parametrize(
+    "settings, note",
+    [
+        ({"transport": NoMap()}, "not measured: the map is lost"),
+        ({"sensitive_features": "age"}, "form 4[0-9] groups"),
+        ({"sensitive_features": np.arange(600) % 599}, "600|599"),
+    ],
+)
+def test_what_cannot_be_moved_is_a_remark_and_no_error(settings, note):
+    X, y, _ = proxies()
+    comparison = by_proxies(X, y, **settings)
+    assert comparison.table["share_moved"].isna().all()
+    assert re.search(note, comparison.settings["moved_note"])
+    assert "moved twins: not measured" in repr(comparison)
+    assert "Moved to another group" not in comparison.recommend(max_score_drop=1).reason
+
+
+def test_a_model_that_refuses_moved_rows_has_its_other_figures(monkeypatch):
+    def refuse(*args):
+        raise ValueError("never seen")
+
+    monkeypatch.setattr(one_fold, "judge_moved", refuse)
+    table = by_proxies().table
+    assert table["share_moved"].isna().all() and table["accuracy"].notna().all()
+    assert (table["note"] == "moved twins, fold 1: ValueError: never seen").all()
+
+
+def test_bad_transports():
+    with pytest.raises(ValueError, match="transport must be 'quantile'"):
+        by_proxies(transport="optimal")
+    with pytest.raises(TypeError, match="needs the methods fit"):
+        by_proxies(transport=StandardScaler())
+    with pytest.raises(TypeError, match="transport must be 'quantile'"):
+        by_proxies(transport=QuantileTransport)

@@ -13,7 +13,6 @@ SETTINGS = {
     "model": "Tree", "sensitive_features": ["sex"], "n_rows": 1000, "n_folds": 3,
     "n_inputs": {"rows": 1000, "near": 5000, "uniform": 5000}, "score": "accuracy",
     "favourable": "yes", "threshold": None, "is_mean": False, "confidence": 0.95,
-    "moved": "transport=None",
 }  # fmt: skip
 
 
@@ -27,7 +26,6 @@ def comparison(methods, original=(0.2, 0.18, 0.22), **settings):
         row = {settings["score"]: 0.8 + change[0] if change else np.nan}
         for measure, values in (
             (f"{settings['score']}_change", change), (f"{kind}_rows", left), (f"{kind}_near", left),
-            (f"{kind}_moved", None),
         ):  # fmt: skip
             ends = zip(("", "_low", "_high"), values or nothing, strict=True)
             row |= {f"{measure}{end}": value for end, value in ends}

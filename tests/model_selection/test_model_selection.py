@@ -26,6 +26,7 @@ from tiers import SAMPLE, slow_sample
 from skfairtest import (
     AuditScorer,
     EstimatorFailedError,
+    FlipTestAuditor,
     InputSpace,
     RandomAuditor,
     SBFTAuditor,
@@ -36,7 +37,7 @@ from skfairtest import (
     pareto_front,
     pareto_refit,
 )
-from skfairtest.datasets import make_biased_regression
+from skfairtest.datasets import make_biased_regression, make_proxy_classification
 
 GRID = {"max_depth": [1, 2, 8]}
 
@@ -531,3 +532,91 @@ def test_sensitive_columns_are_of_no_use_to_scorers_of_twins(people):
     in_space = make_audit_scorer(TestSGDAuditor(sensitive_features=[0]), space=X, random_state=0)
     with pytest.raises(ValueError, match="Leave space=None"):
         in_space(model, X, y, sensitive_features=beside)
+
+
+# Moved rows -------------------------------------------------------------------------------------
+
+#: What a whole audit takes its time for, and the rate does not need.
+QUICK = {
+    "n_bootstrap": 0,
+    "attribution": "order",
+    "classifier": DecisionTreeClassifier(max_depth=3),
+}
+
+
+@pytest.fixture(scope="module")
+def proxies():
+    data = make_proxy_classification(400, random_state=0)
+    return data.data.drop(columns=["group", "region"]), data.target, data.sensitive
+
+
+def test_the_moved_rate_is_that_of_the_auditor(proxies):
+    X, y, group = proxies
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    scorer = make_audit_scorer(FlipTestAuditor(**QUICK))
+    assert scorer.__name__ == "neg_moved_rate" and scorer.metric == "auto"
+    score = scorer(model, X, sensitive_features=group)
+    audited = scorer.audit(model, X, sensitive_features=group)
+    assert score == -audited.moved_rate_ < -0.1
+    # In X the model is given the column, and its moved twins have that of the other group.
+    both = X.assign(group=(group == "b").astype(int))
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(both, y)
+    named = make_audit_scorer(
+        FlipTestAuditor(sensitive_features="group", **QUICK),
+        "share_moved",
+    )
+    assert named.__name__ == "neg_moved_rate_group"
+    assert named(model, both) == -named.audit(model, both).moved_rate_ < 0
+    assert make_audit_scorer(FlipTestAuditor(), "moved_rate").metric == "moved_rate"
+
+
+def test_weights_count_in_the_moved_rate_and_three_groups_count_rows_once():
+    data = make_proxy_classification(300, variant="three groups", random_state=0)
+    X = data.data.drop(columns=["group", "region"])
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, data.target)
+    scorer = make_audit_scorer(FlipTestAuditor(**QUICK))
+    audited = scorer.audit(model, X, sensitive_features=data.sensitive)
+    found = np.zeros(len(X), dtype=bool)
+    found[audited.flipset_["case", "position"].to_numpy(dtype=int)] = True
+    weights = np.linspace(1, 2, len(X))
+    score = scorer(model, X, sample_weight=weights, sensitive_features=data.sensitive)
+    assert score == pytest.approx(-np.average(found, weights=weights))
+    assert 0 < found.mean() == audited.moved_rate_ < 1
+
+
+def test_a_search_takes_the_candidate_that_moved_rows_change_least(proxies):
+    X, y, group = proxies
+    pipe = make_pipeline(StandardScaler(), LogisticRegression())
+    grid = {"logisticregression__C": [1e-6, 1.0]}
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_audit_scorer(FlipTestAuditor())
+        wants = scorer.set_score_request(sensitive_features=True)
+        search = GridSearchCV(pipe, grid, scoring=wants, cv=2, error_score="raise")
+        search.fit(X, y, sensitive_features=group)
+    constant, fitted = search.cv_results_["mean_test_score"]
+    assert search.best_index_ == 0 and constant == 0 and fitted < -0.1
+
+
+def test_a_search_with_the_group_in_the_table_needs_no_routing(proxies):
+    X, y, group = proxies
+    X = X.assign(group=(group == "b").astype(int))
+    scorer = make_audit_scorer(FlipTestAuditor(sensitive_features=["group"]))
+    search = GridSearchCV(
+        DecisionTreeClassifier(random_state=0), {"max_depth": [1, 4]}, scoring=scorer, cv=2,
+        error_score="raise",
+    ).fit(X, y)  # fmt: skip
+    assert (search.cv_results_["mean_test_score"] < 0).all()
+
+
+def test_what_a_scorer_of_moved_rows_refuses(proxies):
+    X, y, _ = proxies
+    with pytest.raises(ValueError, match="moves the rows that are scored"):
+        make_audit_scorer(FlipTestAuditor(), space=X)
+    with pytest.raises(ValueError, match=r"one of \['moved_rate', 'share_moved'\]"):
+        make_audit_scorer(FlipTestAuditor(), "on_data_rate")
+    model = DecisionTreeClassifier(max_depth=1).fit(X, y)
+    scorer = make_audit_scorer(FlipTestAuditor())
+    with pytest.raises(ValueError, match="one sensitive value|rows"):
+        scorer(model, X, sensitive_features=np.arange(3))
+    with pytest.raises(ValueError, match="must form two groups or more"):
+        scorer(model, X, sensitive_features=np.zeros(len(X)))

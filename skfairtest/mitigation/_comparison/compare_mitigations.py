@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from skfairtest import _clock
 from skfairtest._parameters import check_whole
 from skfairtest._progress import PartsProgress, make_progress
-from skfairtest._typing import Floats, Ints, is_real
+from skfairtest._typing import Ints, is_real
 from skfairtest._validation import (
     check_table,
     check_takes_weights,
@@ -27,9 +27,8 @@ from skfairtest._validation import (
 from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.group._rules.sensitive_groups import Groups
-from skfairtest.individual._flip_test.groups import read_groups
-from skfairtest.individual._flip_test.maps import Maps, check_transport
 from skfairtest.mitigation._comparison.methods import METHODS, Case
+from skfairtest.mitigation._comparison.moved import as_transport, move_held_rows
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line, run_fold
 from skfairtest.mitigation._comparison.result import MitigationComparison
 from skfairtest.mitigation._comparison.table import Measured, Scores, make_comparison
@@ -37,15 +36,12 @@ from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, dra
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
-from skfairtest.transports._base import LEAST_ROWS
 from skfairtest.workers._sending import Broadcast, n_workers, on_workers
 
 #: Inputs near the data, and uniform ones, over all folds.
 N_INPUTS = 5_000
 #: Seconds for the certificates of one method, over all folds; 0 for none.
 CERTIFY_TIME = 1.0
-#: Groups between which rows are moved, unless a transport is given.
-MOST_GROUPS = 10
 
 
 def compare_mitigations(
@@ -60,8 +56,8 @@ def compare_mitigations(
     favourable: Any = None,
     threshold: float | None = None,
     space: InputSpace | None = None,
-    transport: Any = "auto",
     sample_weight: Any = None,
+    transport: Any = "quantile",
     max_time: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -104,13 +100,13 @@ def compare_mitigations(
         measured.
     space : InputSpace, default=None
         Which inputs exist; None learns it from X.
-    transport : "auto", transport or None, default="auto"
-        How rows held out are moved to the other groups; "auto" is a `QuantileTransport`. It is
-        learned from the rows to train on. None moves nothing, and neither does "auto" where
-        there are more than 10 groups, or one of too few rows.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows in training, scores and rates of groups. The shares are about inputs,
         which have none. The steps of a pipeline get them by metadata routing.
+    transport : "quantile", transport or None, default="quantile"
+        The map that moves rows to the other groups, together with the columns that go with the
+        sensitive ones; "quantile" is a `QuantileTransport`. It is learned once for each fold, from
+        the rows that are trained on. None measures no moved twins.
     max_time : float, default=None
         Time limit in seconds. Methods are run in the order of their cost, the cheap ones first;
         a method that was not reached has a row that says so. A training that has begun is not
@@ -174,10 +170,13 @@ def compare_mitigations(
     one second at most.
 
     A model that is not given an attribute may act on other columns that stand in for it (proxies):
-    the figures of groups and of moved twins (see `FlipTestAuditor`) show that, and those of twins
-    do not. Groups are the combinations of
-    sensitive values; numbers with more than six values are cut at their quartiles. The rates are as
-    fairlearn defines them [3]_.
+    the figures of groups and of moved twins show that, and those of twins do not. A moved twin
+    [4]_ is a row held out, moved to where the rows of another group have the same ranks: dropping
+    the columns leaves what differs there. It is no counterfactual, and errors of the map change
+    some outputs, too, so that the share is never 0 in practice; `FlipTestAuditor` looks closer.
+    Attributes with more than 12 combinations of values, such as an age in years, are not moved, as
+    a remark says. Groups are the combinations of sensitive values; numbers with more than six
+    values are cut at their quartiles. The rates are as fairlearn defines them [3]_.
 
     All intervals have a confidence of 95%. Those of the changes are those of a jackknife over 30
     parts of the rows, those of the shares Wilson's. Both tell the uncertainty about rows and inputs
@@ -195,6 +194,8 @@ def compare_mitigations(
        approach to fair classification. ICML, 60-69.
     .. [3] Weerts, H., Dudík, M., Edgar, R., Jalali, A., Lutz, R., & Madaio, M. (2023). Fairlearn:
        assessing and improving fairness of AI systems. JMLR 24(257), 1-8.
+    .. [4] Black, E., Yeom, S., & Fredrikson, M. (2020). FlipTest: fairness testing via optimal
+       transport. FAT*, 111-121.
 
     Examples
     --------
@@ -215,6 +216,7 @@ def compare_mitigations(
     """
     named = _named(methods)
     check_max_time("max_time", max_time)
+    transport = as_transport(transport)
     shown = make_progress(progress)
     _check_estimator(estimator)
     template = BaseAuditor(space=space, threshold=threshold, estimator=estimator)
@@ -231,7 +233,6 @@ def compare_mitigations(
         for one in (estimator, *(own for own in named.values() if own is not None)):
             check_takes_weights(one)
     domain = template._make_space_of(sensitive)
-    maps, moved = _maps(transport, domain, sensitive.beside)
     rng = make_generator(random_state)
     case = Case(
         estimator,
@@ -245,14 +246,14 @@ def compare_mitigations(
         threshold,
         sensitive.beside,
         shown.callbacks,
-        moved,
+        transport,
     )
-    folds = _folds(case, cv, maps, rng)
+    folds, moved_note = _folds(case, cv, rng)
     results = _run_all(named, case, folds, max_time, n_jobs, shown)
     scores = Scores(
         check_scoring(clone(estimator), scoring=scoring), _score_name(scoring, classes), rng
     )
-    return make_comparison(Measured(case, folds, results, scores))
+    return make_comparison(Measured(case, folds, results, scores, moved_note))
 
 
 # Checks ------------------------------------------------------------------------------------------
@@ -328,39 +329,10 @@ def _score_name(scoring: Any, classes: Any) -> str:
 # Folds -------------------------------------------------------------------------------------------
 
 
-def _maps(transport: Any, space: InputSpace, beside: Any) -> tuple[Maps | None, str]:
-    """Return what moves rows between groups, and its name; or None, and why."""
-    if transport is None:
-        return None, "transport=None"
-    own = None if isinstance(transport, str) and transport == "auto" else transport
-    check_transport(own)
-    try:
-        groups = read_groups(space, beside)
-    except ValueError as error:
-        if own is not None:
-            raise
-        return None, str(error).split(". ")[0]
-    if own is None and len(groups) > MOST_GROUPS:
-        return None, f"{len(groups)} groups are too many to move rows between all of them"
-    maps = Maps(own, space.without_constraint(), groups)
-    return maps, type(maps.transport).__name__
-
-
-def _moved(maps: Maps, training: Ints, held: Ints) -> tuple[Ints, Floats] | None:
-    """Return the moved twins of rows held out, by a map that has seen the others alone."""
-    Z, codes = maps.space.data, maps.groups.codes
-    n = len(maps.groups)
-    if np.bincount(codes[training], minlength=n).min() < LEAST_ROWS:
-        return None
-    learned = maps.learn(Z[training], codes[training])
-    rows, targets = np.meshgrid(np.arange(len(held)), np.arange(n), indexing="ij")
-    others = targets != codes[held][rows]
-    rows, targets = rows[others], targets[others]
-    return rows, learned.move(Z[held][rows], codes[held][rows], targets)
-
-
-def _folds(case: Case, cv: Any, maps: Maps | None, rng: np.random.Generator) -> list[Fold]:
+def _folds(case: Case, cv: Any, rng: np.random.Generator) -> tuple[list[Fold], str]:
+    """The folds, and why they have no moved twins, if they should have some."""
     parts = _split(case, cv, rng)
+    moved = move_held_rows(case, parts)
     each = -(-affordable_inputs(case.space, N_INPUTS) // len(parts))
     certify_time = CERTIFY_TIME / len(parts)
     folds = []
@@ -376,9 +348,9 @@ def _folds(case: Case, cv: Any, maps: Maps | None, rng: np.random.Generator) -> 
             }
             homes = near.homes
         seed = int(rng.integers(2**31 - 1))
-        moved = None if maps is None else _moved(maps, training, held)
-        folds.append(Fold(number, training, held, inputs, homes, seed, certify_time, moved))
-    return folds
+        twins = None if moved.folds is None else moved.folds[number]
+        folds.append(Fold(number, training, held, inputs, homes, seed, certify_time, twins))
+    return folds, moved.note
 
 
 def _split(case: Case, cv: Any, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:

@@ -80,8 +80,8 @@ class Case:
         Sensitive columns that the models are not given.
     callbacks : tuple
         Callbacks of the retrainers.
-    moved : str
-        The transport that moves twins, or why there is none.
+    transport : object or None
+        Moves rows to other groups; None where no moved twins are measured.
     """
 
     estimator: Any
@@ -95,7 +95,7 @@ class Case:
     threshold: float | None
     beside: pd.DataFrame | None = None
     callbacks: tuple[Any, ...] = ()
-    moved: str = ""
+    transport: Any = None
 
     @property
     def has_twins(self) -> bool:

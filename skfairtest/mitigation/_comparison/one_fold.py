@@ -14,7 +14,9 @@ from skfairtest import _clock
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual import SBFTAuditor
+from skfairtest.individual._flip_test.rate import MovedTwins
 from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, make_method, train
+from skfairtest.mitigation._comparison.moved import judge_moved
 from skfairtest.mitigation._shares import PLACES, Judged, judge
 from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import not_taken
@@ -43,9 +45,8 @@ class Fold:
         Of everything that is trained; the same for all methods, so that what differs is the method.
     certify_time : float
         Seconds for the certificate of one model; 0 for none.
-    moved : tuple of ndarray, or None
-        Moved twins of the rows held out: which of these rows each belongs to, and its codes. The
-        map was learned from the rows to train on.
+    moved : MovedTwins or None
+        The rows held out, moved to other groups.
     """
 
     number: int
@@ -55,7 +56,7 @@ class Fold:
     homes: Ints | None
     seed: int
     certify_time: float
-    moved: tuple[Ints, Floats] | None = None
+    moved: MovedTwins | None = None
 
 
 @dataclass
@@ -73,6 +74,7 @@ class FoldResult:
     predict_seconds: float = np.nan
     queries: float = np.nan
     kept_original: bool = False
+    moved_note: str = ""
     warnings: list[str] = field(default_factory=list)
 
 
@@ -119,7 +121,10 @@ def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> Non
     )
     result.unit = _unit(model, case.classes)
     if fold.moved is not None:
-        result.judged["moved"] = _judge_moved(model, case, fold.moved, result.answers["predict"])
+        try:
+            result.judged["moved"] = judge_moved(model, case, fold.held, fold.moved)
+        except Exception as error:  # a model may refuse what it has not seen together
+            result.moved_note = f"moved twins, fold {fold.number + 1}: {in_a_line(error)}"
     if not case.has_twins:
         result.degree = result.bound = 0.0
         result.certificates = [not_taken(case.names_beside)]
@@ -145,18 +150,6 @@ def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> Non
     if result.degree > 0 and not certified:
         search = SBFTAuditor(**_settings(model, case, fold)).fit(take_rows(case.X, fold.held))
         result.degree = max(result.degree, float(search.fairness_degree_))
-
-
-def _judge_moved(model: Any, case: Case, moved: tuple[Ints, Floats], own: Any) -> Judged:
-    """Compare the predictions for rows held out with those for all their moved twins."""
-    rows, Z = moved
-    predicted = np.asarray(model.predict(case.space.decode(Z)))
-    disparity = np.zeros(len(own))
-    if case.classes is None:
-        np.maximum.at(disparity, rows, np.abs(predicted - own[rows]).astype(np.float64))
-        return Judged(disparity > (case.threshold or 0.0), disparity)
-    np.maximum.at(disparity, rows, (predicted != own[rows]).astype(np.float64))
-    return Judged(disparity > 0, disparity)
 
 
 def _settings(model: Any, case: Case, fold: Fold) -> dict[str, Any]:

@@ -34,12 +34,12 @@ def recommendation(
     the cheapest of the rest.
     """
     told = Words(settings)
-    if not settings["n_inputs"]:
-        return Recommendation(None, *told.beside())
-    left = told.left_column
     original = table.loc["original"]
+    if not settings["n_inputs"]:
+        return Recommendation(None, *told.and_moved(told.beside(), original))
+    left = told.left_column
     if original[left] == 0:
-        return Recommendation(None, *told.nothing_to_do(original))
+        return Recommendation(None, *told.and_moved(told.nothing_to_do(original), original))
     known = table.drop(index="original")
     known = known[known[left].notna()]
     less = known[known[f"{left}_high"] < original[f"{left}_low"]]
@@ -74,6 +74,7 @@ class Words:
         self.settings = settings
         self.is_mean = bool(settings["is_mean"])
         self.left_column = "difference_rows" if self.is_mean else "share_rows"
+        self.moved_column = self.left_column.replace("rows", "moved")
         self.sensitive = listed([str(name) for name in settings["sensitive_features"]], "or")
 
     @property
@@ -97,7 +98,40 @@ class Words:
             )
         if row["losing_group_change_high"] < 0:
             told.append(self.payer(row))
+        if moved := self.moved(row, original):
+            told.append(moved)
         return sentence, " ".join(told)
+
+    def and_moved(self, told: tuple[str, str], original: Any) -> tuple[str, str]:
+        """Add what becomes of moved twins, whom no method here is made for."""
+        moved = self.moved(original)
+        return told if not moved else (told[0], f"{told[1]} {moved}")
+
+    def moved(self, row: Any, original: Any = None) -> str:
+        """What becomes of people who are moved to another group; nothing where it is not known."""
+        shares = [self.of_moved(one) for one in (row, original) if one is not None]
+        if not all(shares):
+            return ""
+        as_before = "" if original is None else f"; with the original {shares[1]}"
+        if self.is_mean:
+            return (
+                "Moved to another group with the columns that go with it, people's outputs would "
+                f"change by {shares[0]} on average{as_before}."
+            )
+        return (
+            f"Moved to another group with the columns that go with it, {shares[0]} of the people "
+            f"would get {self.changed}{as_before}."
+        )
+
+    def of_moved(self, row: Any) -> str:
+        """The figure of moved twins with its interval; nothing where it is not known."""
+        name = self.moved_column
+        if name not in row or not np.isfinite(row[name]):
+            return ""
+        value, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+        if self.is_mean:
+            return f"{number(value)} ({number(low)} to {number(high)})"
+        return f"{percent(value)} ({_ends(100 * low, 100 * high)})"
 
     def payer(self, row: Any) -> str:
         """Who gets the favourable answer less often than from the original."""

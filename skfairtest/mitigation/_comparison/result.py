@@ -22,7 +22,7 @@ from skfairtest.mitigation._comparison.recommend import (
 )
 
 #: Columns that are left out where they say nothing.
-MOVED, RATIO, PAYS = "moved people", "impact ratio", "who pays"
+MOVED, RATIO, PAYS = "moved twins", "impact ratio", "who pays"
 #: Characters of a line of text, and of a method's name in it.
 WIDTH, MOST_OF_NAME = 100, 24
 
@@ -44,9 +44,9 @@ class MitigationComparison:
         - ``share_rows``, ``share_near``, ``share_uniform``: shares of inputs whose twins are
           treated differently, among rows held out, near them, in the whole domain. For a regressor
           without `threshold` ``difference_rows`` and so on: mean differences between twins.
-        - ``share_moved``: share of the rows held out whose prediction changes for a moved twin,
-          that is, for the corresponding person of another group; NaN where nothing is moved.
-          Dropping the sensitive column leaves these.
+        - ``share_moved`` (or ``difference_moved``): the share of the rows held out whose output
+          changes when they are moved to another group with the columns that go with it; not with
+          ``transport=None``, and NaN where rows could not be moved
         - ``degree``: the largest difference of twins found in any fold's model, in the units of
           ``degree_unit``; ``degree_bound``: a bound that none exceeds, NaN where the model cannot
           be read
@@ -174,13 +174,12 @@ class MitigationComparison:
             if np.isnan(row[name]):
                 continue
             left = [row[told.left_column], row[near]]
-            moved = row[told.left_column.replace("rows", "moved")]
             rows.append([
                 str(method),
                 percent(row[name]) if points else number(row[name]),
                 "" if method == "original" else self._change(row, points),
                 *(number(value) if told.is_mean else percent(value) for value in left),
-                "" if np.isnan(moved) else number(moved) if told.is_mean else percent(moved),
+                self._moved(row),
                 "" if np.isnan(row["demographic_parity_ratio"])
                 else f"{row['demographic_parity_ratio']:.2f}",
                 f"{row['fit_seconds']:.2f}",
@@ -188,6 +187,14 @@ class MitigationComparison:
             ])  # fmt: skip
         kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
         return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+    def _moved(self, row: Any) -> str:
+        """How many moved twins are treated differently; nothing where that is not known."""
+        told = Words(self.settings)
+        value = row.get(told.moved_column, np.nan)
+        if not np.isfinite(value):
+            return ""
+        return number(value) if told.is_mean else percent(value)
 
     def _change(self, row: Any, points: bool) -> str:
         name = f"{self.settings['score']}_change"
@@ -217,9 +224,10 @@ class MitigationComparison:
         pays = "mean prediction clearly falls most"
         if settings["favourable"]:
             pays = f"rate of {settings['favourable']} clearly falls most, in points"
+        moved = "mean difference of outputs" if told.is_mean else f"shares that get {told.changed}"
         told_of = {
-            MOVED: "Moved people: the same if people are moved to where the corresponding people "
-            f"of another group are ({settings['moved']}).",
+            MOVED: f"Moved twins: {moved} if the people held out are moved to another group, with "
+            f"the columns that go with it ({settings.get('transport')}).",
             RATIO: "Impact ratio: the lowest of a group.",
             "seconds": "Seconds: of a training.",
             PAYS: f"Who pays: the group whose {pays}.",
@@ -234,23 +242,27 @@ class MitigationComparison:
 
     def _remarks(self) -> Iterator[tuple[str, str]]:
         """Methods without figures, and what is to be known of others."""
+        if self.settings.get("moved_note"):
+            yield MOVED, self.settings["moved_note"]
         for method, row in self.table.iterrows():
             if row["note"]:
                 missing = np.isnan(row[self.settings["score"]])
                 yield f"{method}, not compared" if missing else str(method), row["note"]
 
     def _note(self) -> str:
-        told = Words(self.settings)
-        them = told.sensitive
-        others = "Models trained on other rows would differ more than the intervals say."
-        if self.table[told.left_column.replace("rows", "moved")].notna().any():
+        them = Words(self.settings).sensitive
+        head, _ = self._cells()
+        if MOVED in head:
             return (
-                f"Moved people differ in what goes along with {them}, too. How well a transport "
-                f"does that FlipTestAuditor tells; equal rates of groups are another aim. {others}"
+                f"Columns that stand in for {them} (proxies) are changed in moved twins alone. "
+                "These are no counterfactuals, and errors of the map change some outputs, too. "
+                "Equal rates of groups are another aim. Models trained on other rows would differ "
+                "more than the intervals say."
             )
         return (
             f"Only changes of {them} are looked at: columns that stand in for {them} (proxies) are "
-            f"not ({self.settings['moved']}), and equal rates of groups are another aim. {others}"
+            "not, and equal rates of groups are another aim. Models trained on other rows would "
+            "differ more than the intervals say."
         )
 
     def _more(self) -> str:

@@ -29,7 +29,7 @@ from skfairtest.mitigation._comparison.methods import Case
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line
 from skfairtest.mitigation._comparison.result import MitigationComparison
 from skfairtest.mitigation._replay import Replay, score_of_rows
-from skfairtest.mitigation._shares import PLACES, together
+from skfairtest.mitigation._shares import PLACES, Measure, together
 from skfairtest.oracle._favourable import as_shares
 
 #: Of all intervals.
@@ -54,6 +54,7 @@ class Measured:
     folds: list[Fold]
     results: dict[str, list[FoldResult]]
     scores: Scores
+    moved_note: str = ""
 
     @property
     def is_mean(self) -> bool:
@@ -135,8 +136,9 @@ def _settings(measured: Measured) -> dict[str, Any]:
         "favourable": favourable,
         "threshold": case.threshold,
         "is_mean": measured.is_mean,
-        "moved": case.moved,
         "confidence": CONFIDENCE,
+        "transport": None if case.transport is None else type(case.transport).__name__,
+        "moved_note": measured.moved_note,
     }
 
 
@@ -197,23 +199,32 @@ def _changes(
 def _shares(measured: Measured, method: str) -> dict[str, Any]:
     results, mean = measured.results[method], measured.is_mean
     row: dict[str, Any] = {}
-    for place in (*PLACES, "moved"):
+    for place in PLACES:
         name = f"{'difference' if mean else 'share'}_{place}"
-        if place == "moved" and any(fold.moved is None for fold in measured.folds):
-            row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
-            continue
-        if place != "moved" and not measured.case.has_twins:  # twins are one input to the models
+        if not measured.case.has_twins:  # twins are one input to the models
             row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), 0.0)
             continue
         whole = together([result.judged[place] for result in results])
         measure = whole.measure(mean=mean, confidence=CONFIDENCE)
         row |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
+    if measured.case.transport is not None:
+        row |= _moved(results, mean=mean)
     return row | {
         "degree": max(result.degree for result in results),
         # One fold without a bound, and there is no bound for all.
         "degree_bound": float(np.max([result.bound for result in results])),
         "degree_unit": results[0].unit,
     }
+
+
+def _moved(results: list[FoldResult], *, mean: bool) -> dict[str, float]:
+    """What becomes of outputs if rows are moved to another group; NaN where that is not known."""
+    name = f"{'difference' if mean else 'share'}_moved"
+    measure = Measure(np.nan, np.nan, np.nan)
+    if all("moved" in result.judged for result in results):
+        whole = together([result.judged["moved"] for result in results])
+        measure = whole.measure(mean=mean, confidence=CONFIDENCE)
+    return {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
 
 
 def _by_group(
@@ -293,4 +304,6 @@ def _costs(measured: Measured, method: str) -> dict[str, float]:
 
 def _note(results: list[FoldResult]) -> str:
     kept = sum(result.kept_original for result in results)
-    return f"the original was kept in {kept} of {len(results)} folds" if kept else ""
+    told = [f"the original was kept in {kept} of {len(results)} folds"] if kept else []
+    told += [result.moved_note for result in results if result.moved_note][:1]
+    return "; ".join(told)

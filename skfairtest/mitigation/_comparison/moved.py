@@ -1,0 +1,89 @@
+"""Rows of each fold moved to other groups, by a map that is learned from the rows trained on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skfairtest._typing import Ints
+from skfairtest.individual._flip_test.groups import Groups, read_groups
+from skfairtest.individual._flip_test.maps import Maps
+from skfairtest.individual._flip_test.rate import MovedTwins, changes_of, twins_in_all_groups
+from skfairtest.mitigation._comparison.methods import Case
+from skfairtest.mitigation._shares import Judged
+from skfairtest.oracle._model import Model
+from skfairtest.transports import QuantileTransport
+
+#: The transport that is known by name.
+QUANTILE = "quantile"
+#: Groups between which rows are moved at most: each row is moved to all of them.
+MOST_GROUPS = 12
+
+
+class Moved(NamedTuple):
+    """Moved twins of the rows that each fold holds out; `note` says why there are none."""
+
+    folds: list[MovedTwins] | None
+    note: str = ""
+
+
+def as_transport(transport: Any) -> Any:
+    """Return the transport that is meant, or None; an error for what is none."""
+    if transport is None:
+        return None
+    if isinstance(transport, str):
+        if transport != QUANTILE:
+            raise ValueError(
+                f"transport must be {QUANTILE!r}, a transport such as QuantileTransport(), or "
+                f"None; got {transport!r}."
+            )
+        return QuantileTransport()
+    if isinstance(transport, type) or not (
+        hasattr(transport, "fit") and hasattr(transport, "transport")
+    ):
+        raise TypeError(
+            f"transport must be {QUANTILE!r}, a transport such as QuantileTransport(), or None; "
+            f"got {transport!r}. It needs the methods fit(X, groups) and transport(X, groups, to)."
+        )
+    return transport
+
+
+def move_held_rows(case: Case, parts: list[tuple[Ints, Ints]]) -> Moved:
+    """Learn a map from the training rows of each fold, and move the rows held out.
+
+    Whatever a transport cannot do costs the figures of moved twins, and no other.
+    """
+    if case.transport is None:
+        return Moved(None)
+    try:
+        groups = read_groups(case.space, case.beside)
+        if len(groups) > MOST_GROUPS:
+            return Moved(None, _too_many(groups))
+        maps = Maps(case.transport, case.space, groups)
+        Z = case.space.data
+        found = []
+        for training, held in parts:
+            fitted = maps.learn(Z[training], groups.codes[training])
+            found.append(twins_in_all_groups(fitted, Z[held], groups.codes[held]))
+    except Exception as error:
+        first = str(error).strip().split("\n")[0].rstrip(".")
+        return Moved(None, f"not measured: {first or type(error).__name__}")
+    return Moved(found)
+
+
+def judge_moved(model: Any, case: Case, held: Ints, twins: MovedTwins) -> Judged:
+    """Say how a model treats the rows held out and their moved twins."""
+    asked = Model(model, case.space, response_method="auto", n_jobs=1)
+    changes = changes_of(asked, case.space.data[held], twins, case.threshold)
+    return Judged(changes.differs, changes.disparity)
+
+
+def _too_many(groups: Groups) -> str:
+    counts = np.bincount(groups.codes)
+    them = " and ".join(str(name) for name in groups.names)
+    return (
+        f"not measured: the values of {them} form {len(groups)} groups of {counts.min()} rows or "
+        f"more, and rows are moved between {MOST_GROUPS} at most. Pass wider groups beside X, such "
+        "as sensitive_features=X['age'] >= 40"
+    )
