@@ -23,6 +23,7 @@ from skfairtest.mitigation._retraining.rounds import (
     Findings,
     Rounds,
     measured_row,
+    named,
 )
 from skfairtest.mitigation._shares import Measure
 from skfairtest.space._rows import take_rows
@@ -190,7 +191,7 @@ def alternatives_table(
         )
         rows.append({"method": method.name, "n_added": method.n_added, **measured,
                      "fit_seconds": method.seconds, "note": method.note})  # fmt: skip
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    return named({name: [row[name] for row in rows] for name in rows[0]}, rounds.strategy.measured)
 
 
 def _is_good(method: Alternative) -> bool:

@@ -60,6 +60,7 @@ class Groups:
         Source of randomness.
     """
 
+    measured = "group"
     #: How models are asked when twins are compared beside the groups.
     settings: dict[str, Any] = {"threshold": None, "response_method": "auto", "n_jobs": None}
 
@@ -124,8 +125,11 @@ class TestSGDRetraining(Groups):
         self._chosen: Block | None = None
         self._done = False
 
-    def group(self, model: Any, *, fresh: bool = False) -> Measure:
+    def group(
+        self, models: list[Any], folds: list[TrainingFold], *, fresh: bool = False
+    ) -> Measure:
         """Score of the rule that was the worst one of the original, as in the paper."""
+        model = models[0]
         if self._audited is None:
             self._audited = self.audit(model)
         audited = self._audited
@@ -201,9 +205,11 @@ class GroupRetraining(Groups):
         self._good = True
         self._base: Any = None
 
-    def group(self, model: Any, *, fresh: bool = False) -> Measure:
+    def group(
+        self, models: list[Any], folds: list[TrainingFold], *, fresh: bool = False
+    ) -> Measure:
         """Score of the worst rule, whichever that is, with its simultaneous interval."""
-        worst = self.audit(model, fresh=fresh).worst_rule_
+        worst = self.audit(models[0], fresh=fresh).worst_rule_
         return Measure(float(worst["score"]), float(worst["low"]), float(worst["high"]))
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:

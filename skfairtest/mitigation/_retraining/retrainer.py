@@ -44,6 +44,7 @@ from skfairtest.mitigation._retraining.alternatives import (
 from skfairtest.mitigation._retraining.group_strategies import GroupRetraining, TestSGDRetraining
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_scorer_takes_weights
 from skfairtest.mitigation._retraining.metrics import ShareMetrics
+from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
 from skfairtest.mitigation._retraining.rounds import Findings, Rounds, history_frame
 from skfairtest.mitigation._retraining.training import Task, held_out, make_folds
 from skfairtest.mitigation._retraining.twin_strategies import AequitasRetraining, TwinRetraining
@@ -55,6 +56,7 @@ STRATEGIES: dict[str, Any] = {
     "aequitas": AequitasRetraining,
     "groups": GroupRetraining,
     "testsgd": TestSGDRetraining,
+    "moved": MovedRetraining,
     "best": TwinRetraining,
 }
 OF_GROUPS = ("groups", "testsgd")
@@ -86,7 +88,7 @@ class FairnessRetrainer(
         Template that names the sensitive columns and finds what is added; its estimator and seed
         are set. None takes `AequitasAuditor` or `TestSGDAuditor`, as the strategy needs, which look
         for columns with the names of common protected attributes.
-    strategy : {"twins", "aequitas", "groups", "testsgd", "best"}, default="twins"
+    strategy : {"twins", "aequitas", "groups", "testsgd", "moved", "best"}, default="twins"
         "twins" is ours. It first adds twins of all rows of the data, so that the sensitive columns
         tell nothing there (of half or a quarter of them, where that costs too much); then, in every
         round, inputs near the data and inputs that an audit of the latest model finds in the
@@ -98,8 +100,13 @@ class FairnessRetrainer(
         from 50 rows to 10% of the data. "groups" is ours: in every round rows inside and outside of
         the latest model's worst rules, with the label that it does not predict, chosen to lower
         the largest differences most at the least cost; half of them, where they lowered the score
-        too much. "best" retrains as "twins" does and then keeps, of all `alternatives_` that keep
-        the score, the one that leaves least near the rows.
+        too much. "moved" is ours, and the only one that looks at columns which go with the
+        sensitive ones (proxies): it adds rows moved to where another group has the same ranks, by a
+        `QuantileTransport`, first with the targets of the rows and then rows and moved twins under
+        the average of the model's outputs for them. The estimator needs the sensitive columns for
+        that: without them it cannot tell a row from the moved twin of another one. "best" retrains
+        as "twins" does and then keeps, of all `alternatives_` that keep the score, the one that
+        leaves least near the rows.
     max_score_drop : float, default=0.01
         How far the score may fall below the original's. A model is kept if the upper end of the
         drop's interval is no larger. Where the rows are too few to tell a drop of that size, the
@@ -140,7 +147,8 @@ class FairnessRetrainer(
     history_ : DataFrame
         One row per round, the original first: round, n_added (rows added), the shares on `rows`
         held out, `near` them and among `uniform` inputs, each with its interval, the largest
-        difference seen (degree), the difference of the worst group (strategies of groups), what is
+        difference seen (degree), the difference of the worst group (strategies of groups; with
+        "moved" the share of rows whose output changes when they are moved), what is
         `left` of the shares that are to fall, score, score_drop with its interval, confirmed, kept,
         reason. In a round that lost too much of the score nothing else is measured.
     n_added_ : int
@@ -148,7 +156,9 @@ class FairnessRetrainer(
     before_, after_ : dict
         The original and `estimator_`, on fresh inputs that played no part in any choice: "rows",
         "near" and "uniform" with value, low and high; "degree", the largest difference seen, with
-        value; with strategies of groups "group", the difference of the worst group. Of a regressor
+        value; with strategies of groups "group", the difference of the worst group; with "moved"
+        "moved", the share of rows held out whose output changes when they are moved, on a half of
+        them that played no part in the choice of a round. Of a regressor
         without a threshold values are mean differences of twins, not shares.
     score_drop_ : dict
         How far the score fell out of fold: value, low, high, and confirmed, whether the rows show
@@ -403,7 +413,9 @@ class FairnessRetrainer(
                 assert kept.verdict is not None, "it was judged, or it could not be chosen"
                 rounds.verdict = kept.verdict
             rounds.reason += f". {outlook(methods, kept, fresh, rounds)}"
-        self.before_, self.after_ = _as_dict(before), _as_dict(fresh[kept.name])
+        self.before_, self.after_ = (
+            _as_dict(found, strategy.measured) for found in (before, fresh[kept.name])
+        )
         self._alternatives = alternatives_table(methods, kept, fresh, rounds)
         self._warn(rounds, methods, kept, fresh)
 
@@ -421,9 +433,12 @@ class FairnessRetrainer(
             # Nothing to mitigate is no reason to warn; something that stays is.
             if rounds.strategy.left(before, before) > 0:
                 near, uniform = before.shares.near.value, before.shares.uniform.value
+                left = f"{near:.4g} near the data and {uniform:.4g} among uniform inputs"
+                if rounds.strategy.measured == "moved" and before.group is not None:
+                    left = f"{before.group.value:.4g} among moved twins"
                 told.append(
-                    f"The original model is kept, with {near:.4g} near the data and {uniform:.4g} "
-                    f"among uniform inputs: no round of {len(rounds.rows) - 1} was better within "
+                    f"The original model is kept, with {left}: no round of "
+                    f"{len(rounds.rows) - 1} was better within "
                     f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). See history_; "
                     "another strategy=, or an auditor with a larger budget may help."
                 )
@@ -535,12 +550,12 @@ class FairnessRetrainer(
         return tags
 
 
-def _as_dict(found: Findings) -> dict[str, Any]:
-    """What was measured of a model."""
+def _as_dict(found: Findings, measured: str) -> dict[str, Any]:
+    """What was measured of a model; `measured` is the name of what groups are measured by."""
     result: dict[str, Any] = {name: _numbers(getattr(found.shares, name)) for name in PLACES}
     result["degree"] = {"value": found.shares.degree}
     if found.group is not None:
-        result["group"] = _numbers(found.group)
+        result[measured] = _numbers(found.group)
     return result
 
 

@@ -27,9 +27,17 @@ class Strategy(Protocol):
 
     space: Any
     settings: dict[str, Any]
+    #: What `group` measures, as a name of columns: "group" or "moved".
+    measured: str
 
-    def group(self, model: Any, *, fresh: bool = False) -> Measure | None:
-        """The score of groups that is to fall; `fresh` on inputs that no choice has seen."""
+    def group(
+        self, models: list[Any], folds: list[TrainingFold], *, fresh: bool = False
+    ) -> Measure | None:
+        """The score of groups, or of moved twins, that is to fall; None where twins are looked at.
+
+        `models` are a model of all rows and those of the `folds`; `fresh` is on inputs that no
+        choice has seen.
+        """
 
     def left(self, found: Findings, original: Findings) -> float:
         """What is to fall, as one number: the share of it that is left of the original's."""
@@ -233,7 +241,7 @@ class Rounds:
         """Measure a model of all rows and of its folds' models, which come after it."""
         return Findings(
             self.metrics.measure(models, fresh=fresh),
-            self.strategy.group(models[0], fresh=fresh),
+            self.strategy.group(models, self.folds, fresh=fresh),
         )
 
     def confirm(self) -> tuple[Findings, Findings]:
@@ -271,7 +279,7 @@ class Rounds:
         """The latest round in a line."""
         row = self.rows[-1]
         shares = ", ".join(f"{name} {row[name]:.4g}" for name in PLACES)
-        group = "" if np.isnan(row["group"]) else f", group {row['group']:.4g}"
+        group = "" if np.isnan(row["group"]) else f", {self.strategy.measured} {row['group']:.4g}"
         measured = "" if np.isnan(row["left"]) else f"{shares}{group}, "
         return (
             f"round {row['round']}: {row['n_added']} rows added, {measured}"
@@ -280,7 +288,8 @@ class Rounds:
 
     def table(self) -> dict[str, list[Any]]:
         """The rounds, one list a column."""
-        return {name: [row[name] for row in self.rows] for name in COLUMNS}
+        table = {name: [row[name] for row in self.rows] for name in COLUMNS}
+        return named(table, self.strategy.measured)
 
 
 def measured_row(
@@ -297,4 +306,10 @@ def measured_row(
 
 def history_frame(table: dict[str, list[Any]]) -> pd.DataFrame:
     """The rounds as a DataFrame."""
-    return pd.DataFrame(table, columns=list(COLUMNS))
+    return pd.DataFrame(table or {name: [] for name in COLUMNS})
+
+
+def named(table: dict[str, list[Any]], measured: str) -> dict[str, list[Any]]:
+    """Name the columns of a group's score by what a strategy measures there."""
+    ends = {f"group{end}": f"{measured}{end}" for end in ("", "_low", "_high")}
+    return {ends.get(name, name): column for name, column in table.items()}

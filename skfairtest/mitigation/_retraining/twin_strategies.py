@@ -78,6 +78,7 @@ class Twins:
     """
 
     both = True
+    measured = "group"
 
     def __init__(self, task: Any, auditor: Any, rng: np.random.Generator) -> None:
         check_feeds_twins(auditor)
@@ -92,7 +93,9 @@ class Twins:
         """Whether differences are measured, of a regressor without a threshold."""
         return self.task.classes is None and self.auditor.threshold is None
 
-    def group(self, model: Any, *, fresh: bool = False) -> Measure | None:
+    def group(
+        self, models: list[Any], folds: list[TrainingFold], *, fresh: bool = False
+    ) -> Measure | None:
         """Nothing: groups are not looked at."""
         return None
 
