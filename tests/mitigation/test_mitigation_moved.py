@@ -97,7 +97,7 @@ def test_the_same_seed_gives_the_same_model():
     data = make_proxy_classification(300, random_state=1)
     X, y = coded(data), data.target
     one, two = (
-        mitigate(DecisionTreeClassifier(max_depth=3), n_jobs=n_jobs).fit(X, y)
+        mitigate(DecisionTreeClassifier(max_depth=3), n_jobs=n_jobs, max_rounds=1).fit(X, y)
         for n_jobs in (None, 2)
     )
     assert (one.history_["moved"] == two.history_["moved"]).all()
@@ -111,7 +111,7 @@ def test_a_cost_that_is_too_large_keeps_the_original():
             coded(data), data.target
         )
     assert mitigated.estimator_ is mitigated.original_estimator_
-    assert "the original model is kept" in mitigated._card()
+    assert "the original model is kept" in mitigated._card().lower()
 
 
 def test_a_regressor_lowers_the_mean_difference():
@@ -147,8 +147,9 @@ def test_the_first_round_adds_a_moved_twin_of_each_row_with_its_own_target():
     assert (added.labels == y[rows]).all()
     assert (added.rows["group"].to_numpy() == 1 - X["group"].to_numpy()[rows]).all()
     assert (added.weights == np.linspace(1, 2, 120)[rows]).all()
-    # Of the rows held out nothing is learned: they are moved where training rows are.
-    assert set(added.rows["income"]) <= set(X["income"].iloc[rows])
+    # The map is that of the rows trained on: it reaches no further than these.
+    learned = X["income"].iloc[rows]
+    assert added.rows["income"].between(learned.min(), learned.max()).all()
     # Half of them, where that costs too much.
     assert strategy.goes_on(Outcome(False, False))
     strategy.prepare(2, folds)
@@ -197,10 +198,14 @@ def test_half_of_the_rows_held_out_play_no_part_in_the_choice():
 
 
 def test_what_cannot_be_moved_is_an_error_before_any_training():
-    data = make_proxy_classification(200, random_state=0)
-    X, y = coded(data), data.target
     auditor = AequitasAuditor(sensitive_features="age")
-    with pytest.raises(ValueError, match=r"strategy='moved' moves rows between up to 12 groups"):
-        FairnessRetrainer(LOGISTIC, auditor, strategy="moved").fit(X, y)
+    for n, told in (
+        (200, "cannot move rows between groups: .* one row"),
+        (2000, "up to 12 groups"),
+    ):
+        data = make_proxy_classification(n, random_state=0)
+        X, y = coded(data), data.target
+        with pytest.raises(ValueError, match=f"strategy='moved' .*{told}"):
+            FairnessRetrainer(LOGISTIC, auditor, strategy="moved").fit(X, y)
     with pytest.raises(TypeError, match="TestSGDAuditor finds none"):
         FairnessRetrainer(LOGISTIC, TestSGDAuditor(), strategy="moved").fit(X, y)
