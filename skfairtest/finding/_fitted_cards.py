@@ -233,6 +233,7 @@ _PLACES = {
     "near": "near the data",
     "uniform": "uniform inputs of the domain",
     "group": "worst group, difference of shares",
+    "moved": "rows moved to another group",
 }
 
 
@@ -250,11 +251,13 @@ def retrainer_card(retrainer: Any) -> str:
         left = "the original model is kept" if kept else "the best model so far is kept"
         return findings_card(kind, f"not measured to the end: {left}", facts=facts)
     measure = _measure(retrainer)
-    change = f"{number(before['near']['value'])} before, {number(after['near']['value'])} after"
-    sentence = f"{measure}, near the data: {change}"
+    place, about = "near", f"{measure}, near the data: "
+    if "moved" in before:
+        place, about = "moved", f"{measure.replace('twins', 'moved twins')}, rows held out: "
+    change = f"{number(before[place]['value'])} before, {number(after[place]['value'])} after"
+    sentence = f"{about}{change}"
     if kept:
-        sentence = f"the original model is kept; {measure}, near the data: "
-        sentence += number(before["near"]["value"])
+        sentence = f"the original model is kept; {about}{number(before[place]['value'])}"
     rows = [
         (_PLACES[place], _with_interval(before[place]), _with_interval(after[place]))
         for place in _PLACES
@@ -274,13 +277,15 @@ def retrainer_card(retrainer: Any) -> str:
             ["", "before", "after"], rows, f"{_capital(measure)}, with intervals; and one pair"
         ),
         facts=facts,
-        note="Measured on new inputs, by which nothing was chosen. " + _TWINS_NOTE,
+        note="Measured on new inputs, by which nothing was chosen. "
+        + (_MOVED_NOTE if "moved" in before else _TWINS_NOTE),
     )
 
 
 def _alternatives(table: Any) -> list[tuple[str, str]]:
     """What the other methods leave, and what they cost, each in a line."""
-    place = "near" if table["group"].isna().all() else "group"
+    measured = "moved" if "moved" in table else "group"
+    place = "near" if table[measured].isna().all() else measured
     where = _PLACES[place].split(",")[0]
     told = []
     for name, row in table.iterrows():

@@ -168,7 +168,14 @@ class MovedRetraining(Twins):
 
 def _groups_of(space: Any) -> Groups:
     """The groups of the rows; an error where no map can be learned between them."""
-    groups = read_groups(space, None)
+    try:
+        groups = read_groups(space, None)
+    except ValueError as error:
+        reason = str(error).split(". ")[0]
+        raise ValueError(
+            f"strategy='moved' cannot move rows between groups: {reason}. Put wider groups into "
+            "the column, leave these rows out, or use strategy='twins'."
+        ) from error
     counts = np.bincount(groups.codes)
     if len(groups) > MOST_GROUPS or counts.min() < LEAST_OF_GROUP:
         them = " and ".join(str(name) for name in groups.names)

@@ -305,9 +305,9 @@ def check_feeds_twins(auditor: Any) -> None:
     """See that the auditor finds pairs of twins."""
     if not isinstance(auditor, BaseAuditor):
         raise TypeError(
-            f"strategies 'twins' and 'aequitas' add pairs of twins; {type(auditor).__name__} finds "
-            "none. Give a tester of twins (AequitasAuditor, SurrogateAuditor, ...), or use "
-            "strategy='testsgd' with TestSGDAuditor."
+            "strategies 'twins', 'aequitas' and 'moved' need a tester of twins; "
+            f"{type(auditor).__name__} finds none. Give a tester of twins (AequitasAuditor, "
+            "SurrogateAuditor, ...), or use strategy='testsgd' with TestSGDAuditor."
         )
 
 
