@@ -73,7 +73,7 @@ def words_of(blocks):
 def test_a_model_that_does_not_take_the_attribute_flips_moved_twins(blind):
     part = part_of(blind)
     alone = FlipTestAuditor(
-        BLIND, sensitive_features=[], n_bootstrap=20, attribution="order", random_state=0
+        BLIND, sensitive_features=[], n_bootstrap=10, attribution="order", random_state=0
     ).fit(X, sensitive_features=RACE)
     assert blind.fairness_degree == 0 and part["rate"] == alone.moved_rate_ > 0.3
     assert part["low"] < part["rate"] < part["high"]

@@ -20,6 +20,8 @@ MOST_EXACT = 12
 MOST_QUERIES = 400_000
 #: Orders of the columns that are drawn for each row, where not all subsets are asked about.
 MOST_ORDERS = 32
+#: Rows with changed columns that the model is asked about at once.
+MOST_AT_ONCE = 50_000
 #: Rows of a group of which the columns are looked at again for intervals.
 MOST_AGAIN = 200
 #: Of so many repetitions one looks at the columns, too: their intervals are of Student's t.
@@ -170,6 +172,18 @@ class _Values:
         Z[:, self.columns] = np.where(mask, self.moved[rows][:, self.columns], Z[:, self.columns])
         return self.read(self.judge.ask(Z), rows)
 
+    def of_each(self, masks: list[Bools]) -> list[Floats]:
+        """Return the same for each of several masks; the model is asked once about all of them."""
+        if not masks:
+            return []
+        parts = []
+        for mask in masks:
+            Z = self.rows.copy()
+            Z[:, self.columns] = np.where(mask, self.moved[:, self.columns], Z[:, self.columns])
+            parts.append(Z)
+        outputs, n = self.judge.ask(np.concatenate(parts)), len(self)
+        return [self.read(outputs.at(slice(k * n, (k + 1) * n))) for k in range(len(masks))]
+
     def ends(self) -> tuple[Floats, Floats]:
         """Return the same for rows as they are, and for their moved twins."""
         return self.read(self.before), self.read(self.after)
@@ -189,10 +203,13 @@ def along(values: _Values, orders: Ints) -> Carried:
     found = np.zeros((n, d, 2))
     rows = np.arange(n)
     last, end = values.ends()
-    for step in range(d):
-        here = end if step == d - 1 else values.of(rank <= step)
-        found[rows, orders[:, step]] = here - last
-        last = here
+    at_once = max(1, MOST_AT_ONCE // max(1, n))
+    for start in range(0, d, at_once):
+        steps = range(start, min(d, start + at_once))
+        asked = values.of_each([rank <= step for step in steps if step < d - 1])
+        for step, here in zip(steps, [*asked, end], strict=False):
+            found[rows, orders[:, step]] = here - last
+            last = here
     return Carried(found[:, :, 0], found[:, :, 1])
 
 

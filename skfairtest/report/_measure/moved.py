@@ -35,10 +35,14 @@ MOST_NUMBERS = 10
 #: Predictions that one map may take, and maps that are learned again for intervals: of rows drawn
 #: again, and of groups that chance has made.
 MOST_QUERIES, N_AGAIN = 300_000, 10
+#: Rows below which intervals are given up so that more rows are moved.
+LEAST_ROWS = 400
 #: Rows by which the pace of predictions is measured, and that of learning a map.
 PACED, TRIED = 1_000, 300
 #: Part of its time that a map may spend on predictions: classifiers judge it in the rest.
 OF_TIME = 0.5
+#: Part of that in which the pace is measured.
+PACE_OF_TIME = 0.1
 
 
 class NamedTransport(NamedTuple):
@@ -48,6 +52,11 @@ class NamedTransport(NamedTuple):
     transport: Any
     #: Whether it is learned again for intervals, which takes as long as it is slow to learn.
     has_intervals: bool = True
+
+    @property
+    def n_again(self) -> int:
+        """How often it is learned again for intervals, if there is time."""
+        return N_AGAIN if self.has_intervals else 0
 
 
 def named_transports(given: Any) -> list[NamedTransport]:
@@ -107,14 +116,18 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     values = sensitive_values(case, np.arange(n_rows))[name]
     if why := _no_groups(name, values):
         return replace(blank, applies=False, reason=why)
-    _know_pace(case)
     above = _counts_above(case, seconds)
-    again = N_AGAIN if of.has_intervals else 0
-    each = _queries_a_row(min(values.nunique(), MOST_GROUPS), case.space.n_features, again)
-    most = int(min(n_rows, MOST_ROWS, MOST_QUERIES / each))
-    n = most
+    again = of.n_again
+    n_groups = min(values.nunique(), MOST_GROUPS)
+    each = _queries_a_row(n_groups, case.space.n_features, again)
+    most = n = int(min(n_rows, MOST_ROWS, MOST_QUERIES / each))
     if seconds is not None:
-        n = min(n, int(case.affordable(OF_TIME * seconds, MOST_QUERIES) / each))
+        budget = _affordable(case, OF_TIME * seconds)
+        n = min(most, int(budget / each))
+        if again and n < min(most, LEAST_ROWS):
+            # Shares without intervals are more than nothing.
+            again = 0
+            n = min(most, int(budget / _queries_a_row(n_groups, case.space.n_features, 0)))
     order = shuffled(case)
     if seconds is not None and n > TRIED and type(of.transport) is not QuantileTransport:
         n = min(n, _learnable(case, name, of, _large_groups(values, order[:TRIED])[0], seconds))
@@ -144,7 +157,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
         maps=_listed(MapQuality, auditor.map_quality_),
         queries=int(auditor.n_queries_) + case.n_queries - before,
         told=f"{percent(auditor.moved_rate_)} of {len(rows):,} rows",
-        early=case.sampled(order) if n < most else "",
+        early=_early(case, of, order, again) if n < most or again < of.n_again else "",
     )
 
 
@@ -219,17 +232,25 @@ def _queries_a_row(n_groups: int, n_columns: int, again: int) -> float:
     return 1 + (n_groups - 1) * (1 + n_columns + 2 * again + columns_again)
 
 
-def _know_pace(case: Case) -> None:
-    """Measure how long a prediction takes in a call of many rows, as moved rows are asked about.
+def _affordable(case: Case, seconds: float) -> int:
+    """How many predictions fit into so many seconds, by the pace of many rows at once.
 
-    Where it is known from calls of few rows, or of a time when other work ran, the quicker counts.
+    That of the few rows that a search asks about at a time is much slower.
     """
-    rows = case.space.data[:PACED]
-    known, began, before = case.seconds_per_query, _clock.now(), case.n_queries
-    case.oracle(case.space).respond(rows)
-    case.timed(began, case.n_queries - before)
-    if known:
-        case.seconds_per_query = min(known, case.seconds_per_query)
+    Z = case.space.data[: case.affordable(PACE_OF_TIME * seconds, PACED)]
+    oracle, spent = case.oracle(case.space), []
+    for _ in range(2):  # the first time, a model may have to warm up
+        began = _clock.now()
+        oracle.respond(Z)
+        spent.append(_clock.now() - began)
+    pace = min(spent) / len(Z)
+    return int(min(MOST_QUERIES, seconds / pace)) if pace else MOST_QUERIES
+
+
+def _early(case: Case, of: NamedTransport, rows: Ints, again: int) -> str:
+    """What the time did not allow."""
+    told = case.sampled(rows)
+    return ", ".join(filter(None, [told, "no intervals" if again < of.n_again else ""]))
 
 
 def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: float) -> int:
@@ -242,7 +263,7 @@ def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: f
     fitted.move(space.data, groups.codes, (groups.codes + 1) % len(groups))
     spent = _clock.now() - began
     # Of all rows, of both halves for the quality, and of rows drawn again and groups of chance.
-    times = 2 + 2 * (N_AGAIN if of.has_intervals else 0)
+    times = 2 + 2 * of.n_again
     return int(len(rows) * (seconds - spent) / (times * spent)) if spent else len(case.space.data)
 
 
