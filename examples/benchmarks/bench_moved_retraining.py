@@ -12,10 +12,11 @@ has seen:
 column "guard 0.01" has the share that is left where accuracy may fall by a point (the default).
 
     python examples/benchmarks/bench_moved_retraining.py [--seeds 5] [--rows 1500] [--test 4000]
-        [--direct 0.0] [--guard]
+        [--direct 0.0] [--guard] [--models tree logistic boosting]
 """
 
 import argparse
+import sys
 import time
 import warnings
 
@@ -93,12 +94,14 @@ def main():
     parser.add_argument("--test", type=int, default=4000)
     parser.add_argument("--direct", type=float, default=0.0)
     parser.add_argument("--guard", action="store_true", help="also with a drop of 0.01 at most")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     settings = parser.parse_args()
     lines = []
     for seed in range(settings.seeds):
         data = Data(settings.rows, settings.test, settings.direct, seed)
         everything = list(data.X.columns)
-        for name, model in MODELS.items():
+        for name in settings.models:
+            model = MODELS[name]
             without = [column for column in everything if column != "group"]
             methods = {"original": everything, "drop": without}
             for method, columns in methods.items():
@@ -115,6 +118,7 @@ def main():
                 lines.append({"model": name, "method": method, "seed": seed, "seconds": seconds,
                               "rounds": len(fitted.history_) - 1, "added": fitted.n_added_}
                              | data.measure(fitted, everything))  # fmt: skip
+        print(f"seed {seed} is done", file=sys.stderr)
     table = pd.DataFrame(lines)
     means = table.groupby(["model", "method"], sort=False).mean(numeric_only=True)
     spread = table.groupby(["model", "method"], sort=False)[["accuracy", "moved", "true"]].std()
