@@ -528,13 +528,18 @@ def hostile():
             return {k: spoil(v, k) for k, v in value.items()}
         if isinstance(value, list):
             return [spoil(v, key) for v in value]
-        if isinstance(value, str) and value != "any" and key not in (
-            "status",
-            "created",
-            "task",
-            "columns",
-            "how",
-            "rows_of_people",
+        if (
+            isinstance(value, str)
+            and value != "any"
+            and key
+            not in (
+                "status",
+                "created",
+                "task",
+                "columns",
+                "how",
+                "rows_of_people",
+            )
         ):
             return f"{names.get(value, value)}{HOSTILE[len(value) % len(HOSTILE)]}"
         return value

@@ -48,7 +48,7 @@ WEIGHTS = {
     "perturbed": 2.0,
     "selection": 0.5,
     "errors": 0.5,
-    "moved": 2.0,
+    "moved": 4.0,
 }
 ALONE = {"rows": 4.0, "search": 4.0, "certificate": 3.0}
 COLUMNS_SECONDS = 1.0
