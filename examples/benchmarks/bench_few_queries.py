@@ -97,7 +97,7 @@ def wide(model):
 
 CASES = {
     "crime forest": crime,
-    "german forest": lambda: german(RandomForestClassifier(100, max_depth=10, random_state=0)),
+    "german forest": lambda: german(RandomForestClassifier(50, max_depth=6, random_state=0)),
     "adult forest": lambda: adult(RandomForestClassifier(30, max_depth=8, random_state=0)),
     "adult boosting": lambda: adult(GradientBoostingClassifier(random_state=0)),
     "made-up forest": lambda: made_up(
