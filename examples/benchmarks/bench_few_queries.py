@@ -1,0 +1,184 @@
+"""With few queries: how much of the certified degree testers find in 300 to 3,000 queries.
+
+Models behind a service are asked hundreds of times, not thousands. For six models (and three more,
+"kept aside", on which nothing was ever tuned), the table shows the mean over the seeds of the
+largest disparity found, divided by the certified upper bound. The threshold is 0: verdicts are not
+the question, and confirming them would cost queries. Where a certificate is open after a minute,
+its upper bound stands for the degree, and a star marks the model: shares are then too small.
+
+Run with ``python examples/benchmarks/bench_few_queries.py``. The public data are read from the
+folder that SKFAIRTEST_DATA names, or fetched from OpenML. ``--truth`` names a file that keeps the
+certified bounds for the next run.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from _machine import describe_machine
+from bench_certify import as_codes, mixed_table, one_hot
+from bench_worst_case import table
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.neural_network import MLPClassifier
+
+from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor
+from skfairtest.datasets import (
+    fetch_adult,
+    fetch_bank_marketing,
+    fetch_communities,
+    fetch_german_credit,
+)
+
+TESTERS = {
+    "random": RandomAuditor(),
+    "surrogate": SurrogateAuditor(objective="degree"),
+    "SBFT": SBFTAuditor(),
+}
+MAX_TIME = 60.0
+KEPT_ASIDE = ("bank boosting", "wide boosting", "german network")
+
+
+def crime():
+    """A regressor; the share of one group is the sensitive column, a real number."""
+    X, y = fetch_communities(return_X_y=True)
+    X = X.fillna(X.median())
+    forest = RandomForestRegressor(50, max_depth=8, random_state=0)
+    return forest.fit(X, y), X, ["racepctblack"]
+
+
+def german(model):
+    """A classifier behind one-hot categories."""
+    X, y = fetch_german_credit(return_X_y=True)
+    texts = X.select_dtypes(exclude="number").columns
+    X = X.astype(dict.fromkeys(texts, "category"))
+    return one_hot(model).fit(X, y), X, ["sex"]
+
+
+def adult(model):
+    """A classifier with two sensitive columns, ten twins."""
+    X, y = fetch_adult(return_X_y=True)
+    X, y = X.iloc[:8000].drop(columns="fnlwgt"), y.iloc[:8000]
+    texts = X.select_dtypes(exclude="number").columns
+    X = X.astype(dict.fromkeys(texts, "category"))
+    for name in texts[X[texts].isna().any()]:
+        X[name] = X[name].cat.add_categories("missing").fillna("missing")
+    return one_hot(model).fit(X, y), X, ["sex", "race"]
+
+
+def bank(model):
+    """A classifier of whole numbers."""
+    X, y = fetch_bank_marketing(return_X_y=True)
+    X, y = X.iloc[::5].astype(float), y.iloc[::5]
+    return model.fit(X, y), X, ["marital"]
+
+
+def made_up(n_columns, seed, model, classes):
+    """A mixed table with a sensitive column of two values."""
+    X, number = mixed_table(n_columns, 2000, seed)
+    y = (number > np.median(number)).astype(int) if classes else number
+    return as_codes(model).fit(X, y), X, ["sex"]
+
+
+def wide(model):
+    """A table of 33 columns, whose sensitive one has eight values."""
+    X, y = table(33, 8, seed=50)
+    return model.fit(X, y), X, [0]
+
+
+CASES = {
+    "crime forest": crime,
+    "german forest": lambda: german(RandomForestClassifier(50, max_depth=6, random_state=0)),
+    "adult forest": lambda: adult(RandomForestClassifier(30, max_depth=8, random_state=0)),
+    "adult boosting": lambda: adult(GradientBoostingClassifier(random_state=0)),
+    "made-up forest": lambda: made_up(
+        20, 0, RandomForestRegressor(50, max_depth=8, random_state=0), False
+    ),
+    "made-up boosting": lambda: made_up(
+        30, 1, GradientBoostingClassifier(max_depth=4, random_state=0), True
+    ),
+    "bank boosting": lambda: bank(HistGradientBoostingClassifier(max_iter=60, random_state=0)),
+    "wide boosting": lambda: wide(GradientBoostingRegressor(max_depth=4, random_state=0)),
+    "german network": lambda: german(MLPClassifier((12,), max_iter=150, random_state=0)),
+}
+
+
+def certified_bounds(names, path):
+    """Upper bounds of the degree, and whether they are met; kept in the file."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    for name in names:
+        if name not in known:
+            model, X, sensitive = CASES[name]()
+            began = time.perf_counter()
+            certified = CertifiedAuditor(
+                model, sensitive_features=sensitive, max_time=MAX_TIME, random_state=0
+            ).fit(X)
+            known[name] = {
+                "found": float(certified.fairness_degree_),
+                "bound": float(certified.fairness_degree_upper_bound_),
+                "seconds": time.perf_counter() - began,
+            }
+            path.write_text(json.dumps(known, indent=1))
+    return known
+
+
+def shares(name, tester, bound, budgets, seeds):
+    """Found over certified, (n_budgets, n_seeds), and the seconds that each run took."""
+    model, X, sensitive = CASES[name]()
+    found, seconds = np.zeros((len(budgets), len(seeds))), np.zeros((len(budgets), len(seeds)))
+    for i, budget in enumerate(budgets):
+        for k, seed in enumerate(seeds):
+            began = time.perf_counter()
+            tester.set_params(
+                estimator=model, sensitive_features=sensitive, max_queries=budget, threshold=0.0,
+                random_state=seed,
+            ).fit(X)  # fmt: skip
+            found[i, k] = tester.fairness_degree_ / bound
+            seconds[i, k] = time.perf_counter() - began
+    return found, seconds
+
+
+def main():
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--budgets", type=int, nargs="+", default=[300, 1000, 3000])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--testers", nargs="+", default=list(TESTERS), choices=list(TESTERS))
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
+    default = Path(tempfile.gettempdir()) / "skfairtest-few-queries.json"
+    parser.add_argument("--truth", type=Path, default=default)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(describe_machine())
+    bounds = certified_bounds(asked.cases, asked.truth)
+    print("\n| model | tester | " + " | ".join(f"{n:,}" for n in asked.budgets) + " | seconds |")
+    print("| --- " * (3 + len(asked.budgets)) + "|")
+    sums = {}
+    for name in asked.cases:
+        degree, bound = bounds[name]["found"], bounds[name]["bound"]
+        star = "" if bound <= 1.01 * degree else f"* ({degree / bound:.2f} known)"
+        for tester in asked.testers:
+            found, seconds = shares(
+                name, TESTERS[tester], bound, asked.budgets, range(asked.seeds)
+            )  # fmt: skip
+            sums.setdefault((name in KEPT_ASIDE, tester), []).append(found.mean(axis=1))
+            listed = " | ".join(f"{share:.2f}" for share in found.mean(axis=1))
+            print(f"| {name}{star} | {tester} | {listed} | {seconds[-1].mean():.1f} |", flush=True)
+    print("\n| models | tester | " + " | ".join(f"{n:,}" for n in asked.budgets) + " |")
+    print("| --- " * (2 + len(asked.budgets)) + "|")
+    for (aside, tester), found in sorted(sums.items(), key=lambda item: item[0][0]):
+        listed = " | ".join(f"{share:.2f}" for share in np.mean(found, axis=0))
+        print(f"| {'kept aside' if aside else 'tuned on'} | {tester} | {listed} |")
+
+
+if __name__ == "__main__":
+    main()
