@@ -54,7 +54,7 @@ OTHERS = {
     "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer", "InputSpace",
     "MarginalizedClassifier", "MarginalizedRegressor", "ParetoRefit", "SubgroupAuditor",
     "TestSGDAuditor", "TextSGDAuditor", "RemoteClassifier", "RemoteRegressor", "OptimalTransport",
-    "QuantileTransport", "SequentialTransport",
+    "QuantileTransport", "SequentialTransport", "FlipTestAuditor",
 }  # fmt: skip
 
 

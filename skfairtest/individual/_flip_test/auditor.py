@@ -641,7 +641,9 @@ class _Audit:
         moved = move_all(self.judge, fitted, Z, codes[rows], before)
         shares = self._shares(moved, self._directions(moved), codes[rows], weights)
         means = {}
-        for part in moved if len(self.again) % COLUMNS_EVERY == 0 else ():
+        # The first few, since an interval needs two, and then now and then.
+        done = len(self.again)
+        for part in moved if done < 3 or done % COLUMNS_EVERY == 0 else ():
             kept = np.searchsorted(own[part.own], rows[part.rows])
             one = self.explained[part.own, part.to]
             means[part.own, part.to] = one.means_again(Z, part, kept, weights[part.rows])

@@ -228,7 +228,7 @@ def _too_small(name: str, values: pd.Series) -> str:
 
 def _queries_a_row(n_groups: int, n_columns: int, again: int) -> float:
     """Predictions that a row takes: moved to each other group, once and again, column by column."""
-    columns_again = -(-again // COLUMNS_EVERY) * n_columns
+    columns_again = min(again, 2 - (-again // COLUMNS_EVERY)) * n_columns
     return 1 + (n_groups - 1) * (1 + n_columns + 2 * again + columns_again)
 
 
