@@ -52,7 +52,9 @@ def moved(report: dict[str, Any]) -> Section:
         blocks += [Text(_what_it_is(names)), *_assumptions(done)]
     for name in names:
         blocks += _of_attribute(report, name)
-    return Section("moved", f"With what goes along with {title}", tuple(blocks))
+    # The first page has what was found; the pages before the appendix are as many as before.
+    heading = f"With what goes along with {title}"
+    return Section("moved", heading, tuple(blocks), in_appendix=True)
 
 
 def _what_it_is(names: list[str]) -> str:
