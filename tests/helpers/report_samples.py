@@ -614,13 +614,13 @@ SAMPLES = {
 MOVED = "With what goes along with the sensitive attributes"
 #: Of the sections of a page, and of the parts of its appendix.
 TITLES = [
-    "The finding", "The people in the table", MOVED, "The worst case within the ranges of the data",
+    "The finding", "The people in the table", "The worst case within the ranges of the data",
     "Groups", "Where the model errs", "Groups of perturbed inputs (TestSGD)",
     "What this does not show",
 ]  # fmt: skip
 MAPS = "How good the maps are"
 APPENDIX = [
-    "People by group", "Further pairs", MAPS, "How the searches went", "Groups in figures",
+    MOVED, "People by group", "Further pairs", MAPS, "How the searches went", "Groups in figures",
     "Model, data and domain", "Cost, versions and code",
 ]  # fmt: skip
 
@@ -631,7 +631,9 @@ def titles_of(name, appendix=False):
     asked = report["perturbed_groups"] is not None
     of = dict.fromkeys(part["attribute"] for part in report["moved"])
     title = MOVED if len(of) > 1 else f"With what goes along with {next(iter(of))}"
-    titles = [title if one == MOVED else one for one in TITLES]
-    titles = [one for one in titles if asked or "perturbed" not in one]
+    titles = [one for one in TITLES if asked or "perturbed" not in one]
+    if not appendix:
+        return titles
     has_maps = any(part["maps"] for part in report["moved"])
-    return titles + [one for one in APPENDIX if has_maps or one != MAPS] if appendix else titles
+    parts = [one for one in APPENDIX if has_maps or one != MAPS]
+    return titles + [title if one == MOVED else one for one in parts]

@@ -15,12 +15,12 @@ def sections_of(report: dict[str, Any]) -> list[Section]:
     return [
         findings.finding(report),
         findings.people(report),
-        *([moved.moved(report)] if report["moved"] else []),
         findings.domain(report),
         background.groups(report),
         background.errors(report),
         *([background.perturbed_groups(report)] if asked else []),
         background.limits(report),
+        *([moved.moved(report)] if report["moved"] else []),
         findings.groups_of_people(report),
         findings.further_pairs(report),
         *([] if maps is None else [maps]),
