@@ -63,7 +63,8 @@ def assert_within(
     random_state : int, RandomState, Generator or None, default=0
         Seed of the audit; it is fixed, as a test should repeat.
     **options
-        Further parameters of `skfairtest.audit`: `threshold`, `auditor`, `max_time`, ...
+        Further parameters of `skfairtest.audit`, such as `threshold`, `auditor` or `max_time`.
+        People are moved to other groups only if `limits.max_moved_rate` asks for it.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def assert_within(
         )
     report = audit(
         model, X, y, sensitive_features=sensitive_features, random_state=random_state,
-        **{"progress": False, **options},
+        **{"progress": False, "moved": limits.max_moved_rate is not None, **options},
     )  # fmt: skip
     if report.status == "interrupted":
         raise KeyboardInterrupt

@@ -29,6 +29,7 @@ from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
 from skfairtest.report._without_rows import KEPT
 from skfairtest.space._protected_names import protected_names
+from skfairtest.transports import QuantileTransport
 
 HELP = """
 usage: skfairtest audit MODEL DATA --sensitive COLUMNS [options]
@@ -76,6 +77,7 @@ LIMITS = [field.name for field in fields(Limits)]
 OWN_DEFAULTS = {"estimates_decide": False, "rows": KEPT[0]}
 #: In the order in which they are written: the quickest first.
 OUTPUTS = ("json", "junit", "markdown", "html")
+SHOW_MAPS = ("json", "markdown", "html")
 
 
 def make_parser() -> Parser:
@@ -147,6 +149,8 @@ def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
         sensitive_features=sensitive_features(case.table),
         auditor=make_auditor(options, case, options.auditor),
         favourable=read_favourable(options, case),
+        # Limits and the terminal have the first map; only files show others beside it.
+        moved=any(getattr(options, name, None) for name in SHOW_MAPS) or QuantileTransport(),
         max_time=options.max_time,
         random_state=options.seed,
         progress=False if options.quiet else "auto",

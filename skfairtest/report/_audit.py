@@ -54,7 +54,7 @@ def audit(
     threshold: float | None = None,
     certify: Any = "auto",
     groups: Any = "auto",
-    moved: Any = "auto",
+    moved: Any = True,
     favourable: Any = None,
     max_time: float | None = 60,
     n_jobs: int | None = None,
@@ -100,12 +100,13 @@ def audit(
         their share of favourable predictions or in the mean prediction of a regressor. An unfitted
         `TestSGDAuditor` adds a section about groups of perturbed inputs near the rows; such inputs
         need not resemble real people.
-    moved : "auto", bool, transport or list of transports, default="auto"
+    moved : bool, transport or list of transports, default=True
         Whether to move people to the other groups of each sensitive attribute with what goes along
         with it, and to count whose decision changes; also of attributes that the model does not
-        take. "auto" moves them by a `QuantileTransport`. True also moves them, as far as the time
-        allows and without intervals, by the other maps that are installed, which may take minutes.
-        Transports that are given have intervals; limits are about the first one.
+        take. True moves them by a `QuantileTransport` with intervals, and, to see whether the maps
+        agree, up to 1,000 people without intervals by a `SequentialTransport` and, if POT is
+        installed, an `OptimalTransport`. Transports that are given have intervals; limits are about
+        the first one.
     favourable : label, set of labels or float, default=None
         The predictions that people want, for rates, groups and false positives. None takes that of
         the given group auditor; else the class whose name says that it is favourable ("approved",

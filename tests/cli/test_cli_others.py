@@ -316,7 +316,7 @@ def test_a_model_of_one_label_has_no_rates_and_has_not_failed(foreign):
     _, X = foreign
     model = Refuses().fit(X, people()["hired"])
     report = audit(model, X, sensitive_features="sex", max_time=None, progress=False,
-                   random_state=0, auditor=RandomAuditor(max_queries=50))  # fmt: skip
+                   moved=False, random_state=0, auditor=RandomAuditor(max_queries=50))  # fmt: skip
     selection = report.to_dict()["selection"]
     assert (selection["status"], report.status) == ("left out", "complete")
     assert selection["reason"].startswith("none of 200 predictions is yes")
@@ -330,7 +330,7 @@ def test_without_limits_a_part_that_failed_is_no_failure_of_the_model(foreign):
 
     model, X = foreign
     report = audit(model, X, sensitive_features="sex", max_time=None, progress=False,
-                   random_state=0, auditor=RandomAuditor(max_queries=50))  # fmt: skip
+                   moved=False, random_state=0, auditor=RandomAuditor(max_queries=50))  # fmt: skip
     data = report.to_dict()
     data.update(status="failed", reason="groups: ValueError: x")
     assert check_limits(data, Limits()).status == "within"

@@ -163,7 +163,7 @@ def test_a_gate_knows_what_missing_values_do():
     few = RandomAuditor(max_queries=50)
     report = audit(
         model, X, auditor=few, sensitive_features=["sex"], groups=False, max_time=None,
-        random_state=0, progress=False,
+        moved=False, random_state=0, progress=False,
     )  # fmt: skip
     assert report.fairness_degree >= report.on_data_degree > 0.5
     assert report.worst_case.loc["income", ["first", "second"]].isna().all()

@@ -43,6 +43,7 @@ WAYS = {
     "audit": lambda X, y: audit(
         LogisticRegression().fit(X, y), X, y, sensitive_features=["sex"], auditor=QUICK,
         favourable=1, progress=False, random_state=0, max_time=None,
+        moved=False,
     ),
     "auditor": lambda X, y: RandomAuditor(
         LogisticRegression(), sensitive_features=["sex"], max_queries=100, random_state=0

@@ -57,7 +57,11 @@ def table(n=600, seed=0):
 
 
 def look(model, X, **params):
-    params = {"sensitive_features": ["sex", "race", "age"], "certify": False} | params
+    params = {
+        "sensitive_features": ["sex", "race", "age"],
+        "certify": False,
+        "moved": False,
+    } | params
     usual = {"auditor": QUICK, "favourable": "yes" if isinstance(model, Lucky) else None}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoDisparityWarning)

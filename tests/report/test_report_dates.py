@@ -108,7 +108,13 @@ def test_a_table_of_groups_has_quarters_of_dates(case):
 def test_a_report_has_dates_in_the_form_of_iso(case):
     model, X, _ = case
     quick = SBFTAuditor(max_queries=200, random_state=0)
-    settings = {"auditor": quick, "groups": False, "progress": False, "random_state": 0}
+    settings = {
+        "auditor": quick,
+        "groups": False,
+        "progress": False,
+        "random_state": 0,
+        "moved": False,
+    }
     settings["favourable"] = "approved"
     told = audit(model, X, sensitive_features=["sex"], **settings).to_json()
     assert "T00:00:00" in told and json.loads(told)

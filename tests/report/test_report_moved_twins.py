@@ -2,6 +2,7 @@
 
 import json
 from importlib.resources import files
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -43,7 +44,8 @@ BLIND = LogisticRegression().fit(X, Y)
 def look(model=BLIND, table=X, sensitive=RACE, y=None, **params):
     params = {
         "auditor": RandomAuditor(max_queries=100), "max_time": None, "random_state": 0,
-        "progress": False, "favourable": "yes", "groups": False, **params,
+        "progress": False, "favourable": "yes", "groups": False, "moved": QuantileTransport(),
+        **params,
     }  # fmt: skip
     report = audit(model, table, y, sensitive_features=sensitive, **params)
     Draft202012Validator(SCHEMA).validate(report.to_dict())
@@ -52,7 +54,7 @@ def look(model=BLIND, table=X, sensitive=RACE, y=None, **params):
 
 @pytest.fixture(scope="module")
 def blind():
-    return look()
+    return look(moved=True)
 
 
 def part_of(report, transport="quantile", attribute="race"):
@@ -179,11 +181,22 @@ def test_what_is_no_transport_is_refused(given):
 
 
 def test_names_of_maps():
-    assert [one.name for one in named_transports("auto")] == ["quantile"]
     assert named_transports(False) == []
-    assert [one.name for one in named_transports(True)][0] == "quantile"
+    first, *others = named_transports(True)
+    assert first.name == "quantile" and first.has_intervals
+    joint = ["joint"] if find_spec("ot") is not None else []
+    assert [one.name for one in others] == ["sequential", *joint]
+    assert not any(one.has_intervals for one in others)
     several = named_transports([QuantileTransport(), QuantileTransport(keep=["age"])])
     assert [one.name for one in several] == ["quantile 1", "quantile 2"]
+
+
+def test_other_maps_stand_beside_the_first_one(blind):
+    first, *others = (part_of(blind, of.name) for of in named_transports(True))
+    for part in others:
+        assert part["status"] == "done" and part["low"] is None
+        # Income alone stands for race, so that the maps can only agree.
+        assert part["rate"] == pytest.approx(first["rate"], abs=0.1)
 
 
 # What is said ------------------------------------------------------------------------------------

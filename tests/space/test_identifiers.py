@@ -154,6 +154,13 @@ def test_an_audit_and_an_auditor_warn_once():
     assert sum(WARNING in str(w.message) for w in caught) == 1
     with pytest.warns(UserWarning, match=WARNING) as caught:
         audit(
-            WithoutRow(), X, auditor=quick, groups=True, progress=False, random_state=0, **settings
+            WithoutRow(),
+            X,
+            auditor=quick,
+            groups=True,
+            moved=False,
+            progress=False,
+            random_state=0,
+            **settings,
         )
     assert sum(WARNING in str(w.message) for w in caught) == 1

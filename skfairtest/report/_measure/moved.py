@@ -25,8 +25,9 @@ from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._sensitive_features import rows_beside
 from skfairtest.transports import QuantileTransport
 
-#: Rows that are moved at most: enough for shares within a point or two.
-MOST_ROWS = 4_000
+#: Rows that are moved at most: enough for shares within a point or two; and by maps that stand
+#: beside the first one, within three.
+MOST_ROWS, MOST_BESIDE = 4_000, 1_000
 #: Rows of a group without which a map between groups says nothing, and groups at most: of more,
 #: those with the most rows.
 LEAST_OF_GROUP, MOST_GROUPS = 50, 4
@@ -58,22 +59,23 @@ class NamedTransport(NamedTuple):
         """How often it is learned again for intervals, if there is time."""
         return N_AGAIN if self.has_intervals else 0
 
+    @property
+    def most_rows(self) -> int:
+        """How many rows it moves, if there is time."""
+        return MOST_ROWS if self.has_intervals else MOST_BESIDE
+
 
 def named_transports(given: Any) -> list[NamedTransport]:
     """Return the maps that are asked for, the one that limits are about first."""
     if given is False:
         return []
-    if isinstance(given, (bool, str)):
-        known = [("quantile", "QuantileTransport")]
-        if given is True:  # others take minutes to learn
-            known.append(("sequential", "SequentialTransport"))
-            known += [("joint", "OptimalTransport")] if find_spec("ot") is not None else []
-        return [
-            # The others stand beside the first one, to see whether they agree.
-            NamedTransport(name, getattr(transports, class_)(), name == "quantile")
-            for name, class_ in known
-            if hasattr(transports, class_)
-        ]
+    if given is True:
+        known = [NamedTransport("quantile", transports.QuantileTransport())]
+        # The others stand beside the first one, to see whether they agree.
+        known.append(NamedTransport("sequential", transports.SequentialTransport(), False))
+        if find_spec("ot") is not None:
+            known.append(NamedTransport("joint", transports.OptimalTransport(), False))
+        return known
     every = list(given) if isinstance(given, (list, tuple)) else [given]
     names = [type(one).__name__.removesuffix("Transport").lower() for one in every]
     names = ["joint" if name == "optimal" else name for name in names]
@@ -91,17 +93,17 @@ def check_transports(given: Any) -> None:
     ValueError, TypeError
         For what is neither a choice nor a transport.
     """
-    if isinstance(given, bool) or (isinstance(given, str) and given == "auto"):
+    if isinstance(given, bool):
         return
     every = given if isinstance(given, (list, tuple)) else [given]
     if isinstance(given, str) or not len(every):
         raise ValueError(
-            "moved must be 'auto', True, False, a transport such as QuantileTransport(), or a list "
-            f"of transports; got {given!r}."
+            "moved must be True, False, a transport such as QuantileTransport(), or a list of "
+            f"transports; got {given!r}."
         )
     for one in every:
         if one is None:
-            raise TypeError("moved must not hold None; give a transport or moved='auto'.")
+            raise TypeError("moved must not hold None; give a transport or moved=True.")
         check_transport(one)
 
 
@@ -120,7 +122,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     again = of.n_again
     n_groups = min(values.nunique(), MOST_GROUPS)
     each = _queries_a_row(n_groups, case.space.n_features, again)
-    most = n = int(min(n_rows, MOST_ROWS, MOST_QUERIES / each))
+    most = n = int(min(n_rows, of.most_rows, MOST_QUERIES / each))
     if seconds is not None:
         budget = _affordable(case, OF_TIME * seconds)
         n = min(most, int(budget / each))

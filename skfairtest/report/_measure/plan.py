@@ -83,7 +83,6 @@ class Plan:
     ) -> None:
         self.case = case
         maps = moved.named_transports(moved_by)
-        #: By part: the first map of all attributes comes first, so that each has one.
         self.moved = {
             f"moved twins: {in_words(name)} ({of.name})": (name, of)
             for of in maps
@@ -118,7 +117,12 @@ class Plan:
         weights |= {f"errors: {metric}": WEIGHTS["errors"] for metric in self._error_metrics()}
         # Parts that the model rules out take no time, and count among those that are reported.
         weights |= {f"twins: {label}": 0.0 for label, _, space in self.searches if space is None}
-        weights |= dict.fromkeys(self.moved, WEIGHTS["moved"] / max(1, len(self.moved)))
+        # Those that stand beside the first map run last, and have what is left.
+        share = WEIGHTS["moved"] / max(1, len(case.sensitive_names))
+        weights |= {
+            part: share if of is maps[0] else share / len(maps)
+            for part, (_, of) in self.moved.items()
+        }
         self.course = Course(max_time, weights, progress)
         self.callbacks = progress.callbacks
 
@@ -160,31 +164,32 @@ class Plan:
             )
             for metric in self._error_metrics()
         ]
-        found_moved = self._move()
-        # Certificates come last: a large model may take longer to be read than it should.
+        # The first map of each attribute comes before the others, which stand beside it.
+        maps, n_first = list(self.moved), len(case.sensitive_names)
+        found_moved = self._move(maps[:n_first])
+        # Certificates come late: a large model may take longer to be read than it should.
         self._certify_all(searches)
         if self.labels:
             gather(case, self.labels[-1])
             measure = partial(columns.measure_columns, case)
             course.run(COLUMNS, Part(), measure, at_least=COLUMNS_SECONDS)
+        found_moved += self._move(maps[n_first:])
         *alone, together = searches.values()
         told = [settled(case, one, []) for one in alone]
         told.append(settled(case, together, alone))
+        names = [str(name) for name in case.sensitive_names]
+        found_moved.sort(key=lambda one: names.index(one.attribute))
         return Measured(told, found_groups, found_perturbed, table, found_errors, found_moved)
 
-    def _move(self) -> list[Moved]:
-        """Move people to other groups by each map; an attribute's maps stand together."""
-        found = [
-            self.course.run(
-                part,
-                Moved(attribute=str(name), transport=of.name, n_rows=len(self.case.space.data)),
-                partial(moved.measure_moved, self.case, name, of),
-                refuses=(ValueError,),
-            )
-            for part, (name, of) in self.moved.items()
-        ]
-        names = [str(name) for name in self.case.sensitive_names]
-        return sorted(found, key=lambda one: names.index(one.attribute))
+    def _move(self, parts: list[str]) -> list[Moved]:
+        """Move people to other groups, by the maps of some parts."""
+        found = []
+        for part in parts:
+            name, of = self.moved[part]
+            blank = Moved(attribute=str(name), transport=of.name, n_rows=len(self.case.space.data))
+            measure = partial(moved.measure_moved, self.case, name, of)
+            found.append(self.course.run(part, blank, measure, refuses=(ValueError,)))
+        return found
 
     def _search_all(self, searches: dict[str, Search]) -> None:
         """Compare the rows with their twins, then search the domain, for each search that runs."""
