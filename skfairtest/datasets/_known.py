@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._response import (
     MAX_PROBABILITY_DEGREE,
+    NeedsNoFit,
     check_degree,
     check_variant,
     column,
@@ -21,7 +22,7 @@ from ._response import (
 __all__ = ["KnownClassifier", "KnownRegressor"]
 
 
-class _Known(BaseEstimator):
+class _Known(NeedsNoFit):
     variant: str
     degree: float
 
@@ -56,18 +57,6 @@ class _Known(BaseEstimator):
 
     def _params(self) -> tuple[str, float]:
         return check_variant(self.variant), check_degree(self.degree)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return True: the response is known, so there is nothing to learn first."""
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare that columns may be of mixed types and that fitting is not required."""
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 class KnownRegressor(RegressorMixin, _Known):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Bunch
 
 from ._planted import _generator
-from ._response import column
+from ._response import NeedsNoFit, column
 
 __all__ = ["load_loans"]
 
@@ -66,7 +66,7 @@ The people, the communities and the lender are invented.
 """
 
 
-class _LoanRule(ClassifierMixin, BaseEstimator):
+class _LoanRule(ClassifierMixin, NeedsNoFit):
     """The rule by which the loans are decided, as a classifier that needs no fitting."""
 
     @property
@@ -90,18 +90,6 @@ class _LoanRule(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[np.str_]:
         """Return the more probable decision."""
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return True: the rule is known, so there is nothing to learn first."""
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare that columns may be of mixed types and that fitting is not required."""
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 def _points(X: Any) -> NDArray[np.float64]:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch
 
 from ._planted import _generator
-from ._response import _codes, _numbers
+from ._response import NeedsNoFit, _codes, _numbers
 
 __all__ = ["make_proxy_classification", "make_proxy_regression"]
 
@@ -155,7 +155,7 @@ def _score(values: Mapping[str, Any]) -> NDArray[np.float64]:
     return np.asarray(score, dtype=np.float64)
 
 
-class _Scorer(BaseEstimator):
+class _Scorer(NeedsNoFit):
     """The score, as an estimator that takes all columns but the group and `distance`."""
 
     variant: str
@@ -178,18 +178,6 @@ class _Scorer(BaseEstimator):
                 for name in names
             }
         )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return True: the score is known, so there is nothing to learn first."""
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare that columns may be of mixed types and that fitting is not required."""
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 class _ScoreRegressor(RegressorMixin, _Scorer):
@@ -296,6 +284,18 @@ def _checked(n_samples: Any, variant: Any, direct: Any, noise: Any) -> tuple[int
     return int(n_samples), float(direct), float(noise)
 
 
+def _in_each_group(
+    variant: str, names: list[str], draws: _Columns, kept: Mapping[str, Any]
+) -> dict[str, pd.DataFrame]:
+    """Return all rows as they would be in each group, but for the values that are kept."""
+    found = {}
+    for name in names:
+        strengths = {column: np.full(len(u), _STRENGTHS[name]) for column, u in draws.items()}
+        values = _solve(variant, strengths, draws, kept)
+        found[name] = _frame(values, [name] * len(draws["age"]), names)
+    return found
+
+
 def _make(
     n_samples: Any, variant: Any, direct: Any, noise: Any, random_state: Any, *, classify: bool
 ) -> Bunch:
@@ -315,25 +315,20 @@ def _make(
     own = np.array([_STRENGTHS[name] for name in groups])
     row = _solve(variant, dict.fromkeys(order, own), draws)
     data = _frame(row, groups, names)
-    kept = {name: row[name] for name in _RESOLVING}
-    moved, resolved = {}, {}
-    for name in names:
-        strengths = dict.fromkeys(order, np.full(n_rows, _STRENGTHS[name]))
-        moved[name] = _frame(_solve(variant, strengths, draws), [name] * n_rows, names)
-        resolved[name] = _frame(_solve(variant, strengths, draws, kept), [name] * n_rows, names)
+    moved = _in_each_group(variant, names, draws, {})
+    resolved = _in_each_group(variant, names, draws, {name: row[name] for name in _RESOLVING})
 
     estimator = (_ScoreClassifier if classify else _ScoreRegressor)(variant).fit(data)
     score = _score(row) + direct * own
     values: Any
     if classify:
-        positive = rng.random(n_rows) < 1.0 / (1.0 + np.exp(-score))
-        values = estimator.classes_.astype(object)[positive.astype(np.intp)]
+        values = np.where(rng.random(n_rows) < 1.0 / (1.0 + np.exp(-score)), "yes", "no")
     else:
         values = score + noise * rng.standard_normal(n_rows)
     by_path, by_column = _path_effects(variant, groups, draws, row, direct)
     return Bunch(
         data=data,
-        target=pd.Series(values, name="target").infer_objects(),
+        target=pd.Series(values.astype(object), name="target").infer_objects(),
         feature_names=list(data.columns),
         sensitive_features=[_GROUP],
         sensitive=data[_GROUP],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 VARIANTS = ("smooth", "narrow", "many-valued")
 MAX_PROBABILITY_DEGREE = 0.7
@@ -71,6 +72,22 @@ PEAK: dict[str, dict[str, Any]] = {
         "score": 0.35,
     },
 }
+
+
+class NeedsNoFit(BaseEstimator):
+    """A known rule on columns of mixed types, which there is nothing to learn for."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return True: the rule is known."""
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare that columns may be of mixed types and that fitting is not required."""
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
 
 
 def check_variant(variant: object) -> str:
