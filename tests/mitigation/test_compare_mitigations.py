@@ -790,10 +790,10 @@ def test_moved_flips_are_those_of_the_fold_models_under_maps_of_their_training_r
 
 
 def test_without_a_transport_nothing_is_moved():
-    comparison = by_proxies(transport=None)
+    comparison = by_proxies(moved=False)
     assert "share_moved" not in comparison.table and comparison.settings["transport"] is None
     assert "oved" not in repr(comparison) + comparison._repr_html_()
-    kept = by_proxies(transport=QuantileTransport(keep=["rating", "income", "late_payments"]))
+    kept = by_proxies(moved=QuantileTransport(keep=["rating", "income", "late_payments"]))
     all_move = by_proxies().table
     assert (kept.table["share_moved"] < all_move["share_moved"]).all()
     # What is measured beside it does not change the rest.
@@ -831,7 +831,7 @@ class NoMap(BaseEstimator):
 @pytest.mark.parametrize(
     "settings, note",
     [
-        ({"transport": NoMap()}, "not measured: the map is lost"),
+        ({"moved": NoMap()}, "not measured: the map is lost"),
         ({"sensitive_features": "age"}, "form 4[0-9] groups"),
         ({"sensitive_features": np.arange(600) % 599}, "600|599"),
     ],
@@ -856,9 +856,10 @@ def test_a_model_that_refuses_moved_rows_has_its_other_figures(monkeypatch):
 
 
 def test_bad_transports():
-    with pytest.raises(ValueError, match="transport must be 'quantile'"):
-        by_proxies(transport="optimal")
-    with pytest.raises(TypeError, match="needs the methods fit"):
-        by_proxies(transport=StandardScaler())
-    with pytest.raises(TypeError, match="transport must be 'quantile'"):
-        by_proxies(transport=QuantileTransport)
+    for given in ("optimal", None):
+        with pytest.raises(TypeError, match="moved must be True, False or a transport"):
+            by_proxies(moved=given)
+    with pytest.raises(TypeError, match="transport must have the methods fit"):
+        by_proxies(moved=StandardScaler())
+    with pytest.raises(TypeError, match="transport must be an instance"):
+        by_proxies(moved=QuantileTransport)

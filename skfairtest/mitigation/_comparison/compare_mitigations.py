@@ -28,7 +28,7 @@ from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison.methods import METHODS, Case
-from skfairtest.mitigation._comparison.moved import as_transport, move_held_rows
+from skfairtest.mitigation._comparison.moved import move_held_rows, transport_of
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line, run_fold
 from skfairtest.mitigation._comparison.result import MitigationComparison
 from skfairtest.mitigation._comparison.table import Measured, Scores, make_comparison
@@ -57,7 +57,7 @@ def compare_mitigations(
     threshold: float | None = None,
     space: InputSpace | None = None,
     sample_weight: Any = None,
-    transport: Any = "quantile",
+    moved: Any = True,
     max_time: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -103,10 +103,10 @@ def compare_mitigations(
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows in training, scores and rates of groups. The shares are about inputs,
         which have none. The steps of a pipeline get them by metadata routing.
-    transport : "quantile", transport or None, default="quantile"
-        The map that moves rows to the other groups, together with the columns that go with the
-        sensitive ones; "quantile" is a `QuantileTransport`. It is learned once for each fold, from
-        the rows that are trained on. None measures no moved twins.
+    moved : bool or transport, default=True
+        Whether to move rows to the other groups, together with the columns that go with the
+        sensitive ones, and by which map; True is a `QuantileTransport`. It is learned once for each
+        fold, from the rows that are trained on.
     max_time : float, default=None
         Time limit in seconds. Methods are run in the order of their cost, the cheap ones first;
         a method that was not reached has a row that says so. A training that has begun is not
@@ -216,7 +216,7 @@ def compare_mitigations(
     """
     named = _named(methods)
     check_max_time("max_time", max_time)
-    transport = as_transport(transport)
+    transport = transport_of(moved)
     shown = make_progress(progress)
     _check_estimator(estimator)
     template = BaseAuditor(space=space, threshold=threshold, estimator=estimator)

@@ -8,15 +8,13 @@ import numpy as np
 
 from skfairtest._typing import Ints
 from skfairtest.individual._flip_test.groups import Groups, read_groups
-from skfairtest.individual._flip_test.maps import Maps
+from skfairtest.individual._flip_test.maps import Maps, check_transport
 from skfairtest.individual._flip_test.rate import MovedTwins, changes_of, twins_in_all_groups
 from skfairtest.mitigation._comparison.methods import Case
 from skfairtest.mitigation._shares import Judged
 from skfairtest.oracle._model import Model
 from skfairtest.transports import QuantileTransport
 
-#: The transport that is known by name.
-QUANTILE = "quantile"
 #: Groups between which rows are moved at most: each row is moved to all of them.
 MOST_GROUPS = 12
 
@@ -28,25 +26,16 @@ class Moved(NamedTuple):
     note: str = ""
 
 
-def as_transport(transport: Any) -> Any:
-    """Return the transport that is meant, or None; an error for what is none."""
-    if transport is None:
-        return None
-    if isinstance(transport, str):
-        if transport != QUANTILE:
-            raise ValueError(
-                f"transport must be {QUANTILE!r}, a transport such as QuantileTransport(), or "
-                f"None; got {transport!r}."
-            )
-        return QuantileTransport()
-    if isinstance(transport, type) or not (
-        hasattr(transport, "fit") and hasattr(transport, "transport")
-    ):
+def transport_of(moved: Any) -> Any:
+    """Return the map that is meant, or None; an error for what is none."""
+    if isinstance(moved, bool):
+        return QuantileTransport() if moved else None
+    if moved is None or isinstance(moved, str):
         raise TypeError(
-            f"transport must be {QUANTILE!r}, a transport such as QuantileTransport(), or None; "
-            f"got {transport!r}. It needs the methods fit(X, groups) and transport(X, groups, to)."
+            f"moved must be True, False or a transport such as QuantileTransport(); got {moved!r}."
         )
-    return transport
+    check_transport(moved)
+    return moved
 
 
 def move_held_rows(case: Case, parts: list[tuple[Ints, Ints]]) -> Moved:

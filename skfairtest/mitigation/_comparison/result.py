@@ -46,7 +46,7 @@ class MitigationComparison:
           without `threshold` ``difference_rows`` and so on: mean differences between twins.
         - ``share_moved`` (or ``difference_moved``): the share of the rows held out whose output
           changes when they are moved to another group with the columns that go with it; not with
-          ``transport=None``, and NaN where rows could not be moved
+          ``moved=False``, and NaN where rows could not be moved
         - ``degree``: the largest difference of twins found in any fold's model, in the units of
           ``degree_unit``; ``degree_bound``: a bound that none exceeds, NaN where the model cannot
           be read
