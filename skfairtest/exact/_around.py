@@ -72,14 +72,11 @@ def is_around(model: Any) -> bool:
     return not all(_is_sum_of_trees(part) for part in members(model))
 
 
-def is_of_scores(model: Any, response: str, *, behind_products: bool) -> bool:
-    """Return whether probabilities of several classes are read as functions of the classes' scores.
-
-    Where each class has a sigmoid of its own, or the scores are polynomials.
-    """
+def is_of_scores(model: Any, response: str) -> bool:
+    """Return whether each of several classes has a sigmoid of its own."""
     if not isinstance(model, LINEAR) or is_linear(model, response):
         return False
-    return behind_products or probability_link(model, len(model.classes_), SEARCH) != "softmax"
+    return probability_link(model, len(model.classes_), SEARCH) != "softmax"
 
 
 def _is_sum_of_trees(model: Any) -> bool:

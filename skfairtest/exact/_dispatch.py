@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import PolynomialFeatures
 
 from skfairtest._typing import Floats
 from skfairtest.exact._around import (
@@ -30,7 +29,6 @@ from skfairtest.exact._mixture import MixtureFamily, audited_parts
 from skfairtest.exact._moved import check_moved, with_moved_twins
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import is_network
-from skfairtest.exact._polynomial import PolynomialFamily
 from skfairtest.exact._support import not_certified
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.oracle._model import Model, choose_response
@@ -41,10 +39,9 @@ from skfairtest.whitebox._boosting_libraries import (
     library_of,
 )
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
-from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._layers import MLP
 from skfairtest.whitebox._library_code import check_library_code
-from skfairtest.whitebox._mixing import check_mixing, polynomial_of
+from skfairtest.whitebox._mixing import check_mixing
 from skfairtest.whitebox._mixture import Mixture, read_mixture
 from skfairtest.whitebox._sklearn_trees import BOOSTED, FORESTS, TREES, check_trees
 from skfairtest.whitebox._skorch import check_net, is_skorch_net
@@ -141,15 +138,14 @@ def read_family(
         plain = space.without_constraint()
         family, n_rows = read_family(estimator, plain, response, compiled, rng, n_jobs, deadline)
         return with_moved_twins(family, space), n_rows
-    chain, model = Chain(space).open(estimator)
-    multiplied = polynomial_of(chain) is not None
+    model = unwrap(estimator, HINT)[1]
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
         return _read_mixture(
             estimator, mixture, space, response, rng,
             lambda inner, part: read_family(inner, part, response, compiled, rng, n_jobs, deadline),
         )  # fmt: skip
-    if is_around(model) or is_of_scores(model, response, behind_products=multiplied):
+    if is_around(model) or is_of_scores(model, response):
         return _read_around(
             estimator, space, response, rng,
             lambda inner, asked: read_family(
@@ -159,8 +155,6 @@ def read_family(
         )  # fmt: skip
 
     def make(part: InputSpace, until: float) -> Family:
-        if multiplied:
-            return PolynomialFamily(estimator, part, response)
         if is_linear(model, response):
             return LinearFamily(estimator, part, response)
         if is_network(model) or isinstance(model, LINEAR):
@@ -373,8 +367,6 @@ def check_supported(estimator: Any, response: str, before: Sequence[Any] = ()) -
     also: tuple[type, ...] = ()
     if _begins_with(model, lambda inner: is_network(inner) or isinstance(inner, LINEAR)):
         also = MIXING
-    if _begins_with(model, lambda inner: isinstance(inner, LINEAR)):
-        also = (*also, PolynomialFeatures)
     for step in steps:
         check_kind(step, OWN_CODE, also)
     steps = [*before, *steps]

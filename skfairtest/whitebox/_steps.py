@@ -88,8 +88,8 @@ INSTEAD = {
     "Normalizer": "StandardScaler scales columns instead of rows.",
     "PCA": "Before trees, StandardScaler does not mix the columns; behind PCA, linear models and "
     "networks can be certified.",
-    "PolynomialFeatures": "Behind it, linear models can be certified; a model of trees finds "
-    "products of columns by itself.",
+    "PolynomialFeatures": "SplineTransformer bends single columns; models of trees find products "
+    "of columns by themselves.",
 }
 
 

@@ -113,7 +113,6 @@ CERTIFIED = [
     (StackingRegressor([("t", DecisionTreeRegressor(max_depth=2))], cv=2), NUMBER, "auto"),
     (TransformedTargetRegressor(Ridge(), func=np.log, inverse_func=np.exp), NUMBER, "auto"),
     (behind(PCA(2), StandardScaler(), SelectKBest(f_regression, k=1)), NUMBER, "auto"),
-    (behind(PolynomialFeatures(), PCA(2)), NUMBER, "auto"),
     (behind(make_union(PCA(1), StandardScaler())), NUMBER, "auto"),
     (behind(in_a_branch(make_pipeline(PCA(1), MinMaxScaler()))), NUMBER, "auto"),
     (behind(in_a_branch(OneHotEncoder(min_frequency=0.3, drop="first"))), NUMBER, "auto"),
@@ -162,7 +161,7 @@ REFUSED = [
     ),
     (behind(PCA(2), Binarizer()), NUMBER, "auto"),
     (behind(TruncatedSVD(1), MinMaxScaler(clip=True)), NUMBER, "auto"),
-    (behind(PCA(1), PolynomialFeatures()), NUMBER, "auto"),
+    (behind(PolynomialFeatures()), NUMBER, "auto"),
     (behind(in_a_branch(make_pipeline(PCA(1), PowerTransformer()))), NUMBER, "auto"),
     (behind(in_a_branch(make_union(PCA(1), StandardScaler()))), NUMBER, "auto"),
     (
