@@ -7,8 +7,6 @@ takes time in proportion to the inputs, so that the family's own search goes fir
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from skfairtest import _clock
@@ -23,13 +21,7 @@ MOST_INPUTS, AT_A_TIME = 100_000, 4_096
 SOON = 0.5
 
 
-def solve_whole(
-    family: Family,
-    space: InputSpace,
-    incumbent: float,
-    limits: Limits,
-    search: Callable[[float, Limits], Bracket],
-) -> Bracket:
+def solve_whole(family: Family, space: InputSpace, incumbent: float, limits: Limits) -> Bracket:
     """Return the bracket of the largest difference, of a small domain by looking at all inputs.
 
     Parameters
@@ -42,8 +34,6 @@ def solve_whole(
         A difference that is attained.
     limits : Limits
         When to stop, and the relative width of the bracket that is narrow enough.
-    search : callable
-        Bounds the model, as ``family.solve`` does.
 
     Returns
     -------
@@ -52,7 +42,7 @@ def solve_whole(
     """
     n_rows = space.n_inputs * space.twins_.n_combinations
     if n_rows > MOST_INPUTS or _innermost(family).vague:
-        return search(incumbent, limits)
+        return family.solve(incumbent, limits)
     inputs = _AllInputs(family, space, incumbent)
     bracket, seconds = None, 0.0
     if not family.quick:
@@ -60,10 +50,10 @@ def solve_whole(
         inputs.look(AT_A_TIME)
         seconds = (_clock.now() - began) * inputs.left
     if seconds > limits.by(0.5) - _clock.now():
-        return search(incumbent, limits)
+        return family.solve(incumbent, limits)
     if family.quick or seconds > SOON:
         until = min(limits.deadline, _clock.now() + seconds) if seconds else limits.deadline
-        bracket = search(incumbent, limits._replace(deadline=until))
+        bracket = family.solve(incumbent, limits._replace(deadline=until))
         if bracket.upper * (1 - limits.rtol) <= bracket.lower and inputs.holds(bracket):
             return bracket
     while inputs.left and not limits.is_late:

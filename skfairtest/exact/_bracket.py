@@ -209,13 +209,6 @@ class Family:
         """
         return np.empty((0, 0))
 
-    def within(self, low: Floats, high: Floats) -> Family | None:
-        """Return the same for the part of the domain between two rows of codes.
-
-        None if the model has to be read anew for that.
-        """
-        return None
-
     def root_bound(self) -> float:
         """Return a bound that takes little time."""
         raise NotImplementedError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from skfairtest.exact._all_inputs import input_of, solve_whole
 from skfairtest.exact._bracket import (
     Attained,
     BoundHistory,
-    Bracket,
     Family,
     Limits,
     Pace,
@@ -48,7 +46,6 @@ def close(
     family: Family,
     limits: Limits,
     history: BoundHistory,
-    solve: Callable[[float, Limits], Bracket] | None = None,
 ) -> Closed:
     """Bound the fairness degree, starting from what the oracle has found.
 
@@ -65,8 +62,6 @@ def close(
         When to stop, and the relative width of a closed bracket.
     history : BoundHistory
         Where the bracket is noted while it closes.
-    solve : callable, default=None
-        Bounds the model; None is its own `solve`.
 
     Returns
     -------
@@ -87,9 +82,7 @@ def close(
         room = min(ROOM, rtol / 2, 8 * family.rounding / least)
         narrow = Limits(limits.deadline, rtol - room, note)
         try:
-            bracket = solve_whole(
-                family, oracle.space, oracle.degree, narrow, solve or family.solve
-            )
+            bracket = solve_whole(family, oracle.space, oracle.degree, narrow)
         except KeyboardInterrupt:
             if history.twins is not None:
                 confirm(oracle, *history.twins)

@@ -92,7 +92,7 @@ def read_family(
     space: InputSpace,
     response: str,
     compiled: bool | None,
-    rng: np.random.Generator | None,
+    rng: np.random.Generator,
     n_jobs: int | None = None,
     deadline: float = np.inf,
 ) -> tuple[Family, int]:
@@ -108,9 +108,8 @@ def read_family(
         How the oracle asks it.
     compiled : bool or None
         Whether to use numba; None: where it is installed.
-    rng : Generator or None
-        For the rows on which the two are compared. None compares nothing: of a part of a domain
-        that was compared as a whole.
+    rng : Generator
+        For the rows on which the two are compared.
     n_jobs : int or None, default=None
         Threads of the branch and bound on trees, where it is compiled.
     deadline : float, default=inf
@@ -191,7 +190,7 @@ def _read_mixture(
         n_rows += more
     family = MixtureFamily(mixture.strength, parts, inner, rest, response)
     asked = _asking(estimator, space, response)
-    if parts.averaged and rng is not None:
+    if parts.averaged:
         Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
         off = family.check(lambda rows: asked.ask(rows)[0], Z, space, rng)
         if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
@@ -276,8 +275,6 @@ def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
 def _compare(
     family: Family, estimator: Any, space: InputSpace, response: str, rng: Any, deadline: float
 ) -> int:
-    if rng is None:
-        return 0
     limits = Limits(deadline, 0.0)
     method = "predict" if response == "regression" else response
     model = _asking(estimator, space, response)

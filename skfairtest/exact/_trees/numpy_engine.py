@@ -234,13 +234,9 @@ class ListSearch:
         A difference that is attained; only larger ones are looked for.
     deadline : float, default=inf
         When to list pairs coarsely, by `_clock.now`.
-    start : Box or None, default=None
-        The part of the domain to search; None is all of it.
     """
 
-    def __init__(
-        self, problem: Problem, incumbent: float, deadline: float = np.inf, start: Box | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, incumbent: float, deadline: float = np.inf) -> None:
         self.problem, self.incumbent, self.dropped = problem, incumbent, incumbent
         self.deadline = deadline
         self.links = problem.links
@@ -251,7 +247,7 @@ class ListSearch:
         self.n_boxes = self.n_listed = 0
         self.heap: list[_Open] = []
         self._most_of_box = max(MOST_OF_BOX, 4 * len(problem.forest.roots))
-        start = problem.layout.whole if start is None else start
+        start = problem.layout.whole
         table = self._list(start, MOST_PAIRS)
         listed = np.arange(len(table.pairs.one))
         self._keep(start, table, listed, table.pairs.start, np.inf)

@@ -375,18 +375,6 @@ class Grid:
             codes = codes.astype(np.float32).astype(np.float64)
         return np.minimum(np.searchsorted(own.high, codes), len(own.high) - 1)
 
-    def cells_between(self, attribute: int, low: float, high: float) -> Ints:
-        """Return the cells that some code from `low` to `high` lies in, sorted."""
-        own, ends = self.cells[attribute], np.array([low, high])
-        if attribute in self.starts:
-            first, last = np.searchsorted(self.starts[attribute][1:], ends, side="right")
-        elif len(own.member):
-            first, last = (ends - self.space.domain.low[attribute]).astype(np.intp)
-        else:
-            first, last = self.cell_of(attribute, ends)
-            return np.arange(first, last + 1)
-        return np.unique(own.member[first : last + 1])
-
     def codes(self, attribute: int, cells: Ints, share: float = 0.5) -> Floats:
         """Return a code inside each of the cells; `share` says how far from its low end."""
         own = self.cells[attribute]
