@@ -177,8 +177,8 @@ class CertifiedAuditor(BaseAuditor):
     averages of models of different kinds) the bound follows from the bounds of the inner models.
     For any other model `fit` raises an error that names what is not supported; `supports` says so
     beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
-    (1 - strength) times that of the inner model; it may stay open if they do not average over all
-    of the audited columns. If the domain is finite and has at most 100,000 inputs, twins included,
+    (1 - strength) times that of the inner model; they have to average over all of the audited
+    columns. If the domain is finite and has at most 100,000 inputs, twins included,
     all of them are examined in the model as it was read, unless its own bound closes sooner.
 
     The certificate holds for the domain that `space` describes. For a real column, sensitive or

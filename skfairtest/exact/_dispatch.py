@@ -25,7 +25,7 @@ from skfairtest.exact._constrained import ConstrainedFamily
 from skfairtest.exact._expression import ModelOutput, Node
 from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, check_linear, is_linear
-from skfairtest.exact._mixture import MixtureFamily, audited_parts
+from skfairtest.exact._mixture import MixtureFamily, check_averaged
 from skfairtest.exact._moved import check_moved, with_moved_twins
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import is_network
@@ -142,7 +142,7 @@ def read_family(
     if mixture is not None:
         return _read_mixture(
             estimator, mixture, space, response, rng,
-            lambda inner, part: read_family(inner, part, response, compiled, rng, n_jobs, deadline),
+            lambda inner: read_family(inner, space, response, compiled, rng, n_jobs, deadline),
         )  # fmt: skip
     if is_around(model) or is_of_scores(model, response):
         return _read_around(
@@ -174,33 +174,27 @@ def _read_mixture(
     space: InputSpace,
     response: str,
     rng: Any,
-    read: Callable[[Any, InputSpace], tuple[Family, int]],
+    read: Callable[[Any], tuple[Family, int]],
 ) -> tuple[Family, int]:
     """Return a model that averages another one, and the queries that it took to read it."""
     steps = unwrap(estimator, HINT)[0]
-    parts = audited_parts(space, steps, mixture)
+    check_averaged(space, steps, mixture)
     # A name a step, as a pipeline wants it.
     named = [(str(k), step) for k, step in enumerate([*steps, mixture.model])]
     model = Pipeline(named) if steps else mixture.model
-    inner, n_rows = read(model, space)
-    rest = None
-    if parts.rest and mixture.strength > 0:
-        # The average asks about rows that a constraint may exclude.
-        rest, more = read(model, space.without_constraint().with_sensitive_features(parts.rest))
-        n_rows += more
-    family = MixtureFamily(mixture.strength, parts, inner, rest, response)
+    inner, n_rows = read(model)
+    family = MixtureFamily(mixture.strength, inner, response)
     asked = _asking(estimator, space, response)
-    if parts.averaged:
-        Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
-        off = family.check(lambda rows: asked.ask(rows)[0], Z, space, rng)
-        if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
-            raise ValueError(
-                f"{type(estimator).__name__} was read as an average over columns, but in "
-                f"{len(Z)} pairs of twins its outputs differ otherwise (by {off:.3g} of the "
-                "largest output). No bound can be trusted, so none is given. A step or a model "
-                "that is not a function of single rows may be the reason; SBFTAuditor searches "
-                "with any estimator."
-            )
+    Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
+    off = family.check(lambda rows: asked.ask(rows)[0], Z, space, rng)
+    if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
+        raise ValueError(
+            f"{type(estimator).__name__} was read as an average over columns, but in "
+            f"{len(Z)} pairs of twins its outputs differ otherwise (by {off:.3g} of the "
+            "largest output). No bound can be trusted, so none is given. A step or a model "
+            "that is not a function of single rows may be the reason; SBFTAuditor searches "
+            "with any estimator."
+        )
     return family, n_rows + asked.n_rows
 
 
