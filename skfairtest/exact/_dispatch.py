@@ -13,7 +13,6 @@ from skfairtest.exact._around import (
     asked_members,
     check_around,
     is_around,
-    is_of_scores,
     is_stack,
     members,
     read_around,
@@ -144,7 +143,7 @@ def read_family(
             estimator, mixture, space, response, rng,
             lambda inner: read_family(inner, space, response, compiled, rng, n_jobs, deadline),
         )  # fmt: skip
-    if is_around(model) or is_of_scores(model, response):
+    if is_around(model):
         return _read_around(
             estimator, space, response, rng,
             lambda inner, asked: read_family(

@@ -13,7 +13,7 @@ def as_trees(node: Node, trees_of: Callable[[ModelOutput], Output | None]) -> Ou
 
     Parameters
     ----------
-    node : ModelOutput, MonotoneFunction, WeightedSum, Normalized or Softmax
+    node : ModelOutput, MonotoneFunction, WeightedSum or Softmax
         The number.
     trees_of : callable
         The trees behind a model's output; None where there are none.

@@ -91,6 +91,19 @@ def check_linear(model: Any, response: str) -> None:
             f"The probabilities of {name} are not understood.",
             "Use response_method='decision_function'.",
         )
+    n = len(getattr(model, "classes_", ()))
+    if response == "predict_proba" and n > 2 and probability_link(model, n, HINT) != "softmax":
+        raise shares_of_classes(model)
+
+
+def shares_of_classes(model: Any) -> Unsupported:
+    """Return the error about several classes that have a probability each, divided by their sum."""
+    return Unsupported(
+        f"{type(model).__name__} divides the probabilities of several classes by their sum, of "
+        "which no bound is known that says much.",
+        "Use response_method='decision_function' where the model has it, or a model whose "
+        f"probabilities are a softmax, such as LogisticRegression. {SEARCH}",
+    )
 
 
 def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:

@@ -137,7 +137,7 @@ REFUSED = [
     (GradientBoostingClassifier(n_estimators=2, init=LogisticRegression()), TWO, "auto"),
     (BaggingClassifier(LinearSVC(), 2), TWO, "auto"),
     (VotingClassifier([("t", TREE), ("h", HUBER)], voting="soft"), TWO, "auto"),
-    (OneVsRestClassifier(HUBER), THREE, "auto"),
+    (OneVsRestClassifier(HUBER), TWO, "auto"),
     (MarginalizedClassifier(HUBER, sensitive_features="s", strength=0.5), TWO, "auto"),
     (StackingClassifier(STACKED, HUBER, cv=2), TWO, "auto"),
     (StackingClassifier(STACKED, SVC(), cv=2), TWO, "auto"),

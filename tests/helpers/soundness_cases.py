@@ -66,7 +66,7 @@ AROUND = [
     *((model, (NUMBER,)) for model in REGRESSORS.values()),
     *((model, (CLASS,)) for model in TWO.values()),
     *((model, (CLASSES,)) for model in SEVERAL.values()),
-    (calibrated(GradientBoostingClassifier(**SMALL), "temperature"), (CLASS, CLASSES)),
+    (calibrated(GradientBoostingClassifier(**SMALL), "temperature"), (CLASS,)),
     (MarginalizedRegressor(RandomForestRegressor(**SMALL), sensitive_features=["s"], strength=0.6),
      (NUMBER,)),
     (MarginalizedClassifier(LogisticRegression(), sensitive_features=["s", "b"], strength=0.5),
