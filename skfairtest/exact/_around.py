@@ -43,7 +43,6 @@ from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS, TakeColumns
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import unwrap
-from skfairtest.whitebox._xgboost import is_gblinear
 
 AROUND = (
     CalibratedClassifierCV, MultiOutputClassifier, MultiOutputRegressor, OneVsRestClassifier,
@@ -69,8 +68,7 @@ def is_around(model: Any) -> bool:
 
 
 def _is_sum_of_trees(model: Any) -> bool:
-    inner = unwrap(model, SEARCH)[1]
-    return is_ensemble(inner) and not is_gblinear(inner)
+    return is_ensemble(unwrap(model, SEARCH)[1])
 
 
 def members(model: Any) -> list[Any]:

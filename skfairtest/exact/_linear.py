@@ -24,10 +24,9 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import mixes_in_single, unmixed, with_monotone_features
+from skfairtest.whitebox._mixing import mixes_in_single, unmixed
 from skfairtest.whitebox._steps import HINT
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._xgboost import is_gblinear, read_gblinear
 
 _NAMES = """
 ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lars LarsCV Lasso LassoCV
@@ -55,8 +54,6 @@ MOST_HALVINGS = 70
 
 def is_linear(model: Any, response: str) -> bool:
     """Return whether a closed form holds: scores, or probabilities of two classes."""
-    if is_gblinear(model):
-        return True  # or its reader says why not
     if not isinstance(model, LINEAR):
         return False
     return response != "predict_proba" or len(model.classes_) == 2
@@ -143,21 +140,14 @@ class LinearFamily(Family):
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
         self.space = space
-        self.single = is_gblinear(model) or mixes_in_single(chain)
-        if is_gblinear(model):
-            self.factor = 1.0
-            shown, weights, base = read_gblinear(model, chain, response)
-            self._mixing = with_monotone_features(chain.showing(shown), None)
-        else:
-            weights, base, self.factor = linear_map(model, response)
-            self._mixing = unmixed(chain)
-            shown = (self._mixing.chain if self._mixing else chain).features
-            self.single |= getattr(model.coef_, "dtype", None) == np.float32
+        weights, base, self.factor = linear_map(model, response)
+        self._mixing = unmixed(chain)
+        self.single = mixes_in_single(chain) or getattr(model.coef_, "dtype", None) == np.float32
+        shown = chain.features if self._mixing is None else self._mixing.chain.features
         #: What rounding is measured by: the sums of absolute terms, mixed columns' own included.
         self._sizes = np.abs(weights), np.abs(base)
         if self._mixing is not None:
-            chain, mixing = self._mixing
-            shown = chain.features
+            mixing = self._mixing.map
             self._sizes = (
                 np.abs(mixing.weights) @ self._sizes[0],
                 np.abs(mixing.base) @ self._sizes[0] + self._sizes[1],

@@ -42,7 +42,6 @@ from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
-from skfairtest.whitebox._vectorizer import check_order, check_vectorizer, is_vectorizer
 
 #: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -157,9 +156,6 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     """
     if is_nothing(step) or isinstance(step, (str, TakeColumns)):
         return
-    if is_vectorizer(step):
-        check_vectorizer(step, hint, BY_COLUMN)
-        return
     check_library_code(step, hint)
     if isinstance(step, Pipeline):
         for inner in flat_steps(step, hint):
@@ -232,10 +228,6 @@ def check_step(
     check_kind(step, HINT)
     of_continuous = [any(continuous[j] for j in attributes) for attributes in sources(table)]
     if not any(of_continuous):
-        return []
-    if is_vectorizer(step):
-        columns = [name for name, own in zip(table.columns, of_continuous, strict=True) if own]
-        check_order(step, columns, MONOTONE)
         return []
     if type(step) in ENCODERS:
         raise Unsupported(
