@@ -24,21 +24,10 @@ SOON = 0.5
 def solve_whole(family: Family, space: InputSpace, incumbent: float, limits: Limits) -> Bracket:
     """Return the bracket of the largest difference, of a small domain by looking at all inputs.
 
-    Parameters
-    ----------
-    family : Family
-        The model, read out for this space, or for one with more twins.
-    space : InputSpace
-        The inputs that exist; what its constraint excludes is left out.
-    incumbent : float
-        A difference that is attained.
-    limits : Limits
-        When to stop, and the relative width of the bracket that is narrow enough.
-
-    Returns
-    -------
-    Bracket
-        Of the model as it was read.
+    - `family`: the model, read out for this space, or for one with more twins.
+    - `space`: the inputs that exist; what its constraint excludes is left out.
+    - `incumbent`: a difference that is attained.
+    - `limits`: when to stop, and the relative width of the bracket that is narrow enough.
     """
     n_rows = space.n_inputs * space.twins_.n_combinations
     if n_rows > MOST_INPUTS or _innermost(family).vague:
@@ -83,10 +72,7 @@ def _innermost(family: Family) -> Family:
 class _AllInputs:
     """The inputs of a finite domain, one after another, and the largest difference so far.
 
-    Attributes
-    ----------
-    left : float
-        Inputs that are left, as a multiple of those of the last look.
+    - `left`: inputs that are left, as a multiple of those of the last look.
     """
 
     def __init__(self, family: Family, space: InputSpace, incumbent: float) -> None:

@@ -107,10 +107,7 @@ def with_final(model: Any) -> Any:
 def asked_members(model: Any, response: str) -> list[tuple[Any, str]]:
     """Return the inner models of a model, fitted or not, and what each is asked for.
 
-    Raises
-    ------
-    Unsupported
-        If one is asked for labels, which have no bound.
+    - `Unsupported`: if one is asked for labels, which have no bound.
     """
     inside = members(model)
     if response != "labels":
@@ -144,13 +141,7 @@ def _asked_by(model: Any, part: Any, method: str) -> str:
 
 
 def check_around(model: Any, response: str) -> None:
-    """Check that a wrapper, fitted or not, can be read; its inner models are not checked.
-
-    Raises
-    ------
-    ValueError
-        That says what is not.
-    """
+    """Check that a wrapper, fitted or not, can be read; its inner models are not checked."""
     if is_stack(model):
         _check_final(model, response)
     if isinstance(model, (CalibratedClassifierCV, OneVsRestClassifier)):
@@ -197,25 +188,10 @@ def _target_of(model: Any) -> Any:
 def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
     """Return the outputs of a fitted model as functions of the outputs of its inner models.
 
-    Parameters
-    ----------
-    model : estimator
-        One for which `is_around` holds.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-    behind : callable
-        Makes a model inside, and maybe a step before it, one of the table that is audited:
-        ``behind(model)`` or ``behind(model, step)``.
-
-    Returns
-    -------
-    list of nodes
-        One an output; of two classes, that of the second one alone.
-
-    Raises
-    ------
-    ValueError
-        If the model has settings that are not understood.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    - `behind`: makes a model inside, and maybe a step before it, one of the table that is audited:
+      ``behind(model)`` or ``behind(model, step)``.
+    - `ValueError`: if the model has settings that are not understood.
     """
     if isinstance(model, CalibratedClassifierCV):
         return _calibrated(model, behind)

@@ -52,21 +52,10 @@ def close(
     If Ctrl-C ends the search for a bound, the model confirms the best pair so far, and `history`
     has the least bound.
 
-    Parameters
-    ----------
-    oracle : Oracle
-        Holds the largest disparity found so far; confirms the pair that the bound's search finds.
-    family : Family
-        The model, read out.
-    limits : Limits
-        When to stop, and the relative width of a closed bracket.
-    history : BoundHistory
-        Where the bracket is noted while it closes.
-
-    Returns
-    -------
-    Closed
-        The bracket. Its upper end is never below what was found.
+    - `oracle`: holds the largest disparity found so far; confirms the pair that the bound's search
+      finds.
+    - `family`: the model, read out.
+    - `history`: where the bracket is noted while it closes.
     """
     root, rtol = note_root_bound(oracle, family, history), limits.rtol
 
@@ -175,14 +164,9 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
     Rows outside the domain, and such that the constraint excludes, are left out. The model itself
     is asked for the best pair alone.
 
-    Parameters
-    ----------
-    oracle : Oracle
-        Confirms the pair.
-    family : Family
-        The model, read out.
-    until : float
-        When to go on with the pairs seen so far, by `_clock.now`.
+    - `oracle`: confirms the pair.
+    - `family`: the model, read out.
+    - `until`: when to go on with the pairs seen so far, by `_clock.now`.
     """
     space = oracle.space
     rows = space.data[

@@ -97,34 +97,12 @@ def read_family(
 ) -> tuple[Family, int]:
     """Read a fitted model, and compare its predictions with those of the model as read.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted; alone or behind the steps of a pipeline.
-    space : InputSpace
-        The inputs that exist.
-    response : str
-        How the oracle asks it.
-    compiled : bool or None
-        Whether to use numba; None: where it is installed.
-    rng : Generator
-        For the rows on which the two are compared.
-    n_jobs : int or None, default=None
-        Threads of the branch and bound on trees, where it is compiled.
-    deadline : float, default=inf
-        When to stop reading trees, by `_clock.now`: the bound is then that of their ranges.
-
-    Returns
-    -------
-    family : Family
-        The model, read out.
-    n_rows : int
-        Queries that this took.
-
-    Raises
-    ------
-    ValueError
-        If the model or a step before it is not understood, or was read wrongly.
+    - `n_jobs`: threads of the branch and bound on trees, where it is compiled.
+    - `deadline`: when to stop reading trees, by `_clock.now`: the bound is then that of their
+      ranges.
+    - `family`: the model, read out.
+    - `n_rows`: queries that this took.
+    - `ValueError`: if the model or a step before it is not understood, or was read wrongly.
     """
     check_supported(estimator, response)
     if response == "labels":
@@ -339,19 +317,9 @@ def response_of(estimator: Any, method: str) -> str:
 def check_supported(estimator: Any, response: str, before: Sequence[Any] = ()) -> None:
     """Check that a model, fitted or not, and all steps before it can be certified.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The model.
-    response : {"regression", "predict_proba", "decision_function", "labels", "unknown"}
-        What is asked of it. Of labels nothing is read, so that settings do not matter.
-    before : sequence, default=()
-        Steps before it, which have been checked by themselves.
-
-    Raises
-    ------
-    ValueError
-        That names what cannot.
+    - `response` {"regression", "predict_proba", "decision_function", "labels", "unknown"}: what is
+      asked of it. Of labels nothing is read, so that settings do not matter.
+    - `before`: steps before it, which have been checked by themselves.
     """
     steps, model = unwrap(estimator, HINT)
     also: tuple[type, ...] = ()

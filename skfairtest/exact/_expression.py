@@ -56,14 +56,9 @@ Given = Callable[["ModelOutput"], Any]
 class ModelOutput:
     """Output of an inner model.
 
-    Attributes
-    ----------
-    estimator : estimator
-        Fitted.
-    response : str
-        How it is asked.
-    output : int
-        Which output; of two classes there is one, that of the second class.
+    - `estimator`: Fitted.
+    - `response`: how it is asked.
+    - `output`: which output; of two classes there is one, that of the second class.
     """
 
     estimator: Any
@@ -88,24 +83,14 @@ class ModelOutput:
 class MonotoneFunction:
     """Monotone function of another number.
 
-    Attributes
-    ----------
-    of : ModelOutput, MonotoneFunction, WeightedSum or Softmax
-        The number.
-    function : callable
-        Of an array.
-    rises : bool, default=True
-        Whether it never falls; else it never rises.
-    start : float, default=-inf
-        It does so from here on only.
-    steepest : float, default=0
-        Its largest slope, where a grid of its range may not show it.
-    jump : float, default=0
-        What it jumps by at most, where it does.
-    knots : tuple of float, default=()
-        Given, it is linear between them, and constant beyond the first and the last one.
-    link : tuple of (str, float, float), default=None
-        Of a number x it is this link of ``factor * x + shift``.
+    - `of`: the number.
+    - `function`: of an array.
+    - `rises`: whether it never falls; else it never rises.
+    - `start`: it does so from here on only.
+    - `steepest`: its largest slope, where a grid of its range may not show it.
+    - `jump`: what it jumps by at most, where it does.
+    - `knots`: Given, it is linear between them, and constant beyond the first and the last one.
+    - `link`: of a number x it is this link of ``factor * x + shift``.
     """
 
     of: Node
@@ -178,14 +163,9 @@ class MonotoneFunction:
 class WeightedSum:
     """Weighted sum of other numbers.
 
-    Attributes
-    ----------
-    of : tuple of nodes
-        The numbers.
-    weights : tuple of float
-        Their weights.
-    base : float, default=0
-        What is added.
+    - `of`: the numbers.
+    - `weights`: their weights.
+    - `base`: what is added.
     """
 
     of: tuple[Node, ...]
@@ -223,12 +203,8 @@ class WeightedSum:
 class Softmax:
     """Share of the exponential of one number in the sum of all exponentials.
 
-    Attributes
-    ----------
-    of : tuple of nodes
-        All numbers.
-    which : int
-        The one.
+    - `of`: all numbers.
+    - `which`: the one.
     """
 
     of: tuple[Node, ...]
@@ -270,22 +246,12 @@ def rising_gap(
 ) -> float:
     """Return the largest rise of a nondecreasing function over a window inside a range.
 
-    Parameters
-    ----------
-    function : callable
-        Of an array.
-    gap : float
-        Width of the window.
-    low, high : float
-        The range.
-    knots : ndarray, default=None
-        Where given, the function is linear between them, and constant beyond.
-
-    Returns
-    -------
-    float
-        An upper bound; as a rule to ten digits, for a function that is linear over much more than
-        the window and has no knots to four.
+    - `function`: of an array.
+    - `gap`: width of the window.
+    - `low`, `high`: the range.
+    - `knots`: where given, the function is linear between them, and constant beyond.
+    - the result: an upper bound; as a rule to ten digits, for a function that is linear over much
+      more than the window and has no knots to four.
     """
     if gap <= 0:
         return 0.0

@@ -60,13 +60,7 @@ def is_linear(model: Any, response: str) -> bool:
 
 
 def check_linear(model: Any, response: str) -> None:
-    """Check the settings of a linear model, fitted or not; of labels nothing is read.
-
-    Raises
-    ------
-    Unsupported
-        That names the setting.
-    """
+    """Check the settings of a linear model, fitted or not; of labels nothing is read."""
     name = type(model).__name__
     if isinstance(model, (SVC, SVR)):
         if model.kernel != "linear":
@@ -106,10 +100,7 @@ def shares_of_classes(model: Any) -> Unsupported:
 def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
     """Return weights (n_features, n_scores), intercepts, and the factor of the link.
 
-    Raises
-    ------
-    ValueError
-        If `check_linear` refuses it.
+    - `ValueError`: if `check_linear` refuses it.
     """
     check_linear(model, response)
     name = type(model).__name__
@@ -351,19 +342,11 @@ def nearest_sum(
 ) -> Reached:
     """Return the sum nearest to the target of one value from every set and every interval.
 
-    Parameters
-    ----------
-    target : float
-        Where to come near to.
-    sets : dict of int to ndarray
-        Values to choose from.
-    intervals : list of (low, high)
-        Values may be anything between.
-
-    Returns
-    -------
-    Reached
-        Exact where the sums of the sets are at most 9e10; else `distance` is a lower bound.
+    - `target`: where to come near to.
+    - `sets`: values to choose from.
+    - `intervals`: values may be anything between.
+    - the result: exact where the sums of the sets are at most 9e10; else `distance` is a lower
+      bound.
     """
     halves: list[list[int]] = [[], []]
     sizes = [1, 1]

@@ -25,19 +25,7 @@ from skfairtest.whitebox._unsupported import Unsupported
 def check_averaged(space: InputSpace, steps: list[Any], mixture: Mixture) -> None:
     """Check that a model averages over all that twins differ in.
 
-    Parameters
-    ----------
-    space : InputSpace
-        The inputs that exist.
-    steps : list of transformers
-        What stands before the model, first step first.
-    mixture : Mixture
-        The model; its columns are those of the table that the last step makes.
-
-    Raises
-    ------
-    Unsupported
-        That names the columns that it does not average over.
+    - `mixture`: the model; its columns are those of the table that the last step makes.
     """
     own = set(mixture.places)
     features = Chain(space, steps).features if steps else None
@@ -57,19 +45,10 @@ def check_averaged(space: InputSpace, steps: list[Any], mixture: Mixture) -> Non
 class MixtureFamily(Family):
     """Model that averages another one, bounded by bounds of the inner model.
 
-    Parameters
-    ----------
-    strength : float
-        Share of the average.
-    inner : Family
-        The model inside.
-    response : str
-        What is asked of it.
+    - `strength`: share of the average.
+    - `inner`: the model inside.
 
-    Attributes
-    ----------
-    rounding : float
-        How far rounding may carry the outputs of the model itself.
+    - `rounding`: how far rounding may carry the outputs of the model itself.
     """
 
     def __init__(self, strength: float, inner: Family, response: str) -> None:
@@ -117,21 +96,10 @@ class MixtureFamily(Family):
     ) -> float:
         """Return how far twins in averaged columns differ from what averaging allows.
 
-        Parameters
-        ----------
-        ask : callable
-            Outputs of the model for rows of codes, shape (n, n_outputs).
-        Z : ndarray of shape (n, n_features)
-            Valid rows; they get a random twin each.
-        space : InputSpace
-            The inputs that exist.
-        rng : Generator
-            Draws the twins.
-
-        Returns
-        -------
-        float
-            The largest deviation in excess of rounding, relative to the largest output or to 1.
+        - `ask`: outputs of the model for rows of codes, shape (n, n_outputs).
+        - `Z` (n, n_features): valid rows; they get a random twin each.
+        - the result: the largest deviation in excess of rounding, relative to the largest output or
+          to 1.
         """
         twins = np.array(Z)
         twins[:, space.sensitive] = space.twins_.draw_sensitive(len(Z), rng)

@@ -47,15 +47,7 @@ class Unmixed(NamedTuple):
 def unmixed(chain: Chain) -> Unmixed | None:
     """Take out of the steps what mixes columns or changes their direction; None where none does.
 
-    Parameters
-    ----------
-    chain : Chain
-        The fitted steps.
-
-    Raises
-    ------
-    ValueError
-        If a step after one that mixes columns is no affine map.
+    - `ValueError`: if a step after one that mixes columns is no affine map.
     """
     return with_monotone_features(*_taken_apart(chain))
 
@@ -106,13 +98,7 @@ def _mixes(step: Any) -> bool:
 
 
 def check_mixing(steps: list[Any]) -> None:
-    """See that what comes after a step that mixes columns, fitted or not, is an affine map.
-
-    Raises
-    ------
-    Unsupported
-        That names the step.
-    """
+    """See that what comes after a step that mixes columns, fitted or not, is an affine map."""
     first = next((k for k, step in enumerate(steps) if _mixes(step)), None)
     if first is None:
         return
@@ -141,10 +127,7 @@ def _check_branch(steps: list[Any]) -> int:
 def check_affine(step: Any) -> None:
     """See that a step, fitted or not, is an affine map.
 
-    Raises
-    ------
-    Unsupported
-        If it is none that is known.
+    - `Unsupported`: if it is none that is known.
     """
     kinds = (*MIXING, *SELECTORS, *SCALERS, TakeColumns)
     if type(step) not in kinds or getattr(step, "clip", False):
@@ -158,10 +141,7 @@ def check_affine(step: Any) -> None:
 def affine_of(step: Any, n: int) -> Affine:
     """The map of a fitted step, of `n` columns.
 
-    Raises
-    ------
-    ValueError
-        If it is none that is known.
+    - `ValueError`: if it is none that is known.
     """
     check_affine(step)
     kind = type(step)

@@ -64,18 +64,11 @@ LINK_UNITS = 16.0
 class _Saved:
     """What is in a saved model.
 
-    Attributes
-    ----------
-    name : str
-        The class of the model, for errors.
-    link : str
-        What its objective makes of margins.
-    bases : ndarray of shape (n_margins,)
-        Margins that the trees are added to.
-    booster : dict
-        The part of the file with the trees.
-    n_features : int
-        Columns of a table.
+    - `name`: the class of the model, for errors.
+    - `link`: what its objective makes of margins.
+    - `bases` (n_margins,): margins that the trees are added to.
+    - `booster`: the part of the file with the trees.
+    - `n_features`: columns of a table.
     """
 
     def __init__(self, model: Any, response: str) -> None:
@@ -136,22 +129,7 @@ def _settings_of(model: Any) -> _Settings:
 def check_xgboost(model: Any, response: str) -> _Settings:
     """See that the settings of a model, fitted or not, are such that it can be read.
 
-    Parameters
-    ----------
-    model : estimator
-        XGBClassifier, XGBRegressor or one of their forests.
-    response : {"regression", "predict_proba"}
-        What is asked of it.
-
-    Returns
-    -------
-    _Settings
-        These.
-
-    Raises
-    ------
-    Unsupported
-        That names the setting.
+    - `response` {"regression", "predict_proba"}: what is asked of it.
     """
     name, settings = type(model).__name__, _settings_of(model)
     objective = settings.objective
@@ -199,10 +177,7 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
     Parameters and result are as those of `read_ensemble`, of a fitted model.
 
-    Raises
-    ------
-    ValueError
-        If it has settings that are not understood.
+    - `ValueError`: if it has settings that are not understood.
     """
     saved = _Saved(model, response)
     booster = saved.booster

@@ -323,7 +323,7 @@ def test_steps_that_mix_columns_or_are_not_known_are_refused_with_what_works(ste
         certified(model, X)
 
 
-# skrub -------------------------------------------------------------------------------------
+# Casts -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

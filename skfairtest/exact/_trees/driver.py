@@ -166,21 +166,11 @@ def _boxes_of(forest: Forest, layout: Layout, deadline: float) -> NodeBoxes:
 class Worker:
     """Open boxes, and the memory to split them, on a separate thread.
 
-    Parameters
-    ----------
-    problem : Problem
-        The trees on cells, and how they make the output.
-    boxes : NodeBoxes
-        The nodes' boxes; read by all workers.
-    incumbent : float
-        A difference that is attained.
-    n_workers : int
-        How many share the memory.
+    - `boxes`: the nodes' boxes; read by all workers.
+    - `incumbent`: a difference that is attained.
+    - `n_workers`: how many share the memory.
 
-    Attributes
-    ----------
-    state : ndarray of shape (8,)
-        That of `best_first.search`.
+    - `state` (8,): that of `best_first.search`.
     """
 
     def __init__(
@@ -390,14 +380,8 @@ class _PrimalHeuristic:
 class CompiledSearch:
     """The branch and bound on one output of a model of trees.
 
-    Parameters
-    ----------
-    problem : Problem
-        The trees on cells.
-    incumbent : float
-        A difference that is attained; only larger ones are looked for.
-    n_workers : int, default=1
-        Threads.
+    - `incumbent`: a difference that is attained; only larger ones are looked for.
+    - `n_workers`: threads.
     """
 
     def __init__(self, problem: Problem, incumbent: float, n_workers: int = 1) -> None:

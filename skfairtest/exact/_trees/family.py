@@ -42,32 +42,17 @@ FIRST_QUERIES = 5_000.0
 class TreeFamily(Family):
     """Model of trees as it was read.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    space : InputSpace
-        The inputs that exist.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-    compiled : bool or None
-        Whether to use numba; None: where it is installed. Where nothing is compiled yet, another
-        process begins to, and NumPy searches until it is done.
-    n_jobs : int or None, default=None
-        Threads that take boxes apart, with numba; None is 1, -1 all cores.
-    deadline : float, default=inf
-        When to stop cutting attributes into cells, by `_clock.now`. Without cells there is
-        the bound of the ranges of the trees alone.
-    outputs : list of Output, default=None
-        Sums of trees that were read before; None reads them.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    - `compiled`: whether to use numba; None: where it is installed. Where nothing is compiled yet,
+      another process begins to, and NumPy searches until it is done.
+    - `n_jobs`: threads that take boxes apart, with numba; None is 1, -1 all cores.
+    - `deadline`: when to stop cutting attributes into cells, by `_clock.now`. Without cells there
+      is the bound of the ranges of the trees alone.
+    - `outputs`: sums of trees that were read before; None reads them.
 
-    Attributes
-    ----------
-    quick : bool
-        Whether a certificate takes next to no time: of a single tree.
-    rounding : float
-        Outputs of the model may differ from the sums of its trees by this much, apart from sums in
-        an exponent, whose rounding the bounds of `solve` contain.
+    - `quick`: whether a certificate takes next to no time: of a single tree.
+    - `rounding`: outputs of the model may differ from the sums of its trees by this much, apart
+      from sums in an exponent, whose rounding the bounds of `solve` contain.
     """
 
     first_queries = FIRST_QUERIES

@@ -26,19 +26,12 @@ class Box(NamedTuple):
 class Layout:
     """Which copy of which attribute stands where in a box.
 
-    Attributes
-    ----------
-    attributes : ndarray of int
-        Attributes that some tree tests.
-    is_ordered : dict of int to bool
-        Whether cells of an attribute are ordered.
-    place : dict of int to (int, int)
-        Where the first and the second twin's copy stands: among the ordered copies, or among the
-        others. The same place for a free attribute.
-    word_start : ndarray of int
-        First word of each unordered copy, and the end.
-    whole : Box
-        Everything.
+    - `attributes`: attributes that some tree tests.
+    - `is_ordered`: whether cells of an attribute are ordered.
+    - `place`: where the first and the second twin's copy stands: among the ordered copies, or among
+      the others. The same place for a free attribute.
+    - `word_start`: first word of each unordered copy, and the end.
+    - `whole`: Everything.
     """
 
     def __init__(self, grid: Grid) -> None:
