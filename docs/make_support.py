@@ -222,7 +222,6 @@ STEPS: dict[str, tuple[Callable[[], Any], str]] = {
     "`PCA`": (lambda: PCA(1), ""),
     "`Normalizer`": (Normalizer, ""),
     "`KNNImputer`": (KNNImputer, ""),
-    "skrub's `TableVectorizer`": (_of("skrub", "TableVectorizer"), "skrub"),
 }  # fmt: skip
 
 

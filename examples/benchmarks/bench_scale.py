@@ -25,7 +25,6 @@ import statistics
 import time
 import warnings
 from pathlib import Path
-from unittest import mock
 
 import joblib
 import numpy as np
@@ -38,13 +37,11 @@ from sklearn.ensemble import (
 from sklearn.model_selection import GridSearchCV
 
 from skfairtest import (
-    CertifiedAuditor,
     FairnessRetrainer,
     RandomAuditor,
     SBFTAuditor,
     TestSGDAuditor,
     audit_models,
-    certify,
     compare_auditors,
     make_audit_scorer,
 )
@@ -146,13 +143,6 @@ def capabilities(size):
     }
 
 
-def certificate_case(n_trees):
-    """A forest that is to be certified; in one piece it has threads, not processes."""
-    X, y = table(3000, seed=2)
-    model = RandomForestRegressor(n_trees, max_depth=10, random_state=0).fit(X, y)
-    return CertifiedAuditor(model, sensitive_features=[0], max_time=0.01, random_state=0).fit(X)
-
-
 def bytes_moved(way):
     """What was moved so far, for a cluster on this machine or for joblib's processes."""
     if way == "dask":
@@ -235,47 +225,9 @@ def main():
                 moved["dask"],
                 sum(packed.values()),
             )
-        if "certificate".startswith(options.only):
-            packed.clear()
-            known["certificate"] = certificates(options.size, options.rounds, packed)
     payload = len(pickle.dumps(RandomForestRegressor(60, random_state=0).fit(*table(4000))))
     print(f"\nThe model of the first three: {payload / 1e6:.1f} MB.")
     extrapolate(known)
-
-
-def certificates(size, rounds, packed):
-    """In one piece, box by box in this process, and box by box on the cluster."""
-    certify(certificate_case(3), max_time=600)  # compiles
-    auditor = certificate_case(int(400 * size))
-
-    def certified(n_jobs):
-        return certify(auditor, max_time=600, rtol=1e-3)
-
-    with joblib.parallel_config("dask"):
-        certify(auditor, max_time=15, rtol=1e-3)  # workers import and compile
-    seconds = {"one piece": [], "boxes": [], "dask": []}
-    found = {}
-    for _ in range(rounds):
-        took, found["one piece"] = run(certified, 1)
-        seconds["one piece"].append(took)
-        with mock.patch("skfairtest.exact._on_cluster.is_cluster", lambda: True):
-            took, found["boxes"] = run(certified, 1)
-            seconds["boxes"].append(took)
-        packed.clear()
-        before = bytes_moved("dask")
-        with joblib.parallel_config("dask"):
-            took, found["dask"] = run(certified, None)
-            seconds["dask"].append(took)
-        moved = bytes_moved("dask") - before
-    one, boxes, two = (statistics.median(seconds[way]) for way in seconds)
-    print(
-        f"{'certificate of a forest':26s} {one:6.1f}s in one piece, {boxes:.1f}s box by box alone, "
-        f"{two:.1f}s on 2 workers: {boxes / two:.2f} times as fast, {moved / 1e6:.1f} MB; "
-        f"certified: {[each.certified for each in found.values()]}, bounds "
-        f"{[round(each.fairness_degree_upper_bound, 4) for each in found.values()]}"
-    )
-    # 64 boxes a round, and most of the work is in the first one.
-    return boxes, two, 64, 64, moved, sum(packed.values())
 
 
 def watch_broadcasts(packed):

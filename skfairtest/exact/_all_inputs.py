@@ -7,8 +7,6 @@ takes time in proportion to the inputs, so that the family's own search goes fir
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from skfairtest import _clock
@@ -23,36 +21,17 @@ MOST_INPUTS, AT_A_TIME = 100_000, 4_096
 SOON = 0.5
 
 
-def solve_whole(
-    family: Family,
-    space: InputSpace,
-    incumbent: float,
-    limits: Limits,
-    search: Callable[[float, Limits], Bracket],
-) -> Bracket:
+def solve_whole(family: Family, space: InputSpace, incumbent: float, limits: Limits) -> Bracket:
     """Return the bracket of the largest difference, of a small domain by looking at all inputs.
 
-    Parameters
-    ----------
-    family : Family
-        The model, read out for this space, or for one with more twins.
-    space : InputSpace
-        The inputs that exist; what its constraint excludes is left out.
-    incumbent : float
-        A difference that is attained.
-    limits : Limits
-        When to stop, and the relative width of the bracket that is narrow enough.
-    search : callable
-        Bounds the model, as ``family.solve`` does.
-
-    Returns
-    -------
-    Bracket
-        Of the model as it was read.
+    - `family`: the model, read out for this space, or for one with more twins.
+    - `space`: the inputs that exist; what its constraint excludes is left out.
+    - `incumbent`: a difference that is attained.
+    - `limits`: when to stop, and the relative width of the bracket that is narrow enough.
     """
     n_rows = space.n_inputs * space.twins_.n_combinations
     if n_rows > MOST_INPUTS or _innermost(family).vague:
-        return search(incumbent, limits)
+        return family.solve(incumbent, limits)
     inputs = _AllInputs(family, space, incumbent)
     bracket, seconds = None, 0.0
     if not family.quick:
@@ -60,10 +39,10 @@ def solve_whole(
         inputs.look(AT_A_TIME)
         seconds = (_clock.now() - began) * inputs.left
     if seconds > limits.by(0.5) - _clock.now():
-        return search(incumbent, limits)
+        return family.solve(incumbent, limits)
     if family.quick or seconds > SOON:
         until = min(limits.deadline, _clock.now() + seconds) if seconds else limits.deadline
-        bracket = search(incumbent, limits._replace(deadline=until))
+        bracket = family.solve(incumbent, limits._replace(deadline=until))
         if bracket.upper * (1 - limits.rtol) <= bracket.lower and inputs.holds(bracket):
             return bracket
     while inputs.left and not limits.is_late:
@@ -93,10 +72,7 @@ def _innermost(family: Family) -> Family:
 class _AllInputs:
     """The inputs of a finite domain, one after another, and the largest difference so far.
 
-    Attributes
-    ----------
-    left : float
-        Inputs that are left, as a multiple of those of the last look.
+    - `left`: inputs that are left, as a multiple of those of the last look.
     """
 
     def __init__(self, family: Family, space: InputSpace, incumbent: float) -> None:

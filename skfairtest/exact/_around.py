@@ -30,22 +30,19 @@ from skfairtest.exact._expression import (
     ModelOutput,
     MonotoneFunction,
     Node,
-    Normalized,
     Softmax,
     WeightedSum,
 )
-from skfairtest.exact._linear import LINEAR, check_linear, is_linear, linear_map
+from skfairtest.exact._linear import LINEAR, check_linear, linear_map, shares_of_classes
 from skfairtest.oracle._model import choose_response
 from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble, voting_shares
 from skfairtest.whitebox._library_code import check_library_code
-from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import affine_of, check_affine
 from skfairtest.whitebox._monotone_pieces import FALLING, RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS, TakeColumns
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import unwrap
-from skfairtest.whitebox._xgboost import is_gblinear
 
 AROUND = (
     CalibratedClassifierCV, MultiOutputClassifier, MultiOutputRegressor, OneVsRestClassifier,
@@ -54,8 +51,6 @@ AROUND = (
 SEARCH = "SBFTAuditor searches with any estimator."
 #: How near to an end of its references a QuantileTransformer takes a number for that end; twice it.
 JUMP = 2e-7
-#: What temperature scaling adds to probabilities before it takes their logarithms.
-LOGIT_EPS = 1e-12
 #: Functions on the way back that fall.
 FALLS = (*FALLING, np.reciprocal)
 #: Transformers of a target whose inverse rises.
@@ -72,19 +67,8 @@ def is_around(model: Any) -> bool:
     return not all(_is_sum_of_trees(part) for part in members(model))
 
 
-def is_of_scores(model: Any, response: str, *, behind_products: bool) -> bool:
-    """Return whether probabilities of several classes are read as functions of the classes' scores.
-
-    Where each class has a sigmoid of its own, or the scores are polynomials.
-    """
-    if not isinstance(model, LINEAR) or is_linear(model, response):
-        return False
-    return behind_products or probability_link(model, len(model.classes_), SEARCH) != "softmax"
-
-
 def _is_sum_of_trees(model: Any) -> bool:
-    inner = unwrap(model, SEARCH)[1]
-    return is_ensemble(inner) and not is_gblinear(inner)
+    return is_ensemble(unwrap(model, SEARCH)[1])
 
 
 def members(model: Any) -> list[Any]:
@@ -123,10 +107,7 @@ def with_final(model: Any) -> Any:
 def asked_members(model: Any, response: str) -> list[tuple[Any, str]]:
     """Return the inner models of a model, fitted or not, and what each is asked for.
 
-    Raises
-    ------
-    Unsupported
-        If one is asked for labels, which have no bound.
+    - `Unsupported`: if one is asked for labels, which have no bound.
     """
     inside = members(model)
     if response != "labels":
@@ -160,15 +141,13 @@ def _asked_by(model: Any, part: Any, method: str) -> str:
 
 
 def check_around(model: Any, response: str) -> None:
-    """Check that a wrapper, fitted or not, can be read; its inner models are not checked.
-
-    Raises
-    ------
-    ValueError
-        That says what is not.
-    """
+    """Check that a wrapper, fitted or not, can be read; its inner models are not checked."""
     if is_stack(model):
         _check_final(model, response)
+    if isinstance(model, (CalibratedClassifierCV, OneVsRestClassifier)):
+        several = len(getattr(model, "classes_", ())) > 2
+        if several and response == "predict_proba" and not getattr(model, "multilabel_", False):
+            raise shares_of_classes(model)
     if isinstance(model, TransformedTargetRegressor):
         _inverse_of(getattr(model, "transformer_", None) or _target_of(model))
     for part in getattr(model, "calibrated_classifiers_", []):
@@ -209,25 +188,10 @@ def _target_of(model: Any) -> Any:
 def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
     """Return the outputs of a fitted model as functions of the outputs of its inner models.
 
-    Parameters
-    ----------
-    model : estimator
-        One for which `is_around` holds.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-    behind : callable
-        Makes a model inside, and maybe a step before it, one of the table that is audited:
-        ``behind(model)`` or ``behind(model, step)``.
-
-    Returns
-    -------
-    list of nodes
-        One an output; of two classes, that of the second one alone.
-
-    Raises
-    ------
-    ValueError
-        If the model has settings that are not understood.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    - `behind`: makes a model inside, and maybe a step before it, one of the table that is audited:
+      ``behind(model)`` or ``behind(model, step)``.
+    - `ValueError`: if the model has settings that are not understood.
     """
     if isinstance(model, CalibratedClassifierCV):
         return _calibrated(model, behind)
@@ -254,12 +218,8 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
         return [MonotoneFunction(inside, curve, rises, rises_from, steepest=steepest, jump=jump)]
     if is_stack(model):
         return _stack(model, response, behind)
-    if isinstance(model, LINEAR):
-        inside = behind(model)
-        scores = [ModelOutput(inside, "decision_function", k) for k in range(len(model.classes_))]
-        return _probabilities(model, scores, 1.0)
     if isinstance(model, OneVsRestClassifier):
-        return _one_a_class(model, response, behind)
+        return [ModelOutput(behind(part), response, 0) for part in model.estimators_]
     if isinstance(model, MultiOutputRegressor):
         return [ModelOutput(behind(part), "regression", 0) for part in model.estimators_]
     if isinstance(model, MultiOutputClassifier):
@@ -271,48 +231,21 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
 
 
 def _calibrated(model: Any, behind: Callable[..., Any]) -> list[Node]:
-    n = len(model.classes_)
-    read = []
+    nodes = []
     for part in model.calibrated_classifiers_:
         own = part.estimator
         response = _scores_of(own)
-        if len(own.classes_) != n:
+        if len(own.classes_) != 2:
             raise ValueError(
-                f"A part of CalibratedClassifierCV saw {len(own.classes_)} of {n} classes. Fit "
+                f"A part of CalibratedClassifierCV saw {len(own.classes_)} of 2 classes. Fit "
                 f"with more samples of each class. {SEARCH}"
             )
-        inside = behind(own)
-        if n == 2:
-            read.append([_curve(part, ModelOutput(inside, response, 0), 0, response)])
-            continue
-        if part.method == "temperature":
-            read.append(
-                _heated(part, [ModelOutput(inside, response, k) for k in range(n)], response)
-            )
-            continue
-        nodes = tuple(_curve(part, ModelOutput(inside, response, k), k, response) for k in range(n))
-        read.append([Normalized(nodes, k, 1 / n) for k in range(n)])
-    share = (1 / len(read),) * len(read)
-    return [WeightedSum(tuple(nodes), share) for nodes in zip(*read, strict=True)]
+        nodes.append(_curve(part, ModelOutput(behind(own), response, 0), response))
+    return [WeightedSum(tuple(nodes), (1 / len(nodes),) * len(nodes))]
 
 
-def _heated(part: Any, outputs: list[ModelOutput], response: str) -> list[Node]:
-    """Return temperature scaling of several classes: a softmax of scores times a number."""
-    scores: list[Node] = list(outputs)
-    if response == "predict_proba":
-        scores = [MonotoneFunction(output, _as_logit, steepest=1 / LOGIT_EPS) for output in outputs]
-    beta = float(part.calibrators[0].beta_)
-    heated = tuple(WeightedSum((score,), (beta,)) for score in scores)
-    return [Softmax(heated, k) for k in range(len(heated))]
-
-
-def _as_logit(x: Floats) -> Floats:
-    """Return what stands for the logarithm of a probability, which may be 0."""
-    return np.log(np.maximum(x, 0.0) + LOGIT_EPS)
-
-
-def _curve(part: Any, output: ModelOutput, k: int, response: str) -> Node:
-    calibrator = part.calibrators[k]
+def _curve(part: Any, output: ModelOutput, response: str) -> Node:
+    calibrator = part.calibrators[0]
     if part.method == "isotonic":
         # Of predictions in single precision it is worked out in single precision, in which places
         # of windows would be moved: here its values alone are rounded.
@@ -412,18 +345,15 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
         tops.append(total)
     if response != "predict_proba":
         return tops
-    return _probabilities(final, tops, factor)
+    return _probabilities(tops, factor)
 
 
-def _probabilities(model: Any, scores: Sequence[Node], factor: float) -> list[Node]:
+def _probabilities(scores: Sequence[Node], factor: float) -> list[Node]:
     """Return what a linear model makes of its scores."""
     if len(scores) == 1:
         link = (LOGISTIC, factor, 0.0)
         return [MonotoneFunction(scores[0], lambda x: np.asarray(expit(factor * x)), link=link)]
-    if probability_link(model, len(scores), SEARCH) == "softmax":
-        return [Softmax(tuple(scores), k) for k in range(len(scores))]
-    parts = tuple(MonotoneFunction(score, expit, steepest=0.25) for score in scores)
-    return [Normalized(parts, k, 1 / len(parts)) for k in range(len(parts))]
+    return [Softmax(tuple(scores), k) for k in range(len(scores))]
 
 
 def _plain_part(model: Any, weights: Floats) -> Any:
@@ -436,13 +366,6 @@ def _plain_part(model: Any, weights: Floats) -> Any:
 
 
 # One model a class, and averages -----------------------------------------------------------
-
-
-def _one_a_class(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
-    nodes = tuple(ModelOutput(behind(part), response, 0) for part in model.estimators_)
-    if response != "predict_proba" or len(nodes) == 1 or model.multilabel_:
-        return list(nodes)
-    return [Normalized(nodes, k, 0.0) for k in range(len(nodes))]
 
 
 def _a_target_each(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:

@@ -15,7 +15,6 @@ from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
 from skfairtest.exact._bracketing import close, look_at_data, note_root_bound
 from skfairtest.exact._dispatch import check_supported, read_family, response_of
-from skfairtest.exact._on_cluster import solver
 from skfairtest.exact._support import Support, support_of
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
@@ -178,8 +177,8 @@ class CertifiedAuditor(BaseAuditor):
     averages of models of different kinds) the bound follows from the bounds of the inner models.
     For any other model `fit` raises an error that names what is not supported; `supports` says so
     beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
-    (1 - strength) times that of the inner model; it may stay open if they do not average over all
-    of the audited columns. If the domain is finite and has at most 100,000 inputs, twins included,
+    (1 - strength) times that of the inner model; they have to average over all of the audited
+    columns. If the domain is finite and has at most 100,000 inputs, twins included,
     all of them are examined in the model as it was read, unless its own bound closes sooner.
 
     The certificate holds for the domain that `space` describes. For a real column, sensitive or
@@ -210,8 +209,7 @@ class CertifiedAuditor(BaseAuditor):
     rounding error of the model's own sums. `SVC` and `SVR` with a linear kernel sum one term for
     each support vector, and may need a wider `rtol`, such as 1e-6.
 
-    With `n_jobs` and numba, several threads share the boxes of a model of trees. On the workers of
-    a cluster (`joblib.parallel_config`) the domain is bounded box by box, as in `certify`.
+    With `n_jobs` and numba, several threads of this machine share the boxes of a model of trees.
 
     `max_queries` and `max_time` limit the first search, too. Reading the model, compiling and
     bounding all count as time. With ``max_time=0`` the bound follows from the ranges of the model's
@@ -308,11 +306,10 @@ class CertifiedAuditor(BaseAuditor):
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(_clock.now() - oracle.stopping.seconds + seconds, self.rtol)
-        asked = (
+        family, n_check_queries = read_family(
             oracle.estimator, oracle.space.relax_dependents(), oracle.response,
-            COMPILED[self.engine],
+            COMPILED[self.engine], rng, self.n_jobs, limits.deadline,
         )  # fmt: skip
-        family, n_check_queries = read_family(*asked, rng, self.n_jobs, limits.deadline)
         oracle.measured["n_check_queries_"] = n_check_queries
         history = BoundHistory(lambda: oracle.stopping.seconds)
         note_root_bound(oracle, family, history)
@@ -325,7 +322,7 @@ class CertifiedAuditor(BaseAuditor):
             limits = limits._replace(deadline=-np.inf)
         elif seconds > 0:
             look_at_data(oracle, family, limits.by(TIME_SHARE))
-        closed = close(oracle, family, limits, history, solver(family, asked, self.n_jobs))
+        closed = close(oracle, family, limits, history)
         oracle.measured["certified"] = closed.certified
         if stop is not None and callback:
             raise stop

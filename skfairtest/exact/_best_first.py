@@ -21,27 +21,16 @@ class BestFirst(Generic[Node]):
     given some of them and pushes their parts. Each part of the domain is in an open node, in one
     that is being cut, or below `floor`.
 
-    Parameters
-    ----------
-    incumbent : float
-        A difference that is attained.
-    limits : Limits
-        When to stop, and the relative width of the bracket that is narrow enough.
-    rounding : float, default=0
-        How far rounding may carry an output: no bracket has to be narrower than that allows.
-    most_open : int, default=200_000
-        How many nodes may be open.
+    - `incumbent`: a difference that is attained.
+    - `limits`: when to stop, and the relative width of the bracket that is narrow enough.
+    - `rounding`: how far rounding may carry an output: no bracket has to be narrower than that
+      allows.
+    - `most_open`: how many nodes may be open.
 
-    Attributes
-    ----------
-    incumbent : float
-        The largest difference that is known to be attained.
-    twins : tuple of ndarray or None
-        Codes of a pair that attains it, if this search found it.
-    floor : float
-        The largest bound of what is not cut any further.
-    n_boxes : int
-        Nodes bounded so far.
+    - `incumbent`: the largest difference that is known to be attained.
+    - `twins`: codes of a pair that attains it, if this search found it.
+    - `floor`: the largest bound of what is not cut any further.
+    - `n_boxes`: nodes bounded so far.
     """
 
     def __init__(
@@ -120,12 +109,8 @@ class BestFirst(Generic[Node]):
     def step(self, cut: Callable[[list[Node], list[float]], None], batch: int = 1) -> None:
         """Cut the nodes of the largest bounds, as many as half of the time left allows.
 
-        Parameters
-        ----------
-        cut : callable
-            Pushes or settles the parts of nodes, given the nodes and their bounds.
-        batch : int, default=1
-            How many nodes are cut in one go at most.
+        - `cut`: pushes or settles the parts of nodes, given the nodes and their bounds.
+        - `batch`: how many nodes are cut in one go at most.
         """
         began, nodes, uppers = _clock.now(), [], []
         room = (self.limits.deadline - began) / max(2 * self._seconds, 1e-9)

@@ -43,22 +43,14 @@ class BoundHistory:
 
     What was noted last is what is left of a search that is interrupted.
 
-    Parameters
-    ----------
-    seconds : callable
-        Returns the seconds since the run began.
+    - `seconds`: returns the seconds since the run began.
 
-    Attributes
-    ----------
-    points : dict of str to list
-        The columns `seconds`, `boxes`, `degree` and `bound`, by time. Bounds never rise and degrees
-        never fall. There is a point wherever the degree grew or a hundredth of the gap closed.
-    upper : float
-        The least bound that was noted; infinite before the first one.
-    n_boxes : int
-        How many boxes were examined.
-    twins : tuple of ndarray, or None
-        Codes of the best pair that was noted, which the model has not confirmed.
+    - `points`: the columns `seconds`, `boxes`, `degree` and `bound`, by time. Bounds never rise and
+      degrees never fall. There is a point wherever the degree grew or a hundredth of the gap
+      closed.
+    - `upper`: the least bound that was noted; infinite before the first one.
+    - `n_boxes`: how many boxes were examined.
+    - `twins`: codes of the best pair that was noted, which the model has not confirmed.
     """
 
     def __init__(self, seconds: Callable[[], float]) -> None:
@@ -125,17 +117,10 @@ class Limits(NamedTuple):
 class Pace:
     """Sizes of batches of rows, which double as long as the time allows it.
 
-    Parameters
-    ----------
-    first, most : int
-        Sizes of the first batch and of the largest one.
-    until : float
-        When all batches should be done, by `_clock.now`.
+    - `first`, `most`: sizes of the first batch and of the largest one.
+    - `until`: when all batches should be done, by `_clock.now`.
 
-    Attributes
-    ----------
-    size : int
-        Of the next batch; 0 if there is no time for another one.
+    - `size`: of the next batch; 0 if there is no time for another one.
     """
 
     def __init__(self, first: int, most: int, until: float) -> None:
@@ -208,13 +193,6 @@ class Family:
         At `until`, by `_clock.now`, as many as there are by then.
         """
         return np.empty((0, 0))
-
-    def within(self, low: Floats, high: Floats) -> Family | None:
-        """Return the same for the part of the domain between two rows of codes.
-
-        None if the model has to be read anew for that.
-        """
-        return None
 
     def root_bound(self) -> float:
         """Return a bound that takes little time."""

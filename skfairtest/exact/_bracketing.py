@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from skfairtest.exact._all_inputs import input_of, solve_whole
 from skfairtest.exact._bracket import (
     Attained,
     BoundHistory,
-    Bracket,
     Family,
     Limits,
     Pace,
@@ -48,30 +46,16 @@ def close(
     family: Family,
     limits: Limits,
     history: BoundHistory,
-    solve: Callable[[float, Limits], Bracket] | None = None,
 ) -> Closed:
     """Bound the fairness degree, starting from what the oracle has found.
 
     If Ctrl-C ends the search for a bound, the model confirms the best pair so far, and `history`
     has the least bound.
 
-    Parameters
-    ----------
-    oracle : Oracle
-        Holds the largest disparity found so far; confirms the pair that the bound's search finds.
-    family : Family
-        The model, read out.
-    limits : Limits
-        When to stop, and the relative width of a closed bracket.
-    history : BoundHistory
-        Where the bracket is noted while it closes.
-    solve : callable, default=None
-        Bounds the model; None is its own `solve`.
-
-    Returns
-    -------
-    Closed
-        The bracket. Its upper end is never below what was found.
+    - `oracle`: holds the largest disparity found so far; confirms the pair that the bound's search
+      finds.
+    - `family`: the model, read out.
+    - `history`: where the bracket is noted while it closes.
     """
     root, rtol = note_root_bound(oracle, family, history), limits.rtol
 
@@ -87,9 +71,7 @@ def close(
         room = min(ROOM, rtol / 2, 8 * family.rounding / least)
         narrow = Limits(limits.deadline, rtol - room, note)
         try:
-            bracket = solve_whole(
-                family, oracle.space, oracle.degree, narrow, solve or family.solve
-            )
+            bracket = solve_whole(family, oracle.space, oracle.degree, narrow)
         except KeyboardInterrupt:
             if history.twins is not None:
                 confirm(oracle, *history.twins)
@@ -182,14 +164,9 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
     Rows outside the domain, and such that the constraint excludes, are left out. The model itself
     is asked for the best pair alone.
 
-    Parameters
-    ----------
-    oracle : Oracle
-        Confirms the pair.
-    family : Family
-        The model, read out.
-    until : float
-        When to go on with the pairs seen so far, by `_clock.now`.
+    - `oracle`: confirms the pair.
+    - `family`: the model, read out.
+    - `until`: when to go on with the pairs seen so far, by `_clock.now`.
     """
     space = oracle.space
     rows = space.data[

@@ -15,7 +15,6 @@ from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close, closed_as, look_at_data, note_root_bound
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._on_cluster import solver
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._oracle import Oracle
 
@@ -151,15 +150,17 @@ def certify(
     if "worst_z" in state:
         with oracle.sub_budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
-    asked = auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine]
-    family, _ = read_family(*asked, rng, auditor.n_jobs, limits.deadline)
+    family, _ = read_family(
+        auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine],
+        rng, auditor.n_jobs, limits.deadline,
+    )  # fmt: skip
     found = max(oracle.degree, float(auditor.fairness_degree_))
     history = BoundHistory(lambda: _clock.now() - began)
     note_root_bound(oracle, family, history)
     try:
         if max_time != 0:
             look_at_data(oracle, family, limits.by(TIME_SHARE))
-        closed = close(oracle, family, limits, history, solver(family, asked, auditor.n_jobs))
+        closed = close(oracle, family, limits, history)
     except KeyboardInterrupt:
         closed = closed_as(oracle, family, "time", rtol, history)._replace(reason="interrupted")
     seconds = _clock.now() - began

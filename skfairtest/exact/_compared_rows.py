@@ -16,19 +16,8 @@ MOST_ROWS = 4_096
 def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
     """Return random rows of codes; every fourth attribute at an end of its domain.
 
-    Parameters
-    ----------
-    space : InputSpace
-        The inputs that exist.
-    n : int
-        How many rows.
-    rng : Generator
-        Draws them.
-
-    Returns
-    -------
-    ndarray of shape (n, n_attributes)
-        Constraints are not looked at.
+    - `n`: how many rows.
+    - the result (n, n_attributes): constraints are not looked at.
     """
     Z = space.domain.draw(n, rng)
     ends = np.where(rng.random(Z.shape) < 0.5, space.domain.low, space.domain.high)
@@ -38,20 +27,9 @@ def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Float
 def rows_of_pieces(space: InputSpace, every: list[Features], rng: np.random.Generator) -> Floats:
     """Return rows with every value of short columns, and a value in every piece of others.
 
-    Parameters
-    ----------
-    space : InputSpace
-        The inputs that exist.
-    every : list of Features
-        What is known of the steps.
-    rng : Generator
-        Mixes them.
-
-    Returns
-    -------
-    ndarray of shape (n, n_attributes)
-        As many as the column has values, or ends of pieces, that has the most; constraints are not
-        looked at.
+    - `every`: what is known of the steps.
+    - the result (n, n_attributes): as many as the column has values, or ends of pieces, that has
+      the most; constraints are not looked at.
     """
     # Of features in parts that never fall, those that they are parts of.
     every = [own.inner if isinstance(own, MonotoneFeatures) else own for own in every]

@@ -18,23 +18,11 @@ APART = "the inner models, or their link and their difference, are bounded separ
 class CompositeFamily(Family):
     """Model that wraps other models.
 
-    Parameters
-    ----------
-    nodes : list of nodes
-        Its outputs, made of those of the models inside.
-    families : dict of (int, str) to Family
-        These models, read out, by the identity of the estimator and how it is asked.
-    space : InputSpace
-        The inputs that exist.
+    - `families`: these models, read out, by the identity of the estimator and how it is asked.
 
-    Attributes
-    ----------
-    quick : bool
-        Whether a certificate takes next to no time.
-    rounding : float
-        How far rounding may carry the outputs of the model itself.
-    vague : bool
-        Whether that is not known, so that bounds of differences alone contain it.
+    - `quick`: whether a certificate takes next to no time.
+    - `rounding`: how far rounding may carry the outputs of the model itself.
+    - `vague`: whether that is not known, so that bounds of differences alone contain it.
     """
 
     def __init__(self, nodes: list[Node], families: dict[tuple[int, str], Family]) -> None:

@@ -44,19 +44,9 @@ def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
 class ConstrainedFamily(Family):
     """Model as it was read, over the valid part of the domain.
 
-    Parameters
-    ----------
-    space : InputSpace
-        With constraint objects.
-    make : callable
-        Reads the model out for a space, ``make(space, deadline)``.
-    deadline : float
-        When to stop reading, by `_clock.now`.
+    - `make`: reads the model out for a space, ``make(space, deadline)``.
 
-    Attributes
-    ----------
-    root : InputSpace
-        The box of all valid rows.
+    - `root`: the box of all valid rows.
     """
 
     #: Other than the engines for single parts, the search for parts takes time.

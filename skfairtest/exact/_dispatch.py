@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import PolynomialFeatures
 
 from skfairtest._typing import Floats
 from skfairtest.exact._around import (
     asked_members,
     check_around,
     is_around,
-    is_of_scores,
     is_stack,
     members,
     read_around,
@@ -26,11 +24,10 @@ from skfairtest.exact._constrained import ConstrainedFamily
 from skfairtest.exact._expression import ModelOutput, Node
 from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, check_linear, is_linear
-from skfairtest.exact._mixture import MixtureFamily, audited_parts
+from skfairtest.exact._mixture import MixtureFamily, check_averaged
 from skfairtest.exact._moved import check_moved, with_moved_twins
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import is_network
-from skfairtest.exact._polynomial import PolynomialFamily
 from skfairtest.exact._support import not_certified
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.oracle._model import Model, choose_response
@@ -41,10 +38,9 @@ from skfairtest.whitebox._boosting_libraries import (
     library_of,
 )
 from skfairtest.whitebox._ensembles import BAGGED, ENSEMBLES, VOTING
-from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._layers import MLP
 from skfairtest.whitebox._library_code import check_library_code
-from skfairtest.whitebox._mixing import check_mixing, polynomial_of
+from skfairtest.whitebox._mixing import check_mixing
 from skfairtest.whitebox._mixture import Mixture, read_mixture
 from skfairtest.whitebox._sklearn_trees import BOOSTED, FORESTS, TREES, check_trees
 from skfairtest.whitebox._skorch import check_net, is_skorch_net
@@ -95,41 +91,18 @@ def read_family(
     space: InputSpace,
     response: str,
     compiled: bool | None,
-    rng: np.random.Generator | None,
+    rng: np.random.Generator,
     n_jobs: int | None = None,
     deadline: float = np.inf,
 ) -> tuple[Family, int]:
     """Read a fitted model, and compare its predictions with those of the model as read.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted; alone or behind the steps of a pipeline.
-    space : InputSpace
-        The inputs that exist.
-    response : str
-        How the oracle asks it.
-    compiled : bool or None
-        Whether to use numba; None: where it is installed.
-    rng : Generator or None
-        For the rows on which the two are compared. None compares nothing: of a part of a domain
-        that was compared as a whole.
-    n_jobs : int or None, default=None
-        Threads of the branch and bound on trees, where it is compiled.
-    deadline : float, default=inf
-        When to stop reading trees, by `_clock.now`: the bound is then that of their ranges.
-
-    Returns
-    -------
-    family : Family
-        The model, read out.
-    n_rows : int
-        Queries that this took.
-
-    Raises
-    ------
-    ValueError
-        If the model or a step before it is not understood, or was read wrongly.
+    - `n_jobs`: threads of the branch and bound on trees, where it is compiled.
+    - `deadline`: when to stop reading trees, by `_clock.now`: the bound is then that of their
+      ranges.
+    - `family`: the model, read out.
+    - `n_rows`: queries that this took.
+    - `ValueError`: if the model or a step before it is not understood, or was read wrongly.
     """
     check_supported(estimator, response)
     if response == "labels":
@@ -141,15 +114,14 @@ def read_family(
         plain = space.without_constraint()
         family, n_rows = read_family(estimator, plain, response, compiled, rng, n_jobs, deadline)
         return with_moved_twins(family, space), n_rows
-    chain, model = Chain(space).open(estimator)
-    multiplied = polynomial_of(chain) is not None
+    model = unwrap(estimator, HINT)[1]
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
         return _read_mixture(
             estimator, mixture, space, response, rng,
-            lambda inner, part: read_family(inner, part, response, compiled, rng, n_jobs, deadline),
+            lambda inner: read_family(inner, space, response, compiled, rng, n_jobs, deadline),
         )  # fmt: skip
-    if is_around(model) or is_of_scores(model, response, behind_products=multiplied):
+    if is_around(model):
         return _read_around(
             estimator, space, response, rng,
             lambda inner, asked: read_family(
@@ -159,8 +131,6 @@ def read_family(
         )  # fmt: skip
 
     def make(part: InputSpace, until: float) -> Family:
-        if multiplied:
-            return PolynomialFamily(estimator, part, response)
         if is_linear(model, response):
             return LinearFamily(estimator, part, response)
         if is_network(model) or isinstance(model, LINEAR):
@@ -181,33 +151,27 @@ def _read_mixture(
     space: InputSpace,
     response: str,
     rng: Any,
-    read: Callable[[Any, InputSpace], tuple[Family, int]],
+    read: Callable[[Any], tuple[Family, int]],
 ) -> tuple[Family, int]:
     """Return a model that averages another one, and the queries that it took to read it."""
     steps = unwrap(estimator, HINT)[0]
-    parts = audited_parts(space, steps, mixture)
+    check_averaged(space, steps, mixture)
     # A name a step, as a pipeline wants it.
     named = [(str(k), step) for k, step in enumerate([*steps, mixture.model])]
     model = Pipeline(named) if steps else mixture.model
-    inner, n_rows = read(model, space)
-    rest = None
-    if parts.rest and mixture.strength > 0:
-        # The average asks about rows that a constraint may exclude.
-        rest, more = read(model, space.without_constraint().with_sensitive_features(parts.rest))
-        n_rows += more
-    family = MixtureFamily(mixture.strength, parts, inner, rest, response)
+    inner, n_rows = read(model)
+    family = MixtureFamily(mixture.strength, inner, response)
     asked = _asking(estimator, space, response)
-    if parts.averaged and rng is not None:
-        Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
-        off = family.check(lambda rows: asked.ask(rows)[0], Z, space, rng)
-        if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
-            raise ValueError(
-                f"{type(estimator).__name__} was read as an average over columns, but in "
-                f"{len(Z)} pairs of twins its outputs differ otherwise (by {off:.3g} of the "
-                "largest output). No bound can be trusted, so none is given. A step or a model "
-                "that is not a function of single rows may be the reason; SBFTAuditor searches "
-                "with any estimator."
-            )
+    Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
+    off = family.check(lambda rows: asked.ask(rows)[0], Z, space, rng)
+    if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
+        raise ValueError(
+            f"{type(estimator).__name__} was read as an average over columns, but in "
+            f"{len(Z)} pairs of twins its outputs differ otherwise (by {off:.3g} of the "
+            "largest output). No bound can be trusted, so none is given. A step or a model "
+            "that is not a function of single rows may be the reason; SBFTAuditor searches "
+            "with any estimator."
+        )
     return family, n_rows + asked.n_rows
 
 
@@ -282,8 +246,6 @@ def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
 def _compare(
     family: Family, estimator: Any, space: InputSpace, response: str, rng: Any, deadline: float
 ) -> int:
-    if rng is None:
-        return 0
     limits = Limits(deadline, 0.0)
     method = "predict" if response == "regression" else response
     model = _asking(estimator, space, response)
@@ -355,26 +317,14 @@ def response_of(estimator: Any, method: str) -> str:
 def check_supported(estimator: Any, response: str, before: Sequence[Any] = ()) -> None:
     """Check that a model, fitted or not, and all steps before it can be certified.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The model.
-    response : {"regression", "predict_proba", "decision_function", "labels", "unknown"}
-        What is asked of it. Of labels nothing is read, so that settings do not matter.
-    before : sequence, default=()
-        Steps before it, which have been checked by themselves.
-
-    Raises
-    ------
-    ValueError
-        That names what cannot.
+    - `response` {"regression", "predict_proba", "decision_function", "labels", "unknown"}: what is
+      asked of it. Of labels nothing is read, so that settings do not matter.
+    - `before`: steps before it, which have been checked by themselves.
     """
     steps, model = unwrap(estimator, HINT)
     also: tuple[type, ...] = ()
     if _begins_with(model, lambda inner: is_network(inner) or isinstance(inner, LINEAR)):
         also = MIXING
-    if _begins_with(model, lambda inner: isinstance(inner, LINEAR)):
-        also = (*also, PolynomialFeatures)
     for step in steps:
         check_kind(step, OWN_CODE, also)
     steps = [*before, *steps]

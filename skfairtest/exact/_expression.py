@@ -30,8 +30,6 @@ ROUNDS, MOST_OPEN = 30, 20_000
 GRID = 4096
 #: Share of the size of a number beyond which what rounding does to it is not said.
 VAGUE = 1e-3
-#: What is negative by no more than this is rounding.
-NEARLY = 1e-6
 #: A window is done where its bound exceeds what is attained by this share.
 CLOSE = 1e-11
 
@@ -58,14 +56,9 @@ Given = Callable[["ModelOutput"], Any]
 class ModelOutput:
     """Output of an inner model.
 
-    Attributes
-    ----------
-    estimator : estimator
-        Fitted.
-    response : str
-        How it is asked.
-    output : int
-        Which output; of two classes there is one, that of the second class.
+    - `estimator`: Fitted.
+    - `response`: how it is asked.
+    - `output`: which output; of two classes there is one, that of the second class.
     """
 
     estimator: Any
@@ -90,24 +83,14 @@ class ModelOutput:
 class MonotoneFunction:
     """Monotone function of another number.
 
-    Attributes
-    ----------
-    of : ModelOutput, MonotoneFunction, WeightedSum or Normalized
-        The number.
-    function : callable
-        Of an array.
-    rises : bool, default=True
-        Whether it never falls; else it never rises.
-    start : float, default=-inf
-        It does so from here on only.
-    steepest : float, default=0
-        Its largest slope, where a grid of its range may not show it.
-    jump : float, default=0
-        What it jumps by at most, where it does.
-    knots : tuple of float, default=()
-        Given, it is linear between them, and constant beyond the first and the last one.
-    link : tuple of (str, float, float), default=None
-        Of a number x it is this link of ``factor * x + shift``.
+    - `of`: the number.
+    - `function`: of an array.
+    - `rises`: whether it never falls; else it never rises.
+    - `start`: it does so from here on only.
+    - `steepest`: its largest slope, where a grid of its range may not show it.
+    - `jump`: what it jumps by at most, where it does.
+    - `knots`: Given, it is linear between them, and constant beyond the first and the last one.
+    - `link`: of a number x it is this link of ``factor * x + shift``.
     """
 
     of: Node
@@ -180,14 +163,9 @@ class MonotoneFunction:
 class WeightedSum:
     """Weighted sum of other numbers.
 
-    Attributes
-    ----------
-    of : tuple of nodes
-        The numbers.
-    weights : tuple of float
-        Their weights.
-    base : float, default=0
-        What is added.
+    - `of`: the numbers.
+    - `weights`: their weights.
+    - `base`: what is added.
     """
 
     of: tuple[Node, ...]
@@ -222,71 +200,11 @@ class WeightedSum:
 
 
 @dataclass(frozen=True)
-class Normalized:
-    """Share of one nonnegative number in the sum of all.
-
-    Attributes
-    ----------
-    of : tuple of nodes
-        All of them.
-    which : int
-        The one.
-    empty : float
-        The share where all are 0.
-    """
-
-    of: tuple[Node, ...]
-    which: int
-    empty: float
-
-    def model_outputs(self) -> Iterator[ModelOutput]:
-        """Return the outputs of models on which the number depends."""
-        for node in self.of:
-            yield from node.model_outputs()
-
-    def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the models' outputs."""
-        values = [node.value(given) for node in self.of]
-        total = np.sum(values, axis=0)
-        out = np.full(np.shape(total), self.empty)
-        return np.divide(values[self.which], total, out=out, where=total != 0)
-
-    def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the models' outputs."""
-        parts = [node.known(given) for node in self.of]
-        if (lowest := min(part.low for part in parts)) < -NEARLY:
-            raise ValueError(
-                "The probabilities of the classes are divided by their sum, which has no bound "
-                f"where one of them may be negative, as a vote with a negative weight (down to "
-                f"{lowest:.3g}). Use weights that are not negative, or "
-                "response_method='decision_function'."
-            )
-        own, rest = parts[self.which], [p for k, p in enumerate(parts) if k != self.which]
-        lows, highs = sum(p.low for p in rest), sum(p.high for p in rest)
-        others = Known(
-            sum(p.gap for p in rest), max(lows, 0.0), highs, sum(p.rounding for p in rest)
-        )
-        own = own._replace(low=max(own.low, 0.0))
-        if own.low + others.low <= 0 or not np.isfinite(own.high + others.high):
-            return Known(float(own.gap + others.gap > 0), 0.0, 1.0, 0.0, True)
-        low, high = own.low / (own.low + others.high), own.high / (own.high + others.low)
-        gap = share_gap(own, others)
-        # Its slopes in a and in s are at most one by their sum.
-        moved = (own.rounding + others.rounding) / (own.low + others.low)
-        vague = any(part.vague for part in parts)
-        return Known(gap, low, high, moved + (len(parts) + 8) * EPS, vague)
-
-
-@dataclass(frozen=True)
 class Softmax:
     """Share of the exponential of one number in the sum of all exponentials.
 
-    Attributes
-    ----------
-    of : tuple of nodes
-        All numbers.
-    which : int
-        The one.
+    - `of`: all numbers.
+    - `which`: the one.
     """
 
     of: tuple[Node, ...]
@@ -316,7 +234,7 @@ class Softmax:
         return Known(gap, float(expit(low)), float(expit(high)), moved, vague)
 
 
-Node = ModelOutput | MonotoneFunction | WeightedSum | Normalized | Softmax
+Node = ModelOutput | MonotoneFunction | WeightedSum | Softmax
 
 
 def rising_gap(
@@ -328,22 +246,12 @@ def rising_gap(
 ) -> float:
     """Return the largest rise of a nondecreasing function over a window inside a range.
 
-    Parameters
-    ----------
-    function : callable
-        Of an array.
-    gap : float
-        Width of the window.
-    low, high : float
-        The range.
-    knots : ndarray, default=None
-        Where given, the function is linear between them, and constant beyond.
-
-    Returns
-    -------
-    float
-        An upper bound; as a rule to ten digits, for a function that is linear over much more than
-        the window and has no knots to four.
+    - `function`: of an array.
+    - `gap`: width of the window.
+    - `low`, `high`: the range.
+    - `knots`: where given, the function is linear between them, and constant beyond.
+    - the result: an upper bound; as a rule to ten digits, for a function that is linear over much
+      more than the window and has no knots to four.
     """
     if gap <= 0:
         return 0.0
@@ -377,43 +285,3 @@ def rising_gap(
         inner[:, -1] = right[live]
         left, right = inner[:, :-1].ravel(), inner[:, 1:].ravel()
     return best * (1 + CLOSE)
-
-
-def share_gap(own: Known, others: Known) -> float:
-    """Return the largest difference of a / (a + s) between twins, with bounds for a and s.
-
-    The first twin has a and s, and the second one has a less and s more, by the whole gaps, as far
-    as the ranges allow it. The difference has no stationary point for both numbers together, so
-    that it is largest at an end of one of them: at an end of the other one, or where the derivative
-    by that one is zero.
-
-    Parameters
-    ----------
-    own, others : Known
-        Of a and of s; neither is negative, nor are both 0.
-
-    Returns
-    -------
-    float
-        An upper bound.
-    """
-    gap, more = (min(part.gap, part.high - part.low) for part in (own, others))
-    if gap <= 0 and more <= 0:
-        return 0.0
-    ends_a, ends_s = (own.low + gap, own.high), (others.low, others.high - more)
-    points = [(a, s) for a in ends_a for s in ends_s]
-    with np.errstate(all="ignore"):
-        for a in ends_a:
-            b = max(a - gap, 0.0)
-            points.append((a, np.sqrt(a * b) - more * np.sqrt(a) / (np.sqrt(a) - np.sqrt(b))))
-        for s in ends_s:
-            r = s + more
-            points.append((np.sqrt(s * r) - gap * np.sqrt(s) / (np.sqrt(r) - np.sqrt(s)), s))
-        # What is no number is no stationary point; beyond an end, the end counts.
-        first, second = np.transpose(points)
-        first, second = np.clip(first, *ends_a), np.clip(second, *ends_s)
-        # Rounding may move the second twin's numbers outwards alone.
-        less = np.maximum(first * (1 - 4 * EPS) - gap, own.low)
-        rest = np.minimum((second + more) * (1 + 4 * EPS), others.high)
-        found = first / (first + second) - less / (less + rest)
-    return min(1.0, float(np.nanmax(found)) + 8 * EPS)

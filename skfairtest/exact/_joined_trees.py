@@ -11,17 +11,8 @@ from skfairtest.whitebox._tree_model import IDENTITY, SOFTMAX, Group, Output, Pa
 def as_trees(node: Node, trees_of: Callable[[ModelOutput], Output | None]) -> Output | None:
     """Return a number as a sum of trees, or links of several; None if it is neither.
 
-    Parameters
-    ----------
-    node : ModelOutput, MonotoneFunction, WeightedSum, Normalized or Softmax
-        The number.
-    trees_of : callable
-        The trees behind a model's output; None where there are none.
-
-    Returns
-    -------
-    Output or None
-        Bounded as a whole, which is tighter than bounds of the parts.
+    - `node`: the number.
+    - `trees_of`: the trees behind a model's output; None where there are none.
     """
     if isinstance(node, ModelOutput):
         return trees_of(node)

@@ -24,10 +24,9 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import mixes_in_single, unmixed, with_monotone_features
+from skfairtest.whitebox._mixing import mixes_in_single, unmixed
 from skfairtest.whitebox._steps import HINT
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._xgboost import is_gblinear, read_gblinear
 
 _NAMES = """
 ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lars LarsCV Lasso LassoCV
@@ -55,21 +54,13 @@ MOST_HALVINGS = 70
 
 def is_linear(model: Any, response: str) -> bool:
     """Return whether a closed form holds: scores, or probabilities of two classes."""
-    if is_gblinear(model):
-        return True  # or its reader says why not
     if not isinstance(model, LINEAR):
         return False
     return response != "predict_proba" or len(model.classes_) == 2
 
 
 def check_linear(model: Any, response: str) -> None:
-    """Check the settings of a linear model, fitted or not; of labels nothing is read.
-
-    Raises
-    ------
-    Unsupported
-        That names the setting.
-    """
+    """Check the settings of a linear model, fitted or not; of labels nothing is read."""
     name = type(model).__name__
     if isinstance(model, (SVC, SVR)):
         if model.kernel != "linear":
@@ -91,15 +82,25 @@ def check_linear(model: Any, response: str) -> None:
             f"The probabilities of {name} are not understood.",
             "Use response_method='decision_function'.",
         )
+    n = len(getattr(model, "classes_", ()))
+    if response == "predict_proba" and n > 2 and probability_link(model, n, HINT) != "softmax":
+        raise shares_of_classes(model)
+
+
+def shares_of_classes(model: Any) -> Unsupported:
+    """Return the error about several classes that have a probability each, divided by their sum."""
+    return Unsupported(
+        f"{type(model).__name__} divides the probabilities of several classes by their sum, of "
+        "which no bound is known that says much.",
+        "Use response_method='decision_function' where the model has it, or a model whose "
+        f"probabilities are a softmax, such as LogisticRegression. {SEARCH}",
+    )
 
 
 def linear_map(model: Any, response: str) -> tuple[Floats, Floats, float]:
     """Return weights (n_features, n_scores), intercepts, and the factor of the link.
 
-    Raises
-    ------
-    ValueError
-        If `check_linear` refuses it.
+    - `ValueError`: if `check_linear` refuses it.
     """
     check_linear(model, response)
     name = type(model).__name__
@@ -130,21 +131,14 @@ class LinearFamily(Family):
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
         chain, model = Chain(space).open(estimator)
         self.space = space
-        self.single = is_gblinear(model) or mixes_in_single(chain)
-        if is_gblinear(model):
-            self.factor = 1.0
-            shown, weights, base = read_gblinear(model, chain, response)
-            self._mixing = with_monotone_features(chain.showing(shown), None)
-        else:
-            weights, base, self.factor = linear_map(model, response)
-            self._mixing = unmixed(chain)
-            shown = (self._mixing.chain if self._mixing else chain).features
-            self.single |= getattr(model.coef_, "dtype", None) == np.float32
+        weights, base, self.factor = linear_map(model, response)
+        self._mixing = unmixed(chain)
+        self.single = mixes_in_single(chain) or getattr(model.coef_, "dtype", None) == np.float32
+        shown = chain.features if self._mixing is None else self._mixing.chain.features
         #: What rounding is measured by: the sums of absolute terms, mixed columns' own included.
         self._sizes = np.abs(weights), np.abs(base)
         if self._mixing is not None:
-            chain, mixing = self._mixing
-            shown = chain.features
+            mixing = self._mixing.map
             self._sizes = (
                 np.abs(mixing.weights) @ self._sizes[0],
                 np.abs(mixing.base) @ self._sizes[0] + self._sizes[1],
@@ -348,19 +342,11 @@ def nearest_sum(
 ) -> Reached:
     """Return the sum nearest to the target of one value from every set and every interval.
 
-    Parameters
-    ----------
-    target : float
-        Where to come near to.
-    sets : dict of int to ndarray
-        Values to choose from.
-    intervals : list of (low, high)
-        Values may be anything between.
-
-    Returns
-    -------
-    Reached
-        Exact where the sums of the sets are at most 9e10; else `distance` is a lower bound.
+    - `target`: where to come near to.
+    - `sets`: values to choose from.
+    - `intervals`: values may be anything between.
+    - the result: exact where the sums of the sets are at most 9e10; else `distance` is a lower
+      bound.
     """
     halves: list[list[int]] = [[], []]
     sizes = [1, 1]

@@ -21,17 +21,9 @@ NEARLY = 1e-6
 def output_ranges(family: Any, response: str) -> tuple[Floats, Floats]:
     """Return lower and upper bounds of each output of a family; rounding included.
 
-    Parameters
-    ----------
-    family : Family
-        A model, read out.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_outputs,) or (1,)
-        One entry where they are the same for all outputs.
+    - `family`: a model, read out.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    - `low, high` (n_outputs,): one entry where they are the same for all outputs.
     """
     if isinstance(family, ConstrainedFamily):
         return output_ranges(family.base, response)

@@ -36,25 +36,13 @@ class Extremes(NamedTuple):
 class Effects:
     """The part of each attribute in ``features @ weights + base``.
 
-    Parameters
-    ----------
-    features : Features
-        What the model sees, each a function of one attribute.
-    weights : ndarray of shape (n_features, n_sums)
-        The map.
-    base : ndarray of shape (n_sums,)
-        What is added.
+    - `weights` (n_features, n_sums): the map.
+    - `base` (n_sums,): what is added.
 
-    Attributes
-    ----------
-    tables : dict of int to ndarray of shape (n_values, n_sums)
-        Parts of attributes of finitely many values, along their grids.
-    continuous : list of int
-        The other attributes that the map depends on.
-    base : ndarray of shape (n_sums,)
-        What does not depend on any attribute.
-    size : float
-        Sum of the largest absolute values of all terms: what rounding is measured by.
+    - `tables` (n_values, n_sums): parts of attributes of finitely many values, along their grids.
+    - `continuous`: the other attributes that the map depends on.
+    - `base` (n_sums,): what does not depend on any attribute.
+    - `size`: sum of the largest absolute values of all terms: what rounding is measured by.
     """
 
     def __init__(self, features: Features, weights: Floats, base: Floats) -> None:

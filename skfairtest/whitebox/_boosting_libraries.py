@@ -38,15 +38,7 @@ __all__ = [
 def library_of(model: Any) -> tuple[str, str] | None:
     """The library that a model comes from, and the name of its class there.
 
-    Parameters
-    ----------
-    model : object
-        Fitted or not.
-
-    Returns
-    -------
-    (str, str) or None
-        Also of a subclass of a library's class; None for models of no such library.
+    - the result: also of a subclass of a library's class; None for models of no such library.
     """
     for cls in type(model).__mro__:
         root = cls.__module__.partition(".")[0]
@@ -62,20 +54,7 @@ def is_library_model(model: Any) -> bool:
 
 
 def check_library_model(model: Any, hint: str) -> None:
-    """See that a model of such a library is one that is read, and predicts with its own code.
-
-    Parameters
-    ----------
-    model : object
-        Fitted or not, of one of the libraries.
-    hint : str
-        What the user can do instead, as a sentence.
-
-    Raises
-    ------
-    ValueError
-        That names what is expected.
-    """
+    """See that a model of such a library is one that is read, and predicts with its own code."""
     found = library_of(model)
     assert found is not None
     library, name = found
@@ -99,13 +78,7 @@ def check_library_model(model: Any, hint: str) -> None:
 
 
 def check_library_settings(model: Any, response: str) -> None:
-    """See that a model of such a library, fitted or not, has settings with which it can be read.
-
-    Raises
-    ------
-    ValueError
-        That names the setting.
-    """
+    """See that a model of such a library, fitted or not, has settings with which it can be read."""
     found = library_of(model)
     assert found is not None
     CHECKS[found[0]](model, response)
@@ -116,10 +89,7 @@ def read_library(model: Any, chain: Chain, response: str) -> list[Output]:
 
     Parameters and result are as those of `read_ensemble`, of a fitted model.
 
-    Raises
-    ------
-    ValueError
-        If the model has settings that are not understood.
+    - `ValueError`: if the model has settings that are not understood.
     """
     found = library_of(model)
     assert found is not None

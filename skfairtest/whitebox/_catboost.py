@@ -36,10 +36,7 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
     Parameters and result are as those of `read_ensemble`, of a fitted model.
 
-    Raises
-    ------
-    ValueError
-        If `check_catboost` refuses it.
+    - `ValueError`: if `check_catboost` refuses it.
     """
     loss = check_catboost(model, response)
     name = type(model).__name__
@@ -76,22 +73,7 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
 def check_catboost(model: Any, response: str) -> str | None:
     """See that the parameters of a model, fitted or not, are such that it can be read.
 
-    Parameters
-    ----------
-    model : estimator
-        CatBoostClassifier or CatBoostRegressor.
-    response : {"regression", "predict_proba"}
-        What is asked of it.
-
-    Returns
-    -------
-    str or None
-        Its loss; None where the model has yet to choose one.
-
-    Raises
-    ------
-    Unsupported
-        That names the parameter.
+    - `response` {"regression", "predict_proba"}: what is asked of it.
     """
     name, is_fitted = type(model).__name__, model.is_fitted()
     params = model.get_all_params() if is_fitted else model.get_params()

@@ -57,23 +57,11 @@ def first_codes(
 ) -> Floats:
     """First codes of the pieces of an attribute, where a column made of it changes direction.
 
-    Parameters
-    ----------
-    space : InputSpace
-        The inputs that exist.
-    attribute : int
-        One that the column is a function of.
-    starts : ndarray
-        First codes of the pieces so far, in each of which the column never falls, or never rises.
-    breakpoints : Breakpoints
-        Where the column changes direction, in its own numbers.
-    values : callable
-        The column at codes of the attribute.
-
-    Returns
-    -------
-    ndarray
-        In their order, with those that were given.
+    - `attribute`: one that the column is a function of.
+    - `starts`: first codes of the pieces so far, in each of which the column never falls, or never
+      rises.
+    - `breakpoints`: where the column changes direction, in its own numbers.
+    - `values`: the column at codes of the attribute.
     """
     order = CodeOrder(space, attribute)
     end = order.ends()[1]

@@ -36,24 +36,9 @@ def is_ensemble(model: Any) -> bool:
 def read_ensemble(estimator: Any, chain: Chain, response: str) -> list[Output]:
     """Outputs of a model of trees as sums of trees.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted tree, forest, boosted or averaged model, or a pipeline that ends in one.
-    chain : Chain
-        The steps before it.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-
-    Returns
-    -------
-    list of Output
-        One an output; of two classes, that of the second one alone.
-
-    Raises
-    ------
-    ValueError
-        If the model is no model of trees, or is asked for something else.
+    - `estimator`: a fitted tree, forest, boosted or averaged model, or a pipeline that ends in one.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    - `ValueError`: if the model is no model of trees, or is asked for something else.
     """
     chain, model = chain.open(estimator)
     if isinstance(model, (*TREES, *FORESTS)) and response != "decision_function":
@@ -110,11 +95,8 @@ def _read_voting(model: Any, chain: Chain, response: str) -> list[Output]:
 def voting_shares(model: Any) -> list[float]:
     """The share of each fitted member of a vote in its average.
 
-    Raises
-    ------
-    ValueError
-        If its weights are not those of its fitted members, or add up to zero: then it cannot
-        predict itself.
+    - `ValueError`: if its weights are not those of its fitted members, or add up to zero: then it
+      cannot predict itself.
     """
     weights = [1.0] * len(model.estimators) if model.weights is None else model.weights
     named = zip(model.estimators, weights, strict=True)

@@ -47,36 +47,20 @@ N_CHECKED = 64
 class Features:
     """The features that a model sees, each a function of one attribute.
 
-    Parameters
-    ----------
-    space : InputSpace
-        The inputs that exist.
-    steps : list of transformers
-        What stands before the model, first step first.
-    last : callable or None
-        A last change of the table that the model itself makes.
+    - `last`: a last change of the table that the model itself makes.
+    - `ValueError`: if a step is not understood, or a feature is a function of several attributes.
 
-    Attributes
-    ----------
-    source : ndarray of int of shape (n_features,)
-        The attribute that a feature is a function of; -1 where it is constant.
-    continuous : ndarray of bool of shape (n_attributes,)
-        Attributes with too many values for a table; their features are nondecreasing.
-    pieces : dict of int to ndarray
-        The continuous attributes of which that does not hold: the first codes of the pieces, the
-        lower end of the domain among them, in each of which a feature never falls, or never
-        rises. The codes that mean missing are a piece, in which nothing changes.
-    grids : list of ndarray
-        Codes of the other attributes, in the order of the tables; empty for continuous ones.
-    rounded : set of int
-        Wide attributes of which a step makes functions that rise, or fall, up to rounding alone.
-    is_single : bool
-        Whether such a function is worked out in single precision.
-
-    Raises
-    ------
-    ValueError
-        If a step is not understood, or a feature is a function of several attributes.
+    - `source` (n_features,): the attribute that a feature is a function of; -1 where it is
+      constant.
+    - `continuous` (n_attributes,): attributes with too many values for a table; their features are
+      nondecreasing.
+    - `pieces`: the continuous attributes of which that does not hold: the first codes of the
+      pieces, the lower end of the domain among them, in each of which a feature never falls, or
+      never rises. The codes that mean missing are a piece, in which nothing changes.
+    - `grids`: codes of the other attributes, in the order of the tables; empty for continuous ones.
+    - `rounded`: wide attributes of which a step makes functions that rise, or fall, up to rounding
+      alone.
+    - `is_single`: whether such a function is worked out in single precision.
     """
 
     def __init__(
@@ -418,15 +402,7 @@ def has_single(table: Any) -> bool:
 
 
 class Chain:
-    """The steps before a model, and the features behind them, made once.
-
-    Parameters
-    ----------
-    space : InputSpace
-        The inputs that exist.
-    steps : list, default=()
-        First step first.
-    """
+    """The steps before a model, and the features behind them, made once."""
 
     def __init__(self, space: InputSpace, steps: Any = ()) -> None:
         self.space = space

@@ -41,10 +41,7 @@ def read_histogram(model: Any, chain: Chain, response: str) -> list[Output]:
 
     Parameters and result are as those of `read_ensemble`, of a fitted model.
 
-    Raises
-    ------
-    ValueError
-        If this release of scikit-learn keeps its trees elsewhere.
+    - `ValueError`: if this release of scikit-learn keeps its trees elsewhere.
     """
     try:
         features = chain.ending(_Preprocess(model))

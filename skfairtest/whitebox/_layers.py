@@ -58,14 +58,9 @@ class Layers:
     def error(self, sizes: Floats, n_outputs: int, caps: list[Floats] | None = None) -> float:
         """How far rounding may carry the outputs of two twins.
 
-        Parameters
-        ----------
-        sizes : ndarray of shape (n_features,)
-            Largest absolute values of what the model is shown.
-        n_outputs : int
-            Width of the last layer.
-        caps : list of ndarray, default=None
-            Largest absolute values of what each layer of the normal form gives, where known.
+        - `sizes` (n_features,): largest absolute values of what the model is shown.
+        - `n_outputs`: width of the last layer.
+        - `caps`: largest absolute values of what each layer of the normal form gives, where known.
         """
         # What was read rounds, too: in double precision as much as the model.
         unit = 1.01 * self.unit if self.single else 2 * self.unit

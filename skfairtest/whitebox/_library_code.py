@@ -23,17 +23,8 @@ METHODS = ("predict", "predict_proba", "decision_function", "transform")
 def foreign_code(fitted: Any, libraries: tuple[str, ...] = LIBRARIES) -> str | None:
     """What of an object's outputs is not the library's own code; None where all of it is.
 
-    Parameters
-    ----------
-    fitted : object
-        A model, a pipeline or a transformer. What it is made of is not looked into.
-    libraries : tuple of str, default=LIBRARIES
-        Packages whose code counts as the library's own.
-
-    Returns
-    -------
-    str or None
-        The end of a sentence that begins with the name of the object's class.
+    - `fitted`: a model, a pipeline or a transformer. What it is made of is not looked into.
+    - `libraries`: packages whose code counts as the library's own.
     """
     cls = type(fitted)
     if not _is_of_library(cls.__module__, libraries):
@@ -56,19 +47,7 @@ def foreign_code(fitted: Any, libraries: tuple[str, ...] = LIBRARIES) -> str | N
 def check_library_code(fitted: Any, hint: str, libraries: tuple[str, ...] = LIBRARIES) -> None:
     """See that an object predicts with the library's own code.
 
-    Parameters
-    ----------
-    fitted : object
-        A model, a pipeline or a transformer.
-    hint : str
-        What the user can do instead, as a sentence.
-    libraries : tuple of str, default=LIBRARIES
-        Packages whose code counts as the library's own.
-
-    Raises
-    ------
-    Unsupported
-        That says what is not the library's own.
+    - `libraries`: packages whose code counts as the library's own.
     """
     foreign = foreign_code(fitted, libraries)
     if foreign is not None:

@@ -38,24 +38,9 @@ class RawTrees(NamedTuple):
 def as_nodes(trees: RawTrees, features: Features, name: str) -> Nodes:
     """The nodes that paths lead to.
 
-    Parameters
-    ----------
-    trees : RawTrees
-        As the library keeps them.
-    features : Features
-        What they look at.
-    name : str
-        The model's class, for the error.
-
-    Returns
-    -------
-    Nodes
-        Renumbered.
-
-    Raises
-    ------
-    ValueError
-        If a leaf is no finite number.
+    - `trees`: as the library keeps them.
+    - `name`: the model's class, for the error.
+    - `ValueError`: if a leaf is no finite number.
     """
     reached = np.zeros(len(trees.left), dtype=bool)
     here = trees.roots
@@ -118,25 +103,14 @@ def features_of(
 ) -> tuple[Features, Ints]:
     """The features as the library reads a table, with its missing values as NaN.
 
-    Parameters
-    ----------
-    chain : Chain
-        The steps before the model.
-    read : callable
-        Makes numbers of a table; its second argument says in which columns the library's mark of
-        a missing value is to become NaN, as whole numbers; None: in none.
-    marked : ndarray of bool of shape (n_features,) or None
-        Columns in which some value other than NaN marks a missing one; None: there are none.
-    plain : bool
-        Whether the table holds the very numbers that are read.
-
-    Returns
-    -------
-    features : Features
-        As they are read.
-    real : ndarray of int
-        Columns of continuous attributes among the marked ones. There the mark is still a number,
-        since a feature of a continuous attribute has to be nondecreasing.
+    - `read`: makes numbers of a table; its second argument says in which columns the library's mark
+      of a missing value is to become NaN, as whole numbers; None: in none.
+    - `marked` (n_features,): columns in which some value other than NaN marks a missing one; None:
+      there are none.
+    - `plain`: whether the table holds the very numbers that are read.
+    - `features`: as they are read.
+    - `real`: columns of continuous attributes among the marked ones. There the mark is still a
+      number, since a feature of a continuous attribute has to be nondecreasing.
     """
     nothing = np.empty(0, dtype=np.intp)
     if plain and (marked is None or not marked.any()):
@@ -155,20 +129,9 @@ def single_rounding(base: float, nodes: Nodes | None, factors: Floats | None = N
     A sum of floating-point numbers is off by no more than the unit times the sum of the sizes of
     all its partial sums; these are largest where the largest terms come first.
 
-    Parameters
-    ----------
-    base : float
-        What the sum starts from.
-    nodes : Nodes or None
-        The trees; None where there are none.
-    factors : ndarray of shape (n_trees,) or None
-        Not None where each leaf is multiplied first, a second operation a tree, whose base is added
-        and taken away.
-
-    Returns
-    -------
-    float
-        In any order of the trees.
+    - `base`: what the sum starts from.
+    - `factors` (n_trees,): not None where each leaf is multiplied first, a second operation a tree,
+      whose base is added and taken away.
     """
     if nodes is None:
         return SINGLE_UNIT * abs(base)
@@ -186,12 +149,8 @@ def single_rounding(base: float, nodes: Nodes | None, factors: Floats | None = N
 def codes_of(column: pd.Series, levels: list[Any] | None) -> Floats:
     """Codes of a categorical column by the levels that a model knows; NaN for others and missing.
 
-    Parameters
-    ----------
-    column : Series
-        Of a categorical type.
-    levels : list or None
-        In the order of the codes; None: the column's own.
+    - `column`: of a categorical type.
+    - `levels`: in the order of the codes; None: the column's own.
     """
     if levels is not None and list(column.cat.categories) != list(levels):
         column = column.cat.set_categories(levels)

@@ -56,10 +56,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
 
     Parameters and result are as those of `read_ensemble`, of a fitted model.
 
-    Raises
-    ------
-    ValueError
-        If it has settings that are not understood.
+    - `ValueError`: if it has settings that are not understood.
     """
     check_lightgbm(model, response)
     name = type(model).__name__
@@ -105,17 +102,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
 def check_lightgbm(model: Any, response: str) -> None:
     """See that the parameters of a model, fitted or not, are such that it can be read.
 
-    Parameters
-    ----------
-    model : estimator
-        LGBMClassifier or LGBMRegressor.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-
-    Raises
-    ------
-    Unsupported
-        That names the parameter.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
     """
     name, params = type(model).__name__, model.get_params()
     if any(params.get(key) for key in ("pred_early_stop", "linear_tree", "linear_trees")):
@@ -141,14 +128,9 @@ def check_lightgbm(model: Any, response: str) -> None:
 def check_objective(objective: list[str], response: str, name: str) -> None:
     """See that it is known what an objective makes of the sums of trees.
 
-    Parameters
-    ----------
-    objective : list of str
-        Its name, and its settings as the library saves them.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of the model.
-    name : str
-        Of the model's class.
+    - `objective`: its name, and its settings as the library saves them.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of the model.
+    - `name`: of the model's class.
     """
     kind, *settings = objective
     identity = kind in IDENTITIES and not settings and response == "regression"

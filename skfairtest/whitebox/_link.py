@@ -10,24 +10,10 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 def probability_link(model: Any, n_scores: int, hint: str) -> str:
     """How a linear model makes probabilities of its scores.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    n_scores : int
-        How many scores it has: one for two classes.
-    hint : str
-        What the user can do where it is not known, as a sentence.
-
-    Returns
-    -------
-    {"softmax", "sigmoid", "clipped"}
-        Sigmoids of several classes are divided by their sum.
-
-    Raises
-    ------
-    ValueError
-        If it is not known.
+    - `n_scores`: how many scores it has: one for two classes.
+    - the result {"softmax", "sigmoid", "clipped"}: sigmoids of several classes are divided by their
+      sum.
+    - `ValueError`: if it is not known.
     """
     if isinstance(model, SGDClassifier):
         if model.loss == "modified_huber" and n_scores == 1:

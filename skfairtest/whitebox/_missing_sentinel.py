@@ -33,26 +33,10 @@ class MissingSentinel(NamedTuple):
 def split_at_sentinel(nodes: Nodes, real: Ints, sentinel: MissingSentinel, name: str) -> Nodes:
     """The same function, with the sentinel of missing values as a number like any other.
 
-    Parameters
-    ----------
-    nodes : Nodes
-        Trees whose tests take the sentinel for a missing value.
-    real : ndarray of int
-        Features in which it is still a number: those of real columns.
-    sentinel : MissingSentinel
-        What marks a missing value. No threshold is inside it.
-    name : str
-        The model's class, for the error.
-
-    Returns
-    -------
-    Nodes
-        The given ones, where no test needs that.
-
-    Raises
-    ------
-    ValueError
-        If too many copies would be made.
+    - `real`: features in which it is still a number: those of real columns.
+    - `sentinel`: what marks a missing value. No threshold is inside it.
+    - `name`: the model's class, for the error.
+    - `ValueError`: if too many copies would be made.
     """
     tests = nodes.tests
     passed = np.array(

@@ -18,11 +18,9 @@ from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
-    PolynomialFeatures,
     StandardScaler,
 )
 
-from skfairtest._typing import Ints
 from skfairtest.whitebox._features import Chain, has_single
 from skfairtest.whitebox._monotone_features import Affine, monotone_features
 from skfairtest.whitebox._steps import (
@@ -33,7 +31,6 @@ from skfairtest.whitebox._steps import (
     Branches,
     TakeColumns,
     column_places,
-    not_understood,
     take_columns,
 )
 from skfairtest.whitebox._unsupported import Unsupported
@@ -47,43 +44,12 @@ class Unmixed(NamedTuple):
     map: Affine
 
 
-class Polynomial(NamedTuple):
-    """Steps on single columns, products of powers of what they give, and a map of these.
-
-    `powers` has a row a product and a column a number that the steps give.
-    """
-
-    chain: Chain
-    powers: Ints
-    map: Affine
-
-
 def unmixed(chain: Chain) -> Unmixed | None:
     """Take out of the steps what mixes columns or changes their direction; None where none does.
 
-    Parameters
-    ----------
-    chain : Chain
-        The fitted steps.
-
-    Raises
-    ------
-    ValueError
-        If a step after one that mixes columns is no affine map, or one multiplies columns.
+    - `ValueError`: if a step after one that mixes columns is no affine map.
     """
-    before, powers, whole = _taken_apart(chain)
-    if powers is not None:
-        raise not_understood(PolynomialFeatures())
-    return with_monotone_features(before, whole)
-
-
-def polynomial_of(chain: Chain) -> Polynomial | None:
-    """The same where a step multiplies columns; None where none does."""
-    if not any(_holds(step, (PolynomialFeatures,)) for step in chain.steps):
-        return None
-    before, powers, whole = _taken_apart(chain)
-    assert powers is not None and whole is not None
-    return Polynomial(before, powers, whole)
+    return with_monotone_features(*_taken_apart(chain))
 
 
 def mixes_in_single(chain: Chain) -> bool:
@@ -96,31 +62,23 @@ def mixes_in_single(chain: Chain) -> bool:
     return has_single(table)
 
 
-def _taken_apart(chain: Chain) -> tuple[Chain, Ints | None, Affine | None]:
-    """The chain up to a step that mixes columns, and what is behind it: powers, then a map."""
+def _taken_apart(chain: Chain) -> tuple[Chain, Affine | None]:
+    """The chain up to a step that mixes columns, and the map of what is behind it."""
     first = next((k for k, step in enumerate(chain.steps) if _mixes(step)), None)
     if first is None:
-        return chain, None, None
+        return chain, None
     before, own = chain.steps[:first], chain.steps[first]
     if isinstance(own, (ColumnTransformer, FeatureUnion)):
         table = chain.space.decode(chain.space.domain.low[None])
         for step in before:
             table = run_step(step, table)
-        cut, powers, whole = _cut(own, table)
+        cut, whole = _cut(own, table)
         before = [*before, cut]
     else:
-        powers, whole = _first_of(own)
+        whole = affine_of(own, own.n_features_in_)
     for step in chain.steps[first + 1 :]:
         whole = whole.then(affine_of(step, len(whole.base)))
-    return Chain(chain.space, before), powers, whole
-
-
-def _first_of(step: Any) -> tuple[Ints | None, Affine]:
-    """Powers, None for the numbers themselves, and the map of a step that mixes columns."""
-    if type(step) is PolynomialFeatures:
-        powers = np.asarray(step.powers_, dtype=np.intp)
-        return powers, Affine(np.eye(len(powers)), np.zeros(len(powers)))
-    return None, affine_of(step, step.n_features_in_)
+    return Chain(chain.space, before), whole
 
 
 def with_monotone_features(chain: Chain, after: Affine | None) -> Unmixed | None:
@@ -133,25 +91,14 @@ def with_monotone_features(chain: Chain, after: Affine | None) -> Unmixed | None
 
 def _mixes(step: Any) -> bool:
     """Whether a step, or a branch of it, mixes columns."""
-    return _holds(step, (*MIXING, PolynomialFeatures))
-
-
-def _holds(step: Any, kinds: tuple[type, ...]) -> bool:
-    """Whether a step, or a branch of it, is of one of some kinds."""
     if not isinstance(step, (ColumnTransformer, FeatureUnion)):
-        return type(step) in kinds
-    return any(_holds(part, kinds) for inner, _, _ in _branches(step)
+        return type(step) in MIXING
+    return any(_mixes(part) for inner, _, _ in _branches(step)
                for part in flat_steps(inner, HINT))  # fmt: skip
 
 
 def check_mixing(steps: list[Any]) -> None:
-    """See that what comes after a step that mixes columns, fitted or not, is an affine map.
-
-    Raises
-    ------
-    Unsupported
-        That names the step.
-    """
+    """See that what comes after a step that mixes columns, fitted or not, is an affine map."""
     first = next((k for k, step in enumerate(steps) if _mixes(step)), None)
     if first is None:
         return
@@ -167,7 +114,7 @@ def check_mixing(steps: list[Any]) -> None:
 def _check_branch(steps: list[Any]) -> int:
     """See that a branch mixes columns with a step of its own, and return where."""
     first = next((k for k, one in enumerate(steps) if _mixes(one)), len(steps))
-    if first < len(steps) and type(steps[first]) not in (*MIXING, PolynomialFeatures):
+    if first < len(steps) and type(steps[first]) not in MIXING:
         raise Unsupported(
             "A step mixes columns in a branch of a branch.",
             f"Put it into a branch of the outermost ColumnTransformer. {HINT}",
@@ -180,10 +127,7 @@ def _check_branch(steps: list[Any]) -> int:
 def check_affine(step: Any) -> None:
     """See that a step, fitted or not, is an affine map.
 
-    Raises
-    ------
-    Unsupported
-        If it is none that is known.
+    - `Unsupported`: if it is none that is known.
     """
     kinds = (*MIXING, *SELECTORS, *SCALERS, TakeColumns)
     if type(step) not in kinds or getattr(step, "clip", False):
@@ -197,10 +141,7 @@ def check_affine(step: Any) -> None:
 def affine_of(step: Any, n: int) -> Affine:
     """The map of a fitted step, of `n` columns.
 
-    Raises
-    ------
-    ValueError
-        If it is none that is known.
+    - `ValueError`: if it is none that is known.
     """
     check_affine(step)
     kind = type(step)
@@ -233,11 +174,9 @@ def affine_of(step: Any, n: int) -> Affine:
     return Affine(np.diag(scale), np.asarray(base, dtype=np.float64))
 
 
-def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
+def _cut(step: Any, table: Any) -> tuple[Branches, Affine]:
     """The branches of a step up to what mixes columns, and what all of them do from there."""
     branches, maps = [], []
-    powers: list[Ints | None] = []
-    widths = []
     for inner, columns, factor in _branches(step):
         places = None if columns is None else column_places(table, columns)
         if places == []:
@@ -247,26 +186,14 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Ints | None, Affine]:
         first = _check_branch(steps)
         for one in steps[:first]:
             part = run_step(one, part)
-        n = part.shape[1]
-        products, own = None, Affine(np.eye(n), np.zeros(n))
-        if first < len(steps):
-            products, own = _first_of(steps[first])
-        for one in steps[first + 1 :]:
+        own = Affine(np.eye(part.shape[1]), np.zeros(part.shape[1]))
+        for one in steps[first:]:
             own = own.then(affine_of(one, len(own.base)))
         own = Affine(own.weights * factor, own.base * factor)
         branches.append((columns, steps[:first]))
         maps.append(own)
-        powers.append(products)
-        widths.append(n)
     whole = linalg.block_diag(*(own.weights for own in maps))
-    joined = Affine(whole, np.concatenate([own.base for own in maps]))
-    if all(products is None for products in powers):
-        return Branches(branches), None, joined
-    of_each = [
-        np.eye(n, dtype=np.intp) if products is None else products
-        for n, products in zip(widths, powers, strict=True)
-    ]
-    return Branches(branches), linalg.block_diag(*of_each), joined
+    return Branches(branches), Affine(whole, np.concatenate([own.base for own in maps]))
 
 
 def _branches(step: Any) -> Iterator[tuple[Any, Any, float]]:

@@ -21,17 +21,12 @@ from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
 class Mixture(NamedTuple):
     """What such an estimator predicts with.
 
-    Attributes
-    ----------
-    model : estimator
-        What is averaged, fitted; unfitted before `fit`.
-    strength : float
-        Share of the average in the outputs, in [0, 1].
-    places : list of int
-        Positions of the columns that are averaged over, in the table that the estimator is shown;
-        empty before `fit`.
-    values : table of shape (n_values, n_places) or None
-        What these columns are set to, in the container of `fit`; None before.
+    - `model`: what is averaged, fitted; unfitted before `fit`.
+    - `strength`: share of the average in the outputs, in [0, 1].
+    - `places`: positions of the columns that are averaged over, in the table that the estimator is
+      shown; empty before `fit`.
+    - `values` (n_values, n_places): what these columns are set to, in the container of `fit`; None
+      before.
     """
 
     model: Any
@@ -43,17 +38,7 @@ class Mixture(NamedTuple):
 def read_mixture(estimator: Any, hint: str) -> Mixture | None:
     """What an estimator says of itself; None for one that is no such mixture.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted or not, neither a pipeline nor a wrapper.
-    hint : str
-        What the user can do where it cannot be read, as a sentence.
-
-    Raises
-    ------
-    ValueError
-        If the estimator says so, and does not predict with the code of this package.
+    - `ValueError`: if the estimator says so, and does not predict with the code of this package.
     """
     if not hasattr(type(estimator), "_as_mixture"):
         return None

@@ -30,15 +30,9 @@ class Affine(NamedTuple):
 class MonotoneFeatures(Features):
     """The features behind some steps, in parts that never fall.
 
-    Parameters
-    ----------
-    inner : Features
-        What the steps give.
+    - `inner`: what the steps give.
 
-    Attributes
-    ----------
-    map : Affine
-        From these features to those of `inner`.
+    - `map`: from these features to those of `inner`.
     """
 
     def __init__(self, inner: Features) -> None:

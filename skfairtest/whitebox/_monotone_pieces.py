@@ -61,24 +61,10 @@ def breakpoints_of(
 ) -> list[Breakpoints]:
     """Where a step changes the direction of the columns that it is shown.
 
-    Parameters
-    ----------
-    step : transformer
-        Fitted; of a kind that works on single columns.
-    part : array or DataFrame
-        Rows that reach it.
-    ends : callable
-        Gives the smallest and the largest number of each of its columns.
-
-    Returns
-    -------
-    list of Breakpoints
-        Between the places of a column what the step makes of it rises or falls all along.
-
-    Raises
-    ------
-    Unsupported
-        If there are too many places.
+    - `part`: rows that reach it.
+    - `ends`: gives the smallest and the largest number of each of its columns.
+    - the result: between the places of a column what the step makes of it rises or falls all along.
+    - `Unsupported`: if there are too many places.
     """
     columns = range(part.shape[1])
     if type(step) is KBinsDiscretizer and step.encode != "ordinal":

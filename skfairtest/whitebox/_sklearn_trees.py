@@ -50,19 +50,8 @@ FORESTS = (
 def read_trees(models: list[Any], features: Features, values: list[NDArray[Any]]) -> Nodes:
     """Fitted trees of scikit-learn, one after another.
 
-    Parameters
-    ----------
-    models : list of DecisionTreeRegressor or DecisionTreeClassifier
-        Fitted trees.
-    features : Features
-        What they look at.
-    values : list of ndarray of shape (n_nodes, n_values)
-        What the nodes of each tree add.
-
-    Returns
-    -------
-    Nodes
-        All of them.
+    - `models`: fitted trees.
+    - `values` (n_nodes, n_values): what the nodes of each tree add.
     """
     trees = [model.tree_ for model in models]
     offsets = np.cumsum([0] + [tree.node_count for tree in trees])
@@ -97,17 +86,8 @@ BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 def check_trees(model: Any, response: str) -> None:
     """See that a classifier has one target, and that boosting starts from a constant.
 
-    Parameters
-    ----------
-    model : estimator
-        A tree, a forest or gradient boosting of scikit-learn, fitted or not.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-
-    Raises
-    ------
-    Unsupported
-        That names what is not understood.
+    - `model`: a tree, a forest or gradient boosting of scikit-learn, fitted or not.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
     """
     name = type(model).__name__
     if getattr(model, "n_outputs_", 1) > 1 and response != "regression":
@@ -127,19 +107,8 @@ def check_trees(model: Any, response: str) -> None:
 def read_average(model: Any, features: Features, response: str) -> list[Output]:
     """A tree, or a forest: the mean of its trees.
 
-    Parameters
-    ----------
-    model : estimator
-        A fitted tree, random forest or extra-trees model.
-    features : Features
-        What it looks at.
-    response : {"regression", "predict_proba"}
-        What is asked of it.
-
-    Returns
-    -------
-    list of Output
-        One an output of a regressor; one a class, or that of the second of two classes.
+    - `response` {"regression", "predict_proba"}: what is asked of it.
+    - the result: one an output of a regressor; one a class, or that of the second of two classes.
     """
     trees = list(model.estimators_) if isinstance(model, FORESTS) else [model]
     check_trees(model, response)
@@ -158,24 +127,8 @@ def read_average(model: Any, features: Features, response: str) -> list[Output]:
 def read_boosting(model: Any, features: Features, response: str) -> list[Output]:
     """GradientBoostingRegressor or GradientBoostingClassifier.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted; its `init` must be a constant.
-    features : Features
-        What it looks at.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-
-    Returns
-    -------
-    list of Output
-        One a score, or one a class.
-
-    Raises
-    ------
-    ValueError
-        If the model starts from another model.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    - `ValueError`: if the model starts from another model.
     """
     check_trees(model, response)
     columns = []

@@ -48,11 +48,9 @@ def criterion_of(net: Any) -> Any:
 def nonlinearity_kind(net: Any) -> str | Callable[[Any], Any]:
     """What skorch documents of the parameter predict_nonlinearity.
 
-    Returns
-    -------
-    {"softmax", "logits", "probability", "identity"} or callable
-        What is done to the module's outputs: logits of the second class become probabilities of
-        both, and so does its probability. A callable is the user's own.
+    - the result {"softmax", "logits", "probability", "identity"}: what is done to the module's
+      outputs: logits of the second class become probabilities of both, and so does its probability.
+      A callable is the user's own.
     """
     import torch
 
@@ -73,13 +71,7 @@ def nonlinearity_kind(net: Any) -> str | Callable[[Any], Any]:
 
 
 def check_net(net: Any, hint: str) -> None:
-    """See that a net, fitted or not, is one that is read, and predicts with skorch's own code.
-
-    Raises
-    ------
-    ValueError
-        That names what is not understood.
-    """
+    """See that a net, fitted or not, is one that is read, and predicts with skorch's own code."""
     name = type(net).__name__
     check_library_code(net, hint, (*LIBRARIES, "skorch"))
     if name not in NETS:
@@ -93,10 +85,7 @@ def check_net(net: Any, hint: str) -> None:
 def read_net(net: Any) -> Layers:
     """A fitted net whose module is made of layers one after another.
 
-    Raises
-    ------
-    ValueError
-        If the module, or what predictions make of its outputs, is not understood.
+    - `ValueError`: if the module, or what predictions make of its outputs, is not understood.
     """
     import torch
 

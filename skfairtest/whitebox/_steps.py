@@ -42,7 +42,6 @@ from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
-from skfairtest.whitebox._vectorizer import check_order, check_vectorizer, is_vectorizer
 
 #: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -88,18 +87,15 @@ INSTEAD = {
     "Normalizer": "StandardScaler scales columns instead of rows.",
     "PCA": "Before trees, StandardScaler does not mix the columns; behind PCA, linear models and "
     "networks can be certified.",
-    "PolynomialFeatures": "Behind it, linear models can be certified; a model of trees finds "
-    "products of columns by itself.",
+    "PolynomialFeatures": "SplineTransformer bends single columns; models of trees find products "
+    "of columns by themselves.",
 }
 
 
 class TakeColumns:
     """A step that hands some columns on as an array, as a bagged estimator sees them.
 
-    Parameters
-    ----------
-    columns : array-like of int
-        Their positions.
+    - `columns`: their positions.
     """
 
     def __init__(self, columns: Any) -> None:
@@ -118,10 +114,7 @@ class TakeColumns:
 class Branches:
     """The branches of a step, each up to where it mixes columns, as one step.
 
-    Parameters
-    ----------
-    branches : list of (columns, steps)
-        The columns that each is shown, None for all, and its fitted steps.
+    - `branches`: the columns that each is shown, None for all, and its fitted steps.
     """
 
     def __init__(self, branches: list[tuple[Any, list[Any]]]) -> None:
@@ -141,24 +134,10 @@ class Branches:
 def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     """See that a step, fitted or not, and all that it is made of, are of a kind that is understood.
 
-    Parameters
-    ----------
-    step : object
-        A transformer, "passthrough", "drop" or None.
-    hint : str
-        What the user can do about code that is not the library's own, as a sentence.
-    also : tuple of type, default=()
-        Further kinds of steps that the model can be read behind.
-
-    Raises
-    ------
-    ValueError
-        That names what is not.
+    - `hint`: what the user can do about code that is not the library's own, as a sentence.
+    - `also`: further kinds of steps that the model can be read behind.
     """
     if is_nothing(step) or isinstance(step, (str, TakeColumns)):
-        return
-    if is_vectorizer(step):
-        check_vectorizer(step, hint, BY_COLUMN)
         return
     check_library_code(step, hint)
     if isinstance(step, Pipeline):
@@ -208,34 +187,14 @@ def check_step(
 ) -> list[Breakpoints]:
     """See that a fitted step works on single columns, and where real ones change direction.
 
-    Parameters
-    ----------
-    step : object
-        A transformer that is no container of others.
-    table : array or DataFrame
-        Rows that reach the step.
-    sources : callable
-        The attributes that each column of a table is made of.
-    continuous : ndarray of bool
-        Attributes that are cut at thresholds.
-
-    Returns
-    -------
-    list of Breakpoints
-        Of the columns that are made of such attributes.
-
-    Raises
-    ------
-    ValueError
-        If the step is not understood; the message names it.
+    - `table`: rows that reach the step.
+    - `sources`: the attributes that each column of a table is made of.
+    - `continuous`: attributes that are cut at thresholds.
+    - `ValueError`: if the step is not understood; the message names it.
     """
     check_kind(step, HINT)
     of_continuous = [any(continuous[j] for j in attributes) for attributes in sources(table)]
     if not any(of_continuous):
-        return []
-    if is_vectorizer(step):
-        columns = [name for name, own in zip(table.columns, of_continuous, strict=True) if own]
-        check_order(step, columns, MONOTONE)
         return []
     if type(step) in ENCODERS:
         raise Unsupported(
@@ -287,11 +246,6 @@ def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[n
 
     Whole numbers are worked out in their own type, in which a result that does not fit wraps round.
     Between two ends at which nothing has wrapped nothing has, since it would have to be larger.
-
-    Raises
-    ------
-    ValueError
-        That names the function, and what it is given.
     """
     if type(step) is not FunctionTransformer or _is_plain(step):
         return
@@ -334,14 +288,8 @@ Reach = Callable[[Any], Any]
 def leaves(step: Any, table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
     """The fitted steps that are no containers of others, in their order, and what reaches each.
 
-    Parameters
-    ----------
-    step : object
-        A transformer, or "passthrough" or "drop".
-    table : array or DataFrame
-        Rows that reach it.
-    reach : callable
-        What is done to rows before they reach it.
+    - `table`: rows that reach it.
+    - `reach`: what is done to rows before they reach it.
     """
     if is_nothing(step) or isinstance(step, (str, TakeColumns)):
         return

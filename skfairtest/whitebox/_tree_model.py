@@ -71,18 +71,11 @@ def goes_left(values: Floats, tests: Tests, which: Ints) -> Bools:
 class Nodes:
     """Nodes of one or several trees, one tree after another.
 
-    Attributes
-    ----------
-    features : Features
-        What the trees look at.
-    tests : Tests
-        The test of each node; that of a leaf is not asked.
-    left, right : ndarray of int of shape (n_nodes,)
-        Children; -1 at a leaf.
-    value : ndarray of shape (n_nodes, n_values)
-        What a leaf adds.
-    roots : ndarray of int of shape (n_trees,)
-        First node of each tree.
+    - `features`: what the trees look at.
+    - `tests`: the test of each node; that of a leaf is not asked.
+    - `left`, `right` (n_nodes,): Children; -1 at a leaf.
+    - `value` (n_nodes, n_values): what a leaf adds.
+    - `roots` (n_trees,): first node of each tree.
     """
 
     features: Features

@@ -26,24 +26,10 @@ def unwrap(estimator: Any, hint: str) -> tuple[list[Any], Any]:
     on. Frozen estimators, searches, thresholds and wrappers of this package predict with what they
     hold.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted or not.
-    hint : str
-        What the user can do where it cannot be taken apart, as a sentence.
-
-    Returns
-    -------
-    steps : list
-        Transformers, first one first; a pipeline among them is replaced by its steps.
-    model : object
-        What is neither a pipeline nor a wrapper.
-
-    Raises
-    ------
-    ValueError
-        If a pipeline or a wrapper does not predict with the library's own code.
+    - `hint`: what the user can do where it cannot be taken apart, as a sentence.
+    - `steps`: Transformers, first one first; a pipeline among them is replaced by its steps.
+    - `model`: what is neither a pipeline nor a wrapper.
+    - `ValueError`: if a pipeline or a wrapper does not predict with the library's own code.
     """
     held = _held(estimator)
     if held is not None:
@@ -101,10 +87,7 @@ def _held(estimator: Any) -> Any:
 def run_step(step: Any, table: Any) -> Any:
     """What a step makes of rows of the domain; its own error becomes one of ours.
 
-    Raises
-    ------
-    EstimatorFailedError
-        If the step fails, as an encoder does that does not know a category.
+    - `EstimatorFailedError`: if the step fails, as an encoder does that does not know a category.
     """
     try:
         return step.transform(table)

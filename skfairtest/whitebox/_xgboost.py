@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.whitebox._features import Chain, Features, as_numbers
+from skfairtest.whitebox._features import Chain, as_numbers
 from skfairtest.whitebox._library_trees import (
     SINGLE_UNIT,
     RawTrees,
@@ -64,18 +64,11 @@ LINK_UNITS = 16.0
 class _Saved:
     """What is in a saved model.
 
-    Attributes
-    ----------
-    name : str
-        The class of the model, for errors.
-    link : str
-        What its objective makes of margins.
-    bases : ndarray of shape (n_margins,)
-        Margins that the trees are added to.
-    booster : dict
-        The part of the file with the trees, or the weights.
-    n_features : int
-        Columns of a table.
+    - `name`: the class of the model, for errors.
+    - `link`: what its objective makes of margins.
+    - `bases` (n_margins,): margins that the trees are added to.
+    - `booster`: the part of the file with the trees.
+    - `n_features`: columns of a table.
     """
 
     def __init__(self, model: Any, response: str) -> None:
@@ -136,22 +129,7 @@ def _settings_of(model: Any) -> _Settings:
 def check_xgboost(model: Any, response: str) -> _Settings:
     """See that the settings of a model, fitted or not, are such that it can be read.
 
-    Parameters
-    ----------
-    model : estimator
-        XGBClassifier, XGBRegressor or one of their forests.
-    response : {"regression", "predict_proba"}
-        What is asked of it.
-
-    Returns
-    -------
-    _Settings
-        These.
-
-    Raises
-    ------
-    Unsupported
-        That names the setting.
+    - `response` {"regression", "predict_proba"}: what is asked of it.
     """
     name, settings = type(model).__name__, _settings_of(model)
     objective = settings.objective
@@ -167,39 +145,14 @@ def check_xgboost(model: Any, response: str) -> _Settings:
             f"{name} has {settings.n_targets} targets; expected one for a classifier.",
             "Audit a classifier for each target.",
         )
-    if settings.booster == "gblinear":
-        _check_gblinear(model, settings, response)
-    elif settings.booster not in ("gbtree", "dart"):
+    if settings.booster not in ("gbtree", "dart"):
         raise Unsupported(
             f"{name} with booster={settings.booster!r} has no trees.",
-            "Expected 'gbtree' or 'dart'.",
+            "Expected 'gbtree' or 'dart'; Ridge and LogisticRegression are linear, too.",
         )
-    elif settings.vectors:
+    if settings.vectors:
         raise _vectors_in_leaves(name)
     return settings
-
-
-def _check_gblinear(model: Any, settings: _Settings, response: str) -> None:
-    name, n_margins = type(model).__name__, settings.n_margins
-    wanted = LOGISTIC if response == "predict_proba" else IDENTITY
-    if LINKS[settings.objective] != wanted or (wanted == LOGISTIC and n_margins > 1):
-        raise Unsupported(
-            f"{name} with booster='gblinear' is certified for regression with margins as its "
-            f"outputs, and for two classes; got the objective {settings.objective!r} with "
-            f"{n_margins} margin{'s' * (n_margins > 1)}.",
-            "Use booster='gbtree'.",
-        )
-    missing = np.float32(np.nan if model.missing is None else model.missing)
-    if not np.isnan(missing) and missing != 0:
-        raise _linear_tables(name)
-
-
-def _linear_tables(name: str) -> Unsupported:
-    return Unsupported(
-        f"{name} with booster='gblinear' is certified on tables of numbers, with NaN or 0 as the "
-        "mark of missing values.",
-        "Encode the columns of text with OneHotEncoder.",
-    )
 
 
 def _vectors_in_leaves(name: str) -> Unsupported:
@@ -224,10 +177,7 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
     Parameters and result are as those of `read_ensemble`, of a fitted model.
 
-    Raises
-    ------
-    ValueError
-        If it has settings that are not understood.
+    - `ValueError`: if it has settings that are not understood.
     """
     saved = _Saved(model, response)
     booster = saved.booster
@@ -257,49 +207,6 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
         part.rounding += 4 * SINGLE_UNIT * max(1.0, abs(part.base))
         parts.append(part)
     return _outputs(parts, saved.link, response)
-
-
-def is_gblinear(model: Any) -> bool:
-    """Whether a model is one of XGBoost's linear ones."""
-    root = type(model).__module__.partition(".")[0]
-    return root == "xgboost" and getattr(model, "booster", None) == "gblinear"
-
-
-def read_gblinear(model: Any, chain: Chain, response: str) -> tuple[Features, Floats, Floats]:
-    """What a linear model of XGBoost looks at, its weights and its intercepts.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted with ``booster="gblinear"``.
-    chain : Chain
-        The steps before it.
-    response : {"regression", "predict_proba"}
-        What is asked of it.
-
-    Returns
-    -------
-    features : Features
-        In double precision; a missing value adds nothing, as a zero.
-    weights : ndarray of shape (n_features, n_groups)
-        Of margins.
-    bases : ndarray of shape (n_groups,)
-        What is added.
-
-    Raises
-    ------
-    ValueError
-        If the closed forms do not hold for it.
-    """
-    saved = _Saved(model, response)
-    reader = _Table(model, {"trees": []})
-    table = first_table(chain)
-    if any(isinstance(dtype, pd.CategoricalDtype) for dtype in getattr(table, "dtypes", ())):
-        raise _linear_tables(saved.name)
-    features = chain.ending(lambda rows: np.nan_to_num(reader(rows, None), nan=0.0))
-    weights = np.asarray(saved.booster["model"]["weights"], dtype=np.float32).astype(np.float64)
-    weights = weights.reshape(-1, len(saved.bases))
-    return features, weights[:-1], saved.bases + weights[-1]
 
 
 def _outputs(parts: list[Part], link: str, response: str) -> list[Output]:

@@ -126,7 +126,7 @@ def test_the_search_of_the_family_has_as_long_as_the_look(
     family.n_rows = family.n_searches = 0
     X = pd.DataFrame({"a": [0, 1] * 45, "b": np.arange(90) % 10, "c": np.arange(90) % 9})
     space = InputSpace().fit(X, ["a"])
-    found = solve_whole(family, space, 0.0, Limits(CLOCK.now() + seconds, 1e-9), family.solve)
+    found = solve_whole(family, space, 0.0, Limits(CLOCK.now() + seconds, 1e-9))
     assert found.upper == upper
     assert (family.n_rows // 20, family.n_searches) == (n_looks, n_searches)
     assert found.lower == (18.0 if upper == 18.0 else 0.0)

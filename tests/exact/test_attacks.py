@@ -21,7 +21,6 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -129,16 +128,6 @@ def test_gaps_hold_for_weights_of_both_signs(link, sign):
         assert (said[0] - said[1]).max() <= bound + 1e-12
         exact = plain(gap_of_sums)(links, (u - v)[0], u[0], v[0])
         assert exact == pytest.approx(said[0][0] - said[1][0], abs=1e-12) or link == "softmax"
-
-
-def test_shares_of_what_may_be_negative_are_refused():
-    """One model a class divides by the sum of the classes, which votes may take below zero."""
-    X, y = table()
-    model = OneVsRestClassifier(
-        VotingClassifier([("a", boosted(0)), ("b", boosted(1))], voting="soft", weights=[1.0, -0.6])
-    ).fit(X, np.digitize(y, [0.5, 1.0]))
-    with pytest.raises(ValueError, match="negative"):
-        certified(model, X, response_method="predict_proba")
 
 
 # Types of columns --------------------------------------------------------------------------

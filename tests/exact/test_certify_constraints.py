@@ -12,8 +12,6 @@ from certify_cases import bracket_alone, certified, exhaustive_degree
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, StackingRegressor
 from sklearn.linear_model import Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from tiers import SAMPLE
 
 from skfairtest import Implies, InputSpace, Linear, Order
@@ -55,7 +53,6 @@ MODELS = {
         RandomForestClassifier(4, max_depth=4, random_state=0), method="isotonic", cv=2
     ),
     "stack": lambda: StackingRegressor([("f", FOREST), ("r", Ridge())], cv=2),
-    "products": lambda: make_pipeline(StandardScaler(), PolynomialFeatures(2), Ridge()),
 }
 CONSTRAINTS = {
     "order": Order("low", "<=", "high"),

@@ -22,7 +22,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample, some
 
@@ -56,9 +56,6 @@ MODELS = {
     "a network": lambda c: encoded(
         MLPRegressor(hidden_layer_sizes=(2,), solver="lbfgs", max_iter=30, random_state=0),
         SimpleImputer(add_indicator=True), c,
-    ),
-    "products": lambda c: make_pipeline(
-        encoded(PolynomialFeatures(2, interaction_only=True), SimpleImputer(), c), Ridge()
     ),
 }  # fmt: skip
 #: Of these nothing lies between two values of the data that is not at one of them.

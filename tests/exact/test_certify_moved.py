@@ -398,7 +398,7 @@ class Joint(QuantileTransport):
         (
             QuantileTransport(),
             make_pipeline(StandardScaler(), PolynomialFeatures(2), LinearRegression()),
-            "trees, forests",
+            "not understood",
         ),
     ],
 )

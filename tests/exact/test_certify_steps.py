@@ -30,7 +30,6 @@ from sklearn.preprocessing import (
     OrdinalEncoder,
     PowerTransformer,
     QuantileTransformer,
-    SplineTransformer,
     StandardScaler,
     TargetEncoder,
 )
@@ -324,7 +323,7 @@ def test_steps_that_mix_columns_or_are_not_known_are_refused_with_what_works(ste
         certified(model, X)
 
 
-# skrub -------------------------------------------------------------------------------------
+# Casts -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -342,34 +341,3 @@ def test_casts_that_are_known(step, known):
     support = CertifiedAuditor.supports(make_pipeline(step, Ridge()))
     assert bool(support) is known
     assert known or "numpy.float32" in support.nearest
-
-
-@pytest.mark.services("skrub")
-@pytest.mark.parametrize("model", [FOREST, Ridge()], ids=["forest", "linear"])
-def test_table_vectorizers(model):
-    import skrub
-
-    X, y = small_table(16)
-    for step in (
-        skrub.TableVectorizer(),
-        skrub.TableVectorizer(cardinality_threshold=3, numeric=StandardScaler()),
-        skrub.TableVectorizer(low_cardinality=OrdinalEncoder(), drop_if_constant=True),
-    ):
-        # It hands single precision on, in which a linear model is then fitted, too.
-        check_finite(make_pipeline(step, model).fit(X, y), X, exact=model is FOREST)
-    X, y = small_table(17, real=True)
-    check_real(make_pipeline(skrub.TableVectorizer(), model).fit(X, y), X, exact=False)
-    columns = make_column_transformer((skrub.TableVectorizer(), TEXT), remainder="passthrough")
-    check_real(make_pipeline(columns, model).fit(X, y), X, exact=False)
-
-
-@pytest.mark.services("skrub")
-def test_table_vectorizers_with_parts_that_are_not_known():
-    import skrub
-
-    X, y = small_table(18, real=True)
-    bent = make_pipeline(skrub.TableVectorizer(numeric=SplineTransformer()), Ridge()).fit(X, y)
-    with pytest.raises(ValueError, match="which may bend it"):
-        certified(bent, X)
-    mixed = make_pipeline(skrub.TableVectorizer(numeric=Normalizer()), Ridge())
-    assert "Normalizer as an encoder" in CertifiedAuditor.supports(mixed).reason

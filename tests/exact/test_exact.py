@@ -266,9 +266,6 @@ COURSES = {
         lambda X, y: MLPRegressor(hidden_layer_sizes=(6,), max_iter=200, random_state=0).fit(X, y),
         {"max_time": 5},
     ),
-    "polynomial": (
-        lambda X, y: make_pipeline(PolynomialFeatures(2), LinearRegression()).fit(X, y), {},
-    ),
     "share": (
         lambda X, y: MarginalizedRegressor(
             GradientBoostingRegressor(random_state=0), sensitive_features=[0], strength=0.5

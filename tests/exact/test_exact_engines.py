@@ -6,6 +6,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import joblib
 import numpy as np
 import pytest
 from certify_cases import small_table
@@ -86,8 +87,8 @@ def test_numpy_leaves_as_soon_as_all_is_compiled(forest, uncompiled, monkeypatch
     class Compiled(ListSearch):
         """In place of the compiled search: what it finds is compared with others elsewhere."""
 
-        def __init__(self, problem, incumbent, n_workers, start):
-            super().__init__(problem, incumbent, start=start)
+        def __init__(self, problem, incumbent, n_workers):
+            super().__init__(problem, incumbent)
             begun.append(incumbent)
 
         def run(self, deadline, rtol, note, walks):
@@ -307,3 +308,20 @@ def test_ranges_bound_links_too():
     exact = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False)
     upper = exact.solve(0.0, Limits(np.inf, 1e-9)).upper
     assert upper <= late.root_bound() <= 1
+
+
+@pytest.mark.services("distributed")
+def test_no_threads_of_this_machine_stand_in_for_a_cluster(forest):
+    import distributed
+
+    model, space = forest
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        assert TreeFamily(model, space, "regression", False, 2).n_workers == 1
+    with joblib.parallel_config("threading"):
+        assert TreeFamily(model, space, "regression", False, 2).n_workers == 2

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
-from sklearn.linear_model import Ridge
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from skfairtest import CertifiedAuditor, InputSpace, Order, RandomAuditor, certify
 from skfairtest.exact import _bracketing
@@ -22,7 +21,7 @@ N_MOMENTS = 10
 #: Seconds of one reading of the clock, and of a run: brackets stay open, and boxes are looked into.
 #: A power of two, so that what is left of the time is the same number whenever a run begins: it
 #: says how many nodes are cut in one go.
-STEP, SECONDS = 1 / 32, {"network": 4.0, "products": 4.0, "classes": 30.0}
+STEP, SECONDS = 1 / 32, {"network": 4.0, "classes": 30.0}
 
 
 def table(n=300):
@@ -49,7 +48,6 @@ FAMILIES = {
     "network": lambda X, y: make_pipeline(
         StandardScaler(), MLPRegressor(hidden_layer_sizes=(8, 6), max_iter=60, random_state=0)
     ).fit(X, y),
-    "products": lambda X, y: make_pipeline(PolynomialFeatures(3), Ridge()).fit(X, y),
     "around": lambda X, y: CalibratedClassifierCV(
         HistGradientBoostingClassifier(max_iter=20, random_state=0), cv=2
     ).fit(X, y > 1),

@@ -44,7 +44,6 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 FOREST = RandomForestClassifier(4, max_depth=4, random_state=0)
 BOOSTED = GradientBoostingClassifier(n_estimators=5, random_state=0)
@@ -83,9 +82,6 @@ TWO = {
     ),
 }
 SEVERAL = {
-    "sigmoid": calibrated(BOOSTED, "sigmoid"),
-    "isotonic": calibrated(LOGISTIC, "isotonic"),
-    "one against the rest": OneVsRestClassifier(DecisionTreeClassifier(max_depth=3)),
     "stack": StackingClassifier([("f", FOREST), ("s", LinearSVC())], cv=3),
     "vote": VotingClassifier([("f", FOREST), ("l", LOGISTIC)], voting="soft"),
 }

@@ -25,7 +25,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline, make_union
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -66,7 +66,7 @@ AROUND = [
     *((model, (NUMBER,)) for model in REGRESSORS.values()),
     *((model, (CLASS,)) for model in TWO.values()),
     *((model, (CLASSES,)) for model in SEVERAL.values()),
-    (calibrated(GradientBoostingClassifier(**SMALL), "temperature"), (CLASS, CLASSES)),
+    (calibrated(GradientBoostingClassifier(**SMALL), "temperature"), (CLASS,)),
     (MarginalizedRegressor(RandomForestRegressor(**SMALL), sensitive_features=["s"], strength=0.6),
      (NUMBER,)),
     (MarginalizedClassifier(LogisticRegression(), sensitive_features=["s", "b"], strength=0.5),
@@ -108,8 +108,6 @@ def make_case(seed, families=FAMILIES):
     if family in (LINEAR, NETS) and chance < 0.3:
         mixing = (PCA(2), TruncatedSVD(2), make_union("passthrough", PCA(1)))[rng.integers(3)]
         steps += [StandardScaler(), mixing]
-    elif family is LINEAR and chance < 0.7:
-        steps += [StandardScaler(), PolynomialFeatures(int(rng.integers(2, 4)))]
     two, three = kinds(y)
     target = {NUMBER: y - y.min() + 1, CLASS: two, CLASSES: three}[task]
     how = {"sensitive": ["s"] if rng.random() < 0.6 else ["s", "b"]}

@@ -752,33 +752,16 @@ def test_certificates_are_what_enumeration_gives(grid, inner, strength):
         assert truth == pytest.approx((1 - strength) * original)
 
 
-@pytest.mark.parametrize(
-    ("inner", "strength"),
-    [
-        (DecisionTreeClassifier(max_depth=5, random_state=0), 0.3),
-        (LogisticRegression(), 0.6),
-        (MLPClassifier((4,), max_iter=60, random_state=0), 0.3),
-        (RandomForestClassifier(5, max_depth=4, random_state=0), 1.0),
-        (REGRESSORS[2], 0.8),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_other_audited_columns_have_a_bound_that_holds(grid, inner, strength):
+def test_other_audited_columns_are_refused(grid):
     X, score, y = grid
-    regresses = any(inner is model for model in REGRESSORS)
-    kind = MarginalizedRegressor if regresses else MarginalizedClassifier
-    model = kind(inner, sensitive_features=[0], strength=strength).fit(X, score if regresses else y)
-    response = "predict" if regresses else "predict_proba"
-    inside = {columns: degree_of(model.estimator_, X, columns, response)
-              for columns in ((0, 1), (1,))}  # fmt: skip
-    for columns in ((0, 1), (1,)):
-        truth = degree_of(model, X, columns, response)
-        auditor = certified(model, X, list(columns))
-        assert auditor.fairness_degree_ <= truth + 1e-12
-        assert auditor.fairness_degree_upper_bound_ >= truth - 1e-12
-        most = (1 - strength) * inside[columns] + strength * inside[1,]
-        assert auditor.fairness_degree_upper_bound_ <= most + 1e-6
-        assert auditor.fairness_degree_ > 0
+    for kind, inner, target in (
+        (MarginalizedClassifier, LogisticRegression(), y),
+        (MarginalizedRegressor, DecisionTreeRegressor(max_depth=3), score),
+    ):
+        model = kind(inner, sensitive_features=[0], strength=0.3).fit(X, target)
+        for columns in ([0, 1], [1]):
+            with pytest.raises(ValueError, match=r"does not average over all of \[1\]"):
+                certified(model, X, columns)
 
 
 def test_parts_of_what_is_averaged_over_may_be_audited(grid):
@@ -803,7 +786,7 @@ def test_certificates_in_pipelines_and_wrappers(grid):
         assert auditor.certified_
         truth = degree_of(model, X, [0], "predict_proba")
         assert auditor.fairness_degree_ == pytest.approx(truth) and truth > 0.01
-    with pytest.raises(ValueError, match="with steps before the model no bound is known"):
+    with pytest.raises(ValueError, match="does not average over all of"):
         certified(line, X, [0, 1])
     twice = MarginalizedClassifier(inner, sensitive_features=[1], strength=0.5).fit(X, y)
     with pytest.raises(ValueError, match="average of averages"):
@@ -859,8 +842,6 @@ def test_values_outside_of_the_audited_domain(grid):
     small = X[X[:, 1] < 2]
     assert auditor.certified_
     assert auditor.fairness_degree_ == pytest.approx(degree_of(model, small, [1], "predict"))
-    with pytest.raises(ValueError, match="of 1 it averages over values that are outside"):
-        CertifiedAuditor(model, sensitive_features=[0, 1], **narrow).fit(X)
 
 
 @slow_sample
@@ -875,24 +856,15 @@ def test_constraints_and_what_follows(grid):
     settings = {"engine": "numpy", "max_queries": 300, "random_state": 0}
     rule = Implies(Is("sex", 1), Is("a", [0, 1, 2]))
     valid = every[~((every["a"] == 3) & (every["sex"] == 1))]
-    for sensitive, free in ((["sex"], ["race", "a", "b"]), (["sex", "race"], ["a", "b"])):
-        auditor = CertifiedAuditor(
-            model, sensitive_features=sensitive, space=InputSpace(constraint=rule), **settings
-        ).fit(X)
-        outputs = valid.assign(out=model.predict(valid)).groupby(free)["out"]
-        truth = (outputs.max() - outputs.min()).max()
-        assert auditor.fairness_degree_ <= truth + 1e-12
-        assert auditor.fairness_degree_upper_bound_ >= truth - 1e-12
-        assert auditor.certified_ == (sensitive == ["sex"])
-    given = {"sex": {1.0: {"a": 0}}}
     auditor = CertifiedAuditor(
-        model, sensitive_features="sex", space=InputSpace(twins=given), **settings
+        model, sensitive_features="sex", space=InputSpace(constraint=rule), **settings
     ).fit(X)
-    followed = every.assign(a=np.where(every["sex"] == 1, 0, every["a"]))
-    outputs = every.assign(out=model.predict(followed)).groupby(["race", "a", "b"])["out"]
+    outputs = valid.assign(out=model.predict(valid)).groupby(["race", "a", "b"])["out"]
     truth = (outputs.max() - outputs.min()).max()
-    assert auditor.fairness_degree_ == pytest.approx(truth)
-    assert auditor.fairness_degree_upper_bound_ >= truth - 1e-12
+    assert auditor.fairness_degree_ == pytest.approx(truth) and auditor.certified_
+    space = InputSpace(twins={"sex": {1.0: {"a": 0}}})
+    with pytest.raises(ValueError, match="does not average over all of .'a'"):
+        CertifiedAuditor(model, sensitive_features="sex", space=space, **settings).fit(X)
 
 
 def test_one_hot_groups_are_certified(grid):
@@ -906,13 +878,11 @@ def test_one_hot_groups_are_certified(grid):
     inner = CertifiedAuditor(model.estimator_, sensitive_features="race", **settings).fit(table)
     assert auditor.certified_ and inner.fairness_degree_ > 0.1
     assert auditor.fairness_degree_ == pytest.approx(inner.fairness_degree_ / 2)
-    both = CertifiedAuditor(model, sensitive_features=["race", "sex"], **settings).fit(table)
-    assert both.fairness_degree_ <= both.fairness_degree_upper_bound_ < np.inf
     # Averaged over one column of the group alone, the rows that it asks about are in no domain.
     part = MarginalizedRegressor(tree, sensitive_features="race_x", strength=0.5, one_hot=None).fit(
         table, score
     )
-    with pytest.raises(ValueError, match="'race' it averages over some columns only"):
+    with pytest.raises(ValueError, match="does not average over all of .'race'"):
         CertifiedAuditor(part, sensitive_features="race", **settings).fit(table)
 
 

@@ -11,18 +11,14 @@ import pandas as pd
 import pytest
 from clocks import HANGING
 from cluster_models import Linear, table
-from sklearn.ensemble import RandomForestRegressor
 from stand_in_cluster import StandIn, counted
 
 from skfairtest import (
-    CertifiedAuditor,
     RandomAuditor,
     SBFTAuditor,
     TestSGDAuditor,
-    certify,
     compare_auditors,
 )
-from skfairtest.exact import _on_cluster
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.workers import _cluster, _sending, _versions
 from skfairtest.workers._sending import Broadcast, on_workers
@@ -95,22 +91,16 @@ def test_errors_of_the_task_itself_pass_through(cluster):
 
 
 @pytest.mark.parametrize("timeout", [10, 0])
-@pytest.mark.parametrize("what", ["restarts", "rows", "comparison", "certificate", "tasks"])
+@pytest.mark.parametrize("what", ["restarts", "rows", "comparison", "tasks"])
 def test_a_cluster_without_workers(what, timeout, cluster, monkeypatch):
     """Joblib's backend waits in vain, or was told to wait for nobody."""
-    monkeypatch.setattr(_on_cluster, "IN_ONE_PIECE", 0.0)
     X, y = table(9000 if what == "rows" else 300)
     model = Linear().fit(X, y)
     auditor = RandomAuditor(model, sensitive_features=[0], max_queries=40, random_state=0).fit(X)
-    forest = CertifiedAuditor(
-        RandomForestRegressor(20, random_state=0).fit(X[:300], y[:300]), sensitive_features=[0],
-        max_queries=40, engine="numpy",
-    )  # fmt: skip
     calls = {
         "restarts": lambda: restarts(X, y).fit(X),
         "rows": lambda: auditor.audit_rows(X),
         "comparison": lambda: compare_auditors([RandomAuditor()], model, X, max_queries=100),
-        "certificate": lambda: forest.fit(X),
         "tasks": lambda: list(numbers(1)),
     }
     cluster.n_workers = 0
@@ -181,37 +171,6 @@ def test_a_comparison_on_a_cluster_that_goes_away(cluster):
     so_far = info.value.so_far.runs
     assert len(so_far) == 4
     pd.testing.assert_frame_equal(so_far[columns], whole.runs[columns].iloc[:4])
-
-
-def test_a_certificate_on_a_cluster_that_goes_away(cluster, monkeypatch):
-    monkeypatch.setattr(_on_cluster, "IN_ONE_PIECE", 0.0)
-    # No box is closed in no time, so each round leaves another one to do.
-    monkeypatch.setattr(_on_cluster, "FIRST_SECONDS", 0.0)
-    monkeypatch.setattr(_on_cluster, "N_ROOTS", 6)
-    X, y = table(300)
-    model = RandomForestRegressor(30, random_state=0).fit(X, y + (X[:, 0] > 0) * X[:, 1] ** 2)
-    learn = _on_cluster._Search._learn
-
-    def learn_and_leave(self, bounded, n):
-        learn(self, bounded, n)
-        assert self.open
-        if n < 6:  # the first round is over
-            cluster.status = "closed"
-
-    monkeypatch.setattr(_on_cluster._Search, "_learn", learn_and_leave)
-    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=60, random_state=0).fit(X)
-    certified = CertifiedAuditor(
-        model, sensitive_features=[0], max_queries=60, random_state=0, engine="numpy"
-    )
-    with sending_to(cluster):
-        with pytest.raises(WorkersFailedError, match="has gone"):
-            certify(auditor, max_time=60, engine="numpy")
-        with pytest.raises(WorkersFailedError, match="has gone"):
-            certified.fit(X)
-    assert cluster.n_calls == 1
-    # The auditor has the bound that it had before.
-    assert not certified.certified_
-    assert certified.fairness_degree_upper_bound_ >= certified.fairness_degree_ > 0
 
 
 def test_a_client_that_is_closed_sends_nothing(cluster):

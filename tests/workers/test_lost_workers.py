@@ -17,10 +17,8 @@ import pytest
 from clocks import HANGING
 from cluster_apart import Apart, client_of, first_only, passing
 from cluster_models import Linear, Mortal, table
-from sklearn.ensemble import RandomForestRegressor
 
-from skfairtest import RandomAuditor, SBFTAuditor, certify, compare_auditors
-from skfairtest.exact import _on_cluster
+from skfairtest import RandomAuditor, SBFTAuditor, compare_auditors
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.workers import _cluster, _sending, _versions
 from skfairtest.workers._sending import Broadcast, on_workers
@@ -181,30 +179,6 @@ def test_comparisons_and_rows_on_a_cluster_that_goes_away(ending):
     columns = ["auditor", "repeat", "seed", "degree", "queries", "error"]
     pd.testing.assert_frame_equal(so_far[columns], whole.runs[columns].iloc[: len(so_far)])
     assert auditor.n_queries_ == 40
-
-
-def test_a_certificate_on_a_cluster_that_goes_away(ending, monkeypatch):
-    monkeypatch.setattr(_on_cluster, "IN_ONE_PIECE", 0.0)
-    # No box is closed in no time, so each round leaves another one to do.
-    monkeypatch.setattr(_on_cluster, "FIRST_SECONDS", 0.0)
-    monkeypatch.setattr(_on_cluster, "N_ROOTS", 6)
-    X, y = table(600)
-    model = RandomForestRegressor(60, random_state=0).fit(X, y + (X[:, 0] > 0) * X[:, 1] ** 2)
-    learn = _on_cluster._Search._learn
-
-    def learn_and_leave(self, bounded, n):
-        learn(self, bounded, n)
-        assert self.open
-        if n < 6:  # the first round is over
-            ending.goes()
-
-    monkeypatch.setattr(_on_cluster._Search, "_learn", learn_and_leave)
-    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=60, random_state=0).fit(X)
-    with (
-        joblib.parallel_config("dask"),
-        pytest.raises(WorkersFailedError, match="has gone"),
-    ):
-        certify(auditor, max_time=60, engine="numpy")
 
 
 # Versions -------------------------------------------------------------------------------------

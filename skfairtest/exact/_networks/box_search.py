@@ -28,19 +28,10 @@ INTERVAL = 3
 class BoxSearch:
     """Open boxes, those with the largest bounds first.
 
-    Parameters
-    ----------
-    relaxation : Relaxation
-        Bounds boxes.
-    incumbent : float
-        A difference that is attained.
-    limits : Limits
-        When to stop, and the relative width of the bracket that is narrow enough.
+    - `incumbent`: a difference that is attained.
+    - `limits`: when to stop, and the relative width of the bracket that is narrow enough.
 
-    Attributes
-    ----------
-    queue : BestFirst
-        What is known of the whole.
+    - `queue`: what is known of the whole.
     """
 
     def __init__(self, relaxation: Relaxation, incumbent: float, limits: Limits) -> None:

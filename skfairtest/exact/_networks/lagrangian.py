@@ -42,25 +42,15 @@ def listable(network: ReadNetwork) -> bool:
 class Combinations:
     """The sensitive attributes' parts in the first layer, halved again and again.
 
-    Parameters
-    ----------
-    effects : Effects
-        First layer, by attribute.
-    names : list of int
-        The sensitive attributes that it depends on.
+    - `effects`: first layer, by attribute.
+    - `names`: the sensitive attributes that it depends on.
 
-    Attributes
-    ----------
-    parts : ndarray of shape (n_combinations, n_units)
-        Their part in each unit.
-    places : ndarray of shape (n_combinations, n_names)
-        Positions along the attributes' grids.
-    low, high : ndarray of shape (n_sets, n_units)
-        Ends of the parts in every set of combinations; set 0 holds all.
-    halves : ndarray of shape (n_sets, 2)
-        The sets that a set is cut into, or -1 for a single combination.
-    member : ndarray of shape (n_sets,)
-        One combination of each set.
+    - `parts` (n_combinations, n_units): their part in each unit.
+    - `places` (n_combinations, n_names): positions along the attributes' grids.
+    - `low`, `high` (n_sets, n_units): ends of the parts in every set of combinations; set 0 holds
+      all.
+    - `halves` (n_sets, 2): the sets that a set is cut into, or -1 for a single combination.
+    - `member` (n_sets,): one combination of each set.
     """
 
     def __init__(self, effects: Effects, names: list[int]) -> None:
@@ -91,12 +81,7 @@ class Combinations:
 class Shared:
     """What twins share of the first layer: columns of one weight a unit, and tables.
 
-    Parameters
-    ----------
-    network : ReadNetwork
-        The network.
-    least, most : ndarray of shape (n_interval_features,)
-        Ends of the interval variables' features.
+    - `least`, `most` (n_interval_features,): ends of the interval variables' features.
     """
 
     def __init__(self, network: ReadNetwork, least: Floats, most: Floats) -> None:
@@ -185,23 +170,11 @@ class Bounded(NamedTuple):
 def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step: float) -> Bounded:
     """Bound the sum of the ramps in each node; every step's multipliers give a valid bound.
 
-    Parameters
-    ----------
-    ramps : Ramps
-        The nodes.
-    shared : Shared
-        What the twins share.
-    multipliers : ndarray of shape (n_nodes, n_units)
-        To start from.
-    n_steps : int
-        Steps to take.
-    step : float
-        Length of the first step, as a share of a multiplier's natural range.
-
-    Returns
-    -------
-    Bounded
-        The least bounds met.
+    - `ramps`: the nodes.
+    - `shared`: what the twins share.
+    - `multipliers` (n_nodes, n_units): to start from.
+    - `n_steps`: steps to take.
+    - `step`: length of the first step, as a share of a multiplier's natural range.
     """
     corner = np.clip(ramps.breakpoints()[0], ramps.low, ramps.high)
     points = (ramps.low, corner, ramps.high)

@@ -31,14 +31,9 @@ MOST_GRADIENTS, CLOSE = 200, 0.01
 class Candidates:
     """Pairs of twins: where each interval variable is between its ends, and the places in tables.
 
-    Parameters
-    ----------
-    where : ndarray of shape (n, n_variables)
-        From 0 to 1.
-    places : dict of (int, int) to ndarray of shape (n,)
-        By attribute and twin.
-    output : ndarray of int of shape (n,)
-        Whose difference counts.
+    - `where` (n, n_variables): from 0 to 1.
+    - `places` (n,): by attribute and twin.
+    - `output` (n,): whose difference counts.
     """
 
     def __init__(self, where: Floats, places: dict[tuple[int, int], Ints], output: Ints) -> None:
@@ -63,17 +58,8 @@ class Candidates:
 class LocalSearch:
     """Candidate pairs of twins, improved and perturbed in turns.
 
-    Parameters
-    ----------
-    network : ReadNetwork
-        The network.
-    rng : Generator
-        Where perturbations come from.
-
-    Attributes
-    ----------
-    best : float
-        The largest difference met, up to what lies between the ends of steps that are no lines.
+    - `best`: the largest difference met, up to what lies between the ends of steps that are no
+      lines.
     """
 
     def __init__(self, network: ReadNetwork, rng: np.random.Generator) -> None:
@@ -291,16 +277,10 @@ class LocalSearch:
     def aim(self, output: int, places: tuple[Ints, Ints], leads: Floats, at: Floats) -> None:
         """Look for inputs at which a linear model has given leads of scores.
 
-        Parameters
-        ----------
-        output : int
-            The class whose probability differs.
-        places : tuple of ndarray
-            Positions along the grids of the sensitive attributes, of either twin.
-        leads : ndarray of shape (n_outputs, n_leads)
-            What makes leads of scores.
-        at : ndarray of shape (n_leads,)
-            The leads, without what the sensitive attributes add.
+        - `output`: the class whose probability differs.
+        - `places`: positions along the grids of the sensitive attributes, of either twin.
+        - `leads` (n_outputs, n_leads): what makes leads of scores.
+        - `at` (n_leads,): the leads, without what the sensitive attributes add.
         """
         if self._kept is None:
             return

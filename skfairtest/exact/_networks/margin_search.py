@@ -48,17 +48,7 @@ def _joined(several: list[Margins]) -> Margins:
 class MarginSearch:
     """Open boxes of leads, those with the largest bounds first.
 
-    Parameters
-    ----------
-    relaxation : Relaxation
-        Of a linear model with a softmax.
-    limits : Limits
-        When to stop.
-
-    Attributes
-    ----------
-    queue : BestFirst
-        What is known of the probabilities.
+    - `queue`: what is known of the probabilities.
     """
 
     def __init__(self, relaxation: Relaxation, limits: Limits) -> None:

@@ -31,37 +31,17 @@ BOTH = 2
 class ReadNetwork:
     """A network that was read out, with two copies of its sensitive attributes as variables.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    space : InputSpace
-        The inputs that exist.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    - `ValueError`: if a layer or the link is not understood.
 
-    Attributes
-    ----------
-    weights, biases : list of ndarray
-        Of all layers, in the normal form of `Network`.
-    activations : list of BoundedActivation
-        Behind each layer but the last one.
-    out : {"identity", "logistic", "softmax", "exp"}
-        What the output layer does to its sums.
-    effects : Effects
-        First layer, by attribute.
-    variables : list of (int, int)
-        Wide attributes, each with the twin whose variable it is: 0 or 1 for the two copies of a
-        sensitive attribute, `BOTH` for one that the twins share.
-    rounding : float
-        How far rounding may carry the outputs.
-    single : bool
-        Whether the model computes in single precision.
-
-    Raises
-    ------
-    ValueError
-        If a layer or the link is not understood.
+    - `weights`, `biases`: of all layers, in the normal form of `Network`.
+    - `activations`: behind each layer but the last one.
+    - `out` {"identity", "logistic", "softmax", "exp"}: what the output layer does to its sums.
+    - `effects`: first layer, by attribute.
+    - `variables`: wide attributes, each with the twin whose variable it is: 0 or 1 for the two
+      copies of a sensitive attribute, `BOTH` for one that the twins share.
+    - `rounding`: how far rounding may carry the outputs.
+    - `single`: whether the model computes in single precision.
     """
 
     def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:

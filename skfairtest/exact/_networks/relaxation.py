@@ -42,13 +42,7 @@ class TwinBoxes(NamedTuple):
 
 
 class Relaxation:
-    """Bounds of a network and of the difference of its two copies.
-
-    Parameters
-    ----------
-    network : ReadNetwork
-        The network.
-    """
+    """Bounds of a network and of the difference of its two copies."""
 
     def __init__(self, network: ReadNetwork) -> None:
         self.network = network

@@ -12,12 +12,7 @@ LINKS = ("identity", "logistic", "exp")
 class ScoreLink:
     """What a network makes of its scores, each by itself.
 
-    Parameters
-    ----------
-    relaxation : Relaxation
-        Of a network whose link is one of `LINKS`.
-    slack : float
-        How far rounding may carry the ends of the scores.
+    - `slack`: how far rounding may carry the ends of the scores.
     """
 
     def __init__(self, relaxation: Relaxation, slack: float) -> None:

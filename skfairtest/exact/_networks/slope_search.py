@@ -62,17 +62,9 @@ class Part(NamedTuple):
 class SlopeSearch:
     """Open nodes, those with the largest bounds of a score's difference first.
 
-    Parameters
-    ----------
-    boxes : BoxSearch
-        Cuts boxes; is told of better pairs.
-    limits : Limits
-        When to stop.
+    - `boxes`: cuts boxes; is told of better pairs.
 
-    Attributes
-    ----------
-    queue : BestFirst
-        What is known of the scores, of all pairs that were looked at.
+    - `queue`: what is known of the scores, of all pairs that were looked at.
     """
 
     def __init__(self, boxes: BoxSearch, limits: Limits) -> None:
@@ -254,10 +246,7 @@ class SlopeSearch:
     def step(self, enough: float) -> None:
         """Fix a slope in the nodes of the largest bounds, at both of its ends, or cut their boxes.
 
-        Parameters
-        ----------
-        enough : float
-            Nodes that allow no larger difference of an output are not taken apart.
+        - `enough`: nodes that allow no larger difference of an output are not taken apart.
         """
         top = max(self.queue.upper, 0.0)
         self.queue.incumbent = max(

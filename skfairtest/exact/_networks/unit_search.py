@@ -43,17 +43,7 @@ BLUR = 0.3
 class UnitSearch:
     """Open nodes: ends of what some units get, and sets of sensitive values for both twins.
 
-    Parameters
-    ----------
-    relaxation : Relaxation
-        Of a network with one hidden layer of ReLU.
-    limits : Limits
-        When to stop.
-
-    Attributes
-    ----------
-    queue : BestFirst
-        What is known of the scores.
+    - `queue`: what is known of the scores.
     """
 
     def __init__(self, relaxation: Relaxation, limits: Limits) -> None:

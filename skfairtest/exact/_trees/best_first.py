@@ -471,17 +471,11 @@ def is_to_be_merged(pool, groups, state):
 def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
     """Split open boxes until none may hold more, trees are to be merged, or a limit is met.
 
-    Parameters
-    ----------
-    forest, pairs, links, boxes, pool, room : named tuples
-        The trees, their product trees, how they make the output, the nodes' boxes, open boxes, and
-        what else a search needs memory for.
-    state : ndarray of shape (8,)
-        What the search knows, see `INCUMBENT`; is written to.
-    limits : ndarray of shape (2,)
-        Most boxes in this call, and relative tolerance; is written to.
-    waiting : ndarray of int
-        Scratch room of descents.
+    - `forest`, `pairs`, `links`, `boxes`, `pool`, `room`: the trees, their product trees, how they
+      make the output, the nodes' boxes, open boxes, and what else a search needs memory for.
+    - `state` (8,): what the search knows, see `INCUMBENT`; is written to.
+    - `limits` (2,): most boxes in this call, and relative tolerance; is written to.
+    - `waiting`: scratch room of descents.
     """
     n_open, n_spare = int(state[N_OPEN]), int(state[N_SPARE])
     if n_spare < 0:

@@ -51,16 +51,10 @@ def merge_box(forest, pairs, links, boxes, pool, room, merger, state, rtol):
 
     It is closed, or `state` names it and `room.cut` says where to cut it.
 
-    Parameters
-    ----------
-    forest, pairs, links, boxes, pool, room : named tuples
-        Those of `best_first.search`.
-    merger : Merger
-        Scratch room.
-    state : ndarray of shape (8,)
-        That of the search, which has asked for it; is written to.
-    rtol : float
-        Relative tolerance.
+    - `forest`, `pairs`, `links`, `boxes`, `pool`, `room`: those of `best_first.search`.
+    - `merger`: scratch room.
+    - `state` (8,): that of the search, which has asked for it; is written to.
+    - `rtol`: relative tolerance.
     """
     leaves, merging, groups, weights = merger.leaves, merger.merging, room.groups, room.weights
     node, enough = pool.heap[0], enough_of(state, rtol)

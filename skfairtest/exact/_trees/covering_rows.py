@@ -50,20 +50,11 @@ def covering_rows(
 ) -> Floats:
     """Return rows of codes that reach all leaves of the trees of some outputs.
 
-    Parameters
-    ----------
-    problems : list of Problem
-        One an output.
-    rng : Generator
-        Draws what is open.
-    until : float, default=inf
-        When to be content with the rows so far, by `_clock.now`.
-
-    Returns
-    -------
-    ndarray of shape (n, n_features)
-        As few as is easily done, and no more than are worth it: of many large trees there are
-        leaves that no row is in. Trees that never take twins apart have been left out.
+    - `problems`: one an output.
+    - `until`: when to be content with the rows so far, by `_clock.now`.
+    - the result (n, n_features): as few as is easily done, and no more than are worth it: of many
+      large trees there are leaves that no row is in. Trees that never take twins apart have been
+      left out.
     """
     space = problems[0].space
     n_trees = sum(len(problem.forest.roots) for problem in problems)

@@ -166,21 +166,11 @@ def _boxes_of(forest: Forest, layout: Layout, deadline: float) -> NodeBoxes:
 class Worker:
     """Open boxes, and the memory to split them, on a separate thread.
 
-    Parameters
-    ----------
-    problem : Problem
-        The trees on cells, and how they make the output.
-    boxes : NodeBoxes
-        The nodes' boxes; read by all workers.
-    incumbent : float
-        A difference that is attained.
-    n_workers : int
-        How many share the memory.
+    - `boxes`: the nodes' boxes; read by all workers.
+    - `incumbent`: a difference that is attained.
+    - `n_workers`: how many share the memory.
 
-    Attributes
-    ----------
-    state : ndarray of shape (8,)
-        That of `best_first.search`.
+    - `state` (8,): that of `best_first.search`.
     """
 
     def __init__(
@@ -210,7 +200,7 @@ class Worker:
         return float(self.pool.bound[self.pool.heap[0]]) if self.n_open else -np.inf
 
     def begin(self, start: Box) -> None:
-        """Open the domain, or a part of it, which stands in the first place."""
+        """Open the domain, which stands in the first place."""
         self.pool.low[0], self.pool.high[0], self.pool.words[0] = start
         self.state[N_SPARE] = -1
         self._call(0.0, 0.0)
@@ -390,26 +380,16 @@ class _PrimalHeuristic:
 class CompiledSearch:
     """The branch and bound on one output of a model of trees.
 
-    Parameters
-    ----------
-    problem : Problem
-        The trees on cells.
-    incumbent : float
-        A difference that is attained; only larger ones are looked for.
-    n_workers : int, default=1
-        Threads.
-    start : Box or None, default=None
-        The part of the domain to search; None is all of it. A better pair may be found elsewhere.
+    - `incumbent`: a difference that is attained; only larger ones are looked for.
+    - `n_workers`: threads.
     """
 
-    def __init__(
-        self, problem: Problem, incumbent: float, n_workers: int = 1, start: Box | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, incumbent: float, n_workers: int = 1) -> None:
         self.problem, self.incumbent = problem, incumbent
         self.point: Box | None = None
         boxes = node_boxes_of(problem)
         self.workers = [Worker(problem, boxes, incumbent, n_workers) for _ in range(n_workers)]
-        self.workers[0].begin(problem.layout.whole if start is None else start)
+        self.workers[0].begin(problem.layout.whole)
         self.heuristic = _PrimalHeuristic(problem, n_starts=8)
 
     def run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +19,6 @@ from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
-from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.stored_code import compile_apart, is_compiled
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
@@ -44,32 +42,17 @@ FIRST_QUERIES = 5_000.0
 class TreeFamily(Family):
     """Model of trees as it was read.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    space : InputSpace
-        The inputs that exist.
-    response : {"regression", "predict_proba", "decision_function"}
-        What is asked of it.
-    compiled : bool or None
-        Whether to use numba; None: where it is installed. Where nothing is compiled yet, another
-        process begins to, and NumPy searches until it is done.
-    n_jobs : int or None, default=None
-        Threads that take boxes apart, with numba; None is 1, -1 all cores.
-    deadline : float, default=inf
-        When to stop cutting attributes into cells, by `_clock.now`. Without cells there is
-        the bound of the ranges of the trees alone.
-    outputs : list of Output, default=None
-        Sums of trees that were read before; None reads them.
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    - `compiled`: whether to use numba; None: where it is installed. Where nothing is compiled yet,
+      another process begins to, and NumPy searches until it is done.
+    - `n_jobs`: threads that take boxes apart, with numba; None is 1, -1 all cores.
+    - `deadline`: when to stop cutting attributes into cells, by `_clock.now`. Without cells there
+      is the bound of the ranges of the trees alone.
+    - `outputs`: sums of trees that were read before; None reads them.
 
-    Attributes
-    ----------
-    quick : bool
-        Whether a certificate takes next to no time: of a single tree.
-    rounding : float
-        Outputs of the model may differ from the sums of its trees by this much, apart from sums in
-        an exponent, whose rounding the bounds of `solve` contain.
+    - `quick`: whether a certificate takes next to no time: of a single tree.
+    - `rounding`: outputs of the model may differ from the sums of its trees by this much, apart
+      from sums in an exponent, whose rounding the bounds of `solve` contain.
     """
 
     first_queries = FIRST_QUERIES
@@ -98,8 +81,6 @@ class TreeFamily(Family):
             self.problems = [Problem(space, output, deadline) for output in self.outputs]
         except OutOfTime:
             self.problems = []  # a part of the outputs alone would bound nothing
-        #: The parts of the domain to search; None is all of it.
-        self._starts: list[Box | None] = [None] * len(self.problems)
         self.rounding = max((self._rounding(o) for o in range(len(self.outputs))), default=0.0)
 
     def _rounding(self, o: int) -> float:
@@ -164,13 +145,6 @@ class TreeFamily(Family):
             parts.append(covering_rows(self.problems, rng, until))
         return np.concatenate(parts)
 
-    def within(self, low: Floats, high: Floats) -> TreeFamily:
-        """Return the same for a part of the domain, on one thread: nothing is read or cut anew."""
-        part = copy.copy(self)
-        part.n_workers = 1
-        part._starts = [problem.layout.within(low, high) for problem in self.problems]
-        return part
-
     def root_bound(self) -> float:
         """Return a bound from the ranges of the trees alone."""
         return max(self._bounds, default=0.0)
@@ -234,13 +208,13 @@ class TreeFamily(Family):
         # One that cannot go on leaves before another one takes its room.
         search = _resumed(searches.pop(o, None), kind, incumbent)
         if kind is ListSearch:
-            search = search or ListSearch(self.problems[o], incumbent, until, self._starts[o])
+            search = search or ListSearch(self.problems[o], incumbent, until)
             searches[o] = search
             return search.run(until, rtol, note, self._use_compiled)
         if self.compiled:
             warm_up()
         if search is None:
-            search = CompiledSearch(self.problems[o], incumbent, self.n_workers, self._starts[o])
+            search = CompiledSearch(self.problems[o], incumbent, self.n_workers)
         searches[o] = search
         return search.run(until, rtol, note, self._has)
 

@@ -98,14 +98,9 @@ def advance(forest, a, b):
     The shallower node goes first, so that twins who part at a node can meet again below it; both go
     at once where they are one node, and twins agree in what it tests.
 
-    Returns
-    -------
-    node : int
-        The node whose test it is.
-    copy : int
-        Where the copy that it tests stands.
-    a1, b1, a2, b2 : int
-        The pairs below it: on the first, and on the second side of the test.
+    - `node`: the node whose test it is.
+    - `copy`: where the copy that it tests stands.
+    - `a1, b1, a2, b2`: the pairs below it: on the first, and on the second side of the test.
     """
     by_first = (forest.attribute[a] >= 0) & (
         (forest.attribute[b] < 0) | (forest.depth[a] <= forest.depth[b])

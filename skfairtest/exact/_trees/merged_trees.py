@@ -369,19 +369,10 @@ def merge_all(leaves, merging, part, word_start, n, enough):
 def merge_trees(forest, pairs, links, boxes, leaves, merging, differences, low, high, words, value):
     """Merge the trees in a box until its bound is at most a value, or as far as it goes.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n_trees,)
-        The best difference of each tree.
-    low, high, words : ndarray
-        The box.
-
-    Returns
-    -------
-    n_lists : int
-        Trees that were listed. The lists are those of merged trees afterwards.
-    n_short : int
-        Of how many not all leaves with a positive value are listed.
+    - `differences` (n_trees,): the best difference of each tree.
+    - `low`, `high`, `words`: the box.
+    - `n_lists`: trees that were listed. The lists are those of merged trees afterwards.
+    - `n_short`: of how many not all leaves with a positive value are listed.
     """
     # As no constant: for one, two of the functions below would be compiled once more.
     total, n, n_short = 0.0, np.int64(0), 0

@@ -65,24 +65,10 @@ def list_pairs(
 ) -> Pairs:
     """Return all possible pairs of leaves of each tree in a box.
 
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-    whole : Box
-        The box.
-    floor : ndarray of shape (n_trees,)
-        Pairs with a smaller difference are left out.
-    most : int
-        With more pairs than this, pairs of subtrees are not taken apart any further; not much more
-        than twice as many are returned.
-    deadline : float, default=inf
-        When to take none apart any further, by `_clock.now`.
-
-    Returns
-    -------
-    Pairs
-        Sorted.
+    - `whole`: the box.
+    - `floor` (n_trees,): pairs with a smaller difference are left out.
+    - `most`: with more pairs than this, pairs of subtrees are not taken apart any further; not much
+      more than twice as many are returned.
     """
     n_trees = len(forest.roots)
     front = _Front(
@@ -226,21 +212,10 @@ class _BestPairs(NamedTuple):
 class ListSearch:
     """The branch and bound on one output of a model of trees.
 
-    Parameters
-    ----------
-    problem : Problem
-        The trees on cells.
-    incumbent : float
-        A difference that is attained; only larger ones are looked for.
-    deadline : float, default=inf
-        When to list pairs coarsely, by `_clock.now`.
-    start : Box or None, default=None
-        The part of the domain to search; None is all of it.
+    - `incumbent`: a difference that is attained; only larger ones are looked for.
     """
 
-    def __init__(
-        self, problem: Problem, incumbent: float, deadline: float = np.inf, start: Box | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, incumbent: float, deadline: float = np.inf) -> None:
         self.problem, self.incumbent, self.dropped = problem, incumbent, incumbent
         self.deadline = deadline
         self.links = problem.links
@@ -251,7 +226,7 @@ class ListSearch:
         self.n_boxes = self.n_listed = 0
         self.heap: list[_Open] = []
         self._most_of_box = max(MOST_OF_BOX, 4 * len(problem.forest.roots))
-        start = problem.layout.whole if start is None else start
+        start = problem.layout.whole
         table = self._list(start, MOST_PAIRS)
         listed = np.arange(len(table.pairs.one))
         self._keep(start, table, listed, table.pairs.start, np.inf)

@@ -33,21 +33,8 @@ def piece_codes(
 ) -> Floats:
     """Return the first code of each cell of a piecewise monotone attribute.
 
-    Parameters
-    ----------
-    space : InputSpace
-        The inputs that exist.
-    attribute : int
-        The attribute.
-    views : list of (Features, Tests, ndarray of int)
-        For each set of features: the numbers of the tests that look at it.
-    deadline : float, default=inf
-        When to stop, by `_clock.now`.
-
-    Returns
-    -------
-    ndarray
-        In their order. Between two of them no test changes its outcome.
+    - `attribute`: the attribute.
+    - `views`: for each set of features: the numbers of the tests that look at it.
     """
     order = CodeOrder(space, attribute)
     starts = [order.rank(features.piece_ends(attribute)[0]) for features, _, _ in views]

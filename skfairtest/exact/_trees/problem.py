@@ -83,16 +83,11 @@ def _bound_of_ranges(links: Links, D: Floats, U: Floats, V: Floats) -> float:
 class Problem:
     """What the branch and bound works on.
 
-    Attributes
-    ----------
-    forest : Forest
-        The trees that matter: where differences alone count, those that test a sensitive attribute.
-    links : Links
-        How they make the output.
-    layout : Layout
-        The self-composition.
-    node_boxes : NodeBoxes or None
-        Where each node is, once a search has worked it out.
+    - `forest`: the trees that matter: where differences alone count, those that test a sensitive
+      attribute.
+    - `links`: how they make the output.
+    - `layout`: the self-composition.
+    - `node_boxes`: where each node is, once a search has worked it out.
     """
 
     def __init__(self, space: InputSpace, output: Output, deadline: float = np.inf) -> None:

@@ -24,18 +24,11 @@ from skfairtest.workers._compiled import njit
 def sums_of_twins(forest, part, cells, words, own_cells, own_words, n_ordered, n_sets, sums):
     """Add up the trees of twins of rows.
 
-    Parameters
-    ----------
-    forest, part : named tuple, ndarray
-        The trees, and the part that each adds to.
-    cells, words : ndarray
-        The rows, one copy of each attribute after another.
-    own_cells, own_words : ndarray of shape (n, n_twins, ...)
-        What stands in the sensitive copies of each twin.
-    n_ordered, n_sets : ndarray of int
-        Where these copies stand: ordered ones, and the words of others.
-    sums : ndarray of shape (n, n_twins, n_parts)
-        Is written to.
+    - `forest`, `part`: the trees, and the part that each adds to.
+    - `cells`, `words`: the rows, one copy of each attribute after another.
+    - `own_cells`, `own_words` (n, n_twins, ...): what stands in the sensitive copies of each twin.
+    - `n_ordered`, `n_sets`: where these copies stand: ordered ones, and the words of others.
+    - `sums` (n, n_twins, n_parts): is written to.
     """
     first = np.int64(0)
     for i in range(len(cells)):
@@ -62,21 +55,10 @@ def sums_of_twins(forest, part, cells, words, own_cells, own_words, n_ordered, n
 def outputs_of_twins(problem: Problem, output: list[Group], rows: Floats, values: Floats) -> Floats:
     """Return an output of rows with their sensitive attributes set, up to a number for each row.
 
-    Parameters
-    ----------
-    problem : Problem
-        The trees on cells.
-    output : list of Group
-        The output that it is the problem of.
-    rows : ndarray of shape (n, n_features)
-        Codes inside the domain.
-    values : ndarray of shape (n, n_twins, n_sensitive)
-        Codes of the sensitive attributes.
-
-    Returns
-    -------
-    ndarray of shape (n, n_twins)
-        Trees that never take twins apart may be left out.
+    - `output`: the output that it is the problem of.
+    - `rows` (n, n_features): codes inside the domain.
+    - `values` (n, n_twins, n_sensitive): codes of the sensitive attributes.
+    - the result (n, n_twins): trees that never take twins apart may be left out.
     """
     layout, forest = problem.layout, problem.forest
     sensitive = {int(j): s for s, j in enumerate(problem.space.sensitive)}

@@ -26,19 +26,12 @@ class Box(NamedTuple):
 class Layout:
     """Which copy of which attribute stands where in a box.
 
-    Attributes
-    ----------
-    attributes : ndarray of int
-        Attributes that some tree tests.
-    is_ordered : dict of int to bool
-        Whether cells of an attribute are ordered.
-    place : dict of int to (int, int)
-        Where the first and the second twin's copy stands: among the ordered copies, or among the
-        others. The same place for a free attribute.
-    word_start : ndarray of int
-        First word of each unordered copy, and the end.
-    whole : Box
-        Everything.
+    - `attributes`: attributes that some tree tests.
+    - `is_ordered`: whether cells of an attribute are ordered.
+    - `place`: where the first and the second twin's copy stands: among the ordered copies, or among
+      the others. The same place for a free attribute.
+    - `word_start`: first word of each unordered copy, and the end.
+    - `whole`: Everything.
     """
 
     def __init__(self, grid: Grid) -> None:
@@ -67,25 +60,6 @@ class Layout:
             np.array(highs, dtype=np.int32),
             np.concatenate(sets) if sets else np.empty(0, dtype=np.uint64),
         )
-
-    def within(self, low: Floats, high: Floats) -> Box:
-        """Return the cells that a box of codes meets, its ends of shape (n_features,).
-
-        Sensitive attributes keep all of theirs: what a box is narrowed by is what twins share.
-        """
-        whole = self.whole
-        box = Box(whole.low.copy(), whole.high.copy(), whole.words.copy())
-        for j, (one, two) in self.place.items():
-            if one != two:
-                continue
-            cells = self.grid.cells_between(j, float(low[j]), float(high[j]))
-            if self.is_ordered[j]:
-                box.low[one], box.high[one] = cells[0], cells[-1] + 1
-                continue
-            met = np.zeros((1, self.grid.n_cells(j)), dtype=bool)
-            met[0, cells] = True
-            box.words[slice(*self.word_start[one : one + 2])] = as_words(met)[0]
-        return box
 
     def set_sizes(self) -> NDArray[np.int64]:
         """Return the numbers of cells of the unordered copies."""

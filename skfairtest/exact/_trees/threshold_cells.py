@@ -45,23 +45,11 @@ def cut_finite(
 ) -> tuple[Cells, list[Bools]]:
     """Cells of an attribute of finitely many values.
 
-    Parameters
-    ----------
-    grid : ndarray of shape (n_values,)
-        Codes of the values.
-    views : list of (Features, Tests, ndarray of int)
-        For each set of features: the numbers of the tests that look at this attribute.
-    piecewise : int or None, default=None
-        The attribute, if it has more values: the codes stand for its cells.
-    deadline : float, default=inf
-        When to give up, by `_clock.now`.
-
-    Returns
-    -------
-    cells : Cells
-        Sorted so that tests are cuts, where such an order exists.
-    left : list of ndarray of bool of shape (n_tests, n_cells)
-        Which cells go left, for each set of features.
+    - `grid` (n_values,): codes of the values.
+    - `views`: for each set of features: the numbers of the tests that look at this attribute.
+    - `piecewise`: the attribute, if it has more values: the codes stand for its cells.
+    - `cells`: sorted so that tests are cuts, where such an order exists.
+    - `left` (n_tests, n_cells): which cells go left, for each set of features.
     """
     outcomes = []
     for features, tests, which in views:
@@ -118,12 +106,8 @@ def cut_continuous(
 ) -> tuple[Cells, list[Ints]]:
     """Cells of an attribute whose features are nondecreasing.
 
-    Returns
-    -------
-    cells : Cells
-        In the order of the codes.
-    cuts : list of ndarray of int of shape (n_tests,)
-        How many cells go left, for each set of features.
+    - `cells`: in the order of the codes.
+    - `cuts` (n_tests,): how many cells go left, for each set of features.
     """
     low, high = _ends(space, attribute)
     lasts = []
@@ -259,14 +243,9 @@ class CutNodes(NamedTuple):
 class Grid:
     """The cells of all attributes for one or several sets of nodes.
 
-    Attributes
-    ----------
-    cells : dict of int to Cells
-        Cells of each attribute that is tested at all.
-    sets : dict of int to ndarray of uint64 of shape (n_sets, n_words)
-        Sets of cells, for attributes with unordered ones.
-    nodes : list of CutNodes
-        One for each given set of nodes.
+    - `cells`: cells of each attribute that is tested at all.
+    - `sets` (n_sets, n_words): sets of cells, for attributes with unordered ones.
+    - `nodes`: one for each given set of nodes.
     """
 
     def __init__(
@@ -374,18 +353,6 @@ class Grid:
         if self.space.domain.single[attribute]:
             codes = codes.astype(np.float32).astype(np.float64)
         return np.minimum(np.searchsorted(own.high, codes), len(own.high) - 1)
-
-    def cells_between(self, attribute: int, low: float, high: float) -> Ints:
-        """Return the cells that some code from `low` to `high` lies in, sorted."""
-        own, ends = self.cells[attribute], np.array([low, high])
-        if attribute in self.starts:
-            first, last = np.searchsorted(self.starts[attribute][1:], ends, side="right")
-        elif len(own.member):
-            first, last = (ends - self.space.domain.low[attribute]).astype(np.intp)
-        else:
-            first, last = self.cell_of(attribute, ends)
-            return np.arange(first, last + 1)
-        return np.unique(own.member[first : last + 1])
 
     def codes(self, attribute: int, cells: Ints, share: float = 0.5) -> Floats:
         """Return a code inside each of the cells; `share` says how far from its low end."""

@@ -25,7 +25,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import Allowed, Implies, InputSpace, Is, Linear, OneHot, Order
@@ -45,7 +45,6 @@ def families():
         tree(),
         LinearRegression(),
         NET,
-        make_pipeline(PolynomialFeatures(2), Ridge()),
     ]
 
 
