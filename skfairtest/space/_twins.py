@@ -51,6 +51,7 @@ class Twins:
     """
 
     _rules: list[DependentRule]
+    moved: MovedTwins | None
 
     def __init__(
         self, layout: Layout, domain: Domain, sensitive: list[int], data: Floats, dependents: Any

@@ -38,6 +38,7 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Floats
+from skfairtest.space._unaware import DropColumns
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
 from skfairtest.whitebox._unsupported import Unsupported
@@ -155,7 +156,7 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     ValueError
         That names what is not.
     """
-    if is_nothing(step) or isinstance(step, (str, TakeColumns)):
+    if is_nothing(step) or isinstance(step, (str, TakeColumns, DropColumns)):
         return
     if is_vectorizer(step):
         check_vectorizer(step, hint, BY_COLUMN)
@@ -343,7 +344,7 @@ def leaves(step: Any, table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
     reach : callable
         What is done to rows before they reach it.
     """
-    if is_nothing(step) or isinstance(step, (str, TakeColumns)):
+    if is_nothing(step) or isinstance(step, (str, TakeColumns, DropColumns)):
         return
     if isinstance(step, Pipeline):
         yield from _in_a_row(flat_steps(step, HINT), table, reach)
