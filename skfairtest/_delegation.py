@@ -148,6 +148,14 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
             score_params = process_routing(self, "score", **score_params).estimator.score
         return self.estimator_.score(X, y, **score_params)
 
+    def _routed(self, fit_params: dict[str, Any], sensitive_features: Any) -> dict[str, Any]:
+        """Return fit's parameters, with the sensitive columns if the estimator requests them."""
+        if sensitive_features is None or not hasattr(self.estimator, "get_metadata_routing"):
+            return fit_params
+        requests = self.estimator.get_metadata_routing()
+        consumed = requests.consumes("fit", ["sensitive_features"])
+        return fit_params | dict.fromkeys(consumed, sensitive_features)
+
     def get_metadata_routing(self) -> MetadataRouter:
         """Route the parameters of fit and score to the estimator.
 

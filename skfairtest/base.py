@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metadata_routing import MetadataRouter
 
 from skfairtest import _clock
 from skfairtest._audit_results import AuditResults, results_of
@@ -35,6 +36,7 @@ from skfairtest.oracle._stop import LIMITS
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sensitive_features import SensitiveFeatures, not_taken, split_sensitive
 from skfairtest.space._space import InputSpace
+from skfairtest.space._unaware import unaware
 from skfairtest.space._valid_rows import ValidRows, is_late
 
 __all__ = ["BaseAuditor"]
@@ -166,7 +168,8 @@ class BaseAuditor(
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited.
+        The estimator that was audited; around one that does not take the sensitive columns, a model
+        that drops them first.
 
     See Also
     --------
@@ -176,7 +179,9 @@ class BaseAuditor(
     Notes
     -----
     If a fitted estimator takes none of the sensitive columns (`feature_names_in_`), its outputs for
-    twins are equal by construction, and `fit` raises an error.
+    twins are equal by construction, and `fit` raises an error. Twins that a transport moves,
+    ``InputSpace(twins=QuantileTransport())``, differ in other columns as well: they are compared
+    also where the sensitive columns are kept from the model, which is then shown the others.
 
     The disparity of a classifier is a difference of probabilities if it has ``predict_proba``, of
     scores if it has ``decision_function`` only, and otherwise of labels: 0 or 1. With two classes,
@@ -266,7 +271,9 @@ class BaseAuditor(
     # Fit -----------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+    def fit(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, **fit_params: Any
+    ) -> Any:
         """Audit the estimator on the input space of X.
 
         Parameters
@@ -278,6 +285,12 @@ class BaseAuditor(
             With targets, a clone of the estimator is fitted first, with a warning if the estimator
             was fitted already; a `FrozenEstimator` is not fitted again. Without targets, the
             estimator is audited as it is.
+        sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
+            Sensitive values that the model does not take, in the order of the rows of X. If both
+            are pandas objects, their indexes must be equal. Twins in them exist with a transport
+            alone, ``InputSpace(twins=QuantileTransport())``, which moves other columns with them;
+            in the results they are further columns. With these, the parameter "auto" names no
+            columns of X. If X is an array, the columns of the results are called x0, x1 and so on.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -300,16 +313,19 @@ class BaseAuditor(
         owner = self._with_params_alone()
         X = table_or_chunks(owner, X, y)
         rng = make_generator(self.random_state)
-        X, sensitive = self._taken(owner, X, y)
-        space = self._make_space(X, sensitive)
+        taken = self._taken(owner, X, y, sensitive_features)
+        space = self._make_space(*taken.joined())
         chunks = X if isinstance(X, Chunks) else None
-        if chunks is not None:
-            X = check_table(owner, space.decode(space.data))
+        X = taken.X if chunks is None else check_table(owner, space.decode(space.data))
         valid_rows = space.valid_rows()
         seconds_spent = _check_constraint(space, valid_rows, rng, self.max_time)
         warn_of_retraining(self.estimator, y)
         warn_of_target(X, y)
+        if y is not None:
+            fit_params = self._routed(fit_params, sensitive_features)
         estimator = self._make_estimator(X, y, fit_params)
+        if space.twins_.moved is not None:
+            estimator = unaware(estimator, space, taken)
         fitted = {
             **{name: value for name, value in vars(owner).items() if is_result(name)},
             "estimator_": estimator,
@@ -331,17 +347,7 @@ class BaseAuditor(
             seconds_spent=seconds_spent,
         )
         self._prepare(oracle)
-        if self.n_restarts == 1:
-            found = search(run.auditor, oracle, rng)
-        else:
-            found = search_several(
-                run,
-                self.n_restarts,
-                rng,
-                clock=oracle,
-                n_jobs=self.n_jobs,
-                progress=progress.update,
-            )
+        found = self._find(run, oracle, rng, progress)
         if found.error is not None and not found.n_queries:
             raise found.error  # nothing was asked: there is nothing to keep
         self._commit(fitted, found)
@@ -369,6 +375,16 @@ class BaseAuditor(
         settings = {"threshold": self.threshold, "response_method": self.response_method}
         return Run(auditor, estimator, space, settings, limits)
 
+    def _find(
+        self, run: Run, oracle: Oracle, rng: np.random.Generator, progress: Progress
+    ) -> Findings:
+        """Return the findings of one search, or of several together."""
+        if self.n_restarts == 1:
+            return search(run.auditor, oracle, rng)
+        return search_several(
+            run, self.n_restarts, rng, clock=oracle, n_jobs=self.n_jobs, progress=progress.update
+        )
+
     def _commit(self, fitted: dict[str, Any], found: Findings) -> None:
         """Replace the results of an earlier fit by what was fitted and found."""
         results = results_of(found, in_chunks=fitted["_chunks"] is not None)
@@ -383,11 +399,26 @@ class BaseAuditor(
                 f"{seen}, which are few: the estimator may ignore {self.sensitive_features_!r}, or "
                 "treat twins differently elsewhere. Raise the budget to find out."
             )
+        if self.space_.moves_twins:
+            return (
+                f"{seen}: the estimator seems to treat moved twins in {self.sensitive_features_!r} "
+                "alike. Another map, or fewer columns in its keep=, may show a difference."
+            )
         return (
             f"{seen}: the estimator seems to ignore {self.sensitive_features_!r}. This is expected "
             "if it never sees these columns. Other columns may still be proxies for them, which "
-            "this audit does not show."
+            "twins that are moved show: InputSpace(twins=QuantileTransport())."
         )
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of parameters of fit and score to the estimator and to fit itself.
+
+        Returns
+        -------
+        MetadataRouter
+            The routing.
+        """
+        return super().get_metadata_routing().add_self_request(self)
 
     def _oracle_settings(self) -> dict[str, Any]:
         return {
@@ -396,32 +427,48 @@ class BaseAuditor(
             "n_jobs": self.n_jobs,
         }
 
-    def _taken(self, owner: Any, X: Any, y: Any) -> tuple[Any, Any]:
-        """Return the part of X that the model takes, and the sensitive columns in it.
+    def _taken(self, owner: Any, X: Any, y: Any, given: Any) -> SensitiveFeatures:
+        """Return the part of X that the model takes, and the sensitive columns in it and beside it.
 
-        The names and the number of the columns are noted on `owner`.
+        The names and the number of the columns of that part are noted on `owner`.
 
         Raises
         ------
         ValueError
-            If the model takes no sensitive column, so that there are no twins to compare.
+            If the model takes no sensitive column, so that there are no twins to compare, unless
+            these are moved.
         """
-        estimator = as_it_stands(self.estimator, y)
-        found = split_sensitive(X, self.sensitive_features, estimator=estimator)
-        if found.beside is None:
-            return X, found.names
-        told = not_taken(found.beside.columns)
-        if found.names is None:
+        named, space = self.sensitive_features, self.space
+        if isinstance(named, str) and named == "auto":
+            if given is not None:
+                named = []
+            if isinstance(space, InputSpace) and space.__sklearn_is_fitted__():
+                named = space.sensitive_features or named
+        if given is not None and isinstance(X, Chunks):
             raise ValueError(
-                f"There is nothing to search: {told}. To compare what its groups get, use "
-                "audit(estimator, X, y, sensitive_features=...) or SubgroupAuditor."
+                "fit takes no sensitive_features where X comes in chunks. Make them columns of the "
+                "chunks; a model fitted to named columns is not shown what it does not take."
             )
-        warnings.warn(
-            f"{told[0].upper()}{told[1:]}. The search compares twins in {found.names!r}.",
-            UserWarning,
-            stacklevel=users_level(),
-        )
-        return check_table(owner, found.X), found.names
+        estimator = as_it_stands(self.estimator, y)
+        found = split_sensitive(X, named, values=given, estimator=estimator)
+        if found.beside is None:
+            return found
+        if not (isinstance(space, InputSpace) and space.moves_twins):
+            told = not_taken(found.beside.columns)
+            if found.names is None:
+                raise ValueError(
+                    f"There is nothing to search: {told}. To compare people with those of other "
+                    "groups, with the other columns that go along, use "
+                    "space=InputSpace(twins=QuantileTransport()). To compare what the groups get, "
+                    "use audit(estimator, X, y, sensitive_features=...) or SubgroupAuditor."
+                )
+            warnings.warn(
+                f"{told[0].upper()}{told[1:]}. The search compares twins in {found.names!r}.",
+                UserWarning,
+                stacklevel=users_level(),
+            )
+            found = found._replace(beside=None)
+        return found._replace(X=check_table(owner, found.X))
 
     def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
         """Learn the space from X; None for `sensitive` means those that the parameter names."""

@@ -140,7 +140,8 @@ class CertifiedAuditor(BaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited.
+        The estimator that was audited; around one that does not take the sensitive columns, a model
+        that drops them first.
     fairness_degree_upper_bound_ : float
         Upper bound: no disparity in the domain is larger.
     gap_ : float

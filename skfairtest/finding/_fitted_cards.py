@@ -38,9 +38,9 @@ _GROUPS_NOTE = (
 
 
 def model_name(estimator: Any) -> str:
-    """Return a model's class; that of the last step of a pipeline, or inside a frozen estimator."""
+    """Return a model's class; that of the last step of a pipeline, or inside of a wrapper."""
     while True:
-        if type(estimator).__name__ == "FrozenEstimator":
+        if type(estimator).__name__ in ("FrozenEstimator", "UnawareModel"):
             estimator = estimator.estimator
         elif getattr(estimator, "steps", None):
             estimator = estimator.steps[-1][1]
@@ -72,7 +72,9 @@ def auditor_card(auditor: Any) -> str:
         if upper is None
         else _bracket(auditor.fairness_degree_, upper, auditor.certified_),
         facts=facts,
-        note=_note(pair, upper is not None and auditor.certified_),
+        note=_MOVED_NOTE
+        if auditor.space_.moves_twins
+        else _note(pair, upper is not None and auditor.certified_),
     )
 
 

@@ -135,14 +135,6 @@ class GroupAuditor(
         shape = np.asarray(y).shape
         return column_or_1d(y, warn=True) if len(shape) == 2 and shape[1] == 1 else y
 
-    def _routed(self, fit_params: dict[str, Any], sensitive_features: Any) -> dict[str, Any]:
-        """Return fit's parameters, with the sensitive columns if the estimator requests them."""
-        if sensitive_features is None or not hasattr(self.estimator, "get_metadata_routing"):
-            return fit_params
-        requests = self.estimator.get_metadata_routing()
-        consumed = requests.consumes("fit", ["sensitive_features"])
-        return fit_params | dict.fromkeys(consumed, sensitive_features)
-
     def _ask(
         self,
         answers: Answers,

@@ -123,7 +123,8 @@ class RandomAuditor(BaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited.
+        The estimator that was audited; around one that does not take the sensitive columns, a model
+        that drops them first.
 
     See Also
     --------

@@ -74,13 +74,16 @@ class CachedModel:
         n, width = values.shape[:2]
         inputs = self.input_keys(Z) if inputs is None else inputs
         codes = values.reshape(n * width, -1)
-        rows = self.space.twins_.with_sensitive(np.repeat(Z, width, axis=0), codes)
-        if self.space.twins_.dependents is None:
+        twins = self.space.twins_
+        rows = twins.with_sensitive(np.repeat(Z, width, axis=0), codes, in_place=True)
+        if twins.dependents is None:
             keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
         else:  # twins differ elsewhere, too
             keys = self.row_keys(rows)
         valid = self.space.valid(rows).reshape(n, width)
-        return inputs, rows, keys, valid & self.space.twins_.comparable(Z)[:, None]
+        if twins.moved is not None:  # from a group, which an input needs
+            valid &= twins.moved.known(Z)[:, None]
+        return inputs, rows, keys, valid
 
     def input_keys(self, Z: Floats) -> Keys:
         """Return the keys of inputs, sensitive values left out unless twins are moved from them."""

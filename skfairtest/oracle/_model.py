@@ -19,6 +19,7 @@ from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.space._space import InputSpace
+from skfairtest.space._unaware import UnawareModel
 from skfairtest.workers._sending import Broadcast, alone, n_workers, on_workers
 
 Labels = NDArray[np.signedinteger[Any]]
@@ -59,6 +60,9 @@ class Model:
         self.space = space
         self.n_jobs = n_jobs
         self.response = choose_response(estimator, response_method)
+        # In errors, the class that users know.
+        own = estimator.estimator if isinstance(estimator, UnawareModel) else estimator
+        self._name = type(own).__name__
         self.n_rows = 0
         self.cost = 1
         self.single = False
@@ -198,7 +202,7 @@ class Model:
             raise
         except Exception as error:
             raise EstimatorFailedError(
-                f"{type(self.estimator).__name__}.{method} raised {type(error).__name__} on a "
+                f"{self._name}.{method} raised {type(error).__name__} on a "
                 f"batch of {len(Z)} rows of the input space: {error}. If such rows cannot occur, "
                 "exclude them by InputSpace(constraint=...), InputSpace(bounds=...) or "
                 "InputSpace(categories=...). The auditor keeps what was found so far."
@@ -255,7 +259,7 @@ class Model:
         wrong = np.flatnonzero(~(np.abs(total - 1) <= TOLERANCE))
         if len(wrong):
             raise EstimatorFailedError(
-                f"{type(self.estimator).__name__}.predict_proba must return probabilities that add "
+                f"{self._name}.predict_proba must return probabilities that add "
                 f"up to 1 in each row; got {scores[wrong[0]].tolist()}, which add up to "
                 f"{total[wrong[0]]:.6g} ({len(wrong)} of {len(scores)} rows are wrong). Fix the "
                 "estimator, or audit it with response_method='decision_function' or 'predict'."
@@ -282,7 +286,7 @@ class Model:
 
     def _complaint(self, method: str, expected: str, got: str) -> str:
         return (
-            f"{type(self.estimator).__name__}.{method} must return {expected}; got {got}. Fix the "
+            f"{self._name}.{method} must return {expected}; got {got}. Fix the "
             "estimator; what was found so far is on the auditor."
         )
 

@@ -105,8 +105,10 @@ class MovedTwins:
 
     def groups_of(self, Z: Floats) -> Ints:
         """Return the group of each row, shape (n,); -1 for sensitive values outside the domain."""
-        found = np.full(len(Z), -1, dtype=np.intp)
-        own = Z[:, self.sensitive]
+        return self._groups_of_codes(Z[:, self.sensitive])
+
+    def _groups_of_codes(self, own: Floats) -> Ints:
+        found = np.full(len(own), -1, dtype=np.intp)
         for g, codes in enumerate(self.codes):
             found[(own == codes).all(axis=1)] = g
         return found
@@ -116,12 +118,12 @@ class MovedTwins:
         return self.groups_of(Z) >= 0
 
     def move(self, Z: Floats, codes: Any, domain: Domain) -> Floats:
-        """Return rows in another group, where their ranks lie there.
+        """Move rows in place to another group, where their ranks lie there.
 
         Parameters
         ----------
         Z : ndarray of shape (n, n_features)
-            Rows with the sensitive values of their own group.
+            Rows with the sensitive values of their own group, which are changed.
         codes : ndarray of shape (n_sensitive,) or (n, n_sensitive)
             Codes of the sensitive attributes of the group that each row is moved to.
         domain : Domain
@@ -133,18 +135,18 @@ class MovedTwins:
             The moved rows. A row of the same group stays as it is; of rows outside all groups, and
             of rows that are moved outside, nothing but the sensitive values changes.
         """
-        after = np.array(Z, dtype=np.float64)
-        after[:, self.sensitive] = codes
-        own, target = self.groups_of(Z), self.groups_of(after)
+        own, target = self.groups_of(Z), self._groups_of_codes(np.atleast_2d(codes))
         rows = np.flatnonzero((own >= 0) & (target >= 0) & (own != target))
+        before = Z[rows]
+        Z[:, self.sensitive] = codes
         if len(rows):
-            before = np.asarray(Z, dtype=np.float64)[rows]
-            moved = self.transport.move_codes(before, own[rows], target[rows])
+            to = np.broadcast_to(target, len(Z))[rows]
+            moved = self.transport.move_codes(before, own[rows], to)
             same = (moved == before) | (np.isnan(moved) & np.isnan(before))
             moved = np.where(same, before, domain.clip(moved))
-            moved[:, self.sensitive] = after[np.ix_(rows, self.sensitive)]
-            after[rows] = moved
-        return after
+            moved[:, self.sensitive] = Z[np.ix_(rows, self.sensitive)]
+            Z[rows] = moved
+        return Z
 
 
 def _all_groups(domain: Domain, sensitive: list[int]) -> Floats:

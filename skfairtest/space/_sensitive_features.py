@@ -36,6 +36,16 @@ class SensitiveFeatures(NamedTuple):
     names: Any
     beside: pd.DataFrame | None
 
+    def joined(self) -> tuple[Any, Any]:
+        """Return the table with the columns beside it, and the names of all sensitive ones.
+
+        An array becomes a frame, whose columns are called x0, x1 and so on: it may have no room for
+        words.
+        """
+        if self.beside is None:
+            return self.X, self.names
+        return _join(self.X, self.beside), [*(self.names or []), *self.beside.columns]
+
 
 def split_sensitive(
     X: Any, given: Any, *, values: Any = None, estimator: Any = None
@@ -106,7 +116,7 @@ def split_sensitive(
             # By names, as positions change.
             named = [name for name in _listed(named, names) if name not in away]
             X = _without(X, away)
-    if not isinstance(named, str) and beside:
+    if beside and not (isinstance(named, str) and named == "auto"):
         # A name of what stands beside the table says nothing more.
         named = [name for name in _listed(named, names) if name in names or name not in beside]
     if not isinstance(named, str) and not named and beside:
@@ -227,6 +237,18 @@ def _without(X: Any, names: list[Any]) -> Any:
     if isinstance(X, pd.DataFrame):
         return X.drop(columns=names)
     return nw.from_native(X, eager_only=True).drop(names).to_native()
+
+
+def _join(X: Any, beside: pd.DataFrame) -> Any:
+    """Return a table with further columns, which are in the order of its rows."""
+    if isinstance(X, np.ndarray):
+        X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    if isinstance(X, pd.DataFrame):
+        return pd.concat([X, beside.set_axis(X.index)], axis=1)
+    frame = nw.from_native(X, eager_only=True)
+    kind = frame.implementation
+    columns = [nw.new_series(str(name), own.tolist(), backend=kind) for name, own in beside.items()]
+    return frame.with_columns(*columns).to_native()
 
 
 def _check_same(X: Any, place: int, name: Any, given: pd.Series) -> None:

@@ -447,6 +447,13 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         return self.twins_.identifying
 
     @property
+    def moves_twins(self) -> bool:
+        """Whether a transport moves twins to other groups; it may be unfitted."""
+        if self.__sklearn_is_fitted__():
+            return self.twins_.moved is not None
+        return is_transport(self.twins)
+
+    @property
     def near_data(self) -> bool:
         """Whether new inputs are drawn near rows of the data."""
         return self.proposals == "data" or self.plausibility is not None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._typing import Bools, Floats, Ints
+from skfairtest._typing import Floats, Ints
 from skfairtest.space._dependents import DependentRule, apply_function, apply_rules, read_rules
 from skfairtest.space._domain import Domain
 from skfairtest.space._layout import Layout
@@ -51,6 +51,7 @@ class Twins:
     """
 
     _rules: list[DependentRule]
+    moved: MovedTwins | None
 
     def __init__(
         self, layout: Layout, domain: Domain, sensitive: list[int], data: Floats, dependents: Any
@@ -182,19 +183,17 @@ class Twins:
         """
         return self.free if self.moved is None else np.arange(self.domain.n_features)
 
-    def comparable(self, Z: Floats) -> Bools:
-        """Return which inputs have twins, shape (n,); moved ones need a group to start from."""
-        return np.ones(len(Z), dtype=bool) if self.moved is None else self.moved.known(Z)
-
-    def with_sensitive(self, Z: Floats, codes: Any) -> Floats:
-        """Return a copy of the inputs with their sensitive attributes set.
+    def with_sensitive(self, Z: Floats, codes: Any, *, in_place: bool = False) -> Floats:
+        """Return the inputs with their sensitive attributes set.
 
         `codes` are those of the sensitive columns: one row for all inputs, or one for each. Where
-        twins are moved, the inputs' own sensitive values say where from.
+        twins are moved, the inputs' own sensitive values say where from. Rows are copied, unless
+        they are floats that nobody else needs (`in_place`).
         """
+        if not in_place:
+            Z = np.array(Z, dtype=np.float64)
         if self.moved is not None:
             return self.moved.move(Z, codes, self.domain)
-        Z = np.array(Z, dtype=np.float64)
         Z[:, self.sensitive] = codes
         return self.apply_dependents(Z)
 

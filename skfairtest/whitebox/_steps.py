@@ -38,6 +38,7 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Floats
+from skfairtest.space._unaware import DropColumns
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
 from skfairtest.whitebox._unsupported import Unsupported
@@ -137,7 +138,7 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     - `hint`: what the user can do about code that is not the library's own, as a sentence.
     - `also`: further kinds of steps that the model can be read behind.
     """
-    if is_nothing(step) or isinstance(step, (str, TakeColumns)):
+    if is_nothing(step) or isinstance(step, (str, TakeColumns, DropColumns)):
         return
     check_library_code(step, hint)
     if isinstance(step, Pipeline):
@@ -291,7 +292,7 @@ def leaves(step: Any, table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
     - `table`: rows that reach it.
     - `reach`: what is done to rows before they reach it.
     """
-    if is_nothing(step) or isinstance(step, (str, TakeColumns)):
+    if is_nothing(step) or isinstance(step, (str, TakeColumns, DropColumns)):
         return
     if isinstance(step, Pipeline):
         yield from _in_a_row(flat_steps(step, HINT), table, reach)

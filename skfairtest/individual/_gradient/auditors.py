@@ -120,7 +120,8 @@ class MAFTAuditor(TwoPhaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited.
+        The estimator that was audited; around one that does not take the sensitive columns, a model
+        that drops them first.
     n_iter_ : int
         Largest number of steps that a seed took in the global phase.
 
@@ -285,7 +286,8 @@ class EIDIGAuditor(TwoPhaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited.
+        The estimator that was audited; around one that does not take the sensitive columns, a model
+        that drops them first.
     n_iter_ : int
         Largest number of steps that a seed took in the global phase.
 
@@ -448,7 +450,8 @@ class ADFAuditor(TwoPhaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited.
+        The estimator that was audited; around one that does not take the sensitive columns, a model
+        that drops them first.
     n_iter_ : int
         Largest number of steps that a seed took in the global phase.
 

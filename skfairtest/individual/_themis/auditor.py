@@ -156,7 +156,8 @@ class ThemisAuditor(BaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited.
+        The estimator that was audited; around one that does not take the sensitive columns, a model
+        that drops them first.
 
     See Also
     --------
