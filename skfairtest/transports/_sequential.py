@@ -25,6 +25,7 @@ from skfairtest.transports._quantile import (
     codes_of,
     is_missing,
     move_missing,
+    within,
 )
 from skfairtest.transports._ranks import RowRanks
 
@@ -424,11 +425,8 @@ def _move_given(
         among_equals = ranks.uniform(2 * j + 1, rows)
         numbers = _between_steps(column, codes[rows], at[known])
         at[known] = mine.ranks(before[rows], numbers, among_equals)
-    numbers = other.at(after[stays], at)
-    if column.discrete:
-        numbers = np.rint(numbers)
     # A model may go on beyond all values that there are.
-    moved[stays] = np.clip(numbers, column.low, min(column.high, column.top))
+    moved[stays] = within(column, other.at(after[stays], at))
     return moved
 
 
