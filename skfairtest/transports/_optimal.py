@@ -242,8 +242,8 @@ class OptimalTransport(OptimalResults, BaseTransport):
     -----
     The plan is worked out by POT [1]_. FlipTest [2]_ asks what a model does to rows that such a
     plan moves. What the entropic plan does within a group is taken off, as in Sinkhorn divergences
-    [3]_, so that rows are not drawn to the mean. Of the exact plan, means of several rows vary less than the
-    rows, so that where equal rows are sent to several, moved rows lie closer together than the
+    [3]_, so that rows are not drawn to the mean. Of the exact plan, means of several rows vary less
+    than the rows: where equal rows are sent to several, moved rows lie closer together than the
     other group. Columns with more than 30 categories do not count in the cost; columns in `keep`
     do.
 
