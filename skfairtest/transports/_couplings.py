@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,8 @@ class Curve(NamedTuple):
     ----------
     x, y, slope : ndarray of shape (n_points,)
         The points, and how steep the line to the next one is.
+    end : ndarray of shape (n_points,)
+        The y of the next point.
     cells : ndarray of shape (n_cells,) or (0,)
         Last point before each of many equal parts of the range; none where too many points lie in
         one of them.
@@ -118,6 +120,7 @@ class Curve(NamedTuple):
     x: Floats
     y: Floats
     slope: Floats
+    end: Floats
     cells: NDArray[np.int32]
     most: int
 
@@ -131,30 +134,31 @@ class Curve(NamedTuple):
         x = x[apart]
         y = np.maximum.accumulate(other.at(own.ranks(x, np.zeros(len(x)))))
         slope = np.append(np.diff(y) / np.diff(x), 0.0)
+        end = np.append(y[1:], y[-1])
         inner = np.minimum(_cells(x, x), N_CELLS - 1)
         counts = np.bincount(inner, minlength=N_CELLS)
         cells = (np.cumsum(counts) - counts - 1).astype(np.int32)
         if counts.max() > MOST_IN_CELL or not np.isfinite(slope).all():
             cells = cells[:0]
-        return cls(x, y, slope, cells, int(counts.max()))
+        return cls(x, y, slope, end, cells, int(counts.max()))
 
     def at(self, numbers: Floats) -> Floats:
         """Return the function at some numbers, none of them missing."""
         inside = np.clip(numbers, self.x[0], self.x[-1])
         if len(self.cells):
             # Far quicker than halving: a number's part of the range says nearly where it lies.
-            at: NDArray[Any] = self.cells[_cells(self.x, inside)]
-            after = np.append(self.x, np.inf)[1:]
-            after = np.append(after, self.x[0])  # what comes after none, at -1
+            at = self.cells.take(_cells(self.x, inside)).astype(np.intp)
+            # What comes after each point, and at -1, which is the last, what comes after none.
+            after = np.append(self.x[1:], [np.inf, self.x[0]])
             for _ in range(self.most):
-                at += after[at] <= inside
+                at += after.take(at, mode="wrap") <= inside
         else:
             at = np.searchsorted(self.x, inside, side="right") - 1
-        moved: Floats = inside - self.x[at]
-        moved *= self.slope[at]
-        moved += self.y[at]
+        moved: Floats = inside - self.x.take(at)
+        moved *= self.slope.take(at)
+        moved += self.y.take(at)
         # Rounding must not carry it past the next point.
-        return np.minimum(moved, np.append(self.y[1:], self.y[-1])[at], out=moved)
+        return np.minimum(moved, self.end.take(at), out=moved)
 
 
 def _cells(x: Floats, inside: Floats) -> NDArray[np.int32]:

@@ -14,14 +14,17 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.transports._base import LEAST_ROWS, BaseTransport
+from skfairtest.transports._couplings import recategorized
 from skfairtest.transports._features import Feature
 from skfairtest.transports._quantile import (
+    ColumnMap,
     categories,
     code_of_missing,
     codes_of,
     is_missing,
     move_missing,
     n_categories,
+    within,
 )
 from skfairtest.transports._ranks import RowRanks
 
@@ -31,6 +34,8 @@ MOST_SHARES = 200
 MOST_STEPS = 10_000_000
 #: Steps of the entropic solver.
 MOST_SCALINGS = 2_000
+#: Deviation of the shares of all rows at which it stops, as a share of their length.
+NEAR_ENOUGH = 1e-3
 #: Deviation of the entropic plan's shares of rows that is still called equal, as a share.
 LEAST_MASS = 0.5
 
@@ -41,18 +46,22 @@ NO_POT = (
 
 
 class Sample(NamedTuple):
-    """Different rows of a group, and their shares of its rows."""
+    """Different rows of a group, and how often each occurs."""
 
     codes: Floats
-    shares: Floats
+    counts: Ints
 
     @classmethod
     def draw(cls, Z: Floats, most: int, rng: np.random.Generator) -> Sample:
         """Take all rows, or so many at random."""
         if len(Z) > most:
             Z = Z[np.sort(rng.choice(len(Z), most, replace=False))]
-        rows, counts = np.unique(Z, axis=0, return_counts=True)
-        return cls(rows, counts / len(Z))
+        return cls(*np.unique(Z, axis=0, return_counts=True))
+
+    @property
+    def shares(self) -> Floats:
+        """Shares of the rows, which sum to 1."""
+        return self.counts / self.counts.sum()
 
 
 class Projection(NamedTuple):
@@ -61,10 +70,11 @@ class Projection(NamedTuple):
     Attributes
     ----------
     means : ndarray of shape (n_rows,) or (0,)
-        Of numbers, the mean of the present ones that a row is sent to.
+        Of numbers, the mean of the present ones that a row is sent to; of all where it is sent to
+        missing ones alone.
     shares : ndarray of shape (n_rows, n_categories)
         Of a category the shares of its values that a row is sent to; of numbers those of present
-        and missing ones.
+        and missing ones. Of names and the like, the one that a row is sent to most.
     """
 
     means: Floats
@@ -72,61 +82,88 @@ class Projection(NamedTuple):
 
     @classmethod
     def of(cls, plan: Floats, column: Column, codes: Floats, n: int) -> Projection:
-        """Project on codes of the other group's sample by a plan whose rows sum to 1."""
+        """Project on codes of a sample by a plan whose rows sum to 1."""
         if column.is_category:
             other = categories(codes, n)
             if n <= MOST_SHARES:
                 return cls(np.empty(0), plan @ np.eye(n)[other])
-            # Names and the like: each row gets the one that the plan gives it most of.
             return cls(np.empty(0), other[plan.argmax(axis=1)][:, None].astype(float))
         absent = is_missing(column, codes)
-        if not absent.any():
-            return cls(plan @ codes, np.tile([1.0, 0.0], (len(plan), 1)))
-        present = plan @ (~absent).astype(float)
+        present = np.clip(plan @ (~absent).astype(float), 0.0, 1.0)
         numbers = np.where(absent, 0.0, codes)
-        mean = numbers.sum() / max(1, int((~absent).sum()))
-        means = np.divide(
-            plan @ numbers, present, out=np.full(len(plan), mean), where=present > 1e-12
-        )
-        present = np.clip(present, 0.0, 1.0)
+        means = np.full(len(plan), numbers.sum() / max(1, int((~absent).sum())))
+        np.divide(plan @ numbers, present, out=means, where=present > 1e-12)
         return cls(means, np.column_stack([present, 1 - present]))
+
+
+class Passage(NamedTuple):
+    """How one column of the rows in a group's sample is moved to another group.
+
+    An entropic plan blurs: it sends a row to the mean of many, also within its own group. What the
+    blurred places differ by is how far the row itself is moved; and what shares of values this
+    leaves wrong is put right in the end, each column by itself.
+
+    Attributes
+    ----------
+    there : Projection
+        Where the plan between the groups sends rows.
+    here : Projection or None
+        Where the entropic plan within the own group sends them. None of an exact plan, which would
+        leave each row where it is.
+    last : ColumnMap or None
+        Distributions of the column in the moved sample, and in the other group's.
+    """
+
+    there: Projection
+    here: Projection | None = None
+    last: ColumnMap | None = None
+
+    def ending(
+        self, column: Column, own: Sample, other: Sample, ranks: RowRanks, j: int
+    ) -> Passage:  # fmt: skip
+        """Return the passage at whose end the shares of values are put right."""
+        every, codes = np.arange(len(own.codes)), own.codes[:, j]
+        moved = np.repeat(self.move(column, codes, every, codes, ranks, j), own.counts)
+        wanted = np.repeat(other.codes[:, j], other.counts)
+        return self._replace(last=ColumnMap.learn(column, [moved, wanted]))
 
     def move(
         self, column: Column, codes: Floats, like: Ints, sample: Floats, ranks: RowRanks, j: int
     ) -> Floats:
         """Move codes of rows as those are moved that they are like, by position in the sample."""
         if column.is_category:
-            return self._recategorize(column, codes, like, ranks.uniform(2 * j))
+            moved = self._recategorize(column, codes, like, ranks.uniform(2 * j))
+        else:
+            moved = self._shift(column, codes, like, sample, ranks.uniform(2 * j + 1))
+        if self.last is None:
+            return moved
+        return self.last.move(column, moved, 0, 1, ranks, -1 - j)
+
+    def _shift(
+        self, column: Column, codes: Floats, like: Ints, sample: Floats, uniform: Floats
+    ) -> Floats:
         absent = is_missing(column, codes)
-        eye = np.eye(2)[absent.astype(np.intp)]
-        gone = move_missing(eye, self.shares[like], absent, ranks.uniform(2 * j + 1))
-        theirs = sample[like]
+        own = self._own_shares(absent.astype(np.intp), 2, like)
+        gone = move_missing(own, self.there.shares[like], absent, uniform)
         # As in domain adaptation, a row that is not in the sample is shifted as its neighbour is.
-        shift = np.where(absent | is_missing(column, theirs), 0.0, codes - theirs)
-        numbers = self.means[like] + shift
-        if column.discrete:
-            numbers = np.rint(numbers)
-        numbers = np.clip(numbers, column.low, min(column.high, column.top))
-        return np.where(gone, np.where(absent, codes, code_of_missing(column)), numbers)
+        place = (sample if self.here is None else self.here.means)[like]
+        away = np.where(absent | is_missing(column, place), 0.0, codes - place)
+        missing = np.where(absent, codes, code_of_missing(column))
+        return np.where(gone, missing, within(column, self.there.means[like] + away))
 
     def _recategorize(self, column: Column, codes: Floats, like: Ints, uniform: Floats) -> Floats:
-        if self.shares.shape[1] == 1:
-            n = n_categories(column, np.append(codes, self.shares[:, 0]))
-            here, there = categories(codes, n), self.shares[like, 0].astype(np.intp)
+        shares = self.there.shares
+        if shares.shape[1] == 1:
+            n = n_categories(column, np.append(codes, shares[:, 0]))
+            here, there = categories(codes, n), shares[like, 0].astype(np.intp)
         else:
-            n = self.shares.shape[1]
+            n = shares.shape[1]
             here = categories(codes, n)
-            shares = self.shares[like]
-            # One's own category first, so that few change theirs; then the others in their order.
-            rows = np.arange(len(here))
-            stay = shares[rows, here]
-            others = shares.copy()
-            others[rows, here] = 0.0
-            after = (np.cumsum(others, axis=1) <= (uniform - stay)[:, None]).sum(axis=1)
-            last = n - 1 - np.argmax(others[:, ::-1] > 0, axis=1)
-            is_own = (uniform < stay) | ~(others > 0).any(axis=1)
-            there = np.where(is_own, here, np.minimum(after, last))
+            there = recategorized(self._own_shares(here, n, like), shares[like], here, uniform)
         return np.where(there == here, codes, codes_of(there, n))
+
+    def _own_shares(self, here: Ints, n: int, like: Ints) -> Floats:
+        return np.eye(n)[here] if self.here is None else self.here.shares[like]
 
 
 def _check_reg(name: str, value: Any) -> None:
@@ -138,7 +175,7 @@ def _check_reg(name: str, value: Any) -> None:
 class OptimalResults:
     """What `fit` sets, apart from parameters; `skfairtest.io` reads the types."""
 
-    maps_: dict[str, list[Projection]]
+    maps_: dict[str, list[Passage]]
     features_: list[Feature]
     levels_: list[int]
     samples_: list[Sample]
@@ -153,6 +190,11 @@ class OptimalTransport(OptimalResults, BaseTransport):
     the mean of what the plan sends it to, and its categories to one of those by their weights. Rows
     outside the sample move as the nearest row of their group's sample does.
 
+    The exact plan depends much on which rows happened to be sampled, the more so the more columns
+    there are. The entropic plan, the default, blurs this away: a row is moved by the difference
+    between where the plan sends it and where the same plan within its own group would, and each
+    column then gets the values of the other group by its ranks.
+
     Parameters
     ----------
     keep : list of str or int, default=()
@@ -163,10 +205,10 @@ class OptimalTransport(OptimalResults, BaseTransport):
     random_state : int, default=0
         Seed of the ranks by which equal values are told apart, of samples, and of models without a
         seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
-    reg : float, default=None
-        Strength of the entropic regularization, as a share of the mean cost: larger values spread a
-        row over more rows of the other group, and pull numbers to the mean. None works out the
-        exact plan.
+    reg : float, default=0.05
+        Strength of the entropic regularization, as a share of the mean cost. Larger values depend
+        less on the sample, and follow less what columns have to do with each other in one group
+        and not in the other. None works out the exact plan.
     weight : float, default=1.0
         Cost of a category that differs or of a number that is missing, in squared standard
         deviations.
@@ -199,9 +241,11 @@ class OptimalTransport(OptimalResults, BaseTransport):
     Notes
     -----
     The plan is worked out by POT [1]_. FlipTest [2]_ asks what a model does to rows that such a
-    plan moves. Means of several rows vary less than the rows, so that with `reg`, and where equal
-    rows are sent to several, the moved rows lie closer together than the other group. Columns with
-    more than 30 categories do not count in the cost; columns in `keep` do.
+    plan moves. What the entropic plan does within a group is taken off, as in Sinkhorn divergences
+    [3]_, so that rows are not drawn to the mean. Of the exact plan, means of several rows vary less
+    than the rows: where equal rows are sent to several, moved rows lie closer together than the
+    other group. Columns with more than 30 categories do not count in the cost; columns in `keep`
+    do.
 
     References
     ----------
@@ -209,6 +253,8 @@ class OptimalTransport(OptimalResults, BaseTransport):
        Research 22(78), 1-8.
     .. [2] Black, E., Yeom, S., & Fredrikson, M. (2020). FlipTest: fairness testing via optimal
        transport. FAT*, 111-121.
+    .. [3] Feydy, J., et al. (2019). Interpolating between optimal transport and MMD using Sinkhorn
+       divergences. AISTATS, 2681-2690.
 
     Examples
     --------
@@ -222,7 +268,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
     [20.0, 40.0, 60.0]
     """
 
-    reg: float | None = checked(default=None, check=_check_reg)
+    reg: float | None = checked(default=0.05, check=_check_reg)
     weight: float = real(default=1.0, interval="[0, inf)")
     max_rows: int = whole(default=5000, least=LEAST_ROWS)
 
@@ -251,21 +297,20 @@ class OptimalTransport(OptimalResults, BaseTransport):
                 parts.append(points)
         return np.hstack(parts) if parts else np.zeros((len(Z), 1))
 
-    def _plan(self, own: int, target: int) -> Floats:
+    def _plan(self, own: int, target: int, scale: float) -> Floats:
         """Return which shares of each row in a sample are sent to which row of the other's."""
         ot = _pot()
         here, there = self.samples_[own], self.samples_[target]
-        cost = ot.dist(self._points(here.codes), self._points(there.codes))
+        cost = self._costs(own, target) / scale
         if self.reg is None:
             plan = ot.emd(here.shares, there.shares, cost, numItermax=MOST_STEPS)
         else:
-            scale = float(cost.mean()) or 1.0
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 # What POT warns of is refused below.
                 warnings.simplefilter("ignore", UserWarning)
                 plan = ot.sinkhorn(
-                    here.shares, there.shares, cost / scale, self.reg,
-                    numItermax=MOST_SCALINGS, warn=False,
+                    here.shares, there.shares, cost, self.reg, numItermax=MOST_SCALINGS,
+                    stopThr=NEAR_ENOUGH * float(np.linalg.norm(there.shares)), warn=False,
                 )  # fmt: skip
             sums = plan.sum(axis=1)
             if not np.isfinite(plan).all() or (sums < LEAST_MASS * here.shares).any():
@@ -273,32 +318,50 @@ class OptimalTransport(OptimalResults, BaseTransport):
                 raise ValueError(
                     f"reg={self.reg!r} is too small: the entropic plan from group "
                     f"{own_name!r} to group {other_name!r} was not found. Give "
-                    "a larger one, such as 0.05, or None for the exact plan."
+                    "a larger one, such as 0.1, or None for the exact plan."
                 )
         plan = np.asarray(plan, dtype=np.float64)
         plan /= plan.sum(axis=1, keepdims=True)
         return plan
 
-    def _projections(self, own: int, target: int) -> list[Projection]:
+    def _costs(self, own: int, target: int) -> Floats:
+        points = [self._points(self.samples_[g].codes) for g in (own, target)]
+        return np.asarray(_pot().dist(*points), dtype=np.float64)
+
+    def _projections(self, own: int, target: int, scale: float) -> list[Projection]:
+        plan, codes = self._plan(own, target, scale), self.samples_[target].codes
+        return [
+            Projection.of(plan, self.layout_.columns[j], codes[:, j], self.levels_[j])
+            for j in self.moving_.tolist()
+        ]
+
+    def _passages(self, own: int, target: int) -> list[Passage]:
         key = f"{own},{target}"
         if key not in self.maps_:
-            plan, codes = self._plan(own, target), self.samples_[target].codes
-            self.maps_[key] = [
-                Projection.of(plan, self.layout_.columns[j], codes[:, j], self.levels_[j])
-                for j in self.moving_.tolist()
-            ]
+            # One scale for both plans, so that they blur alike.
+            scale = float(self._costs(own, target).mean()) or 1.0
+            passages = [Passage(there) for there in self._projections(own, target, scale)]
+            if self.reg is not None:
+                here = self._projections(own, own, scale)
+                passages = [Passage(p.there, h) for p, h in zip(passages, here, strict=True)]
+                mine, other = self.samples_[own], self.samples_[target]
+                ranks = RowRanks(mine.codes, self.random_state or 0)
+                passages = [
+                    p.ending(self.layout_.columns[j], mine, other, ranks, j)
+                    for p, j in zip(passages, self.moving_.tolist(), strict=True)
+                ]
+            self.maps_[key] = passages
         return self.maps_[key]
 
     @one_thread()
     def _move(self, Z: Floats, own: int, target: int) -> Floats:
-        projections, sample = self._projections(own, target), self.samples_[own].codes
+        passages, sample = self._passages(own, target), self.samples_[own].codes
         nearest = NearestNeighbors(n_neighbors=1).fit(self._points(sample))
         like = nearest.kneighbors(self._points(Z), return_distance=False)[:, 0]
         ranks, moved = RowRanks(Z, self.random_state or 0), Z.copy()
-        for j, projection in zip(self.moving_.tolist(), projections, strict=True):
-            moved[:, j] = projection.move(
-                self.layout_.columns[j], Z[:, j], like, sample[:, j], ranks, j
-            )
+        for j, passage in zip(self.moving_.tolist(), passages, strict=True):
+            column = self.layout_.columns[j]
+            moved[:, j] = passage.move(column, Z[:, j], like, sample[:, j], ranks, j)
         return moved
 
 

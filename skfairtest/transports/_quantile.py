@@ -119,6 +119,12 @@ def code_of_missing(column: Column) -> float:
     return np.nan if column.missing is None else column.missing
 
 
+def within(column: Column, numbers: Floats) -> Floats:
+    """Return numbers as a column may have them: in its steps, and between its ends."""
+    numbers = np.rint(numbers) if column.discrete else numbers
+    return np.clip(numbers, column.low, min(column.high, column.top))
+
+
 def move_missing(own: Floats, other: Floats, absent: Any, uniform: Floats) -> Any:
     """Return which values are missing after the move, of shares of present and missing ones."""
     return recategorized(own, other, absent.astype(np.intp), uniform) == 1

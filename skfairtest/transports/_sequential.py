@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
 
 from skfairtest._parameters import whole
 from skfairtest._threads import one_thread
@@ -25,6 +26,7 @@ from skfairtest.transports._quantile import (
     codes_of,
     is_missing,
     move_missing,
+    within,
 )
 from skfairtest.transports._ranks import RowRanks
 
@@ -34,6 +36,12 @@ LEAST_TO_LEARN = 40
 N_FOLDS = 3
 #: Spread of the residuals that is allowed at least, as a share of their mean spread.
 LEAST_SPREAD = 0.1
+#: Small models: what they make of chance looks like an effect of the group.
+BOOSTING = {
+    "max_leaf_nodes": 5, "learning_rate": 0.1, "min_samples_leaf": 40, "early_stopping": False,
+}  # fmt: skip
+CLASSIFIER = HistGradientBoostingClassifier(max_iter=30, **BOOSTING)
+REGRESSORS = [Ridge(), HistGradientBoostingRegressor(max_iter=60, **BOOSTING)]
 
 
 class Residuals(NamedTuple):
@@ -58,17 +66,19 @@ class Residuals(NamedTuple):
     other: Quantiles
 
     @classmethod
-    def learn(cls, F: Floats, y: Floats, regressor: Any, rng: np.random.Generator) -> Residuals:
+    def learn(
+        cls, F: Floats, y: Floats, regressors: list[Any], rng: np.random.Generator
+    ) -> Residuals:
         """Learn from features of shape (n, n_features) and numbers of shape (n,)."""
-        mean = clone(regressor).fit(F, y)
-        fitted = y - _predict(mean, F)
-        unseen = np.empty(len(y))
         fold = rng.permutation(len(y)) % N_FOLDS
-        for k in range(N_FOLDS):
-            out = fold == k
-            unseen[out] = y[out] - _predict(clone(regressor).fit(F[~out], y[~out]), F[out])
-        spread = clone(regressor).fit(F, np.abs(unseen))
-        least = LEAST_SPREAD * float(np.abs(unseen).mean())
+        regressor, predicted = _best(regressors, F, y, fold)
+        mean = clone(regressor).fit(F, y)
+        fitted, unseen = y - _predict(mean, F), y - predicted
+        away = np.abs(unseen)
+        if len(regressors) > 1:
+            regressor, _ = _best(regressors, F, away, fold)
+        spread = clone(regressor).fit(F, away)
+        least = LEAST_SPREAD * float(away.mean())
         # Of a constant column any spread will do.
         least = least if least > 0 else 1.0
         around = np.maximum(_predict(spread, F), least)
@@ -178,9 +188,10 @@ class SequentialTransport(SequentialResults, BaseTransport):
         The parents of each column, in place of `order`. A column that is not named has none, and is
         moved by its ranks alone.
     regressor : estimator, default=None
-        Learns means and spreads of numbers; it is cloned. None is a small
-        `HistGradientBoostingRegressor`. Its features are numbers without gaps: columns scaled to
-        mean 0 and standard deviation 1, and 0/1 columns for categories and missing values.
+        Learns means and spreads of numbers; it is cloned. None is a ridge regression or a small
+        `HistGradientBoostingRegressor`, whichever errs less on rows that it has not seen. Its
+        features are numbers without gaps: columns scaled to mean 0 and standard deviation 1, and
+        0/1 columns for categories and missing values.
     classifier : estimator, default=None
         Learns probabilities of categories and missing values by `predict_proba`. None is a small
         `HistGradientBoostingClassifier`.
@@ -246,32 +257,7 @@ class SequentialTransport(SequentialResults, BaseTransport):
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:
         parents = self._parents(layout)
         self.sequence_ = np.array(list(parents), dtype=np.intp)
-        seed = self.random_state or 0
-        regressor = _seeded(
-            HistGradientBoostingRegressor(
-                max_iter=60,
-                max_leaf_nodes=5,
-                learning_rate=0.1,
-                min_samples_leaf=40,
-                early_stopping=False,
-            )
-            if self.regressor is None
-            else self.regressor,
-            seed,
-        )
-        classifier = _seeded(
-            HistGradientBoostingClassifier(
-                max_iter=30,
-                max_leaf_nodes=5,
-                learning_rate=0.1,
-                min_samples_leaf=40,
-                early_stopping=False,
-            )
-            if self.classifier is None
-            else self.classifier,
-            seed,
-        )
-        columns = layout.columns
+        columns, seed = layout.columns, self.random_state or 0
         self.features_ = [Feature.learn(column, Z[:, j]) for j, column in enumerate(columns)]
         rng = np.random.default_rng(seed)
         every = [np.flatnonzero(groups == g) for g in range(n_groups)]
@@ -286,24 +272,33 @@ class SequentialTransport(SequentialResults, BaseTransport):
         for j, own_parents in parents.items():
             column, codes = columns[j], np.ascontiguousarray(Z[:, j])
             marginal = ColumnMap.learn(column, [codes[own] for own in every])
-            G, codes = F[:, self._places(own_parents)], codes[rows]
-            choices: list[Choice] = []
-            numbers: list[Residuals | None] = []
-            absent = is_missing(column, codes)
-            n = marginal.shares.shape[1]
-            y = categories(codes, n) if column.is_category else absent.astype(np.intp)
-            for g, own in enumerate(some):
-                choices.append(Choice.learn(G[own], y[own], classifier, marginal.shares[g]))
-                there = own[~absent[own]]
-                if column.is_category or not len(own_parents) or len(there) < LEAST_TO_LEARN:
-                    numbers.append(None)
-                    continue
-                spread_out = _between_steps(column, codes[there], ranks.uniform(2 * j, there))
-                numbers.append(Residuals.learn(G[there], spread_out, regressor, rng))
-            maps.append(
-                Conditional(np.array(own_parents, dtype=np.intp), marginal, choices, numbers)
-            )
+            G, places = F[:, self._places(own_parents)], np.array(own_parents, dtype=np.intp)
+            conditional = Conditional(places, marginal, [], [])
+            # Ranks say where between two steps a row is taken to lie.
+            uniform = ranks.uniform(2 * j)
+            for own in some:
+                self._describe(conditional, column, G[own], codes[rows[own]], uniform[own], rng)
+            maps.append(conditional)
         return maps
+
+    def _describe(
+        self, conditional: Conditional, column: Column, G: Floats, codes: Floats, uniform: Floats,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """Add to a column's distributions that of one more group, given the parents."""
+        shares = conditional.marginal.shares[len(conditional.choices)]
+        absent = is_missing(column, codes)
+        y = categories(codes, len(shares)) if column.is_category else absent.astype(np.intp)
+        classifier = CLASSIFIER if self.classifier is None else self.classifier
+        regressors = REGRESSORS if self.regressor is None else [self.regressor]
+        seed = self.random_state or 0
+        conditional.choices.append(Choice.learn(G, y, _seeded(classifier, seed), shares))
+        numbers, there = None, np.flatnonzero(~absent)
+        if not column.is_category and len(conditional.parents) and len(there) >= LEAST_TO_LEARN:
+            spread_out = _between_steps(column, codes[there], uniform[there])
+            models = [_seeded(regressor, seed) for regressor in regressors]
+            numbers = Residuals.learn(G[there], spread_out, models, rng)
+        conditional.numbers.append(numbers)
 
     # Order and graph ------------------------------------------------------------------------
 
@@ -424,17 +419,27 @@ def _move_given(
         among_equals = ranks.uniform(2 * j + 1, rows)
         numbers = _between_steps(column, codes[rows], at[known])
         at[known] = mine.ranks(before[rows], numbers, among_equals)
-    numbers = other.at(after[stays], at)
-    if column.discrete:
-        numbers = np.rint(numbers)
     # A model may go on beyond all values that there are.
-    moved[stays] = np.clip(numbers, column.low, min(column.high, column.top))
+    moved[stays] = within(column, other.at(after[stays], at))
     return moved
 
 
 def _between_steps(column: Column, codes: Floats, uniform: Floats) -> Floats:
     """Return codes spread evenly over their steps, so that rounding gives them back."""
     return np.rint(codes) + (uniform - 0.5) if column.discrete else codes
+
+
+def _best(regressors: list[Any], F: Floats, y: Floats, fold: Ints) -> tuple[Any, Floats]:
+    """Return the regressor that errs least on rows it has not seen, and what it predicts there."""
+    found = []
+    for regressor in regressors:
+        unseen = np.empty(len(y))
+        for k in range(N_FOLDS):
+            out = fold == k
+            unseen[out] = _predict(clone(regressor).fit(F[~out], y[~out]), F[out])
+        found.append(unseen)
+    best = int(np.argmin([((y - unseen) ** 2).mean() for unseen in found]))
+    return regressors[best], found[best]
 
 
 def _predict(model: Any, F: Floats) -> Floats:

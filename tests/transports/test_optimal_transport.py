@@ -42,11 +42,29 @@ def test_columns_reach_the_other_group(reg):
 
 
 @needs_pot
-def test_moved_rows_come_near_planted_twins():
+@pytest.mark.parametrize("reg, most", [(None, 0.35), (0.05, 0.25)])
+def test_moved_rows_come_near_planted_twins(reg, most):
     groups, X, true = planted(1000, 0)
-    moved = OptimalTransport().fit(X, groups).transport(X, groups)
+    moved = OptimalTransport(reg=reg).fit(X, groups).transport(X, groups)
     for name in ("age", "school", "hours", "pay"):
-        assert (moved[name] - true[name]).abs().mean() / X[name].std() < 0.35, name
+        assert (moved[name] - true[name]).abs().mean() / X[name].std() < most, name
+
+
+@needs_pot
+def test_blur_is_taken_off_and_values_are_those_of_the_other_group():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 500)
+    X = pd.DataFrame(rng.normal(size=(1000, 5)), columns=list("vwxyz"))
+    X["few"] = rng.poisson(1, 1000)
+    own = X[groups == 0].reset_index(drop=True)
+    exact, blurred = (
+        OptimalTransport(reg=reg).fit(X, groups).transport(own, 0) for reg in (None, 0.2)
+    )
+    # The groups are alike, so that the rows had better stay.
+    assert (blurred - own)["v"].abs().mean() < 0.5 * (exact - own)["v"].abs().mean()
+    for name in X:
+        reached = ks_2samp(blurred[name], X[name][groups == 1], method="asymp")
+        assert reached.statistic < 0.03, name
 
 
 @needs_pot
@@ -55,10 +73,12 @@ def test_new_rows_are_shifted_as_their_neighbours_are():
     groups = np.repeat([0, 1], 200)
     X = rng.normal(size=(400, 2))
     X[groups == 1] = X[groups == 0] + [3.0, -2.0]
-    transport = OptimalTransport().fit(X, groups)
+    transport = OptimalTransport(reg=None).fit(X, groups)
     # Beyond the domain there is nothing to go to; these lie well inside.
     new = X[groups == 0][:50] * 0.5
     assert np.allclose(transport.transport(new, 0, to=1) - new, [3.0, -2.0])
+    blurred = OptimalTransport().fit(X, groups).transport(new, 0, to=1)
+    assert np.abs(blurred - new - [3.0, -2.0]).mean() < 0.1
 
 
 @needs_pot

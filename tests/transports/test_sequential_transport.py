@@ -51,6 +51,22 @@ def test_what_columns_have_to_do_with_each_other_is_moved_too():
     assert np.corrcoef(moved["cause"][own], moved["effect"][own])[0, 1] < -0.99
 
 
+@pytest.mark.parametrize("curved, most", [(False, 0.06), (True, 0.22)])
+def test_models_are_simple_where_that_does(curved, most):
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 2000)
+    x, z, noise = rng.normal(size=(3, 4000))
+
+    def effect(x):
+        return np.sin(2 * x) * 2 + z * x if curved else x - z
+
+    X = pd.DataFrame({"x": x + groups, "z": z, "y": effect(x + groups) + noise / 2})
+    moved = SequentialTransport(graph={"y": ["x", "z"]}).fit(X, groups).transport(X, groups, to=1)
+    own = groups == 0
+    true = effect(x + 1) + noise / 2
+    assert np.abs(moved["y"] - true)[own].mean() / X["y"].std() < most
+
+
 def test_kept_columns_are_parents():
     groups, X, _ = planted(1000, 0)
     transport = linear(order=["hours", "pay", "home"], keep=["age", "school"]).fit(X, groups)
