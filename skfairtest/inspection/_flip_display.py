@@ -10,11 +10,11 @@ import pandas as pd
 from skfairtest.finding._words import number
 from skfairtest.inspection._asking import check_auditor
 from skfairtest.inspection._style import (
-    FOUND,
     NEUTRAL,
     ROW,
     Display,
     axes_for,
+    bars,
     beside,
     figures,
     finish,
@@ -22,10 +22,12 @@ from skfairtest.inspection._style import (
     left_out,
     legend,
     percent_axis,
+    row_intervals,
     rows_axis,
     shorten,
     span,
 )
+from skfairtest.transports._quantile import is_missing
 
 KINDS = ("flips", "columns")
 #: What the table calls flips in whatever direction.
@@ -164,11 +166,7 @@ class FlipTestDisplay(Display):
         rows_axis(ax, names)
         at = np.arange(len(shown))
         share, low, high = shown[["share", "low", "high"]].to_numpy(dtype=float).T
-        self.intervals_ = ax.hlines(at, low, high, color=FOUND, linewidth=2)
-        self.points_ = []
-        for place, value in enumerate(share):
-            style = {"linestyle": "", "marker": "o", "markersize": 7, "color": FOUND}
-            self.points_ += ax.plot([value], [place], **{**style, **point_kwargs})
+        self.intervals_, self.points_ = row_intervals(ax, at, share, low, high, **point_kwargs)
         ends = [*share, *low, *high]
         placebo = shown["placebo"].to_numpy(dtype=float) if "placebo" in shown else share * np.nan
         if np.isfinite(placebo).any():
@@ -188,8 +186,7 @@ class FlipTestDisplay(Display):
         ax.set_axisbelow(True)
         percent_axis(ax)
         beside(ax, texts)
-        sure = "intervals" if self.confidence is None else f"{100 * self.confidence:.4g}% intervals"
-        words = f"share of the group whose output changes if it is moved\nbars: {sure}"
+        words = f"share of the group whose output changes if it is moved\n{bars(self.confidence)}"
         remark = left_out(len(table) - len(shown), len(table), "rows")
         ax.set_xlabel(words + remark, parse_math=False)
         return finish(self, ax)
@@ -205,21 +202,17 @@ class FlipTestDisplay(Display):
         ax = axes_for(ax, self, (7.5, 1.4 + ROW * max(3, len(shown))))
         rows_axis(ax, [shorten(name, 34) for name in shown["column"]])
         at, known = np.arange(len(shown)), np.isfinite(way)
-        self.intervals_ = ax.hlines(at[known], 0, way[known], color=FOUND, linewidth=2)
+        self.intervals_, self.points_ = row_intervals(ax, at, way, 0 * way, way, **point_kwargs)
         (own,) = ax.plot(
             np.zeros(known.sum()), at[known], linestyle="", marker="s", markersize=6,
             color=NEUTRAL, clip_on=False,
         )  # fmt: skip
-        self.points_, texts = [], []
-        for place, value in enumerate(way):
-            style = {"linestyle": "", "marker": "o", "markersize": 7, "color": FOUND}
-            drawn = [[value], [place]] if known[place] else [[], []]
-            self.points_ += ax.plot(*drawn, **{**style, **point_kwargs})
-            texts.append(
-                f"{number(before[place])} → {number(after[place])}"
-                if known[place]
-                else f"{moved[place]:.0%} get another value"
-            )
+        texts = [
+            f"{number(before[place])} → {number(after[place])}"
+            if known[place]
+            else f"{moved[place]:.0%} get another value"
+            for place in at
+        ]
         ax.axvline(0, color=ink(), linewidth=1)
         ax.set_xlim(span(way[known]))
         if known.any():
@@ -284,7 +277,7 @@ def moved_columns(auditor: Any) -> pd.DataFrame:
 
 def _of_numbers(column: Any, codes: Any, function: Any) -> float:
     """Return a figure of the numbers among codes; NaN if they are none."""
-    present = codes[~(np.isnan(codes) | (codes > column.top))]
+    present = codes[~is_missing(column, codes)]
     if column.is_category or column.dates is not None or not len(present):
         return np.nan
     return float(function(np.asarray(column.take(present), dtype=float)))

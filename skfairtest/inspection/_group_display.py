@@ -16,6 +16,7 @@ from skfairtest.inspection._style import (
     NEUTRAL,
     Display,
     axes_for,
+    bars,
     beside,
     figures,
     finish,
@@ -23,8 +24,8 @@ from skfairtest.inspection._style import (
     is_share,
     legend,
     one_line,
-    paper,
     percent_axis,
+    row_intervals,
     rows_axis,
     span,
     width,
@@ -191,17 +192,14 @@ class GroupScoresDisplay(Display):
         above = differs & (low <= 0)
         ends = [sign * np.where(above, score, low), sign * high]
         colors = [FOUND if one else NEUTRAL for one in differs]
-        self.intervals_ = ax.hlines(at, *ends, color=colors or FOUND, linewidth=2)
-        self.points_, shown, texts = [], {}, []
-        for place, value in enumerate(sign * score):
-            style = {
-                "linestyle": "", "marker": "o", "markersize": 8, "color": colors[place],
-                "markerfacecolor": colors[place] if differs[place] else paper(),
-                **(point_kwargs or {}),
-            }  # fmt: skip
-            self.points_ += ax.plot([value], [place], **style)
+        self.intervals_, self.points_ = row_intervals(
+            ax, at, sign * score, *ends, color=colors, hollow=~differs, size=8,
+            **(point_kwargs or {}),
+        )  # fmt: skip
+        shown, texts = {}, []
+        for place, point in enumerate(self.points_):
             words = "differs" if differs[place] else "not shown to differ (interval holds 0)"
-            shown[words] = self.points_[-1]
+            shown[words] = point
             both = figures(inside[place], outside[place], share=share)
             texts.append(f"{' | '.join(both)} ({n_inside[place]:,.0f})")
         if above.any():
@@ -225,10 +223,9 @@ class GroupScoresDisplay(Display):
         """Say what the axis measures."""
         measure = wrap(f"difference in the {self.measure or 'measure'},", 52)
         unit = ", in percentage points" if share else ""
-        sure = "bars: intervals"
-        if self.confidence is not None:
-            sure = f"bars: {100 * self.confidence:.4g}% intervals"
-            sure += "" if self.correction in (None, "none") else ", all of which hold at once"
+        sure = bars(self.confidence)
+        if self.confidence is not None and self.correction not in (None, "none"):
+            sure += ", all of which hold at once"
         return f"{measure}\ninside minus outside of the group{unit}\n{sure}"
 
     @staticmethod

@@ -10,18 +10,18 @@ import pandas as pd
 from skfairtest.finding._words import ABSENT
 from skfairtest.group import selection_table
 from skfairtest.inspection._style import (
-    FOUND,
     ROW,
     Display,
     axes_for,
+    bars,
     beside,
     figures,
     finish,
     ink,
     is_share,
     left_out,
-    paper,
     percent_axis,
+    row_intervals,
     rows_axis,
     shorten,
     span,
@@ -172,9 +172,8 @@ class SelectionDisplay(Display):
             labels[at[place] - 1].set_fontweight("bold")
         letters = _letters(table)
         self._draw(ax, table, at, measure, n_rows, letters, point_kwargs or {})
-        sure = self.table.attrs.get("confidence")
-        sure = "intervals" if sure is None else f"{100 * sure:.4g}% intervals"
-        words = [wrap(WORDS.get(measure, measure.replace("_", " ")), 40), f"bars: {sure}"]
+        sure = bars(self.table.attrs.get("confidence"))
+        words = [wrap(WORDS.get(measure, measure.replace("_", " ")), 40), sure]
         words += [f"({letter}) {shorten(note, 70)}" for note, letter in letters.items()]
         below = left_out(len(self.table) - len(table), len(self.table), "groups")
         ax.set_xlabel("\n".join(words) + below, parse_math=False)
@@ -209,17 +208,13 @@ class SelectionDisplay(Display):
         of = measure.removesuffix("_estimate")
         share = is_share(of)
         counts = table.get(f"{of}_n", table["n"])
-        self.intervals_ = ax.hlines(at, low, high, color=FOUND, linewidth=2)
-        self.points_, texts = [], [""] * n_rows
-        for place, one, n, note in zip(at, value, counts, _notes(table), strict=True):
-            style = {
-                "linestyle": "", "marker": "o", "markersize": 7,
-                "color": FOUND, "markerfacecolor": paper() if note else FOUND,
-                **point_kwargs,
-            }  # fmt: skip
-            known = np.isfinite(one)
-            self.points_ += ax.plot([one] if known else [], [place] if known else [], **style)
-            said = figures(one, share=share)[0] if known else ABSENT
+        notes = _notes(table)
+        self.intervals_, self.points_ = row_intervals(
+            ax, at, value, low, high, hollow=[note != "" for note in notes], **point_kwargs
+        )
+        texts = [""] * n_rows
+        for place, one, n, note in zip(at, value, counts, notes, strict=True):
+            said = figures(one, share=share)[0] if np.isfinite(one) else ABSENT
             words = f"{said}   {_count(n)} rows"
             texts[place] = words + (f"   ({letters.get(note, '…')})" if note else "")
         ends = [*value, *low, *high]

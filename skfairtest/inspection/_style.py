@@ -28,6 +28,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from skfairtest.finding._words import number
@@ -160,6 +161,37 @@ def beside(ax: Any, texts: Sequence[str], head: str = "") -> list[Any]:
             )
         )  # fmt: skip
     return kept
+
+
+def row_intervals(
+    ax: Any, at: Any, values: Any, low: Any, high: Any, *, color: Any = FOUND, hollow: Any = False,
+    size: int = 7, **point_kwargs: Any,
+) -> tuple[Any, list[Any]]:  # fmt: skip
+    """Draw an interval and a point in each row; returns the intervals, and a point for each row.
+
+    A row without a value has an empty point. `color` and `hollow` are those of all rows, or one for
+    each.
+    """
+    at, values, low, high = (np.asarray(part, dtype=float) for part in (at, values, low, high))
+    colors = [color] * len(at) if isinstance(color, str) else list(color)
+    is_hollow, known = np.broadcast_to(hollow, at.shape), np.isfinite(values)
+    intervals = ax.hlines(
+        at[known], low[known], high[known], linewidth=2,
+        color=[one for one, drawn in zip(colors, known, strict=True) if drawn] or FOUND,
+    )  # fmt: skip
+    points: list[Any] = []
+    for place, value in enumerate(values):
+        style = {"linestyle": "", "marker": "o", "markersize": size, "color": colors[place]}
+        if is_hollow[place]:
+            style["markerfacecolor"] = paper()
+        where = ([value], [at[place]]) if known[place] else ([], [])
+        points += ax.plot(*where, **style | point_kwargs)
+    return intervals, points
+
+
+def bars(confidence: float | None) -> str:
+    """Return what the label of an axis says of intervals."""
+    return "bars: intervals" if confidence is None else f"bars: {100 * confidence:.4g}% intervals"
 
 
 def left_out(n: int, of: int, what: str) -> str:

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter
@@ -15,7 +14,7 @@ from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest._parameters import DeclaredParameters, checked, is_result, one_of, real, whole
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Floats
 from skfairtest._validation import (
     as_it_stands,
     check_table,
@@ -28,29 +27,18 @@ from skfairtest.base import check_threshold
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.finding._fitted_cards import moved_card
 from skfairtest.finding._shown import ShownFinding
-from skfairtest.individual._flip_test.columns import (
-    ATTRIBUTIONS,
-    COLUMNS_EVERY,
-    Explained,
-    column_table,
-)
-from skfairtest.individual._flip_test.flips import (
-    Directions,
-    Judge,
-    Moved,
-    Shares,
-    flip_table,
-    interval_of,
-    move_all,
-    shares_of,
-)
-from skfairtest.individual._flip_test.groups import Groups, read_groups, shown_values
-from skfairtest.individual._flip_test.maps import Map, Maps, check_transport
-from skfairtest.individual._flip_test.quality import quality_table, warn_of_quality
-from skfairtest.oracle._model import PROBE_ROWS, RESPONSE_METHODS, Model
+from skfairtest.individual._flip_test.audit import Audit
+from skfairtest.individual._flip_test.columns import ATTRIBUTIONS
+from skfairtest.individual._flip_test.groups import Groups, shown_values
+from skfairtest.individual._flip_test.maps import check_transport
+from skfairtest.individual._flip_test.quality import warn_of_quality
+from skfairtest.oracle._model import RESPONSE_METHODS, Model
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
+
+#: Results that are tables.
+TABLES = ("flips_", "columns_", "map_quality_")
 
 
 class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, DelegatingEstimator):
@@ -86,9 +74,9 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         from X; a fitted space is used as it is. None means that of the transport, if it has one,
         and ``InputSpace()`` otherwise.
     n_bootstrap : int, default=100
-        How often rows are drawn and maps are learned again, for intervals; 0 computes none. Each
-        time the model is asked about two to three times as many rows as X has, for two groups, and
-        about up to 1,000 rows of each group for each column.
+        How often rows are drawn and maps are learned again, for intervals; 0 computes none. With
+        two groups, the model is asked each time about up to twice as many rows as X has, and every
+        fourth time about up to 200 rows of each group for each column.
     confidence : float, default=0.95
         Confidence of the intervals.
     attribution : {"shapley", "order"}, default="shapley"
@@ -114,7 +102,9 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         its interval `low` and `high`, the share `placebo` of a map between groups that chance has
         made, and `beyond` (share less placebo) with its interval `beyond_low` and `beyond_high`.
     moved_rate_, discrimination_rate_ : float
-        Share of all rows whose output changes if they are moved to some other group.
+        Share of all rows whose output changes if they are moved to some other group. It has two
+        names: the first belongs to its interval, to limits and to scorers; the second is what every
+        auditor calls the share of its inputs that are discriminatory.
     moved_rate_interval_ : list of two floats
         Its confidence interval; NaN without repetitions.
     placebo_rate_ : float
@@ -208,8 +198,7 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import pandas as pd
+    >>>     >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
     >>> from skfairtest import FlipTestAuditor
     >>> rng = np.random.default_rng(0)
@@ -254,13 +243,11 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         X : array-like or DataFrame of shape (n_samples, n_features)
             The rows, from which the map is learned as well.
         y : array-like of shape (n_samples,), default=None
-            With targets, a clone of the estimator is fitted first, with a warning if the estimator
-            was fitted already; a `FrozenEstimator` is not fitted again. Without targets, the
-            estimator is audited as it is.
+            Targets to which a clone of the estimator is fitted first, as in `BaseAuditor`; without
+            targets the estimator is audited as it is.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive values that are not in X, in the order of its rows, which form the groups. If
-            both are pandas objects, their indexes must be equal. With these, the parameter "auto"
-            names no columns of X.
+            Sensitive values that are not in X, in the order of its rows, which form the groups.
+            With these, the parameter "auto" names no columns of X.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -277,8 +264,7 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
-            If the estimator fails. If it fails while intervals are computed, the auditor keeps the
-            results so far.
+            If the estimator fails; what was found before intervals were computed is kept.
 
         Warns
         -----
@@ -299,7 +285,7 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         estimator = fitted_estimator(self, X, y, self._routed(fit_params, sensitive_features))
         progress = Progress(self, X, self.verbose)
         model = Model(estimator, space, response_method=self.response_method, n_jobs=self.n_jobs)
-        audit = _Audit(self, model, space, groups, rng)
+        audit = Audit(self, model, space, groups, rng)
         results = audit.first()
         ended = audit.repeat(progress)
         results |= audit.intervals()
@@ -307,7 +293,7 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
             **{name: value for name, value in vars(owner).items() if is_result(name)},
             "estimator_": estimator,
             "space_": space,
-            "sensitive_features_": audit.names,
+            "sensitive_features_": list(groups.names),
             "groups_": groups.labels,
             "seconds_": _clock.now() - start,
             "stop_reason_": "all rows were moved" if ended is None else stopped_by(ended).text,
@@ -338,7 +324,7 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
             )
         X = check_table(owner, found.X)
         space = self._make_space(X, found.names)
-        return X, space, read_groups(space, found.beside)
+        return X, space, Groups.of(space, found.beside)
 
     def _make_space(self, X: Any, sensitive: Any) -> InputSpace:
         """Learn how the columns are to be read."""
@@ -410,8 +396,25 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
     @property
     def worst_case_(self) -> Any:
         """The row and its moved twin that differ most, larger output first; None if none does."""
-        pair = self._result("worst_case_")["worst"]
+        pair = self._result("worst_case_").get("worst")
         return None if pair is None else self.space_.decode(pair)
+
+    @property
+    def worst_case_outputs_(self) -> Floats | None:
+        """The model's outputs for these two, shape (2,)."""
+        outputs: Floats | None = self._result("worst_case_outputs_").get("worst_outputs")
+        return outputs
+
+    @property
+    def worst_case_class_(self) -> Any:
+        """The class of `worst_case_outputs_`; None for a regressor and for labels."""
+        return self._result("worst_case_class_").get("worst_class")
+
+    @property
+    def discrimination_rate_(self) -> float:
+        """`moved_rate_`, under the name that this share has in every auditor."""
+        self._result("discrimination_rate_")
+        return self.moved_rate_
 
     @property
     def discriminatory_inputs_(self) -> Any:
@@ -461,248 +464,5 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         return self._state
 
 
-#: Results that are tables.
-TABLES = ("flips_", "columns_", "map_quality_")
-
-
 def _as_lists(table: pd.DataFrame) -> dict[str, list[Any]]:
     return {str(name): table[name].tolist() for name in table}
-
-
-class _Audit:
-    """One fit: what it knows, and what it has found so far."""
-
-    def __init__(
-        self, auditor: FlipTestAuditor, model: Model, space: InputSpace, groups: Groups,
-        rng: np.random.Generator,
-    ) -> None:  # fmt: skip
-        self.auditor, self.model, self.space, self.groups = auditor, model, space, groups
-        self.rng = rng
-        self.Z = space.data
-        self.judge = Judge(model, auditor.threshold)
-        self.maps = Maps(auditor.transport, space, groups)
-        self.again: list[Shares] = []
-        self.placebos: list[Shares] = []
-        self.columns_again: dict[tuple[int, int], list[Any]] = {}
-
-    # The rows themselves -----------------------------------------------------------------------
-
-    def first(self) -> dict[str, Any]:
-        """Move all rows, and return what was found."""
-        fitted = self.maps.learn(self.Z, self.groups.codes)
-        if self.model.probe_cost:
-            self.model.probe(self.Z[:PROBE_ROWS])
-        self.before = self.judge.ask(self.Z)
-        moved = move_all(self.judge, fitted, self.Z, self.groups.codes, self.before)
-        shown = [self.judge.compare(part.before, part.after) for part in moved]
-        verdicts = [
-            self.judge.confirmed(self.Z[part.rows], part.Z, one.verdict)
-            for part, one in zip(moved, shown, strict=True)
-        ]
-        changes = [(part.Z, part.before.labels, part.after.labels) for part in moved]
-        self.directions = Directions.of(self.judge, self.Z, self.before, changes)
-        found = [
-            self.directions.of_rows(part.before, part.after, one, verdict)
-            for part, one, verdict in zip(moved, shown, verdicts, strict=True)
-        ]
-        self.shares = self._shares(moved, found, self.groups.codes)
-        order = self._order(fitted) if self.auditor.attribution == "order" else None
-        self.explained = {
-            (part.own, part.to): Explained(self.judge, self.Z, part, order, self.rng)
-            for part in moved
-        }
-        self.quality = quality_table(
-            self.maps, self.Z, moved, self.space.layout, self.auditor.classifier, self.rng
-        )
-        return self._rows(moved, shown, verdicts)
-
-    def _shares(
-        self, moved: list[Moved], found: list[Ints], codes: Ints, weights: Floats | None = None
-    ) -> Shares:
-        n_directions = len(self.directions.names)
-        return shares_of(moved, found, codes, len(self.groups), n_directions, weights)
-
-    def _order(self, fitted: Map) -> list[int]:
-        """Return the order in which columns change: the sensitive ones, then the transport's."""
-        own = [int(j) for j in getattr(fitted.transport, "order_", ())]
-        first = [*self.groups.columns.tolist(), *own]
-        return list(dict.fromkeys([*first, *range(self.Z.shape[1])]))
-
-    def _rows(self, moved: list[Moved], shown: list[Any], verdicts: list[Any]) -> dict[str, Any]:
-        """Return the results that are about single rows."""
-        labels = self.groups.labels
-        n = len(self.Z)
-        parts = list(zip(moved, shown, verdicts, strict=True))
-        flips = [
-            (part, k, float(one.gap[k]))
-            for part, one, verdict in parts
-            for k in np.flatnonzero(verdict).tolist()
-        ]
-        flips.sort(key=lambda flip: -flip[2])  # stable: equal ones keep their order
-        best: dict[int, int] = {}
-        for place, (part, k, _) in enumerate(flips):
-            best.setdefault(int(part.rows[k]), place)
-        chosen = list(best.values())
-        width = self.Z.shape[1]
-        rows = np.array([self.Z[part.rows[k]] for part, k, _ in flips]).reshape(-1, width)
-        twins = np.array([part.Z[k] for part, k, _ in flips]).reshape(-1, width)
-        worst = 0.0
-        state: dict[str, Any] = {"worst": None}
-        worst_outputs = worst_class = None
-        for part, one, _ in parts:
-            k = int(one.disparity.argmax())
-            if one.disparity[k] > worst:
-                worst = float(one.disparity[k])
-                pair = np.stack([self.Z[part.rows[k]], part.Z[k]])[one.pair[k]]
-                state["worst"] = pair
-                worst_outputs = one.outputs[k].copy()
-                worst_class = self.model.output_name(int(one.output[k]))
-                if self.model.response == "labels":
-                    codes = np.array([part.before.labels[k], part.after.labels[k]])[one.pair[k]]
-                    named = self.judge.names(codes, pair)
-                    state["worst_labels"] = np.array([named[int(code)] for code in codes])
-        state |= {
-            "flip_rows": rows,
-            "flip_twins": twins,
-            "rows": rows[chosen],
-            "twins": twins[chosen],
-            "cases": {
-                "position": [int(part.rows[k]) for part, k, _ in flips],
-                "group": [labels[part.own] for part, _, _ in flips],
-                "to": [labels[part.to] for part, _, _ in flips],
-            },
-            "outputs": self._outputs(flips, parts),
-        }
-        return {
-            "_state": state,
-            "fairness_degree_": worst,
-            "worst_case_outputs_": worst_outputs,
-            "worst_case_class_": worst_class,
-            "disparities_": np.array([flips[place][2] for place in chosen]),
-            "n_found_": len(chosen),
-            "n_inputs_": n,
-            "moved_rate_": len(chosen) / n,
-            "discrimination_rate_": len(chosen) / n,
-            "response_": self.model.response,
-            "map_quality_": self.quality,
-        }
-
-    def _outputs(self, flips: list[Any], parts: list[Any]) -> dict[str, list[Any]]:
-        """Return the outputs of the rows that flip and of their moved twins."""
-        comparison = {(part.own, part.to): one for part, one, _ in parts}
-        table: dict[str, list[Any]] = {"before": [], "after": [], "difference": []}
-        if self.judge.by_labels:
-            names = self.label_names(flips)
-            table |= {"label before": [], "label after": []}
-        for part, k, gap in flips:
-            output = int(comparison[part.own, part.to].output[k])
-            if self.model.response != "labels":
-                table["before"].append(float(part.before.scores[k, output]))
-                table["after"].append(float(part.after.scores[k, output]))
-            table["difference"].append(gap)
-            if self.judge.by_labels:
-                table["label before"].append(names[int(part.before.labels[k])])
-                table["label after"].append(names[int(part.after.labels[k])])
-        return {name: column for name, column in table.items() if column or not flips}
-
-    def label_names(self, flips: list[Any]) -> dict[int, Any]:
-        """Return the labels of all codes that occur in flips."""
-        rows: dict[int, Floats] = {}
-        for part, k, _ in flips:
-            rows.setdefault(int(part.before.labels[k]), self.Z[part.rows[k]])
-            rows.setdefault(int(part.after.labels[k]), part.Z[k])
-        if not rows:
-            return {}
-        return self.judge.names(list(rows), np.array(list(rows.values())))
-
-    # The same again ----------------------------------------------------------------------------
-
-    def repeat(self, progress: Progress) -> BaseException | None:
-        """Draw rows and learn maps again; return what ended it early."""
-        n = self.auditor.n_bootstrap
-        try:
-            for k in range(n):
-                self._draw_again()
-                self._draw_placebo()
-                if progress.update((k + 1) / n, f"{k + 1} of {n} maps"):
-                    return StopSearch(StopReason.CALLBACK)
-        except BaseException as error:  # Ctrl-C, too: the caller raises it again
-            return error
-        return None
-
-    def _draw_again(self) -> None:
-        codes = self.groups.codes
-        own = [np.flatnonzero(codes == g) for g in range(len(self.groups))]
-        drawn = np.concatenate([self.rng.choice(rows, size=len(rows)) for rows in own])
-        rows, counts = np.unique(drawn, return_counts=True)
-        weights = counts.astype(np.float64)
-        fitted = self.maps.learn(self.Z[drawn], codes[drawn])
-        Z, before = self.Z[rows], self.before.at(rows)
-        moved = move_all(self.judge, fitted, Z, codes[rows], before)
-        shares = self._shares(moved, self._directions(moved), codes[rows], weights)
-        means = {}
-        # The first few, since an interval needs two, and then now and then.
-        done = len(self.again)
-        for part in moved if done < 3 or done % COLUMNS_EVERY == 0 else ():
-            kept = np.searchsorted(own[part.own], rows[part.rows])
-            one = self.explained[part.own, part.to]
-            means[part.own, part.to] = one.means_again(Z, part, kept, weights[part.rows])
-        self.again.append(shares)
-        for pair, mean in means.items():
-            self.columns_again.setdefault(pair, []).append(mean)
-
-    def _draw_placebo(self) -> None:
-        """Learn maps between groups of the same sizes that chance has made."""
-        codes = self.rng.permutation(self.groups.codes)
-        fitted = self.maps.learn(self.Z, codes)
-        moved = move_all(self.judge, fitted, self.Z, codes, self.before, keeps=True)
-        self.placebos.append(self._shares(moved, self._directions(moved), codes))
-
-    def _directions(self, moved: list[Moved]) -> list[Ints]:
-        found = []
-        for part in moved:
-            shown = self.judge.compare(part.before, part.after)
-            found.append(self.directions.of_rows(part.before, part.after, shown, shown.verdict))
-        return found
-
-    # Intervals ---------------------------------------------------------------------------------
-
-    @property
-    def names(self) -> list[Any]:
-        """The sensitive attributes."""
-        return list(self.groups.names)
-
-    def intervals(self) -> dict[str, Any]:
-        """Return the tables with intervals."""
-        groups, confidence = self.groups, self.auditor.confidence
-        n_done = min(len(self.again), len(self.placebos))
-        again, placebos = self.again[:n_done], self.placebos[:n_done]
-        sizes = np.bincount(groups.codes) / len(self.Z)
-        # Rows drawn again keep the sizes of the groups; those of another sample do not.
-        more = float((sizes * (self.shares.rates - self.shares.rate) ** 2).sum()) / len(self.Z)
-        rate = interval_of(
-            self.shares.rate,
-            np.array([one.rate for one in again]),
-            np.array([one.rate for one in placebos]),
-            len(self.Z),
-            confidence,
-            both=True,
-            more_variance=more,
-        )
-        outputs = [self.model.output_name(k) for k in range(self.before.scores.shape[1])]
-        return {
-            "flips_": flip_table(
-                self.shares, again, placebos, groups, self.directions.names, confidence
-            ),
-            "columns_": column_table(
-                self.explained,
-                self.columns_again,
-                groups.labels,
-                [column.name for column in self.space.layout.columns],
-                outputs,
-                confidence,
-            ),
-            "moved_rate_interval_": [rate.low, rate.high],
-            "placebo_rate_": rate.placebo,
-            "n_queries_": self.model.n_rows,
-        }

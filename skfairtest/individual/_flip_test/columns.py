@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.individual._flip_test.flips import Judge, Moved, Outputs
+from skfairtest.individual._flip_test.judge import ComparedRows, Judge, Outputs
 from skfairtest.individual._flip_test.maps import differs
 
 ATTRIBUTIONS = ("shapley", "order")
@@ -52,7 +52,7 @@ class Explained:
         Asks the model.
     Z : ndarray of shape (n_rows, n_features)
         All rows.
-    part : Moved
+    part : ComparedRows
         Those of the pair, moved.
     order : list of int or None
         Positions of all columns in the order in which they change; None takes the mean over all
@@ -71,7 +71,7 @@ class Explained:
     """
 
     def __init__(
-        self, judge: Judge, Z: Floats, part: Moved, order: list[int] | None,
+        self, judge: Judge, Z: Floats, part: ComparedRows, order: list[int] | None,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.judge, self.order = judge, order
@@ -108,14 +108,14 @@ class Explained:
         place = np.argsort(np.asarray(self.order))[self.columns]
         return np.tile(np.argsort(place), (n, 1))
 
-    def means_again(self, Z: Floats, part: Moved, kept: Ints, weights: Floats) -> Any:
+    def means_again(self, Z: Floats, part: ComparedRows, kept: Ints, weights: Floats) -> Any:
         """Return what columns carry on average in rows drawn again, under a map learned from them.
 
         Parameters
         ----------
         Z : ndarray of shape (n_drawn, n_features)
             Different rows that were drawn.
-        part : Moved
+        part : ComparedRows
             Those of the pair, moved.
         kept : ndarray of int of shape (n_rows of the pair in part,)
             Position of each row among all rows of its group.

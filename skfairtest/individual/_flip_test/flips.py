@@ -11,98 +11,11 @@ from scipy import stats
 from skfairtest._statistics import wilson
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._flip_test.groups import Groups
-from skfairtest.individual._flip_test.maps import Map
-from skfairtest.oracle._compare import Comparison, compare
-from skfairtest.oracle._model import Labels, Model, hash_labels
+from skfairtest.individual._flip_test.judge import ComparedRows, Judge, Outputs
 
 #: What the direction of a row says that has none: its output stays, or changes in a direction that
 #: the rows of the data do not show.
 STAYS, OTHER = -1, -2
-
-
-class Outputs(NamedTuple):
-    """Outputs of a model for rows.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_rows, n_outputs)
-        Probabilities, scores or predictions.
-    labels : ndarray of shape (n_rows,)
-        Codes of labels.
-    """
-
-    scores: Floats
-    labels: Labels
-
-    def at(self, rows: Any) -> Outputs:
-        """Return those of some rows."""
-        return Outputs(self.scores[rows], self.labels[rows])
-
-
-class Judge:
-    """Asks the model, and says whether two outputs count as different.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
-    threshold : float or None
-        As that of the auditor.
-    """
-
-    def __init__(self, model: Model, threshold: float | None) -> None:
-        self.model, self.threshold = model, threshold
-
-    @property
-    def by_labels(self) -> bool:
-        """Whether labels decide."""
-        is_label = self.model.response == "labels"
-        return is_label or (self.threshold is None and self.model.response != "regression")
-
-    def ask(self, Z: Floats) -> Outputs:
-        """Return the outputs for rows of codes."""
-        if not len(Z):
-            return Outputs(np.zeros((0, 1)), np.zeros(0, dtype=np.int64))
-        return Outputs(*self.model.ask(Z))
-
-    def compare(self, before: Outputs, after: Outputs) -> Comparison:
-        """Compare the outputs of rows with those of their moved twins."""
-        scores = np.stack([before.scores, after.scores], axis=1)
-        labels = np.stack([before.labels, after.labels], axis=1)
-        return compare(
-            scores,
-            labels,
-            np.ones(labels.shape, dtype=bool),
-            response=self.model.response,
-            threshold=self.threshold,
-            single=self.model.single,
-        )
-
-    def confirmed(self, Z: Floats, moved: Floats, verdict: Any) -> Any:
-        """Return the verdicts that `predict` confirms, where labels were read off the scores."""
-        if not (self.model.infers_labels and self.by_labels):
-            return verdict
-        flips = np.flatnonzero(verdict)
-        if not len(flips):
-            return verdict
-        verdict = verdict.copy()
-        labels = self.model.labels(np.concatenate([Z[flips], moved[flips]]))
-        verdict[flips] = labels[: len(flips)] != labels[len(flips) :]
-        return verdict
-
-    def names(self, codes: Any, Z: Floats) -> dict[int, Any]:
-        """Return the labels of codes; `Z` has a row for each, which the model is asked about."""
-        classes = getattr(self.model.estimator, "classes_", None)
-        if isinstance(classes, np.ndarray) and classes.ndim == 1:
-            if self.model.infers_labels and max(codes, default=0) < len(classes):
-                return {int(code): classes[int(code)] for code in codes}
-            known = dict(zip(hash_labels(classes).tolist(), classes, strict=True))
-            if all(int(code) in known for code in codes):
-                return {int(code): known[int(code)] for code in codes}
-        answers = [np.asarray(part) for part, _ in self.model._call("predict", Z)]
-        labels = np.concatenate(answers)
-        plain = labels.tolist() if labels.ndim == 1 else [str(row.tolist()) for row in labels]
-        return dict(zip(map(int, codes), plain, strict=True))
 
 
 class Directions:
@@ -124,91 +37,48 @@ class Directions:
             self.names = ["up", "down"]
 
     @classmethod
-    def of(cls, judge: Judge, Z: Floats, before: Outputs, changes: list[Any]) -> Directions:
+    def of(cls, judge: Judge, Z: Floats, before: Outputs, parts: list[ComparedRows]) -> Directions:
         """Return the directions of the changes that occur, and of two labels both of them."""
         if not judge.by_labels:
             return cls(judge)
-        codes: dict[int, Floats] = {}
-        for rows, own, labels in [(Z, before.labels, before.labels), *changes]:
-            for found in np.unique(np.concatenate([own, labels])):
-                hit = np.flatnonzero(labels == found)
-                if len(hit):
-                    codes.setdefault(int(found), rows[hit[0]])
-        known = sorted(codes)
-        named = judge.names(known, np.array([codes[code] for code in known]))
+        example: dict[int, Floats] = {}
+        answers = [(Z, before.labels), *((part.Z, part.after.labels) for part in parts)]
+        for rows, labels in answers:
+            for code, first in zip(*np.unique(labels, return_index=True), strict=True):
+                example.setdefault(int(code), rows[first])
+        known = sorted(example)
+        named = judge.names(known, np.array([example[code] for code in known]))
         known = sorted(known, key=lambda code: _order(named[code]))
         pairs = [(one, other) for one in known for other in known if one != other]
         if len(known) > 2:
             occurs = {
                 pair
-                for _, own, labels in changes
-                for pair in zip(own.tolist(), labels.tolist(), strict=True)
+                for part in parts
+                for pair in zip(
+                    part.before.labels.tolist(), part.after.labels.tolist(), strict=True
+                )
             }
             pairs = [pair for pair in pairs if pair in occurs]
         return cls(judge, pairs, named)
 
-    def of_rows(self, before: Outputs, after: Outputs, shown: Comparison, verdict: Any) -> Ints:
+    def of_rows(self, part: ComparedRows) -> Ints:
         """Return the number of the direction of each row."""
+        verdict = part.shown.verdict
         found = np.full(len(verdict), STAYS, dtype=np.intp)
         if not self.by_labels:
-            change = after.scores - before.scores
-            own = change[np.arange(len(change)), shown.output]
+            change = part.after.scores - part.before.scores
+            own = change[np.arange(len(change)), part.shown.output]
             found[verdict] = np.where(own > 0, 0, 1)[verdict]
             return found
-        rows = np.flatnonzero(verdict)
-        pairs = zip(before.labels[rows].tolist(), after.labels[rows].tolist(), strict=True)
-        found[rows] = [self._numbers.get(pair, OTHER) for pair in pairs]
+        before, after = part.before.labels[verdict], part.after.labels[verdict]
+        pairs = zip(before.tolist(), after.tolist(), strict=True)
+        found[verdict] = [self._numbers.get(pair, OTHER) for pair in pairs]
         return found
 
 
 def _order(label: Any) -> tuple[bool, Any]:
     is_number = isinstance(label, (int, float, np.number, bool, np.bool_))
     return (not is_number, float(label) if is_number else str(label))
-
-
-class Moved(NamedTuple):
-    """Rows moved from one group to another, with the model's outputs for them.
-
-    Attributes
-    ----------
-    own, to : int
-        The groups.
-    rows : ndarray of int of shape (n,)
-        Positions of the rows.
-    Z : ndarray of shape (n, n_features)
-        The moved twins.
-    before, after : Outputs
-        For the rows and for their moved twins.
-    """
-
-    own: int
-    to: int
-    rows: Ints
-    Z: Floats
-    before: Outputs
-    after: Outputs
-
-
-def move_all(
-    judge: Judge, fitted: Map, Z: Floats, codes: Ints, before: Outputs, *, keeps: bool = False
-) -> list[Moved]:
-    """Move rows to each other group, and ask about all of them at once."""
-    n_groups = len(fitted.groups)
-    parts = []
-    for own in range(n_groups):
-        rows = np.flatnonzero(codes == own)
-        for to in range(n_groups):
-            if to == own:
-                continue
-            here, there = np.full(len(rows), own), np.full(len(rows), to)
-            parts.append((own, to, rows, fitted.move(Z[rows], here, there, keeps=keeps)))
-    outputs = judge.ask(np.concatenate([part[3] for part in parts]))
-    found, start = [], 0
-    for own, to, rows, moved in parts:
-        after = outputs.at(slice(start, start + len(rows)))
-        found.append(Moved(own, to, rows, moved, before.at(rows), after))
-        start += len(rows)
-    return found
 
 
 class Shares(NamedTuple):
@@ -230,18 +100,19 @@ class Shares(NamedTuple):
 
 
 def shares_of(
-    moved: list[Moved], found: list[Ints], codes: Ints, n_groups: int, n_directions: int,
+    parts: list[ComparedRows], directions: Directions, codes: Ints, n_groups: int,
     weights: Floats | None = None,
 ) -> Shares:  # fmt: skip
     """Return the shares of rows that change, by direction; rows may have weights."""
     weights = np.ones(len(codes)) if weights is None else weights
+    n_directions = len(directions.names)
     pairs = np.full((n_groups, n_groups, 1 + n_directions), np.nan)
     changes = np.zeros(len(codes), dtype=bool)
-    for part, directions in zip(moved, found, strict=True):
-        own = weights[part.rows]
-        flips = directions != STAYS
+    for part in parts:
+        found, own = directions.of_rows(part), weights[part.rows]
+        flips = found != STAYS
         changes[part.rows] |= flips
-        of_pair = [flips, *(directions == k for k in range(n_directions))]
+        of_pair = [flips, *(found == k for k in range(n_directions))]
         pairs[part.own, part.to] = [np.average(is_so, weights=own) for is_so in of_pair]
     rates = np.array(
         [np.average(changes[codes == g], weights=weights[codes == g]) for g in range(n_groups)]

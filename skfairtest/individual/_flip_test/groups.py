@@ -11,6 +11,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import LEAST_ROWS
+from skfairtest.transports._quantile import is_missing
 
 #: Groups that are listed in messages.
 MOST_LISTED = 5
@@ -39,6 +40,40 @@ class Groups(NamedTuple):
     columns: Ints
     names: list[Any]
 
+    @classmethod
+    def of(cls, space: InputSpace, beside: pd.DataFrame | None) -> Groups:
+        """Read the groups of the rows of a space, by its sensitive columns and those beside it.
+
+        Raises
+        ------
+        ValueError
+            If sensitive values are missing, there are fewer than two groups, or one has a single
+            row.
+        """
+        Z, layout = space.data, space.layout
+        columns = np.asarray(space.sensitive, dtype=np.intp)
+        attributes: dict[Any, Any] = {}
+        for j in columns.tolist():
+            column = layout.columns[j]
+            values = shown_values(column, Z[:, j])
+            _check_present(column.name, np.asarray(pd.isna(values)))
+            attributes[column.name] = values
+        for name, column_beside in () if beside is None else beside.items():
+            values = column_beside.to_numpy(dtype=object)
+            _check_present(name, np.asarray(pd.isna(values)))
+            attributes[name] = values
+        labels, codes = _numbered(list(attributes.values()))
+        counts = np.bincount(codes, minlength=len(labels))
+        names = list(attributes)
+        if len(labels) < 2:
+            raise ValueError(
+                f"{names!r} must form two groups or more; all rows belong to {labels[0]!r} "
+                f"(n_samples={len(Z)}). Pass rows of other groups as well."
+            )
+        _check_sizes(labels, counts, names)
+        first = np.array([int(np.flatnonzero(codes == g)[0]) for g in range(len(labels))])
+        return cls(labels, codes, Z[np.ix_(first, columns)], columns, names)
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -53,52 +88,9 @@ class Groups(NamedTuple):
         return self.set_values(Z, np.zeros(len(Z), dtype=np.intp))
 
 
-def read_groups(space: InputSpace, beside: pd.DataFrame | None) -> Groups:
-    """Read the groups of the rows of a space, whose sensitive columns are those in the table.
-
-    Raises
-    ------
-    ValueError
-        If sensitive values are missing, or there are fewer than two groups, or one of a single row.
-    """
-    Z, layout = space.data, space.layout
-    columns = np.asarray(space.sensitive, dtype=np.intp)
-    attributes: dict[Any, Any] = {}
-    for j in columns.tolist():
-        column = layout.columns[j]
-        values = shown_values(column, Z[:, j])
-        _check_present(column.name, np.asarray(pd.isna(values)))
-        attributes[column.name] = values
-    for name, column_beside in () if beside is None else beside.items():
-        values = column_beside.to_numpy(dtype=object)
-        _check_present(name, np.asarray(pd.isna(values)))
-        attributes[name] = values
-    labels, codes = _numbered(list(attributes.values()))
-    counts = np.bincount(codes, minlength=len(labels))
-    names = list(attributes)
-    if len(labels) < 2:
-        raise ValueError(
-            f"{names!r} must form two groups or more; all rows belong to {labels[0]!r} "
-            f"(n_samples={len(Z)}). Pass rows of other groups as well."
-        )
-    if counts.min() < LEAST_ROWS:
-        small = np.flatnonzero(counts < LEAST_ROWS)
-        listed = [labels[g] for g in small[:MOST_LISTED]]
-        raise ValueError(
-            f"{names!r} form {len(labels)} groups, of which {len(small)} have one row, such as "
-            f"{listed!r}. A map needs {LEAST_ROWS} rows of each group, and hundreds to be of use. "
-            "Name fewer sensitive columns, leave out these rows, or pass wider groups beside X: "
-            "fit(X, sensitive_features=X['age'] >= 40)."
-        )
-    first = np.array([int(np.flatnonzero(codes == g)[0]) for g in range(len(labels))])
-    return Groups(labels, codes, Z[np.ix_(first, columns)], columns, names)
-
-
 def shown_values(column: Column, codes: Floats) -> Any:
     """Return the values of codes as objects: whole numbers as such, missing values as None."""
-    missing = np.isnan(codes) | (codes > column.top)
-    if column.is_category and column.missing is not None:
-        missing |= codes == column.missing
+    missing = is_missing(column, codes)
     values = np.asarray(column.shown(np.where(missing, column.low, codes)), dtype=object)
     if column.whole:
         values = np.array([int(value) for value in values], dtype=object)
@@ -113,6 +105,19 @@ def _check_present(name: Any, missing: Any) -> None:
             f"row {int(np.flatnonzero(missing)[0])}), so the groups of these rows are not known. "
             "Leave them out, or give them a value of their own."
         )
+
+
+def _check_sizes(labels: Any, counts: Ints, names: list[Any]) -> None:
+    small = np.flatnonzero(counts < LEAST_ROWS)
+    if not len(small):
+        return
+    listed = [labels[g] for g in small[:MOST_LISTED]]
+    raise ValueError(
+        f"{names!r} form {len(labels)} groups, of which {len(small)} have one row, such as "
+        f"{listed!r}. A map needs {LEAST_ROWS} rows of each group, and hundreds to be of use. Name "
+        "fewer sensitive columns, leave out these rows, or pass wider groups beside X: "
+        "fit(X, sensitive_features=X['age'] >= 40)."
+    )
 
 
 def _numbered(attributes: list[Any]) -> tuple[Any, Ints]:

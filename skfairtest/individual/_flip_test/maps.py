@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -43,6 +43,25 @@ class Maps:
         return Map(transport, self.space, self.groups)
 
 
+class MovedRows(NamedTuple):
+    """The rows of one group, moved to another.
+
+    Attributes
+    ----------
+    own, to : int
+        The groups.
+    rows : ndarray of int of shape (n,)
+        Positions of the rows.
+    Z : ndarray of shape (n, n_features)
+        Codes of the moved twins.
+    """
+
+    own: int
+    to: int
+    rows: Ints
+    Z: Floats
+
+
 class Map:
     """A map between groups.
 
@@ -71,6 +90,18 @@ class Map:
             moved[:, self.groups.columns] = Z[:, self.groups.columns]
             return moved
         return self.groups.set_values(moved, target)
+
+    def move_all(self, Z: Floats, codes: Ints, *, keeps: bool = False) -> list[MovedRows]:
+        """Move rows of known groups to each group but their own; `keeps` as in `move`."""
+        found = []
+        for own in range(len(self.groups)):
+            rows = np.flatnonzero(codes == own)
+            for to in range(len(self.groups)):
+                if to != own and len(rows):
+                    here, there = np.full(len(rows), own), np.full(len(rows), to)
+                    moved = self.move(Z[rows], here, there, keeps=keeps)
+                    found.append(MovedRows(own, to, rows, moved))
+        return found
 
 
 def check_transport(transport: Any) -> None:

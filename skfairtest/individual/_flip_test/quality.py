@@ -15,9 +15,9 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import users_level
-from skfairtest.individual._flip_test.flips import Moved
-from skfairtest.individual._flip_test.maps import Maps, differs
+from skfairtest.individual._flip_test.maps import Maps, MovedRows, differs
 from skfairtest.space._layout import Layout
+from skfairtest.transports._quantile import is_missing
 
 #: AUC above which a map does not reach the other group.
 MOST_AUC = 0.6
@@ -28,7 +28,7 @@ MOST_SIDE = 5_000
 
 
 def quality_table(
-    maps: Maps, Z: Floats, moved: list[Moved], layout: Layout, classifier: Any,
+    maps: Maps, Z: Floats, moved: list[MovedRows], layout: Layout, classifier: Any,
     rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
     """Return the quality of the map of each pair of groups.
@@ -126,8 +126,8 @@ def distance(Z: Floats, rows: Floats, moved: Floats, kept: Ints, layout: Layout)
         if column.is_category:
             total.append(differs(rows[:, j], moved[:, j]).mean())
             continue
-        gone = [np.isnan(part[:, j]) | (part[:, j] > column.top) for part in (rows, moved)]
-        present = Z[:, j][~(np.isnan(Z[:, j]) | (Z[:, j] > column.top))]
+        gone = [is_missing(column, part[:, j]) for part in (rows, moved)]
+        present = Z[:, j][~is_missing(column, Z[:, j])]
         scale = present.std() if len(present) else 0.0
         apart = np.abs(rows[:, j] - moved[:, j]) / (scale if scale > 0 else 1.0)
         total.append(np.where(gone[0] | gone[1], gone[0] != gone[1], apart).mean())
@@ -142,7 +142,7 @@ def outside(moved: Floats, others: Floats, kept: Ints, layout: Layout) -> Any:
     found = np.zeros(len(moved), dtype=bool)
     for j in kept.tolist():
         column, own, real = layout.columns[j], moved[:, j], others[:, j]
-        gone, gone_real = np.isnan(own) | (own > column.top), np.isnan(real) | (real > column.top)
+        gone, gone_real = is_missing(column, own), is_missing(column, real)
         found |= gone & ~gone_real.any()
         if column.is_category:
             found |= ~gone & ~np.isin(own, real)

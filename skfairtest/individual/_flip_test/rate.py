@@ -6,26 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skfairtest._typing import Bools, Floats, Ints
+from skfairtest._typing import Bools, Floats
 from skfairtest._validation import check_table, fitted_estimator
-from skfairtest.individual._flip_test.flips import Judge
-from skfairtest.individual._flip_test.maps import Map, Maps
-from skfairtest.oracle._model import PROBE_ROWS, Model
-
-
-class MovedTwins(NamedTuple):
-    """Rows moved to each other group.
-
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_moved,)
-        The position of the row that was moved.
-    Z : ndarray of shape (n_moved, n_features)
-        Codes of the moved twins.
-    """
-
-    rows: Ints
-    Z: Floats
+from skfairtest.individual._flip_test.judge import Judge
+from skfairtest.individual._flip_test.maps import Maps, MovedRows
+from skfairtest.oracle._model import Model
 
 
 class Changes(NamedTuple):
@@ -43,30 +28,14 @@ class Changes(NamedTuple):
     disparity: Floats
 
 
-def twins_in_all_groups(fitted: Map, Z: Floats, codes: Ints) -> MovedTwins:
-    """Move rows of known groups to all groups but their own."""
-    rows, moved = [], []
-    for own in range(len(fitted.groups)):
-        here = np.flatnonzero(codes == own)
-        for to in range(len(fitted.groups)):
-            if to != own and len(here):
-                rows.append(here)
-                target = np.full(len(here), to)
-                moved.append(fitted.move(Z[here], codes[here], target))
-    return MovedTwins(np.concatenate(rows), np.concatenate(moved))
-
-
-def changes_of(model: Model, Z: Floats, twins: MovedTwins, threshold: float | None) -> Changes:
+def changes_of(model: Model, Z: Floats, moved: list[MovedRows], threshold: float | None) -> Changes:
     """Compare the outputs for rows with those for their moved twins."""
     judge = Judge(model, threshold)
-    if model.probe_cost:
-        model.probe(Z[:PROBE_ROWS])
-    before = judge.ask(Z).at(twins.rows)
-    shown = judge.compare(before, judge.ask(twins.Z))
-    verdict = judge.confirmed(Z[twins.rows], twins.Z, shown.verdict)
+    judge.probe(Z)
     differs, disparity = np.zeros(len(Z), dtype=bool), np.zeros(len(Z))
-    differs[twins.rows[verdict]] = True
-    np.maximum.at(disparity, twins.rows, shown.disparity)
+    for part in judge.compare_all(Z, judge.ask(Z), moved, confirm=True):
+        differs[part.rows] |= part.shown.verdict
+        disparity[part.rows] = np.maximum(disparity[part.rows], part.shown.disparity)
     return Changes(differs, disparity)
 
 
@@ -92,5 +61,5 @@ def moved_changes(auditor: Any, X: Any, sensitive_features: Any = None) -> Chang
         response_method=auditor.response_method,
         n_jobs=auditor.n_jobs,
     )
-    twins = twins_in_all_groups(fitted, space.data, groups.codes)
-    return changes_of(model, space.data, twins, auditor.threshold)
+    moved = fitted.move_all(space.data, groups.codes)
+    return changes_of(model, space.data, moved, auditor.threshold)

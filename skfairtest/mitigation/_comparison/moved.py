@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Ints
-from skfairtest.individual._flip_test.groups import Groups, read_groups
-from skfairtest.individual._flip_test.maps import Maps, check_transport
-from skfairtest.individual._flip_test.rate import MovedTwins, changes_of, twins_in_all_groups
+from skfairtest.individual._flip_test.groups import Groups
+from skfairtest.individual._flip_test.maps import Maps, MovedRows, check_transport
+from skfairtest.individual._flip_test.rate import changes_of
 from skfairtest.mitigation._comparison.methods import Case
 from skfairtest.mitigation._shares import Judged
 from skfairtest.oracle._model import Model
@@ -22,7 +22,7 @@ MOST_GROUPS = 12
 class Moved(NamedTuple):
     """Moved twins of the rows that each fold holds out; `note` says why there are none."""
 
-    folds: list[MovedTwins] | None
+    folds: list[list[MovedRows]] | None
     note: str = ""
 
 
@@ -46,7 +46,7 @@ def move_held_rows(case: Case, parts: list[tuple[Ints, Ints]]) -> Moved:
     if case.transport is None:
         return Moved(None)
     try:
-        groups = read_groups(case.space, case.beside)
+        groups = Groups.of(case.space, case.beside)
         if len(groups) > MOST_GROUPS:
             return Moved(None, _too_many(groups))
         maps = Maps(case.transport, case.space, groups)
@@ -54,17 +54,17 @@ def move_held_rows(case: Case, parts: list[tuple[Ints, Ints]]) -> Moved:
         found = []
         for training, held in parts:
             fitted = maps.learn(Z[training], groups.codes[training])
-            found.append(twins_in_all_groups(fitted, Z[held], groups.codes[held]))
+            found.append(fitted.move_all(Z[held], groups.codes[held]))
     except Exception as error:
         first = str(error).strip().split("\n")[0].rstrip(".")
         return Moved(None, f"not measured: {first or type(error).__name__}")
     return Moved(found)
 
 
-def judge_moved(model: Any, case: Case, held: Ints, twins: MovedTwins) -> Judged:
+def judge_moved(model: Any, case: Case, held: Ints, moved: list[MovedRows]) -> Judged:
     """Say how a model treats the rows held out and their moved twins."""
     asked = Model(model, case.space, response_method="auto", n_jobs=1)
-    changes = changes_of(asked, case.space.data[held], twins, case.threshold)
+    changes = changes_of(asked, case.space.data[held], moved, case.threshold)
     return Judged(changes.differs, changes.disparity)
 
 

@@ -14,7 +14,7 @@ from skfairtest import _clock
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual import SBFTAuditor
-from skfairtest.individual._flip_test.rate import MovedTwins
+from skfairtest.individual._flip_test.maps import MovedRows
 from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, make_method, train
 from skfairtest.mitigation._comparison.moved import judge_moved
 from skfairtest.mitigation._shares import PLACES, Judged, judge
@@ -45,7 +45,7 @@ class Fold:
         Of everything that is trained; the same for all methods, so that what differs is the method.
     certify_time : float
         Seconds for the certificate of one model; 0 for none.
-    moved : MovedTwins or None
+    moved : list of MovedRows or None
         The rows held out, moved to other groups.
     """
 
@@ -56,7 +56,7 @@ class Fold:
     homes: Ints | None
     seed: int
     certify_time: float
-    moved: MovedTwins | None = None
+    moved: list[MovedRows] | None = None
 
 
 @dataclass

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.individual._flip_test.groups import Groups, read_groups
+from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Map, Maps
-from skfairtest.individual._flip_test.rate import changes_of, twins_in_all_groups
+from skfairtest.individual._flip_test.rate import changes_of
 from skfairtest.mitigation._labelers import FoundPairs, average_label, label_pairs
 from skfairtest.mitigation._retraining.near_rows import MOST_TWINS, joined
 from skfairtest.mitigation._retraining.rounds import Findings, Outcome
@@ -78,8 +78,8 @@ class MovedRetraining(Twins):
             response_method=self.settings["response_method"],
             n_jobs=self.settings["n_jobs"],
         )
-        twins = twins_in_all_groups(self._map(fold), codes[rows], self.groups.codes[rows])
-        changes = changes_of(asked, codes[rows], twins, self.settings["threshold"])
+        moved = self._map(fold).move_all(codes[rows], self.groups.codes[rows])
+        changes = changes_of(asked, codes[rows], moved, self.settings["threshold"])
         return Judged(changes.differs, changes.disparity)
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
@@ -169,7 +169,7 @@ class MovedRetraining(Twins):
 def _groups_of(space: Any) -> Groups:
     """The groups of the rows; an error where no map can be learned between them."""
     try:
-        groups = read_groups(space, None)
+        groups = Groups.of(space, None)
     except ValueError as error:
         reason = str(error).split(". ")[0]
         raise ValueError(

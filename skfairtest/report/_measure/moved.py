@@ -15,7 +15,7 @@ from skfairtest._typing import Ints
 from skfairtest.finding._words import percent
 from skfairtest.individual._flip_test.auditor import FlipTestAuditor
 from skfairtest.individual._flip_test.columns import COLUMNS_EVERY
-from skfairtest.individual._flip_test.groups import read_groups
+from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Maps, check_transport
 from skfairtest.inspection._flip_display import moved_columns
 from skfairtest.report._data import Flips, MapQuality, Moved, MovedColumn
@@ -259,7 +259,7 @@ def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: f
     """Of how many rows a map can be learned in the time, by a trial with a few of them."""
     positions = case.space.layout.resolve(taken) if (taken := _taken(case, name)) else []
     space = case.space.with_codes(case.space.data[rows]).with_sensitive_features(positions)
-    groups = read_groups(space, _beside(case, name, rows))
+    groups = Groups.of(space, _beside(case, name, rows))
     began = _clock.now()
     fitted = Maps(of.transport, space, groups).learn(space.data, groups.codes)
     fitted.move(space.data, groups.codes, (groups.codes + 1) % len(groups))

@@ -1,0 +1,170 @@
+"""One audit of moved twins: the rows themselves, and the same again for intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skfairtest._progress import Progress
+from skfairtest._typing import Floats, Ints
+from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, Explained, column_table
+from skfairtest.individual._flip_test.flips import (
+    Directions,
+    Shares,
+    flip_table,
+    interval_of,
+    shares_of,
+)
+from skfairtest.individual._flip_test.groups import Groups
+from skfairtest.individual._flip_test.judge import ComparedRows, Judge
+from skfairtest.individual._flip_test.maps import Map, Maps
+from skfairtest.individual._flip_test.quality import quality_table
+from skfairtest.individual._flip_test.rows import flips_by_row
+from skfairtest.oracle._model import Model
+from skfairtest.oracle._stop import StopReason, StopSearch
+from skfairtest.space._space import InputSpace
+
+
+class Audit:
+    """One fit: what it knows, and what it has found so far.
+
+    Parameters
+    ----------
+    auditor : FlipTestAuditor
+        Its parameters.
+    model : Model
+        What is asked.
+    space : InputSpace
+        With the rows.
+    groups : Groups
+        Of the rows.
+    rng : Generator
+        Of all that is drawn.
+    """
+
+    def __init__(
+        self, auditor: Any, model: Model, space: InputSpace, groups: Groups,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.auditor, self.model, self.space, self.groups = auditor, model, space, groups
+        self.rng = rng
+        self.Z = space.data
+        self.judge = Judge(model, auditor.threshold)
+        self.maps = Maps(auditor.transport, space, groups)
+        self.again: list[Shares] = []
+        self.placebos: list[Shares] = []
+        self.columns_again: dict[tuple[int, int], list[Any]] = {}
+
+    def first(self) -> dict[str, Any]:
+        """Move all rows, and return what was found."""
+        fitted = self.maps.learn(self.Z, self.groups.codes)
+        self.judge.probe(self.Z)
+        self.before = self.judge.ask(self.Z)
+        moved = fitted.move_all(self.Z, self.groups.codes)
+        parts = self.judge.compare_all(self.Z, self.before, moved, confirm=True)
+        self.directions = Directions.of(self.judge, self.Z, self.before, parts)
+        self.shares = self._shares(parts, self.groups.codes)
+        order = self._order(fitted) if self.auditor.attribution == "order" else None
+        self.explained = {
+            (part.own, part.to): Explained(self.judge, self.Z, part, order, self.rng)
+            for part in parts
+        }
+        quality = quality_table(
+            self.maps, self.Z, moved, self.space.layout, self.auditor.classifier, self.rng
+        )
+        found = flips_by_row(self.judge, self.Z, self.groups.labels, parts)
+        return found | {"response_": self.model.response, "map_quality_": quality}
+
+    def _shares(
+        self, parts: list[ComparedRows], codes: Ints, weights: Floats | None = None
+    ) -> Shares:
+        return shares_of(parts, self.directions, codes, len(self.groups), weights)
+
+    def _order(self, fitted: Map) -> list[int]:
+        """Return the order in which columns change: the sensitive ones, then the transport's."""
+        own = [int(j) for j in getattr(fitted.transport, "order_", ())]
+        first = [*self.groups.columns.tolist(), *own]
+        return list(dict.fromkeys([*first, *range(self.Z.shape[1])]))
+
+    # The same again ----------------------------------------------------------------------------
+
+    def repeat(self, progress: Progress) -> BaseException | None:
+        """Draw rows and learn maps again; return what ended it early."""
+        n = self.auditor.n_bootstrap
+        try:
+            for k in range(n):
+                self._draw_again()
+                self._draw_placebo()
+                if progress.update((k + 1) / n, f"{k + 1} of {n} maps"):
+                    return StopSearch(StopReason.CALLBACK)
+        except BaseException as error:  # Ctrl-C, too: the caller raises it again
+            return error
+        return None
+
+    def _draw_again(self) -> None:
+        """Learn a map from rows drawn again within their groups, and move these rows."""
+        codes = self.groups.codes
+        own = [np.flatnonzero(codes == g) for g in range(len(self.groups))]
+        drawn = np.concatenate([self.rng.choice(rows, size=len(rows)) for rows in own])
+        rows, counts = np.unique(drawn, return_counts=True)
+        weights = counts.astype(np.float64)
+        fitted = self.maps.learn(self.Z[drawn], codes[drawn])
+        Z, before = self.Z[rows], self.before.at(rows)
+        parts = self.judge.compare_all(Z, before, fitted.move_all(Z, codes[rows]))
+        shares = self._shares(parts, codes[rows], weights)
+        means = {}
+        # The first few, since an interval needs two, and then now and then.
+        done = len(self.again)
+        for part in parts if done < 3 or done % COLUMNS_EVERY == 0 else ():
+            kept = np.searchsorted(own[part.own], rows[part.rows])
+            one = self.explained[part.own, part.to]
+            means[part.own, part.to] = one.means_again(Z, part, kept, weights[part.rows])
+        self.again.append(shares)
+        for pair, mean in means.items():
+            self.columns_again.setdefault(pair, []).append(mean)
+
+    def _draw_placebo(self) -> None:
+        """Learn a map between groups of the same sizes that chance has made, and move all rows."""
+        codes = self.rng.permutation(self.groups.codes)
+        moved = self.maps.learn(self.Z, codes).move_all(self.Z, codes, keeps=True)
+        self.placebos.append(
+            self._shares(self.judge.compare_all(self.Z, self.before, moved), codes)
+        )
+
+    # Intervals ---------------------------------------------------------------------------------
+
+    def intervals(self) -> dict[str, Any]:
+        """Return the tables with intervals."""
+        groups, confidence = self.groups, self.auditor.confidence
+        n_done = min(len(self.again), len(self.placebos))
+        again, placebos = self.again[:n_done], self.placebos[:n_done]
+        sizes = np.bincount(groups.codes) / len(self.Z)
+        # Rows drawn again keep the sizes of the groups; those of another sample do not.
+        more = float((sizes * (self.shares.rates - self.shares.rate) ** 2).sum()) / len(self.Z)
+        rate = interval_of(
+            self.shares.rate,
+            np.array([one.rate for one in again]),
+            np.array([one.rate for one in placebos]),
+            len(self.Z),
+            confidence,
+            both=True,
+            more_variance=more,
+        )
+        outputs = [self.model.output_name(k) for k in range(self.before.scores.shape[1])]
+        return {
+            "flips_": flip_table(
+                self.shares, again, placebos, groups, self.directions.names, confidence
+            ),
+            "columns_": column_table(
+                self.explained,
+                self.columns_again,
+                groups.labels,
+                [column.name for column in self.space.layout.columns],
+                outputs,
+                confidence,
+            ),
+            "moved_rate_interval_": [rate.low, rate.high],
+            "placebo_rate_": rate.placebo,
+            "n_queries_": self.model.n_rows,
+        }
