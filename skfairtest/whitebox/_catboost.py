@@ -17,10 +17,11 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.whitebox._features import Chain, as_numbers
 from skfairtest.whitebox._library_trees import (
-    RawTrees,
+    TreeLists,
     as_nodes,
     features_of,
     first_table,
+    is_plain,
 )
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part, last_rounded
@@ -41,29 +42,20 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     loss = check_catboost(model, response)
     name = type(model).__name__
     saved = _saved(model)
-    info = saved["features_info"]
-    places = {f["feature_index"]: f["flat_feature_index"] for f in info["float_features"]}
-    nan_right = {
-        f["feature_index"] for f in info["float_features"] if f["nan_value_treatment"] == "AsTrue"
-    }
     scale, bias = saved["scale_and_bias"]
     bases = np.ravel(np.asarray(bias, dtype=np.float64))
     bases = bases if len(bases) else np.zeros(1)
-    trees = _Trees(places, nan_right, len(bases))
-    for tree in saved.get("oblivious_trees", []):
-        trees.add_oblivious(tree, name)
-    for tree in saved.get("trees", []):
-        trees.add_nested(tree, name)
-
+    trees = _trees(saved, len(bases), name)
     table = first_table(chain)
-    plain = isinstance(table, np.ndarray) and table.dtype.kind == "f"
     reader = _Table(list(model.feature_names_))
-    features, _ = features_of(chain, reader, None, plain)
+    features, _ = features_of(chain, reader, None, is_plain(table, "", "f"))
     parts = []
     for k, base in enumerate(bases):
         part = Part(float(base))
         if trees.roots:
-            part.trees.append((as_nodes(trees.raw(k), features, name), 0, float(scale)))
+            raw = trees.raw(k)
+            raw = raw._replace(threshold=last_rounded(raw.threshold.astype(np.float32)))
+            part.trees.append((as_nodes(raw, features, name), 0, float(scale)))
         parts.append(part)
     if response == "regression" and loss in EXPONENTIALS:
         return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
@@ -120,81 +112,41 @@ class _Table:
         return np.array(as_numbers(table))
 
 
-class _Trees:
-    """Nodes of all trees, one tree after another, with a value for each output."""
+def _trees(saved: Any, n_outputs: int, name: str) -> TreeLists:
+    """All trees: those whose levels have one test each, and those of other shapes."""
+    floats = {each["feature_index"]: each for each in saved["features_info"]["float_features"]}
+    lists = TreeLists(n_outputs)
 
-    def __init__(self, places: dict[int, int], nan_right: set[int], n_outputs: int) -> None:
-        self.places, self.nan_right, self.n_outputs = places, nan_right, n_outputs
-        self.feature: list[int] = []
-        self.border: list[float] = []
-        self.missing_left: list[bool] = []
-        self.left: list[int] = []
-        self.right: list[int] = []
-        self.value: list[Any] = []
-        self.roots: list[int] = []
-
-    def raw(self, output: int) -> RawTrees:
-        whole = np.intp
-        n = len(self.left)
-        return RawTrees(
-            np.array(self.feature, dtype=whole),
-            last_rounded(np.array(self.border, dtype=np.float32)),
-            np.array(self.missing_left, dtype=bool),
-            np.full(n, -1, dtype=whole),
-            np.zeros((0, 1), dtype=bool),
-            np.array(self.left, dtype=whole),
-            np.array(self.right, dtype=whole),
-            np.array(self.value, dtype=np.float64).reshape(n, self.n_outputs)[:, output],
-            np.array(self.roots, dtype=whole),
-        )
-
-    def add_oblivious(self, tree: Any, name: str) -> None:
-        """All nodes of a level have one test; the outcome of test i is bit i of the leaf."""
-        splits = tree["splits"] or []
-        values = np.asarray(tree["leaf_values"], dtype=np.float64).reshape(-1, self.n_outputs)
-
-        def grow(level: int, leaf: int) -> int:
-            if level < 0:
-                return self._leaf(values[leaf])
-            here = self._test(splits[level], name)
-            self.left[here] = grow(level - 1, leaf)
-            self.right[here] = grow(level - 1, leaf | (1 << level))
-            return here
-
-        self.roots.append(len(self.left))
-        grow(len(splits) - 1, 0)
-
-    def add_nested(self, tree: Any, name: str) -> None:
-        """A tree of other shapes, node in node."""
-
-        def grow(node: Any) -> int:
-            if "split" not in node:
-                return self._leaf(np.ravel(node["value"]))
-            here = self._test(node["split"], name)
-            self.left[here], self.right[here] = grow(node["left"]), grow(node["right"])
-            return here
-
-        self.roots.append(len(self.left))
-        grow(tree)
-
-    def _test(self, split: Any, name: str) -> int:
+    def test(split: Any) -> None:
         if split["split_type"] != "FloatFeature":
             raise Unsupported(
                 f"{name} has tests of the kind {split['split_type']!r}, which cannot be read.",
                 "Expected columns of numbers.",
             )
-        feature = split["float_feature_index"]
-        missing_left = feature not in self.nan_right
-        return self._add(self.places[feature], split["border"], missing_left, None)
+        feature = floats[split["float_feature_index"]]
+        missing_left = feature["nan_value_treatment"] != "AsTrue"
+        lists.test(feature["flat_feature_index"], float(split["border"]), missing_left)
 
-    def _leaf(self, value: Any) -> int:
-        return self._add(0, 0.0, False, value)
+    def add_nested(node: Any) -> None:
+        test(node["split"]) if "split" in node else lists.leaf(np.ravel(node["value"]))
 
-    def _add(self, feature: int, border: float, missing_left: bool, value: Any) -> int:
-        self.feature.append(int(feature))
-        self.border.append(float(border))
-        self.missing_left.append(missing_left)
-        self.left.append(-1)
-        self.right.append(-1)
-        self.value.append(np.zeros(self.n_outputs) if value is None else value)
-        return len(self.left) - 1
+    def nested(node: Any) -> tuple[Any, ...]:
+        return (node["left"], node["right"]) if "split" in node else ()
+
+    for tree in saved.get("oblivious_trees", []):
+        splits = tree["splits"] or []
+        values = np.asarray(tree["leaf_values"], dtype=np.float64).reshape(-1, n_outputs)
+
+        def add(node: tuple[int, int], splits: Any = splits, values: Floats = values) -> None:
+            test(splits[node[0]]) if node[0] >= 0 else lists.leaf(values[node[1]])
+
+        # A node is a level and a leaf: the outcome of test i is bit i of the leaf.
+        lists.grow((len(splits) - 1, 0), add, _below)
+    for tree in saved.get("trees", []):
+        lists.grow(tree, add_nested, nested)
+    return lists
+
+
+def _below(node: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    level, leaf = node
+    return ((level - 1, leaf), (level - 1, leaf | 1 << level)) if level >= 0 else ()

@@ -35,6 +35,67 @@ class RawTrees(NamedTuple):
     roots: Ints
 
 
+class TreeLists:
+    """Trees that are read node by node, each leaf with `n_values` values."""
+
+    def __init__(self, n_values: int = 1) -> None:
+        self.tests: list[tuple[int, float, bool, int]] = []
+        self.values: list[Any] = []
+        self.sets: list[list[int]] = []
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.roots: list[int] = []
+        self.n_values = n_values
+
+    def grow(
+        self, root: Any, add: Callable[[Any], None], children: Callable[[Any], tuple[Any, ...]]
+    ) -> None:
+        """Add a tree: `add` calls `test` or `leaf` for a node, `children` tells what is below."""
+        self.roots.append(len(self.left))
+        open_: list[tuple[Any, int, list[int]]] = [(root, -1, self.left)]
+        while open_:
+            node, parent, side = open_.pop()
+            here = len(self.left)
+            add(node)
+            self.left.append(-1)
+            self.right.append(-1)
+            if parent >= 0:
+                side[parent] = here
+            for child, own in zip(children(node), (self.left, self.right), strict=False):
+                open_.append((child, here, own))
+
+    def test(
+        self, feature: int, threshold: float, missing_left: bool, codes: list[int] | None = None
+    ) -> None:
+        """Add a test of a number, or of a code in a set."""
+        category = -1 if codes is None else len(self.sets)
+        self.sets += [] if codes is None else [codes]
+        self.tests.append((feature, threshold, missing_left, category))
+        self.values.append(np.zeros(self.n_values))
+
+    def leaf(self, value: Any) -> None:
+        """Add a leaf."""
+        self.tests.append((0, 0.0, False, -1))
+        self.values.append(np.ravel(value))
+
+    def raw(self, output: int = 0) -> RawTrees:
+        """Return all trees, with one value of each leaf."""
+        feature, threshold, missing_left, category = (
+            [test[k] for test in self.tests] for k in range(4)
+        )
+        return RawTrees(
+            np.array(feature, dtype=np.intp),
+            np.array(threshold, dtype=np.float64),
+            np.array(missing_left, dtype=bool),
+            np.array(category, dtype=np.intp),
+            sets_of(self.sets),
+            np.array(self.left, dtype=np.intp),
+            np.array(self.right, dtype=np.intp),
+            np.array(self.values, dtype=np.float64).reshape(-1, self.n_values)[:, output],
+            np.array(self.roots, dtype=np.intp),
+        )
+
+
 def as_nodes(trees: RawTrees, features: Features, name: str) -> Nodes:
     """The nodes that paths lead to.
 
@@ -144,6 +205,16 @@ def single_rounding(base: float, nodes: Nodes | None, factors: Floats | None = N
         total += 3 * float((sizes + abs(base)).sum())
     # The first-order term leaves out products of units, which are far below one in a thousand.
     return 1.001 * SINGLE_UNIT * total
+
+
+def is_plain(table: Any, frame: str, array: str) -> bool:
+    """Whether all columns of a frame, or an array, are numbers of some kinds of types."""
+    if isinstance(table, pd.DataFrame):
+        return all(
+            not isinstance(dtype, pd.CategoricalDtype) and getattr(dtype, "kind", "O") in frame
+            for dtype in table.dtypes
+        )
+    return isinstance(table, np.ndarray) and table.dtype.kind in array
 
 
 def codes_of(column: pd.Series, levels: list[Any] | None) -> Floats:

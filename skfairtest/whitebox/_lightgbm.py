@@ -16,12 +16,13 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.whitebox._features import Chain, as_numbers
 from skfairtest.whitebox._library_trees import (
     RawTrees,
+    TreeLists,
     as_nodes,
     codes_of,
     features_of,
     first_table,
+    is_plain,
     pick,
-    sets_of,
 )
 from skfairtest.whitebox._missing_sentinel import MissingSentinel, split_at_sentinel
 from skfairtest.whitebox._sklearn_trees import linked
@@ -186,65 +187,34 @@ def _clear_of_zero(threshold: float) -> float:
 
 def _raw_trees(trees: list[Any], name: str) -> tuple[RawTrees, Any]:
     """All trees, one after another, and how each test takes missing values."""
-    feature: list[int] = []
-    threshold: list[float] = []
-    missing_left: list[bool] = []
-    missing: list[str] = []
-    category: list[int] = []
-    left: list[int] = []
-    right: list[int] = []
-    value: list[float] = []
-    sets: list[list[int]] = []
-    roots: list[int] = []
+    lists, missing = TreeLists(), []
 
     def add(node: Any) -> None:
-        inner = "split_feature" in node
         if "leaf_coeff" in node or "leaf_const" in node:
             raise Unsupported(
                 f"{name} with linear_tree=True has linear models in its leaves, which are not "
                 "read.",
                 "Fit with linear_tree=False.",
             )
-        by_category = inner and node["decision_type"] == "=="
-        numeric = inner and not by_category
-        if inner and node["decision_type"] not in ("<=", "=="):
-            raise ValueError(f"{name} has tests of the kind {node['decision_type']!r}, not known.")
-        feature.append(int(node["split_feature"]) if inner else 0)
-        threshold.append(_clear_of_zero(float(node["threshold"])) if numeric else 0.0)
-        missing_left.append(bool(node["default_left"]) if inner else False)
-        missing.append(str(node["missing_type"]) if numeric else "")
-        category.append(len(sets) if by_category else -1)
-        if by_category:
-            sets.append([int(code) for code in str(node["threshold"]).split("||") if code])
-        left.append(-1)
-        right.append(-1)
-        value.append(0.0 if inner else float(node["leaf_value"]))
+        kind = node["decision_type"] if "split_feature" in node else ""
+        missing.append(str(node["missing_type"]) if kind == "<=" else "")
+        if kind == "":
+            lists.leaf(float(node["leaf_value"]))
+        elif kind == "<=":
+            threshold = _clear_of_zero(float(node["threshold"]))
+            lists.test(int(node["split_feature"]), threshold, bool(node["default_left"]))
+        elif kind == "==":
+            codes = [int(code) for code in str(node["threshold"]).split("||") if code]
+            lists.test(int(node["split_feature"]), 0.0, bool(node["default_left"]), codes)
+        else:
+            raise ValueError(f"{name} has tests of the kind {kind!r}, not known.")
+
+    def children(node: Any) -> tuple[Any, ...]:
+        return (node["left_child"], node["right_child"]) if "split_feature" in node else ()
 
     for tree in trees:
-        roots.append(len(left))
-        open_ = [(tree, -1, False)]
-        while open_:
-            node, parent, is_left = open_.pop()
-            here = len(left)
-            add(node)
-            if parent >= 0:
-                (left if is_left else right)[parent] = here
-            if "split_feature" in node:
-                open_.append((node["left_child"], here, True))
-                open_.append((node["right_child"], here, False))
-    whole = np.intp
-    raw = RawTrees(
-        np.array(feature, dtype=whole),
-        np.array(threshold, dtype=np.float64),
-        np.array(missing_left, dtype=bool),
-        np.array(category, dtype=whole),
-        sets_of(sets),
-        np.array(left, dtype=whole),
-        np.array(right, dtype=whole),
-        np.array(value, dtype=np.float64),
-        np.array(roots, dtype=whole),
-    )
-    return raw, np.array(missing, dtype=object)
+        lists.grow(tree, add, children)
+    return lists.raw(), np.array(missing, dtype=object)
 
 
 class _Table:
@@ -257,14 +227,7 @@ class _Table:
 
     def is_plain(self, table: Any) -> bool:
         """Whether the numbers of a table are those that the model sees."""
-        if isinstance(table, pd.DataFrame):
-            kinds = {getattr(dtype, "kind", "O") for dtype in table.dtypes}
-            plain = kinds <= set("biuf") and not any(
-                isinstance(dtype, pd.CategoricalDtype) for dtype in table.dtypes
-            )
-        else:
-            plain = isinstance(table, np.ndarray) and table.dtype.kind == "f"
-        return plain and not len(self.coded)
+        return not len(self.coded) and is_plain(table, "biuf", "f")
 
     def __call__(self, table: Any, marked: Ints | None) -> Floats:
         """The numbers."""

@@ -23,6 +23,7 @@ from skfairtest.whitebox._library_trees import (
     codes_of,
     features_of,
     first_table,
+    is_plain,
     pick,
     sets_of,
     single_rounding,
@@ -298,14 +299,7 @@ class _Table:
 
     def is_plain(self, table: Any) -> bool:
         """Whether the numbers of a table are those that the model sees, but for their precision."""
-        if isinstance(table, pd.DataFrame):
-            kinds = {getattr(dtype, "kind", "O") for dtype in table.dtypes}
-            plain = kinds <= set("iuf") and not any(
-                isinstance(dtype, pd.CategoricalDtype) for dtype in table.dtypes
-            )
-        else:
-            plain = isinstance(table, np.ndarray) and table.dtype.kind in "iuf"
-        return plain and not len(self.coded)
+        return not len(self.coded) and is_plain(table, "iuf", "iuf")
 
     def sentinel(self, table: Any) -> MissingSentinel:
         """The number that stands for a missing value."""
