@@ -5,6 +5,7 @@ from __future__ import annotations
 from skfairtest.exact._bracket import Family
 from skfairtest.exact._linear import LinearFamily
 from skfairtest.exact._moved_linear import MovedLinear
+from skfairtest.exact._moved_probabilities import MovedProbabilities
 from skfairtest.exact._moved_trees import MovedTrees
 from skfairtest.exact._support import SEARCH
 from skfairtest.exact._trees.family import TreeFamily
@@ -16,8 +17,7 @@ from skfairtest.whitebox._unsupported import Unsupported
 OTHERWISE = f"Use QuantileTransport() without by=. {SEARCH}"
 #: What can be certified.
 MODELS = (
-    "Of moved twins trees, forests, boosting of trees and linear models are certified (of linear "
-    f"classifiers their decision_function). {SEARCH}"
+    f"Of moved twins trees, forests, boosting of trees and linear models are certified. {SEARCH}"
 )
 
 
@@ -49,10 +49,5 @@ def with_moved_twins(family: Family, space: InputSpace) -> Family:
     if isinstance(family, TreeFamily):
         return MovedTrees(family, space)
     if isinstance(family, LinearFamily):
-        if family.logistic:
-            raise Unsupported(
-                "The probabilities of a linear model cannot be certified for moved twins.",
-                "Use response_method='decision_function', whose scores can.",
-            )
-        return MovedLinear(family, space)
+        return MovedProbabilities(family, space) if family.logistic else MovedLinear(family, space)
     raise Unsupported("This model cannot be certified for moved twins.", MODELS)
