@@ -14,26 +14,21 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._unsupported import Unsupported
 
 #: What to do where there is no bound.
-OTHERWISE = f"Use QuantileTransport() without by=. {SEARCH}"
+OTHERWISE = f"Use QuantileTransport(). {SEARCH}"
 #: What can be certified.
 MODELS = (
     f"Of moved twins trees, forests, boosting of trees and linear models are certified. {SEARCH}"
 )
 
 
-def check_moved(moved: MovedTwins) -> None:
+def check_moved(moved: MovedTwins | None) -> None:
     """Raise if a transport does not move each column by itself."""
+    assert moved is not None
     transport, name = moved.transport, type(moved.transport).__name__
     if not getattr(transport, "is_columnwise", False):
         raise Unsupported(
             f"Twins that {name} moves cannot be certified: where a column goes depends on other "
             "columns, so that a box of inputs is not moved to a box.",
-            OTHERWISE,
-        )
-    if len(getattr(transport, "by", ())):
-        raise Unsupported(
-            f"Twins that {name}(by=...) moves cannot be certified: where a column goes depends on "
-            "the columns in by, so that a box of inputs is not moved to a box.",
             OTHERWISE,
         )
 
