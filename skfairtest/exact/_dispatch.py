@@ -26,6 +26,7 @@ from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, check_linear, is_linear
 from skfairtest.exact._mixture import MixtureFamily, check_averaged
 from skfairtest.exact._moved import check_moved, with_moved_twins
+from skfairtest.exact._moved_parts import MovedParts, parts_of
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.read_network import is_network
 from skfairtest.exact._support import not_certified
@@ -107,13 +108,14 @@ def read_family(
     check_supported(estimator, response)
     if response == "labels":
         return LabelFamily(), 0
-    moved = space.twins_.moved
-    if moved is not None:
-        check_moved(moved)
-        # Its constraint may exclude twins, and a bound of the whole box bounds those that are left.
-        plain = space.without_constraint()
-        family, n_rows = read_family(estimator, plain, response, compiled, rng, n_jobs, deadline)
-        return with_moved_twins(family, space), n_rows
+    if space.twins_.moved is not None:
+        return _read_moved(
+            space,
+            lambda part, rng: read_family(
+                estimator, part, response, compiled, rng, n_jobs, deadline
+            ),
+            rng,
+        )
     model = unwrap(estimator, HINT)[1]
     mixture = read_mixture(model, OWN_CODE)
     if mixture is not None:
@@ -143,6 +145,21 @@ def read_family(
         else make(space, deadline)
     )
     return family, _compare(family, estimator, space, response, rng, deadline)
+
+
+def _read_moved(
+    space: InputSpace, read: Callable[[InputSpace, Any], tuple[Family, int]], rng: Any
+) -> tuple[Family, int]:
+    """Return a model with twins that are moved, and the queries that it took to read it."""
+    check_moved(space.twins_.moved)
+    parts = parts_of(space)
+    # A constraint may exclude twins, and a bound of the whole box bounds those that are left.
+    family, n_rows = read(space.without_constraint(), rng)
+    if len(parts) == 1:
+        return with_moved_twins(family, parts[0]), n_rows
+    # The whole has been compared, and so have its parts.
+    families = [with_moved_twins(read(part.without_constraint(), None)[0], part) for part in parts]
+    return MovedParts(family, families), n_rows
 
 
 def _read_mixture(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from skfairtest.exact._bracket import Family
 from skfairtest.exact._linear import LinearFamily
 from skfairtest.exact._moved_linear import MovedLinear
+from skfairtest.exact._moved_probabilities import MovedProbabilities
 from skfairtest.exact._moved_trees import MovedTrees
 from skfairtest.exact._support import SEARCH
 from skfairtest.exact._trees.family import TreeFamily
@@ -13,27 +14,21 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._unsupported import Unsupported
 
 #: What to do where there is no bound.
-OTHERWISE = f"Use QuantileTransport() without by=. {SEARCH}"
+OTHERWISE = f"Use QuantileTransport(). {SEARCH}"
 #: What can be certified.
 MODELS = (
-    "Of moved twins trees, forests, boosting of trees and linear models are certified (of linear "
-    f"classifiers their decision_function). {SEARCH}"
+    f"Of moved twins trees, forests, boosting of trees and linear models are certified. {SEARCH}"
 )
 
 
-def check_moved(moved: MovedTwins) -> None:
+def check_moved(moved: MovedTwins | None) -> None:
     """Raise if a transport does not move each column by itself."""
+    assert moved is not None
     transport, name = moved.transport, type(moved.transport).__name__
     if not getattr(transport, "is_columnwise", False):
         raise Unsupported(
             f"Twins that {name} moves cannot be certified: where a column goes depends on other "
             "columns, so that a box of inputs is not moved to a box.",
-            OTHERWISE,
-        )
-    if len(getattr(transport, "by", ())):
-        raise Unsupported(
-            f"Twins that {name}(by=...) moves cannot be certified: where a column goes depends on "
-            "the columns in by, so that a box of inputs is not moved to a box.",
             OTHERWISE,
         )
 
@@ -49,10 +44,5 @@ def with_moved_twins(family: Family, space: InputSpace) -> Family:
     if isinstance(family, TreeFamily):
         return MovedTrees(family, space)
     if isinstance(family, LinearFamily):
-        if family.logistic:
-            raise Unsupported(
-                "The probabilities of a linear model cannot be certified for moved twins.",
-                "Use response_method='decision_function', whose scores can.",
-            )
-        return MovedLinear(family, space)
+        return MovedProbabilities(family, space) if family.logistic else MovedLinear(family, space)
     raise Unsupported("This model cannot be certified for moved twins.", MODELS)

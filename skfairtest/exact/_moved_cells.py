@@ -371,6 +371,11 @@ class ColumnClasses:
         codes = self.own_codes(j, sweep, numbers, of)
         return self._moved(j, codes, own, ranks, np.full(n, sweep.missing))
 
+    def moved_codes(self, j: int, own: int, codes: Floats) -> Floats:
+        """Return where codes of the least rank are in each group, (n, n_groups)."""
+        zeros = np.zeros(len(codes))
+        return self.rounded(j, self._moved(j, codes, own, zeros, zeros))
+
     def _moved(self, j: int, codes: Floats, own: int, ranks: Floats, missing: Floats) -> Floats:
         """Return where codes are moved to in each group, not rounded yet; (n, n_groups)."""
         move = self.moved.transport.move_column

@@ -32,6 +32,8 @@ N_TRIED = 20_000
 NEXT_TO = 1e-13
 #: Pairs of groups, by their bounds, for which rows are looked for that attain them.
 PAIRS_TRIED = 4
+#: Weights of the two parts of a difference.
+EVEN = (1.0, 1.0)
 
 
 class _Most(NamedTuple):
@@ -68,14 +70,15 @@ class MovedLinear(Family):
         self._finder = finder = ColumnClasses(space)
         moved = space.twins_.moved
         assert moved is not None
-        self._used = [*base.effects.tables, *base.effects.continuous]
+        self.used = [*base.effects.tables, *base.effects.continuous]
+        self._swept: dict[tuple[int, int], list[Sweep]] = {}
         n = finder.n_groups
         #: Bounds for each group of rows, each pair of groups that they are compared in, and each
         #: output; and the codes of the columns in use that come near to them.
         self.found: list[tuple[float, int, int, int, int, dict[int, float]]] = []
         for own in range(n):
             pairs = [(g, h) for g in range(n) for h in range(n) if g != h]
-            terms = {j: self._terms(j, own, pairs) for j in self._used}
+            terms = {j: self._terms(j, own, pairs) for j in self.used}
             for p, (g, h) in enumerate(pairs):
                 for o in range(len(base.base)):
                     most = {j: own_terms[p][o] for j, own_terms in terms.items()}
@@ -101,9 +104,8 @@ class MovedLinear(Family):
         for bound, own, g, h, o, codes in self.found[:PAIRS_TRIED]:
             if bound <= lower or (twins is not None and limits.is_late):
                 break
-            Z = self._rows_of(own, codes)
-            pair = [self.space.twins_.with_sensitive(Z, self._codes[k]) for k in (g, h)]
-            gaps = np.abs(self.evaluate(pair[0])[:, o] - self.evaluate(pair[1])[:, o])
+            Z = self.rows_of(own, codes)
+            gaps, pair = self.gaps(Z, (g, h), o)
             best = int(gaps.argmax())
             if gaps[best] > lower:
                 lower, twins = float(gaps[best]), (pair[0][best], pair[1][best], Z[best])
@@ -116,7 +118,15 @@ class MovedLinear(Family):
         assert moved is not None
         return moved.codes
 
-    def _rows_of(self, own: int, codes: dict[int, float]) -> Floats:
+    def gaps(
+        self, Z: Floats, pair: tuple[int, int], o: int = 0
+    ) -> tuple[Floats, tuple[Floats, ...]]:
+        """Return how much an output of each row's twins in two groups differs, and these twins."""
+        twins = tuple(self.space.twins_.with_sensitive(Z, self._codes[k]) for k in pair)
+        first, second = (self.evaluate(rows)[:, o] for rows in twins)
+        return np.abs(first - second), twins
+
+    def rows_of(self, own: int, codes: dict[int, float]) -> Floats:
         """Return rows of a group with some codes; other columns, and so ranks, vary."""
         Z = self.space.domain.draw(N_TRIED, np.random.default_rng(0))
         rng = np.random.default_rng(0)
@@ -134,27 +144,38 @@ class MovedLinear(Family):
 
     def _terms(self, j: int, own: int, pairs: list[tuple[int, int]]) -> list[list[_Most]]:
         """Return the most that an attribute adds, for each pair of groups and each output."""
+        outputs = range(len(self.base.base))
+        table = self.table_of(j, own)
+        if table is not None:
+            return self._of_table(*table, pairs)
+        return [[self.most(j, own, pair, o) for o in outputs] for pair in pairs]
+
+    def table_of(self, j: int, own: int) -> tuple[Floats, Floats] | None:
+        """Return what an attribute of few values adds, and the codes of which it does.
+
+        The parts have the shape (n, n_groups, n_outputs). None of an attribute of many values.
+        """
         effects, space = self.base.effects, self.space
         if j in space.sensitive:
             column = space.sensitive.tolist().index(j)
-            return self._of_table(self._parts(j, self._codes[:, column])[None], None, pairs)
+            return self._parts(j, self._codes[:, column])[None], self._codes[[own], column]
         if j in effects.tables:
             classes = self._finder.of(j, own, _EachCode(space, j))
-            return self._of_table(effects.tables[j][classes.cells], classes.low, pairs)
-        if j not in self._finder.moved.moving:
-            still = _Most(0.0, float(space.domain.low[j]))
-            return [[still] * len(self.base.base) for _ in pairs]
-        if space.layout.columns[j].is_category:
-            raise Unsupported(
-                f"The categories of {space.feature_names[j]!r} are too many for a certificate of "
-                "moved twins.",
-                "Name the column in keep=.",
-            )
-        sweeps = self._finder.sweeps(j, own)
-        return [
-            [self._most(j, own, sweeps, pair, o) for o in range(len(self.base.base))]
-            for pair in pairs
-        ]
+            return effects.tables[j][classes.cells], classes.low
+        return None
+
+    def parts_of(self, j: int, own: int, codes: Floats) -> tuple[Floats, Floats]:
+        """Return what some values of an attribute of many values add, as `table_of` does."""
+        domain = self.space.domain
+        codes = self._finder.rounded(j, codes)
+        if domain.top[j] < domain.high[j]:
+            codes = np.append(codes, domain.high[j])
+        if j in self._finder.moved.moving:
+            after = self._finder.moved_codes(j, own, codes)
+        else:
+            after = np.repeat(codes[:, None], self._finder.n_groups, axis=1)
+        parts = self.base.effects.part(j, after.ravel())
+        return parts.reshape(*after.shape, -1), codes
 
     def _parts(self, j: int, codes: Floats) -> Floats:
         """Return the parts of an attribute in all outputs at some codes, (n, n_outputs)."""
@@ -165,7 +186,7 @@ class MovedLinear(Family):
         return effects.part(j, codes)
 
     def _of_table(
-        self, parts: Floats, codes: Floats | None, pairs: list[tuple[int, int]]
+        self, parts: Floats, codes: Floats, pairs: list[tuple[int, int]]
     ) -> list[list[_Most]]:
         """Go through all classes of values; parts have the shape (n, n_groups, n_outputs)."""
         found = []
@@ -173,33 +194,54 @@ class MovedLinear(Family):
             gap = parts[:, g] - parts[:, h]
             best = gap.argmax(axis=0)
             found.append(
-                [
-                    _Most(float(gap[k, o]), np.nan if codes is None else float(codes[k]))
-                    for o, k in enumerate(best.tolist())
-                ]
+                [_Most(float(gap[k, o]), float(codes[k])) for o, k in enumerate(best.tolist())]
             )
         return found
 
-    def _most(self, j: int, own: int, sweeps: list[Sweep], pair: tuple[int, int], o: int) -> _Most:
-        """Bound what a column of many values adds, by halving intervals of its values."""
+    def most(
+        self, j: int, own: int, pair: tuple[int, int], o: int, weights: tuple[float, float] = EVEN
+    ) -> _Most:
+        """Bound what a column of many values adds: its part in one group less that in the other.
+
+        `weights` are those of the two parts.
+        """
+        if j not in self._finder.moved.moving:
+            ends, weight = self.base.effects.extremes(j), weights[0] - weights[1]
+            if weight < 0:
+                return _Most(weight * float(ends.low[o]), float(ends.at_low[o]))
+            return _Most(weight * float(ends.high[o]), float(ends.at_high[o]))
         bound, best, code = -np.inf, -np.inf, float(self.space.domain.low[j])
-        for sweep in sweeps:
-            search = _Halving(self, j, own, sweep, pair, o)
+        for sweep in self._sweeps(j, own):
+            search = _Halving(self, j, own, sweep, pair, o, weights)
             found = search.run(best)
             bound = max(bound, found.bound)
             if search.best > best:
                 best, code = search.best, found.code
         return _Most(max(bound, best), code)
 
+    def _sweeps(self, j: int, own: int) -> list[Sweep]:
+        """Return what a column of many values may hold in a group."""
+        if (j, own) not in self._swept:
+            if self.space.layout.columns[j].is_category:
+                raise Unsupported(
+                    f"The categories of {self.space.feature_names[j]!r} are too many for a "
+                    "certificate of moved twins.",
+                    "Name the column in keep=.",
+                )
+            self._swept[j, own] = self._finder.sweeps(j, own)
+        return self._swept[j, own]
+
 
 class _Halving:
     """Halves intervals of one sweep of a column until no part may add more than is known."""
 
     def __init__(
-        self, family: MovedLinear, j: int, own: int, sweep: Sweep, pair: tuple[int, int], o: int
-    ) -> None:
+        self, family: MovedLinear, j: int, own: int, sweep: Sweep, pair: tuple[int, int], o: int,
+        weights: tuple[float, float],
+    ) -> None:  # fmt: skip
         self.family, self.j, self.own, self.sweep = family, j, own, sweep
         self.pair, self.o = pair, o
+        self.weights = np.array(weights)[:, None, None]
         self.order = CodeOrder(family.space, j)
         self.features = family.base.features
         self.best, self.code = -np.inf, np.nan
@@ -210,9 +252,10 @@ class _Halving:
         after = finder.rounded(self.j, finder.after(self.j, self.own, self.sweep, numbers, of))
         both = after[:, list(self.pair)].T
         terms = self.family.base.effects.at(self.j, both.ravel())[:, :, self.o]
+        terms = self.weights * terms.reshape(2, len(numbers), -1)
         starts = self.features.pieces.get(self.j, np.empty(0))
         pieces = np.searchsorted(starts, both, side="right")
-        return terms.reshape(2, len(numbers), -1), pieces
+        return terms, pieces
 
     def _note(self, terms: Floats, numbers: Ints64, of: Ints) -> None:
         gaps = terms[0].sum(axis=1) - terms[1].sum(axis=1)
@@ -256,7 +299,8 @@ class _Halving:
     def _range(self) -> float:
         """Return what any two values of the column differ by at most."""
         extremes = self.family.base.effects.extremes(self.j)
-        return float(extremes.high[self.o] - extremes.low[self.o])
+        one, other = self.weights.ravel()
+        return float(one * extremes.high[self.o] - other * extremes.low[self.o])
 
     def _middle(self, low: Ints64, high: Ints64) -> Ints64:
         """Return numbers strictly between; of codes those of the middle value, if there is one."""
