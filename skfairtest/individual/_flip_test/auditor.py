@@ -110,10 +110,9 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         label to another, or "up" and "down"), `n_rows` of the group, `n_flips`, their `share` with
         its interval `low` and `high`, the share `placebo` of a map between groups that chance has
         made, and `beyond` (share less placebo) with its interval `beyond_low` and `beyond_high`.
-    moved_rate_, discrimination_rate_ : float
-        Share of all rows whose output changes if they are moved to some other group. It has two
-        names: the first belongs to its interval, to limits and to scorers; the second is what every
-        auditor calls the share of its inputs that are discriminatory.
+    moved_rate_ : float
+        Share of all rows whose output changes if they are moved to some other group. It is no
+        `discrimination_rate_`, which is a share of inputs that an auditor has generated.
     moved_rate_interval_ : list of two floats
         Its confidence interval; NaN without repetitions.
     placebo_rate_ : float
@@ -213,7 +212,8 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
 
     Examples
     --------
-    >>>     >>> import pandas as pd
+    >>> import numpy as np
+    >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
     >>> from skfairtest import FlipTestAuditor
     >>> rng = np.random.default_rng(0)
@@ -451,12 +451,6 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
     def worst_case_class_(self) -> Any:
         """The class of `worst_case_outputs_`; None for a regressor and for labels."""
         return self._result("worst_case_class_").get("worst_class")
-
-    @property
-    def discrimination_rate_(self) -> float:
-        """`moved_rate_`, under the name that this share has in every auditor."""
-        self._result("discrimination_rate_")
-        return self.moved_rate_
 
     @property
     def discriminatory_inputs_(self) -> Any:
