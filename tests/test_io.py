@@ -25,9 +25,11 @@ from skfairtest import (
     ConstrainedRefit,
     FairnessAugmenter,
     FairnessRetrainer,
+    FlipTestAuditor,
     MarginalizedClassifier,
     MarginalizedRegressor,
     ParetoRefit,
+    QuantileTransport,
     RandomAuditor,
     SubgroupAuditor,
     TestSGDAuditor,
@@ -160,6 +162,20 @@ def check_rules(auditor, X):
     again = round_trip(auditor)
     assert_frame_equal(again.rules_, auditor.rules_)
     assert_array_equal(again.matches(X, 0), auditor.matches(X, 0))
+
+
+def test_auditor_of_moved_twins(people):
+    X, y = people
+    auditor = FlipTestAuditor(
+        make_pipeline(StandardScaler(), LogisticRegression()), transport=QuantileTransport(),
+        sensitive_features="sex", classifier=LogisticRegression(), n_bootstrap=2, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    again = round_trip(auditor)
+    for name in ("flips_", "columns_", "map_quality_", "flipset_", "worst_case_", "moved_twins_"):
+        assert_frame_equal(getattr(again, name), getattr(auditor, name))
+    assert again.moved_rate_interval_ == auditor.moved_rate_interval_
+    assert_array_equal(again.groups_, auditor.groups_)
+    assert_frame_equal(again.fit(X, y).flips_, auditor.flips_)
 
 
 def test_auditor_of_texts():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from skfairtest._progress import Progress
 from skfairtest._typing import Floats, Ints
+from skfairtest.exceptions import ConstraintWarning, users_level
 from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, Explained, column_table
 from skfairtest.individual._flip_test.flips import (
     Directions,
@@ -73,6 +75,10 @@ class Audit:
         quality = quality_table(
             self.maps, self.Z, moved, self.space.layout, self.auditor.classifier, self.rng
         )
+        self.n_stay, self.n_moved = (
+            sum(part.n_stay for part in moved),
+            sum(len(part.rows) for part in moved),
+        )
         found = flips_by_row(self.judge, self.Z, self.groups.labels, parts)
         return found | {"response_": self.model.response, "map_quality_": quality}
 
@@ -83,9 +89,21 @@ class Audit:
 
     def _order(self, fitted: Map) -> list[int]:
         """Return the order in which columns change: the sensitive ones, then the transport's."""
-        own = [int(j) for j in getattr(fitted.transport, "order_", ())]
+        own = [int(j) for j in getattr(fitted.transport, "sequence_", ())]
         first = [*self.groups.columns.tolist(), *own]
         return list(dict.fromkeys([*first, *range(self.Z.shape[1])]))
+
+    def warn_of_constraint(self) -> None:
+        """Warn of moved twins that cannot be."""
+        if self.n_stay:
+            warnings.warn(
+                f"{self.n_stay} of {self.n_moved} moved twins break the constraint of space=, so "
+                "that there are no such people. The model was not asked about them, and the output "
+                "of their rows counts as one that stays. Name the columns of the constraint in "
+                "keep= of the transport, or leave these rows out.",
+                ConstraintWarning,
+                stacklevel=users_level(),
+            )
 
     # The same again ----------------------------------------------------------------------------
 

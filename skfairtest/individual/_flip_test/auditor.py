@@ -6,6 +6,7 @@ import warnings
 from dataclasses import field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter
@@ -20,6 +21,7 @@ from skfairtest._validation import (
     check_table,
     fitted_estimator,
     make_generator,
+    table_or_chunks,
     warn_of_retraining,
     warn_of_target,
 )
@@ -31,9 +33,11 @@ from skfairtest.individual._flip_test.audit import Audit
 from skfairtest.individual._flip_test.columns import ATTRIBUTIONS
 from skfairtest.individual._flip_test.groups import Groups, shown_values
 from skfairtest.individual._flip_test.maps import check_transport
-from skfairtest.individual._flip_test.quality import warn_of_quality
+from skfairtest.individual._flip_test.quality import check_classifier, warn_of_quality
 from skfairtest.oracle._model import RESPONSE_METHODS, Model
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
+from skfairtest.space._chunks import Chunks
+from skfairtest.space._sample import SAMPLE_ROWS, sample_chunks
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
 
@@ -41,6 +45,10 @@ from skfairtest.space._space import InputSpace
 TABLES = ("flips_", "columns_", "map_quality_")
 
 
+# It is no BaseAuditor. What that finds is an input with two combinations of sensitive values, while
+# a moved twin differs in every column; it needs a sensitive column in the table; and half of its
+# parameters (max_queries, max_found, n_restarts) and results (history_, domains_, on_data_rate_)
+# are about a search, which moving the rows of X is not.
 class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, DelegatingEstimator):
     """Find the rows whose output changes when they are moved to another group.
 
@@ -81,11 +89,12 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         Confidence of the intervals.
     attribution : {"shapley", "order"}, default="shapley"
         How the change is shared out among the columns: by the mean over all orders in which they
-        can change, or in one order, which is that of the transport if it has one (`order_`), else
-        that of the table, the sensitive columns first.
+        can change, or in one order: the sensitive columns, then those of the transport's
+        `sequence_`, if it has one, then the others as in the table.
     classifier : classifier, default=None
         Has to tell moved rows from real ones of the other group. It is given numbers that stand for
-        the values, NaN for missing ones. None means a `HistGradientBoostingClassifier`.
+        the values, NaN for missing ones. None means a `HistGradientBoostingClassifier`. One of your
+        own needs a seed of its own, if the same seed is to give the same result.
     n_jobs : int, default=None
         Number of parts of a large batch that are predicted at the same time. None means 1, or the
         setting of `joblib.parallel_config`. The result does not depend on it.
@@ -101,10 +110,9 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         label to another, or "up" and "down"), `n_rows` of the group, `n_flips`, their `share` with
         its interval `low` and `high`, the share `placebo` of a map between groups that chance has
         made, and `beyond` (share less placebo) with its interval `beyond_low` and `beyond_high`.
-    moved_rate_, discrimination_rate_ : float
-        Share of all rows whose output changes if they are moved to some other group. It has two
-        names: the first belongs to its interval, to limits and to scorers; the second is what every
-        auditor calls the share of its inputs that are discriminatory.
+    moved_rate_ : float
+        Share of all rows whose output changes if they are moved to some other group. It is no
+        `discrimination_rate_`, which is a share of inputs that an auditor has generated.
     moved_rate_interval_ : list of two floats
         Its confidence interval; NaN without repetitions.
     placebo_rate_ : float
@@ -151,6 +159,8 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         The groups: the values of one attribute, or of several, joined by commas.
     sensitive_features_ : list
         The attributes that form the groups.
+    one_hot_ : dict of name to list
+        The columns of each one-hot group.
     response_ : str
         How the estimator was asked: "regression", "predict_proba", "decision_function" or
         "labels".
@@ -186,6 +196,10 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
     errors cancel out, and `beyond` is an understatement. With more than two groups, the placebo
     deals out the labels of all groups at once.
 
+    With a constraint in the space, a row stays where it is if its moved twin breaks it, and the
+    model is never asked about what does. Where only some columns have moved, and the row breaks the
+    constraint so, these columns are taken to change nothing by themselves.
+
     Shapley values are exact with up to 12 columns that move, if the model can be asked about all
     their subsets within 400,000 queries for a pair of groups; else 2 to 32 random orders are drawn
     for each row. The sums are exact in both cases. With intervals of many columns, some do not hold
@@ -198,7 +212,8 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
 
     Examples
     --------
-    >>>     >>> import pandas as pd
+    >>> import numpy as np
+    >>> import pandas as pd
     >>> from sklearn.linear_model import LogisticRegression
     >>> from skfairtest import FlipTestAuditor
     >>> rng = np.random.default_rng(0)
@@ -225,7 +240,7 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
     n_bootstrap: int = whole(default=100, least=0)
     confidence: float = real(default=0.95, interval="(0, 1)", hint="0.95 is usual.")
     attribution: str = one_of(default="shapley", options=ATTRIBUTIONS)
-    classifier: Any = None
+    classifier: Any = checked(default=None, check=lambda _, value: check_classifier(value))
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
@@ -240,8 +255,9 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            The rows, from which the map is learned as well.
+        X : array-like or DataFrame of shape (n_samples, n_features), or such a table in chunks
+            The rows, from which the map is learned as well. Of a table in chunks, as for
+            `InputSpace.fit`, it is a random sample of 100,000 rows.
         y : array-like of shape (n_samples,), default=None
             Targets to which a clone of the estimator is fitted first, as in `BaseAuditor`; without
             targets the estimator is audited as it is.
@@ -269,7 +285,10 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         Warns
         -----
         UserWarning
-            If a classifier tells moved rows from real ones with an AUC above 0.6.
+            If a classifier tells moved rows from real ones with an AUC above 0.6, or a sample of
+            the rows is moved.
+        ConstraintWarning
+            If moved twins break the constraint of the space.
         NoDisparityWarning
             If the output of no row changes.
         """
@@ -277,7 +296,7 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         start = _clock.now()
         # Whatever is refused below leaves the results of an earlier fit as they are.
         owner = self._with_params_alone()
-        X = check_table(owner, X)
+        X = self._in_memory(owner, X, y, sensitive_features)
         rng = make_generator(self.random_state)
         X, space, groups = self._read(owner, X, y, sensitive_features)
         warn_of_retraining(self.estimator, y)
@@ -294,6 +313,7 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
             "estimator_": estimator,
             "space_": space,
             "sensitive_features_": list(groups.names),
+            "one_hot_": space.layout.one_hot,
             "groups_": groups.labels,
             "seconds_": _clock.now() - start,
             "stop_reason_": "all rows were moved" if ended is None else stopped_by(ended).text,
@@ -305,11 +325,33 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         self._replace_results(fitted | results)
         if ended is not None and not isinstance(ended, StopSearch):
             raise ended  # what was found before is kept
+        audit.warn_of_constraint()
         warn_of_quality(self.map_quality_)
         if not self.n_found_ and not self.fairness_degree_:
             warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
         progress.finish()
         return self
+
+    def _in_memory(self, owner: Any, X: Any, y: Any, given: Any) -> Any:
+        """Return the table, or a random sample of a table in chunks."""
+        X = table_or_chunks(owner, X, y)
+        if not isinstance(X, Chunks):
+            return X
+        if given is not None:
+            raise ValueError(
+                "sensitive_features must be columns of the chunks where X comes in chunks, of "
+                "which a random sample is moved. Name them in the constructor, whether the model "
+                "takes them or not: FlipTestAuditor(model, sensitive_features=['sex'])."
+            )
+        chunks, X = X, sample_chunks(X, SAMPLE_ROWS, np.random.default_rng(0))
+        if chunks.n_rows is not None and chunks.n_rows > SAMPLE_ROWS:
+            warnings.warn(
+                f"A random sample of {SAMPLE_ROWS:,} of {chunks.n_rows:,} rows is moved, as they "
+                "come in chunks. Pass a table in memory to move all of them.",
+                UserWarning,
+                stacklevel=users_level(),
+            )
+        return check_table(owner, X)
 
     def _read(self, owner: Any, X: Any, y: Any, given: Any) -> tuple[Any, InputSpace, Groups]:
         """Return the table that the model takes, its space, and the groups."""
@@ -409,12 +451,6 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
     def worst_case_class_(self) -> Any:
         """The class of `worst_case_outputs_`; None for a regressor and for labels."""
         return self._result("worst_case_class_").get("worst_class")
-
-    @property
-    def discrimination_rate_(self) -> float:
-        """`moved_rate_`, under the name that this share has in every auditor."""
-        self._result("discrimination_rate_")
-        return self.moved_rate_
 
     @property
     def discriminatory_inputs_(self) -> Any:

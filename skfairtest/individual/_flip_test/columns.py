@@ -166,14 +166,12 @@ class _Values:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def of(self, mask: Bools, rows: Any = slice(None)) -> Floats:
-        """Return outputs and flips of rows with some columns changed, shape (n, 2)."""
-        Z = self.rows[rows].copy()
-        Z[:, self.columns] = np.where(mask, self.moved[rows][:, self.columns], Z[:, self.columns])
-        return self.read(self.judge.ask(Z), rows)
-
     def of_each(self, masks: list[Bools]) -> list[Floats]:
-        """Return the same for each of several masks; the model is asked once about all of them."""
+        """Return outputs and flips of rows with some columns changed, shape (n, 2), for each mask.
+
+        The model is asked once about all of them. Where a row breaks the constraint with these
+        columns alone, they change nothing.
+        """
         if not masks:
             return []
         parts = []
@@ -181,16 +179,18 @@ class _Values:
             Z = self.rows.copy()
             Z[:, self.columns] = np.where(mask, self.moved[:, self.columns], Z[:, self.columns])
             parts.append(Z)
-        outputs, n = self.judge.ask(np.concatenate(parts)), len(self)
+        n = len(self)
+        instead = self.before.at(np.tile(np.arange(n), len(masks)))
+        outputs = self.judge.ask_where_valid(np.concatenate(parts), instead)
         return [self.read(outputs.at(slice(k * n, (k + 1) * n))) for k in range(len(masks))]
 
     def ends(self) -> tuple[Floats, Floats]:
         """Return the same for rows as they are, and for their moved twins."""
         return self.read(self.before), self.read(self.after)
 
-    def read(self, outputs: Outputs, rows: Any = slice(None)) -> Floats:
+    def read(self, outputs: Outputs) -> Floats:
         """Return outputs and flips from what the model gave."""
-        flips = self.judge.compare(self.before.at(rows), outputs).verdict.astype(np.float64)
+        flips = self.judge.compare(self.before, outputs).verdict.astype(np.float64)
         if self.judge.model.response == "labels":
             return np.column_stack([flips, flips])
         return np.column_stack([outputs.scores[:, self.output], flips])
@@ -221,7 +221,7 @@ def shapley(values: _Values, d: int) -> Carried:
     every[0], every[-1] = first, last
     members = (np.arange(2**d)[:, None] >> np.arange(d)) & 1 == 1
     for k in range(1, 2**d - 1):
-        every[k] = values.of(members[k])
+        (every[k],) = values.of_each([members[k]])
     sizes = members.sum(axis=1)
     found = np.zeros((n, d, 2))
     for j in range(d):

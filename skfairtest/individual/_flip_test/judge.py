@@ -84,6 +84,16 @@ class Judge:
             return Outputs(np.zeros((0, 1)), np.zeros(0, dtype=np.int64))
         return Outputs(*self.model.ask(Z))
 
+    def ask_where_valid(self, Z: Floats, instead: Outputs) -> Outputs:
+        """Return the outputs for rows of codes; `instead` those that break the constraint."""
+        valid = self.model.space.valid(Z)
+        if valid.all():
+            return self.ask(Z)
+        asked = self.ask(Z[valid])
+        scores, labels = instead.scores.copy(), instead.labels.copy()
+        scores[valid], labels[valid] = asked
+        return Outputs(scores, labels)
+
     def compare(self, before: Outputs, after: Outputs) -> Comparison:
         """Compare the outputs of rows with those of their moved twins."""
         scores = np.stack([before.scores, after.scores], axis=1)
@@ -114,7 +124,11 @@ class Judge:
         for part in moved:
             here = slice(start, start + len(part.rows))
             own = shown._replace(**{name: v[here] for name, v in shown._asdict().items()})
-            found.append(ComparedRows(*part, before.at(here), after.at(here), own))
+            found.append(
+                ComparedRows(
+                    part.own, part.to, part.rows, part.Z, before.at(here), after.at(here), own
+                )
+            )
             start = here.stop
         return found
 

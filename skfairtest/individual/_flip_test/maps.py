@@ -36,7 +36,10 @@ class Maps:
         Z = self.groups.without(Z)
         transport = clone(self.transport)
         if isinstance(transport, BaseTransport):
-            transport._check_declared()
+            # The sensitive columns say the group. An order need not name them, and where nothing
+            # but them is left, nothing would move.
+            names = [self.space.layout.columns[j].name for j in self.groups.columns]
+            transport.set_params(keep=[*transport.keep, *names])._check_declared()
             transport.fit_codes(self.space.layout, Z, codes, self.groups.labels)
         else:
             transport.fit(self.space.decode(Z), self.groups.labels[codes])
@@ -54,12 +57,15 @@ class MovedRows(NamedTuple):
         Positions of the rows.
     Z : ndarray of shape (n, n_features)
         Codes of the moved twins.
+    n_stay : int
+        How many of them are the row itself, since the moved one breaks the constraint.
     """
 
     own: int
     to: int
     rows: Ints
     Z: Floats
+    n_stay: int
 
 
 class Map:
@@ -92,15 +98,22 @@ class Map:
         return self.groups.set_values(moved, target)
 
     def move_all(self, Z: Floats, codes: Ints, *, keeps: bool = False) -> list[MovedRows]:
-        """Move rows of known groups to each group but their own; `keeps` as in `move`."""
+        """Move rows of known groups to each group but their own; `keeps` as in `move`.
+
+        A row stays where its moved twin would break the constraint: the model is never asked about
+        what cannot be.
+        """
         found = []
         for own in range(len(self.groups)):
             rows = np.flatnonzero(codes == own)
             for to in range(len(self.groups)):
-                if to != own and len(rows):
-                    here, there = np.full(len(rows), own), np.full(len(rows), to)
-                    moved = self.move(Z[rows], here, there, keeps=keeps)
-                    found.append(MovedRows(own, to, rows, moved))
+                if to == own or not len(rows):
+                    continue
+                here, there = np.full(len(rows), own), np.full(len(rows), to)
+                moved = self.move(Z[rows], here, there, keeps=keeps)
+                stays = ~self.space.valid(moved)
+                moved[stays] = Z[rows[stays]]
+                found.append(MovedRows(own, to, rows, moved, int(stays.sum())))
         return found
 
 

@@ -154,12 +154,31 @@ def outside(moved: Floats, others: Floats, kept: Ints, layout: Layout) -> Any:
     return found
 
 
+def check_classifier(classifier: Any) -> None:
+    """Check that a classifier can tell rows apart by probabilities."""
+    if classifier is None:
+        return
+    if isinstance(classifier, type):
+        raise TypeError(
+            f"classifier must be an instance; got the class {classifier.__name__}. Write "
+            f"{classifier.__name__}()."
+        )
+    lacks = [name for name in ("fit", "predict_proba") if not hasattr(classifier, name)]
+    if lacks:
+        raise TypeError(
+            "classifier must have the methods fit and predict_proba; "
+            f"{type(classifier).__name__} has no {' and no '.join(lacks)}. Give a "
+            "HistGradientBoostingClassifier(), or None."
+        )
+
+
 def warn_of_quality(table: pd.DataFrame) -> None:
     """Warn of maps that do not reach the other group."""
     bad = table[table["auc_after"] > MOST_AUC]
     if not len(bad):
         return
-    worst = bad.iloc[int(bad["auc_after"].to_numpy().argmax())]
+    # By columns: a row of a table of numbers alone would make floats of the groups.
+    worst = {name: bad[name].tolist()[int(bad["auc_after"].argmax())] for name in bad}
     warnings.warn(
         f"The map from {worst['group']!r} to {worst['to']!r} does not reach the other group: a "
         f"classifier tells moved rows from real ones with an AUC of {worst['auc_after']:.2f} (0.5 "
