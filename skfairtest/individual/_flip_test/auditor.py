@@ -192,9 +192,10 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
     and moves them, and it also deals the labels of the groups out at random, learns a map between
     these random groups, and counts what it flips: the placebo. An interval of `beyond` that holds 0
     shows no effect beyond errors of the map. The lower end of the interval of `share` allows for
-    these errors: it is 0 where the share is not above the placebo. For groups that differ much, the
-    errors cancel out, and `beyond` is an understatement. With more than two groups, the placebo
-    deals out the labels of all groups at once.
+    these errors: it is 0 where that of the share alone is not above the placebo, and, of one
+    direction, where chance makes as large a share in one of 40 repetitions (of the confidence
+    0.95). For groups that differ much, the errors cancel out, and `beyond` is an understatement.
+    With more than two groups, the placebo deals out the labels of all groups at once.
 
     With a constraint in the space, a row stays where it is if its moved twin breaks it, and the
     model is never asked about what does. Where only some columns have moved, and the row breaks the

@@ -160,6 +160,11 @@ def interval_of(
     that off. The lower end allows for it (see `without_errors`). The variance is the larger one of
     both kinds of repetition: the first is that of a map that moves rows, the second that of one
     which should not.
+
+    An error of the map sends most rows near the boundary the same way. Flips in one direction so
+    are none in half of all maps that should move nothing, and many in a few: their lower end is 0,
+    too, where as many come from a map between groups that chance has made as often as an interval
+    of this confidence may miss.
     """
     if len(again) < 2:
         return Interval(*[np.nan] * 6)
@@ -169,11 +174,11 @@ def interval_of(
     # As many independent rows as would have this error; a share of 0 or 1 has none by itself.
     size = share * (1 - share) / error**2 if error > 0 and 0 < share < 1 else float(n)
     low, high = (float(end) for end in wilson(np.array(share), np.array(min(size, float(n))), t))
+    low = min(low, without_errors(low, placebo, both=both))
+    if not both and share <= np.quantile(placebos, (1 + confidence) / 2):
+        low = 0.0
     beyond, half = share - placebo, t * error
-    return Interval(
-        min(low, without_errors(low, placebo, both=both)), high, placebo, beyond, beyond - half,
-        beyond + half,
-    )  # fmt: skip
+    return Interval(low, high, placebo, beyond, beyond - half, beyond + half)
 
 
 def without_errors(share: float, placebo: float, *, both: bool) -> float:
