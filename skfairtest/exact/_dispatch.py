@@ -111,10 +111,7 @@ def read_family(
     if space.twins_.moved is not None:
         return _read_moved(
             space,
-            lambda part, rng: read_family(
-                estimator, part, response, compiled, rng, n_jobs, deadline
-            ),
-            rng,
+            lambda part: read_family(estimator, part, response, compiled, rng, n_jobs, deadline),
         )
     model = unwrap(estimator, HINT)[1]
     mixture = read_mixture(model, OWN_CODE)
@@ -148,17 +145,20 @@ def read_family(
 
 
 def _read_moved(
-    space: InputSpace, read: Callable[[InputSpace, Any], tuple[Family, int]], rng: Any
+    space: InputSpace, read: Callable[[InputSpace], tuple[Family, int]]
 ) -> tuple[Family, int]:
     """Return a model with twins that are moved, and the queries that it took to read it."""
     check_moved(space.twins_.moved)
     parts = parts_of(space)
     # A constraint may exclude twins, and a bound of the whole box bounds those that are left.
-    family, n_rows = read(space.without_constraint(), rng)
+    family, n_rows = read(space.without_constraint())
     if len(parts) == 1:
         return with_moved_twins(family, parts[0]), n_rows
-    # The whole has been compared, and so have its parts.
-    families = [with_moved_twins(read(part.without_constraint(), None)[0], part) for part in parts]
+    families = []
+    for part in parts:
+        one, n = read(part.without_constraint())
+        families.append(with_moved_twins(one, part))
+        n_rows += n
     return MovedParts(family, families), n_rows
 
 

@@ -65,7 +65,7 @@ def audit_models(
     >>> models = {"least squares": LinearRegression().fit(X, y), "ridge": Ridge(10).fit(X, y)}
     >>> reports = audit_models(
     ...     models, X, sensitive_features=["sex"], auditor=SBFTAuditor(max_queries=2000),
-    ...     groups=False, max_time=5, random_state=0,
+    ...     groups=False, moved=False, max_time=5, random_state=0,
     ... )
     >>> {name: round(report.fairness_degree, 1) for name, report in reports.items()}
     {'least squares': 22.9, 'ridge': 20.5}

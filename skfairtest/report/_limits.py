@@ -140,7 +140,7 @@ class LimitCheck:
     >>> quick = SBFTAuditor(max_queries=2000)
     >>> report = audit(
     ...     data.estimator, data.data, auditor=quick, favourable="yes", random_state=0,
-    ...     progress=False,
+    ...     moved=False, progress=False,
     ... )
     >>> (check,) = report.check(Limits(max_degree=0.0)).checks
     >>> check.status, check.figure, check.interval
@@ -258,7 +258,7 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     >>> quick = SBFTAuditor(max_queries=2000)
     >>> report = audit(
     ...     data.estimator, data.data, auditor=quick, favourable="yes", random_state=0,
-    ...     progress=False,
+    ...     moved=False, progress=False,
     ... )
     >>> check_limits(report, Limits(max_degree=0.0)).status
     'exceeded'
