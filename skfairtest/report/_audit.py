@@ -176,8 +176,8 @@ def audit(
     >>> data = make_biased_classification(random_state=0)
     >>> quick = SBFTAuditor(max_queries=2000)
     >>> report = audit(
-    ...     data.estimator, data.data, auditor=quick, favourable="yes", random_state=0,
-    ...     progress=False,
+    ...     data.estimator, data.data, auditor=quick, favourable="yes", moved=False,
+    ...     random_state=0, progress=False,
     ... )
     >>> report.status
     'complete'
