@@ -277,13 +277,64 @@ class _ClassTests:
         return found
 
 
+class _States(NamedTuple):
+    """Nodes of trees with a copy for each group, before those that none reaches are left out.
+
+    Of n nodes first those that all groups share, then a copy for each group, then the tests of the
+    group that are in place of a node.
+    """
+
+    of: Ints  # the node that each is a copy of
+    left: Ints  # children; -1 at a leaf
+    right: Ints
+    feature: Ints
+    threshold: Floats
+    category: Ints
+    roots: Ints
+
+    def reached(self) -> Ints:
+        """Return the states that some row reaches."""
+        found = np.zeros(len(self.of), dtype=bool)
+        here = self.roots
+        while len(here):
+            found[here] = True
+            here = np.concatenate([self.left[here], self.right[here]])
+            here = np.unique(here[here >= 0])
+            here = here[~found[here]]
+        return np.flatnonzero(found)
+
+
 def _composed_nodes(nodes: Nodes, cut: CutNodes, tests: _ClassTests, features: Features) -> Nodes:
     """Return trees with a copy of each tree for each group, below a test of the group.
 
-    As long as all groups' tests are the same, the group is not tested yet. States are the nodes of
-    these trees before those that none reaches are left out: of n nodes first those that all groups
-    share, then a copy for each group, then the tests of the group that are in place of a node.
+    As long as all groups' tests are the same, the group is not tested yet.
     """
+    states = _states_of(nodes, cut, tests, group=len(features.source) - 1)
+    kept = states.reached()
+    tree = np.searchsorted(nodes.roots, states.of[kept], side="right") - 1
+    # A tree's first node is its root.
+    kept = kept[np.lexsort((~np.isin(kept, states.roots), tree))]
+    number = np.full(len(states.of) + 1, -1, dtype=np.intp)  # the last one is that of no child
+    number[kept] = np.arange(len(kept))
+    leaves = states.left[kept] < 0
+    return Nodes(
+        features,
+        Tests(
+            np.where(leaves, 0, states.feature[kept]),
+            states.threshold[kept],
+            np.zeros(len(kept), dtype=bool),
+            np.where(leaves, -1, states.category[kept]),
+            tests.left_sets(),
+        ),
+        number[states.left[kept]],
+        number[states.right[kept]],
+        nodes.value[states.of[kept]],
+        number[states.roots],
+    )
+
+
+def _states_of(nodes: Nodes, cut: CutNodes, tests: _ClassTests, group: int) -> _States:
+    """Return all states; `group` is the feature that says the group."""
     turned = tests.turned
     left = np.where(turned, cut.second, cut.first)
     right = np.where(turned, cut.first, cut.second)
@@ -303,52 +354,24 @@ def _composed_nodes(nodes: Nodes, cut: CutNodes, tests: _ClassTests, features: F
         return n * (1 + g) + jump[g][places]
 
     # Leaves have children of -1, which are put right below.
-    whole_left = [entered(left[0])] + [copies(g, left[g]) for g in range(n_groups)]
-    whole_right = [entered(right[0])] + [copies(g, right[g]) for g in range(n_groups)]
-    for i in range(n_groups - 1):
-        whole_left.append(copies(i, every))
-        later = base + n * (i + 1) + every
-        whole_right.append(copies(n_groups - 1, every) if i == n_groups - 2 else later)
-    to_left, to_right = np.concatenate(whole_left), np.concatenate(whole_right)
-    of = np.tile(every, 2 * n_groups)
-    is_leaf = np.concatenate([np.tile(leaf, 1 + n_groups), np.zeros(n * (n_groups - 1), bool)])
-    to_left[is_leaf] = to_right[is_leaf] = -1
-    group = len(features.source) - 1
+    to_left = [entered(left[0])] + [copies(g, left[g]) for g in range(n_groups)]
+    to_right = [entered(right[0])] + [copies(g, right[g]) for g in range(n_groups)]
+    for g in range(n_groups - 1):
+        to_left.append(copies(g, every))
+        later = base + n * (g + 1) + every
+        to_right.append(copies(n_groups - 1, every) if g == n_groups - 2 else later)
+    n_split = n * (n_groups - 1)
+    is_leaf = np.append(np.tile(leaf, 1 + n_groups), np.zeros(n_split, dtype=bool))
     tested = [0, *range(n_groups)]
-    split = n * (n_groups - 1)
-    feature = np.concatenate([tests.feature[tested].ravel(), np.full(split, group)])
-    threshold = np.concatenate(
-        [tests.threshold[tested].ravel(), np.repeat(np.arange(n_groups - 1), n) + 0.5]
-    )
-    category = np.concatenate([tests.category[tested].ravel(), np.full(split, -1)])
-    roots = entered(nodes.roots)
-    reached = np.zeros(len(of), dtype=bool)
-    here = roots
-    while len(here):
-        reached[here] = True
-        here = np.concatenate([to_left[here], to_right[here]])
-        here = np.unique(here[here >= 0])
-        here = here[~reached[here]]
-    kept = np.flatnonzero(reached)
-    tree = np.searchsorted(nodes.roots, of[kept], side="right") - 1
-    # A tree's first node is its root.
-    kept = kept[np.lexsort((~np.isin(kept, roots), tree))]
-    number = np.full(len(of) + 1, -1, dtype=np.intp)  # the last one is that of no child
-    number[kept] = np.arange(len(kept))
-    leaves = is_leaf[kept]
-    return Nodes(
-        features,
-        Tests(
-            np.where(leaves, 0, feature[kept]),
-            threshold[kept],
-            np.zeros(len(kept), dtype=bool),
-            np.where(leaves, -1, category[kept]),
-            tests.left_sets(),
-        ),
-        number[to_left[kept]],
-        number[to_right[kept]],
-        nodes.value[of[kept]],
-        number[roots],
+    borders = np.repeat(np.arange(n_groups - 1), n) + 0.5
+    return _States(
+        np.tile(every, 2 * n_groups),
+        np.where(is_leaf, -1, np.concatenate(to_left)),
+        np.where(is_leaf, -1, np.concatenate(to_right)),
+        np.append(tests.feature[tested].ravel(), np.full(n_split, group)),
+        np.append(tests.threshold[tested].ravel(), borders),
+        np.append(tests.category[tested].ravel(), np.full(n_split, -1)),
+        entered(nodes.roots),
     )
 
 

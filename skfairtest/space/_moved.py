@@ -18,7 +18,7 @@ from skfairtest.space._layout import Layout
 
 #: Groups up to which a map between each two of them is learned.
 MOST_GROUPS = 64
-#: Rows that a group needs: of one row no distribution is learned.
+#: Rows that a transport needs of each group: of one row no distribution is learned.
 LEAST_ROWS = 2
 #: Groups that an error names.
 MOST_NAMED = 3
@@ -26,7 +26,8 @@ MOST_NAMED = 3
 
 def is_transport(twins: Any) -> bool:
     """Return whether an object moves rows of one group to where those of another one lie."""
-    return not isinstance(twins, type) and hasattr(twins, "fit") and hasattr(twins, "transport")
+    methods = (getattr(twins, name, None) for name in ("fit", "transport"))
+    return not isinstance(twins, type) and all(map(callable, methods))
 
 
 class MovedTwins:
