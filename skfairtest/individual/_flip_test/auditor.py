@@ -143,10 +143,10 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         The model's outputs for these two.
     worst_case_class_ : object
         The class whose probability or score these outputs are.
-    discriminatory_inputs_, moved_twins_ : array or DataFrame of shape (n_found_, n_features)
+    discriminatory_inputs_, moved_twins_ : array or DataFrame of shape (n_found, n_features)
         The rows whose output changes, the largest difference first, and for each the moved twin
         that differs most.
-    disparities_ : ndarray of shape (n_found_,)
+    disparities_ : ndarray of shape (n_found,)
         Difference between the outputs for each of these rows and its moved twin.
     n_found_, n_inputs_ : int
         Rows whose output changes, and rows of X.
