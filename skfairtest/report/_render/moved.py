@@ -58,10 +58,10 @@ def moved(report: dict[str, Any]) -> Section:
 
 
 def _what_it_is(names: list[str]) -> str:
-    them = isolate(names[0]) if len(names) == 1 else "a sensitive attribute"
+    other = isolate(names[0]) if len(names) == 1 else "value of a sensitive attribute"
     return (
-        f"A twin has another {them} and keeps all other columns. A moved twin has moved with what "
-        f"goes along with {them}: its columns are where people of the other group are who have the "
+        f"A twin has another {other} and keeps all other columns. A moved twin has moved with what "
+        "goes along with it: its columns are where people of the other group are who have the "
         "same place there. A moved twin is no counterfactual: it does not say what would have "
         "become of a person, because nobody knows which columns follow from which."
     )
