@@ -327,8 +327,8 @@ def make_audit_scorer(
     model may score 0 because it does not see the sensitive columns; its proxies are not examined,
     but by a `FlipTestAuditor` and by testers with ``InputSpace(twins=QuantileTransport())``: the
     map moves them, and the columns may be beside X. The map is learned from the rows that are
-    scored. Its errors change some outputs as well, of all
-    candidates, so that the best possible score is somewhat below 0.
+    scored. Its errors change some outputs as well, of all candidates, so that the best possible
+    score is somewhat below 0.
 
     Examples
     --------
