@@ -101,11 +101,11 @@ class MovedLinear(Family):
         """Return the largest difference, and a pair that shows it."""
         upper = max(self.root_bound(), incumbent)
         lower, twins = incumbent, None
-        for bound, own, g, h, o, codes in self.found[:PAIRS_TRIED]:
+        for bound, own, g, h, _, codes in self.found[:PAIRS_TRIED]:
             if bound <= lower or (twins is not None and limits.is_late):
                 break
             Z = self.rows_of(own, codes)
-            gaps, pair = self.gaps(Z, (g, h), o)
+            gaps, pair = self.gaps(Z, (g, h))
             best = int(gaps.argmax())
             if gaps[best] > lower:
                 lower, twins = float(gaps[best]), (pair[0][best], pair[1][best], Z[best])
@@ -118,13 +118,11 @@ class MovedLinear(Family):
         assert moved is not None
         return moved.codes
 
-    def gaps(
-        self, Z: Floats, pair: tuple[int, int], o: int = 0
-    ) -> tuple[Floats, tuple[Floats, ...]]:
-        """Return how much an output of each row's twins in two groups differs, and these twins."""
+    def gaps(self, Z: Floats, pair: tuple[int, int]) -> tuple[Floats, tuple[Floats, ...]]:
+        """Return how much some output of each row's twins in two groups differs, and the twins."""
         twins = tuple(self.space.twins_.with_sensitive(Z, self._codes[k]) for k in pair)
-        first, second = (self.evaluate(rows)[:, o] for rows in twins)
-        return np.abs(first - second), twins
+        first, second = map(self.evaluate, twins)
+        return np.abs(first - second).max(axis=1), twins
 
     def rows_of(self, own: int, codes: dict[int, float]) -> Floats:
         """Return rows of a group with some codes; other columns, and so ranks, vary."""

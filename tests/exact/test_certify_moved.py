@@ -34,13 +34,19 @@ from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
 from skfairtest._clock import now
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family, response_of
+from skfairtest.exact._moved_parts import MovedParts
 from skfairtest.space._unaware import DropColumns, UnawareModel
 from skfairtest.transports import QuantileTransport
 from skfairtest.transports._ranks import GivenRanks
 
-#: Ranks that stand for all: finer than those at which anything changes in tables of so few rows.
-FINE = np.linspace(0, 1 - 2**-53, 401)
 ROWS = 24
+#: Ranks among the values of a column, and ranks that say what becomes missing.
+COARSE = np.linspace(0, 1 - 2**-53, 101)
+#: Ranks that stand for all: of groups of so many rows anything changes at fractions alone, beside
+#: which rounding may tell groups apart.
+FRACTIONS = np.array(sorted({a / b for b in range(1, ROWS + 1) for a in range(b)}))
+FINE = np.unique(np.clip((FRACTIONS[:, None] + np.arange(-3, 4) * 2.0**-53).ravel(), 0, 1 - 2**-53))
+FINE = np.union1d(FINE, np.linspace(0, 1 - 2**-53, 401))
 
 
 def table(rng, n_groups=2, *, missing=False, rows=ROWS):
@@ -139,9 +145,8 @@ def destinations(space, j, own, code, move):
         return np.full((1, n_groups), code)
     column = space.layout.columns[j]
     has_missing = column.missing is not None and not column.is_category
-    gone = FINE if has_missing else np.zeros(1)
     if has_missing:
-        ranks, gone = (part.ravel() for part in np.meshgrid(FINE[::4], gone[::4]))
+        ranks, gone = (part.ravel() for part in np.meshgrid(COARSE, COARSE))
     else:
         ranks, gone = FINE, np.zeros(len(FINE))
     codes = np.full(len(ranks), code)
@@ -202,9 +207,8 @@ def one_case(seed, make=trees, *, by=False, aware=True):
         # Probabilities are those of two classes.
         some = len(model.classes_) == 2 and hasattr(model, "predict_proba") and seed % 2
         response = "predict_proba" if some else "decision_function"
-    if by:
-        assert len(space.twins_.moved.transport.maps_) > 1
     family, _ = read_family(model, space, response, False, np.random.default_rng(0))
+    assert isinstance(family, MovedParts) == by
     bracket = family.solve(0.0, Limits(np.inf, 1e-9))
     largest = enumerated(model, response, space)
     room = 1e-9 + 4 * family.rounding
