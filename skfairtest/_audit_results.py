@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from skfairtest._delegation import StoredResults
 from skfairtest._typing import Floats
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._row_comparison import RowComparison, compare_chunks, compare_table
@@ -60,7 +61,7 @@ def results_of(found: Findings, *, in_chunks: bool) -> dict[str, Any]:
     }
 
 
-class AuditResults:
+class AuditResults(StoredResults):
     """The results of a fitted auditor; a mixin of `BaseAuditor`."""
 
     space_: InputSpace
@@ -71,7 +72,6 @@ class AuditResults:
     n_inputs_: int
     n_queries_: int
     seconds_: float
-    _state: dict[str, Any]
     #: The table that was fitted, where it came in chunks: it may be asked about later.
     _chunks: Any = None
 
@@ -101,18 +101,6 @@ class AuditResults:
             names -= results
         # Methods that the estimator lacks are left out.
         return sorted(name for name in names if name in results or hasattr(self, name))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether the auditor has results."""
-        return hasattr(self, "stop_reason_")
-
-    def _result(self, name: str) -> Any:
-        if not hasattr(self, "stop_reason_"):
-            # hasattr() must say False before fit, so this is no NotFittedError.
-            raise AttributeError(
-                f"{type(self).__name__} has no {name} before fit. Call fit(X) first."
-            )
-        return self._state
 
     @property
     def worst_case_(self) -> Any:

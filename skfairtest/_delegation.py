@@ -46,6 +46,24 @@ def _estimator_has(name: str) -> Callable[[Any], bool]:
     return check
 
 
+class StoredResults:
+    """Results that properties read from `_state` once there are any; a mixin."""
+
+    _state: dict[str, Any]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether the auditor has results."""
+        return hasattr(self, "stop_reason_")
+
+    def _result(self, name: str) -> dict[str, Any]:
+        if not hasattr(self, "stop_reason_"):
+            # hasattr() must say False before fit, so this is no NotFittedError.
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} before fit. Call fit(X) first."
+            )
+        return self._state
+
+
 class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
     """A meta-estimator that predicts as its `estimator_` does."""
 
@@ -182,3 +200,17 @@ class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
             tags.input_tags = inner.input_tags
         tags.input_tags.sparse = False
         return tags
+
+
+class AuditingEstimator(DelegatingEstimator):
+    """A `DelegatingEstimator` whose own fit takes sensitive columns, too."""
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of parameters of fit and score to the estimator and to fit itself.
+
+        Returns
+        -------
+        MetadataRouter
+            The routing.
+        """
+        return super().get_metadata_routing().add_self_request(self)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metadata_routing import MetadataRouter
 
 from skfairtest import _clock
 from skfairtest._audit_results import AuditResults, results_of
-from skfairtest._delegation import DelegatingEstimator
+from skfairtest._delegation import AuditingEstimator
 from skfairtest._parameters import DeclaredParameters, checked, is_result, one_of, whole
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import is_real
@@ -74,7 +73,7 @@ def check_threshold(name: str, value: Any) -> None:
 
 
 class BaseAuditor(
-    DeclaredParameters, ShownFinding, CallbackSupportMixin, AuditResults, DelegatingEstimator
+    DeclaredParameters, ShownFinding, CallbackSupportMixin, AuditResults, AuditingEstimator
 ):
     """Base class of all auditors; a subclass writes `_search` and declares its own parameters.
 
@@ -409,16 +408,6 @@ class BaseAuditor(
             "if it never sees these columns. Other columns may still be proxies for them, which "
             "twins that are moved show: InputSpace(twins=QuantileTransport())."
         )
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the routing of parameters of fit and score to the estimator and to fit itself.
-
-        Returns
-        -------
-        MetadataRouter
-            The routing.
-        """
-        return super().get_metadata_routing().add_self_request(self)
 
     def _oracle_settings(self) -> dict[str, Any]:
         return {

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
-from skfairtest._delegation import DelegatingEstimator
+from skfairtest._delegation import AuditingEstimator
 from skfairtest._parameters import DeclaredParameters, is_result, one_of, real, whole
 from skfairtest._progress import CallbackSupportMixin, Progress
 from skfairtest._statistics import CORRECTIONS, Sides
@@ -38,7 +37,7 @@ MIN_OUTSIDE = 0.05
 
 
 class GroupAuditor(
-    DeclaredParameters, ShownFinding, CallbackSupportMixin, GroupResults, DelegatingEstimator
+    DeclaredParameters, ShownFinding, CallbackSupportMixin, GroupResults, AuditingEstimator
 ):
     """Base of the group auditors. Not for use by itself.
 
@@ -85,16 +84,6 @@ class GroupAuditor(
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the routing of parameters of fit and score to the estimator and to fit itself.
-
-        Returns
-        -------
-        MetadataRouter
-            The routing.
-        """
-        return super().get_metadata_routing().add_self_request(self)
 
     def __sklearn_tags__(self) -> Any:
         """Return the estimator's tags for one output, because one number per row is compared."""

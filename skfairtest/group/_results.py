@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skfairtest._delegation import StoredResults
 from skfairtest._statistics import Sides, score_interval
 from skfairtest._typing import Floats
 from skfairtest.group._inference.pivot import Simultaneous, all_at_once
@@ -36,10 +37,9 @@ def describe(attributes: Sequence[Any], rule: NDArray[np.int16]) -> Description:
     )
 
 
-class GroupResults:
+class GroupResults(StoredResults):
     """Results as properties of `_state`, a dict of arrays; how rules read is the subclass's."""
 
-    _state: dict[str, Any]
     _short: dict[str, Any]
     confidence: float
     correction: str
@@ -48,18 +48,6 @@ class GroupResults:
     def _describe(self, rule: NDArray[np.int16]) -> Description:
         """A rule in words, the attributes that it names, and their values."""
         raise NotImplementedError
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether results are there."""
-        return hasattr(self, "stop_reason_")
-
-    def _result(self, name: str) -> dict[str, Any]:
-        if not hasattr(self, "stop_reason_"):
-            # hasattr() must say False before fit, so this is no NotFittedError.
-            raise AttributeError(
-                f"{type(self).__name__} has no {name} before fit. Call fit(X) first."
-            )
-        return self._state
 
     def _columns(
         self,

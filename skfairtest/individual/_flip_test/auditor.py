@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.utils.metadata_routing import MetadataRouter
 
 from skfairtest import _clock
-from skfairtest._delegation import DelegatingEstimator
+from skfairtest._delegation import AuditingEstimator, StoredResults
 from skfairtest._parameters import DeclaredParameters, checked, is_result, one_of, real, whole
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import Floats
@@ -49,7 +48,9 @@ TABLES = ("flips_", "columns_", "map_quality_")
 # a moved twin differs in every column; it needs a sensitive column in the table; and half of its
 # parameters (max_queries, max_found, n_restarts) and results (history_, domains_, on_data_rate_)
 # are about a search, which moving the rows of X is not.
-class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, DelegatingEstimator):
+class FlipTestAuditor(
+    DeclaredParameters, ShownFinding, CallbackSupportMixin, StoredResults, AuditingEstimator
+):
     """Find the rows whose output changes when they are moved to another group.
 
     A map moves each row of one group to where the rows of another group lie: not only the sensitive
@@ -390,23 +391,6 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
         alone = clone(described).set_params(plausible=None, twins=None)
         return alone.fit(X, sensitive)
 
-    def _routed(self, fit_params: dict[str, Any], given: Any) -> dict[str, Any]:
-        """Return fit's parameters, with the sensitive values if the estimator requests them."""
-        if given is None or not hasattr(self.estimator, "get_metadata_routing"):
-            return fit_params
-        requests = self.estimator.get_metadata_routing()
-        return fit_params | dict.fromkeys(requests.consumes("fit", ["sensitive_features"]), given)
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the routing of parameters of fit and score to the estimator and to fit itself.
-
-        Returns
-        -------
-        MetadataRouter
-            The routing.
-        """
-        return super().get_metadata_routing().add_self_request(self)
-
     def _check_params(self) -> None:
         if self.estimator is None:
             raise ValueError(
@@ -429,10 +413,6 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
 
     def _card(self) -> str:
         return moved_card(self) if self.__sklearn_is_fitted__() else ""
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether the auditor has results."""
-        return hasattr(self, "stop_reason_")
 
     # Results ---------------------------------------------------------------------------------
 
@@ -491,14 +471,6 @@ class FlipTestAuditor(DeclaredParameters, ShownFinding, CallbackSupportMixin, De
             )
         parts["output"] = pd.DataFrame(state["outputs"])
         return pd.concat(parts, axis=1)
-
-    def _result(self, name: str) -> Any:
-        if not hasattr(self, "stop_reason_"):
-            # hasattr() must say False before fit, so this is no NotFittedError.
-            raise AttributeError(
-                f"{type(self).__name__} has no {name} before fit. Call fit(X) first."
-            )
-        return self._state
 
 
 def _as_lists(table: pd.DataFrame) -> dict[str, list[Any]]:
