@@ -297,11 +297,10 @@ class OptimalTransport(OptimalResults, BaseTransport):
                 parts.append(points)
         return np.hstack(parts) if parts else np.zeros((len(Z), 1))
 
-    def _plan(self, own: int, target: int, scale: float) -> Floats:
+    def _plan(self, own: int, target: int, cost: Floats) -> Floats:
         """Return which shares of each row in a sample are sent to which row of the other's."""
         ot = _pot()
         here, there = self.samples_[own], self.samples_[target]
-        cost = self._costs(own, target) / scale
         if self.reg is None:
             plan = ot.emd(here.shares, there.shares, cost, numItermax=MOST_STEPS)
         else:
@@ -328,8 +327,8 @@ class OptimalTransport(OptimalResults, BaseTransport):
         points = [self._points(self.samples_[g].codes) for g in (own, target)]
         return np.asarray(_pot().dist(*points), dtype=np.float64)
 
-    def _projections(self, own: int, target: int, scale: float) -> list[Projection]:
-        plan, codes = self._plan(own, target, scale), self.samples_[target].codes
+    def _projections(self, own: int, target: int, cost: Floats) -> list[Projection]:
+        plan, codes = self._plan(own, target, cost), self.samples_[target].codes
         return [
             Projection.of(plan, self.layout_.columns[j], codes[:, j], self.levels_[j])
             for j in self.moving_.tolist()
@@ -339,10 +338,11 @@ class OptimalTransport(OptimalResults, BaseTransport):
         key = f"{own},{target}"
         if key not in self.maps_:
             # One scale for both plans, so that they blur alike.
-            scale = float(self._costs(own, target).mean()) or 1.0
-            passages = [Passage(there) for there in self._projections(own, target, scale)]
+            cost = self._costs(own, target)
+            scale = float(cost.mean()) or 1.0
+            passages = [Passage(there) for there in self._projections(own, target, cost / scale)]
             if self.reg is not None:
-                here = self._projections(own, own, scale)
+                here = self._projections(own, own, self._costs(own, own) / scale)
                 passages = [Passage(p.there, h) for p, h in zip(passages, here, strict=True)]
                 mine, other = self.samples_[own], self.samples_[target]
                 ranks = RowRanks(mine.codes, self.random_state or 0)
