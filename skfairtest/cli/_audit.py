@@ -29,7 +29,6 @@ from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
 from skfairtest.report._without_rows import KEPT
 from skfairtest.space._protected_names import protected_names
-from skfairtest.transports import QuantileTransport
 
 HELP = """
 usage: skfairtest audit MODEL DATA --sensitive COLUMNS [options]
@@ -141,6 +140,7 @@ def run(words: Sequence[str]) -> int:
 def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
     """Run the audit that the options ask for."""
     from skfairtest.report._audit import audit
+    from skfairtest.transports import QuantileTransport
 
     return audit(
         case.model,
