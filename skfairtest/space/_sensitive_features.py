@@ -115,7 +115,7 @@ def split_sensitive(
                 beside[name] = as_columns(_column(X, name), n)[name]
             # By names, as positions change.
             named = [name for name in _listed(named, names) if name not in away]
-            X = _without(X, away)
+            X = without(X, away)
     if beside and not (isinstance(named, str) and named == "auto"):
         # A name of what stands beside the table says nothing more.
         named = [name for name in _listed(named, names) if name in names or name not in beside]
@@ -233,10 +233,11 @@ def _column(X: Any, name: Any) -> dict[Any, Any]:
     return {name: X[name]}
 
 
-def _without(X: Any, names: list[Any]) -> Any:
+def without(X: Any, names: list[Any]) -> Any:
+    """Return a data frame without some columns, which need not be there."""
     if isinstance(X, pd.DataFrame):
-        return X.drop(columns=names)
-    return nw.from_native(X, eager_only=True).drop(names).to_native()
+        return X.drop(columns=names, errors="ignore")
+    return nw.from_native(X, eager_only=True).drop(names, strict=False).to_native()
 
 
 def _join(X: Any, beside: pd.DataFrame) -> Any:

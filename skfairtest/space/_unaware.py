@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
-from skfairtest.space._sensitive_features import SensitiveFeatures
+from skfairtest.space._sensitive_features import SensitiveFeatures, without
 from skfairtest.space._space import InputSpace
 
 
@@ -38,11 +36,8 @@ class DropColumns:
         """Return the table that the model takes."""
         if isinstance(X, np.ndarray):
             return X
-        if isinstance(X, pd.DataFrame):
-            table = X.drop(columns=self.names, errors="ignore")
-            return table if self.dtype is None else table.to_numpy(dtype=self.dtype)
-        frame = nw.from_native(X, eager_only=True)
-        return frame.drop([name for name in self.names if name in frame.columns]).to_native()
+        table = without(X, self.names)
+        return table if self.dtype is None else table.to_numpy(dtype=self.dtype)
 
 
 def _of_estimator(name: str) -> Any:
