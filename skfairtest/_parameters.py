@@ -88,6 +88,14 @@ def is_result(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
+def check_instance(name: str, value: Any) -> None:
+    """Raise TypeError for a class in place of an estimator."""
+    if isinstance(value, type):
+        raise TypeError(
+            f"{name} must be an instance; got the class {value.__name__}. Write {value.__name__}()."
+        )
+
+
 def check_whole(name: str, value: Any, least: int, none: str = "") -> None:
     """Check one whole number; `none` is "None or " if None is allowed as well."""
     fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)

@@ -12,7 +12,14 @@ from sklearn.base import clone
 from skfairtest import _clock
 from skfairtest._audit_results import AuditResults, results_of
 from skfairtest._delegation import AuditingEstimator
-from skfairtest._parameters import DeclaredParameters, checked, is_result, one_of, whole
+from skfairtest._parameters import (
+    DeclaredParameters,
+    check_instance,
+    checked,
+    is_result,
+    one_of,
+    whole,
+)
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import is_real
 from skfairtest._validation import (
@@ -524,11 +531,7 @@ class BaseAuditor(
                 f"{type(self).__name__}(estimator=None) is a template for scorers and retrainers, "
                 "which set the estimator; it cannot be fitted itself. Give an estimator."
             )
-        if isinstance(self.estimator, type):
-            raise TypeError(
-                f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
-                f"{self.estimator.__name__}()."
-            )
+        check_instance("estimator", self.estimator)
         self._check_declared()
         if all(getattr(self, name) is None for name in LIMITS):
             raise ValueError(

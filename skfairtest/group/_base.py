@@ -13,7 +13,14 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
 from skfairtest._delegation import AuditingEstimator
-from skfairtest._parameters import DeclaredParameters, is_result, one_of, real, whole
+from skfairtest._parameters import (
+    DeclaredParameters,
+    check_instance,
+    is_result,
+    one_of,
+    real,
+    whole,
+)
 from skfairtest._progress import CallbackSupportMixin, Progress
 from skfairtest._statistics import CORRECTIONS, Sides
 from skfairtest._typing import Floats
@@ -105,11 +112,7 @@ class GroupAuditor(
                 "retrainers, which set the estimator; it cannot be fitted itself. Pass an "
                 f"estimator{instead}."
             )
-        if isinstance(self.estimator, type):
-            raise TypeError(
-                f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
-                f"{self.estimator.__name__}()."
-            )
+        check_instance("estimator", self.estimator)
 
     def _alpha(self, n_groups: int) -> float:
         """Return the error probability that one of so many intervals may have."""

@@ -12,7 +12,15 @@ from sklearn.base import clone
 
 from skfairtest import _clock
 from skfairtest._delegation import AuditingEstimator, StoredResults
-from skfairtest._parameters import DeclaredParameters, checked, is_result, one_of, real, whole
+from skfairtest._parameters import (
+    DeclaredParameters,
+    check_instance,
+    checked,
+    is_result,
+    one_of,
+    real,
+    whole,
+)
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import Floats
 from skfairtest._validation import (
@@ -397,11 +405,7 @@ class FlipTestAuditor(
                 f"{type(self).__name__}(estimator=None) is a template, which cannot be fitted "
                 "itself. Give an estimator."
             )
-        if isinstance(self.estimator, type):
-            raise TypeError(
-                f"estimator must be an instance; got the class {self.estimator.__name__}. Write "
-                f"{self.estimator.__name__}()."
-            )
+        check_instance("estimator", self.estimator)
         self._check_declared()
 
     def _no_disparity(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from skfairtest._parameters import check_instance
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.space._space import InputSpace
@@ -121,11 +122,7 @@ def check_transport(transport: Any) -> None:
     """Check that a transport is an estimator that moves rows."""
     if transport is None:
         return
-    if isinstance(transport, type):
-        raise TypeError(
-            f"transport must be an instance; got the class {transport.__name__}. Write "
-            f"{transport.__name__}()."
-        )
+    check_instance("transport", transport)
     lacks = [name for name in ("fit", "transport") if not callable(getattr(transport, name, None))]
     if lacks:
         raise TypeError(

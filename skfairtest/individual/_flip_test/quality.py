@@ -12,6 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from skfairtest._parameters import check_instance
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import users_level
@@ -158,11 +159,7 @@ def check_classifier(classifier: Any) -> None:
     """Check that a classifier can tell rows apart by probabilities."""
     if classifier is None:
         return
-    if isinstance(classifier, type):
-        raise TypeError(
-            f"classifier must be an instance; got the class {classifier.__name__}. Write "
-            f"{classifier.__name__}()."
-        )
+    check_instance("classifier", classifier)
     lacks = [name for name in ("fit", "predict_proba") if not hasattr(classifier, name)]
     if lacks:
         raise TypeError(
