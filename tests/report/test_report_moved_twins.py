@@ -185,7 +185,7 @@ def test_names_of_maps():
     first, *others = named_transports(True)
     assert first.name == "quantile" and first.has_intervals
     joint = ["joint"] if find_spec("ot") is not None else []
-    assert [one.name for one in others] == ["sequential", *joint]
+    assert [one.name for one in others] == [*joint, "sequential"]
     assert not any(one.has_intervals for one in others)
     several = named_transports([QuantileTransport(), QuantileTransport(keep=["age"])])
     assert [one.name for one in several] == ["quantile 1", "quantile 2"]

@@ -71,10 +71,11 @@ def named_transports(given: Any) -> list[NamedTransport]:
         return []
     if given is True:
         known = [NamedTransport("quantile", transports.QuantileTransport())]
-        # The others stand beside the first one, to see whether they agree.
-        known.append(NamedTransport("sequential", transports.SequentialTransport(), False))
+        # The others stand beside the first one, to see whether they agree: the slowest comes last,
+        # where it has all the time that is left.
         if find_spec("ot") is not None:
             known.append(NamedTransport("joint", transports.OptimalTransport(), False))
+        known.append(NamedTransport("sequential", transports.SequentialTransport(), False))
         return known
     every = list(given) if isinstance(given, (list, tuple)) else [given]
     names = [type(one).__name__.removesuffix("Transport").lower() for one in every]
