@@ -33,14 +33,14 @@ def by_name(given: Any) -> dict[str, Any]:
     return {str(name): value for name, value in given.items()}
 
 
-def twins_of(auditor: Any, place: int | None) -> Floats | None:
-    """Return the codes of two twins, shape (2, n_features): the worst or another pair, or None."""
-    state, space = auditor._state, auditor.space_
+def input_of(auditor: Any, place: int | None) -> tuple[Floats, Floats] | None:
+    """Return an input, shape (n_features,), and the sensitive codes of two twins of it, or None.
+
+    They are of the worst pair, or of another one of `discriminatory_inputs_`.
+    """
+    state = auditor._state
     if place is None:
-        if "worst_z" not in state:
-            return None
-        pair: Floats = np.tile(state["worst_z"], (2, 1))
-        return np.asarray(space.twins_.with_sensitive(pair, state["worst_pair"]))
+        return (state["worst_z"], state["worst_pair"]) if "worst_z" in state else None
     n_kept = len(state["Z"])
     whole = isinstance(place, numbers.Integral) and not isinstance(place, bool)
     if not whole or not 0 <= place < n_kept:
@@ -49,8 +49,16 @@ def twins_of(auditor: Any, place: int | None) -> Floats | None:
             "place must be None (the worst pair) or a position in discriminatory_inputs_, "
             f"{has}; got {place!r}."
         )
-    pair = np.tile(state["Z"][place], (2, 1))
-    return np.asarray(space.twins_.with_sensitive(pair, state["pairs"][place]))
+    return state["Z"][place], state["pairs"][place]
+
+
+def twins_of(auditor: Any, place: int | None) -> Floats | None:
+    """Return the codes of two twins, shape (2, n_features): the worst or another pair, or None."""
+    found = input_of(auditor, place)
+    if found is None:
+        return None
+    z, codes = found
+    return np.asarray(auditor.space_.twins_.with_sensitive(np.tile(z, (2, 1)), codes))
 
 
 def ask_model(auditor: Any) -> Model:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skfairtest._typing import Floats
 from skfairtest.finding._words import name_output, value_in_words
-from skfairtest.inspection._asking import ask_model, check_auditor, twins_of
+from skfairtest.inspection._asking import ask_model, check_auditor, input_of
 from skfairtest.inspection._style import (
     FOUND,
     LINES,
@@ -54,7 +54,7 @@ class ProfileDisplay(Display):
         One row per value of the column: `value`, the outputs for the `first` and the `second` twin
         (NaN if a constraint excludes this input), and `is_pair`, whether the pair has this value.
     column : str
-        Name of the column.
+        Name of the column, with the group that has these values where twins are moved.
     output : str
         Name of the output.
     names : tuple of two str
@@ -81,6 +81,9 @@ class ProfileDisplay(Display):
     -----
     The other columns keep the values that they have in the pair. Some inputs of a profile may be
     implausible, and another pair may have another profile.
+
+    Where a transport moves twins (``InputSpace(twins=QuantileTransport())``), the column has these
+    values in one group, which the axis names; the twin of the other group has moved ones.
 
     Examples
     --------
@@ -144,8 +147,8 @@ class ProfileDisplay(Display):
         category. If `column` is None, each column that may be chosen costs ten more.
         """
         check_auditor(auditor, cls.__name__)
-        Z = twins_of(auditor, place)
-        if Z is None:
+        found = input_of(auditor, place)
+        if found is None:
             raise ValueError(
                 "The auditor found no difference between twins, so there is no pair to show. "
                 "Raise its budget, or show its rows with DisparityCurveDisplay."
@@ -155,7 +158,7 @@ class ProfileDisplay(Display):
                 "The model was asked for labels, which have no profile. Audit it with "
                 "response_method='predict_proba' or 'decision_function' if it has one of these."
             )
-        asked = _Asked(auditor, Z)
+        asked = _Asked(auditor, *found)
         j = asked.choose() if column is None else asked.resolve(column)
         codes = asked.codes(j, N_POINTS)
         outputs = asked.ask(j, codes)
@@ -165,12 +168,12 @@ class ProfileDisplay(Display):
                 "value": list(attribute.shown(codes)),
                 "first": outputs[:, 0],
                 "second": outputs[:, 1],
-                "is_pair": codes == Z[0, j],
+                "is_pair": codes == asked.z[j],
             }
         )
         return cls(
             table,
-            str(attribute.name),
+            asked.column_name(j),
             asked.output,
             asked.names(),
             attribute.is_category,
@@ -271,28 +274,42 @@ class ProfileDisplay(Display):
 class _Asked:
     """The model, asked about two twins that have other values in one column."""
 
-    def __init__(self, auditor: Any, Z: Floats) -> None:
+    def __init__(self, auditor: Any, z: Floats, pair: Floats) -> None:
         self.space: InputSpace = auditor.space_
         self.model = ask_model(auditor)
-        scores, _ = self.model.ask(Z)
-        place = int(np.abs(scores[0] - scores[1]).argmax())
-        # The larger output comes first.
-        self.Z = Z if scores[0, place] >= scores[1, place] else Z[::-1]
-        self.place = place
+        self.z, self.pair = z, pair
+        scores, _ = self.model.ask(self.twins(z[None]))
+        self.place = place = int(np.abs(scores[0] - scores[1]).argmax())
+        if scores[0, place] < scores[1, place]:
+            self.pair = pair[::-1]  # the larger output comes first
         self.output = name_output(self.model.response, self.model.output_name(place))
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether other columns of a twin follow a transport."""
+        return self.space.twins_.moved is not None
+
+    def twins(self, Z: Floats) -> Floats:
+        """The two twins of each input, one after the other."""
+        pairs = np.tile(self.pair, (len(Z), 1))
+        return np.asarray(self.space.twins_.with_sensitive(np.repeat(Z, 2, axis=0), pairs))
 
     def names(self) -> tuple[str, str]:
         """The twins by the sensitive values that differ."""
-        apart = [j for j in self.space.sensitive if self.Z[0, j] != self.Z[1, j]]
-        first, second = (
-            ", ".join(
-                f"{self.space.domain.columns[j].name}: "
-                f"{value_in_words(self.space.domain.columns[j].shown(self.Z[[side], j])[0])}"
-                for j in apart
-            )
-            for side in (0, 1)
+        return self._name(self.pair[0]), self._name(self.pair[1])
+
+    def _name(self, codes: Floats) -> str:
+        columns = [self.space.domain.columns[j] for j in self.space.sensitive]
+        return ", ".join(
+            f"{columns[i].name}: {value_in_words(columns[i].shown(codes[[i]])[0])}"
+            for i in np.flatnonzero(self.pair[0] != self.pair[1])
         )
-        return first, second
+
+    def column_name(self, j: int) -> str:
+        """A column, with the group in which it has the values where a twin has moved ones."""
+        name = str(self.space.domain.columns[j].name)
+        own = self.z[self.space.sensitive]
+        return f"{name} ({self._name(own)})" if self.is_moved else name
 
     def resolve(self, column: Any) -> int:
         """Place of a column that may be followed."""
@@ -306,11 +323,13 @@ class _Asked:
         return j
 
     def free(self) -> list[int]:
-        """Columns in which the twins are alike."""
+        """Columns that an input may have any value in: of plain twins, those that they share."""
+        first, second = self.twins(self.z[None])
+        domain = self.space.domain
         return [
             int(j)
             for j in self.space.free
-            if self.Z[0, j] == self.Z[1, j] and self.space.domain.high[j] > self.space.domain.low[j]
+            if (self.is_moved or first[j] == second[j]) and domain.high[j] > domain.low[j]
         ]
 
     def codes(self, j: int, most: int) -> Floats:
@@ -327,16 +346,16 @@ class _Asked:
             )
             if column.has_missing:
                 codes = np.append(codes, column.high)
-        return np.unique(np.append(codes, self.Z[0, j]))
+        return np.unique(np.append(codes, self.z[j]))
 
     def ask(self, j: int, codes: Floats) -> Floats:
         """Outputs of shape (n_codes, 2); NaN where such an input does not exist."""
-        rows = np.repeat(self.Z[None], len(codes), axis=0)
-        rows[:, :, j] = codes[:, None]
-        flat = rows.reshape(-1, self.space.n_features)
-        followed = self.space.twins_.apply_dependents(flat.copy())
-        same = (followed == flat) | (np.isnan(followed) & np.isnan(flat))
-        exists = self.space.valid(flat) & same.all(axis=1)
+        Z = np.tile(self.z, (len(codes), 1))
+        Z[:, j] = codes
+        flat = self.twins(Z)
+        exists = self.space.valid(flat)
+        if not self.is_moved:  # where the value follows from sensitive ones there is no other
+            exists &= flat[:, j] == np.repeat(codes, 2)
         outputs = np.full(len(flat), np.nan)
         if exists.any():
             outputs[exists] = self.model.ask(flat[exists])[0][:, self.place]

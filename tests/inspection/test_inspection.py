@@ -43,6 +43,7 @@ from skfairtest import (
     PairDisplay,
     ParetoDisplay,
     ProfileDisplay,
+    QuantileTransport,
     RandomAuditor,
     SelectionDisplay,
     SubgroupAuditor,
@@ -594,6 +595,28 @@ def test_profile_takes_the_column_along_which_the_difference_changes(models):
     for column, message in (("sex", "is sensitive"), ("d", "d")):
         with pytest.raises(ValueError, match=message):
             ProfileDisplay.from_auditor(auditor, column)
+
+
+def test_profile_of_moved_twins_moves_one_of_them_along(models):
+    rng = np.random.default_rng(0)
+    sex = np.repeat(["f", "m"], 200)
+    X = pd.DataFrame({"sex": sex, "a": rng.normal(10 * (sex == "m"), 1.0)})
+    model = models.Regressor(lambda X: X["a"].to_numpy())
+    space = InputSpace(twins=QuantileTransport())
+    auditor = RandomAuditor(model, sensitive_features="sex", space=space, random_state=0).fit(X)
+    display = ProfileDisplay.from_auditor(auditor)
+    own = display.names.index(display.column.removeprefix("a (").removesuffix(")"))
+    table = display.frame()
+    outputs = table[["first", "second"]].to_numpy()
+    np.testing.assert_allclose(outputs[:, own], table["value"])  # it stays where it is
+    assert (np.diff(outputs[:, 1 - own]) >= 0).all()
+    usual = table["value"].between(
+        *X.loc[X["sex"] == display.names[own][-1], "a"].quantile([0.1, 0.9])
+    )
+    assert usual.any()
+    apart = (outputs[:, 0] - outputs[:, 1])[usual]
+    np.testing.assert_allclose(apart, 10, atol=0.6)
+    assert display.plot().ax_.get_xlabel() == display.column
 
 
 @slow_sample
