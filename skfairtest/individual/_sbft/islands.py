@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -68,10 +69,10 @@ class Elites:
 
     def add(self, elite: Elite) -> None:
         """Keep the elite if it is new and good enough."""
-        if self.knows(elite.fitness):
+        worst = self.kept[-1].fitness if len(self.kept) == self.size else -1.0
+        if elite.fitness <= worst or self.knows(elite.fitness):
             return
-        self.kept.append(elite)
-        self.kept.sort(key=lambda one: -one.fitness)
+        bisect.insort(self.kept, elite, key=lambda one: -one.fitness)
         del self.kept[self.size :]
 
     def draw(self, rng: np.random.Generator, front: float = 2.0) -> Elite:

@@ -9,9 +9,8 @@ from skfairtest.space._space import InputSpace
 
 #: Values that a coordinate probe tries along one column.
 PROBE = 6
-#: Of these, values of other elites; so large a share of the rest is near where the input is.
+#: Of these, values of other elites.
 FROM_ELITES = 2
-NEAR = 0.15
 #: Chance that a probe tries an end of the domain: models often are largest there.
 TRY_END = 0.3
 #: Share of the far values that are drawn from the domain, not from the data: a model may change
@@ -34,59 +33,45 @@ class CoordinateProbes:
 
     def __init__(self, space: InputSpace, rows: Floats) -> None:
         self.space = space
-        self.known = {
-            j: np.unique(np.append(rows[:, j], [space.domain.low[j], space.domain.high[j]]))
-            for j in space.free
-        }
+        ends = np.stack([space.domain.low, space.domain.high])
+        # Lists, since of a handful of numbers Python is quicker than arrays are.
+        self.known = {j: np.unique(np.append(rows[:, j], ends[:, j])).tolist() for j in space.free}
         self.is_level = {j: space.domain.columns[j].is_category for j in space.free}
 
-    def values(self, z: Floats, j: int, elites: Floats, rng: np.random.Generator) -> Floats:
+    def values(self, z: Floats, j: int, elites: Floats, rng: np.random.Generator) -> list[float]:
         """Some values of column j that differ from that of the input z.
 
         These are all values where they are few. For a categorical column they are random ones, as
         codes have no order. For a numeric column they are spread over the values of the data; some
-        are of the domain, some near that of z, and some are values that elites have.
+        are of the domain, and some are values that elites have.
         """
-        space = self.space
-        low, high = space.domain.low[j], space.domain.high[j]
-        if space.domain.discrete[j] and high - low <= PROBE + 2:
-            values = np.arange(low, high + 1)
+        domain = self.space.domain
+        low, high = float(domain.low[j]), float(domain.high[j])
+        if domain.discrete[j] and high - low <= PROBE + 2:
+            found = [low + k for k in range(int(high - low) + 1)]
         elif self.is_level[j]:
-            values = low + rng.permutation(int(high - low) + 1)[:PROBE]
+            found = (low + rng.permutation(int(high - low) + 1)[:PROBE]).tolist()
         else:
-            borrowed = elites[rng.integers(0, len(elites), FROM_ELITES), j] if len(elites) else []
-            n = PROBE - len(borrowed)
-            n_near = int(n * NEAR)
-            ends = np.array([low, high])[rng.random(2) < TRY_END]
-            values = np.concatenate(
-                [self._far(j, n - n_near, rng), self._near(z[j], j, n_near, rng), borrowed, ends]
-            )
-            if space.domain.discrete[j]:
-                values = np.rint(values)
-            values = np.unique(np.clip(values, low, high))
-        return values[values != z[j]]
+            borrowed = []
+            if len(elites):
+                borrowed = elites[rng.integers(0, len(elites), FROM_ELITES), j].tolist()
+            tries_low, tries_high = (rng.random(2) < TRY_END).tolist()
+            found = borrowed + [low] * tries_low + [high] * tries_high
+            found += self._spread(j, PROBE - len(borrowed), rng)
+            inside = {min(max(value, low), high) for value in found}
+            found = sorted({float(round(one)) for one in inside} if domain.discrete[j] else inside)
+        return [value for value in found if value != z[j]]
 
-    def _far(self, j: int, n: int, rng: np.random.Generator) -> Floats:
+    def _spread(self, j: int, n: int, rng: np.random.Generator) -> list[float]:
         """One value from each of n equal parts of the values in the data, or of the domain."""
         known = self.known[j]
-        place = (np.arange(n) + rng.random(n)) / n
-        of_data = known[(place * len(known)).astype(np.intp)]
-        of_domain = self.space.domain.low[j] + place * (
-            self.space.domain.high[j] - self.space.domain.low[j]
-        )
-        return np.where(rng.random(n) < FOREIGN, of_domain, of_data)
-
-    def _near(self, value: float, j: int, n: int, rng: np.random.Generator) -> Floats:
-        """Values a few places off among those of the data, or a step off in the domain."""
-        known = self.known[j]
-        sign = np.where(rng.random(n) < 0.5, -1, 1)
-        places = np.rint(2.0 ** (rng.random(n) * np.log2(max(2.0, len(known) / 8)))).astype(int)
-        place = np.clip(np.searchsorted(known, value) + sign * places, 0, len(known) - 1)
-        length = (self.space.domain.high[j] - self.space.domain.low[j]) * 10.0 ** rng.uniform(
-            -3, -0.5, n
-        )
-        stepped = value + sign * np.maximum(length, 1.0 if self.space.domain.discrete[j] else 0.0)
-        return np.where(rng.random(n) < FOREIGN, stepped, known[place])
+        low, high = float(self.space.domain.low[j]), float(self.space.domain.high[j])
+        places = [(k + within) / n for k, within in enumerate(rng.random(n).tolist())]
+        foreign = (rng.random(n) < FOREIGN).tolist()
+        return [
+            low + place * (high - low) if of_domain else known[int(place * len(known))]
+            for place, of_domain in zip(places, foreign, strict=True)
+        ]
 
 
 def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:

@@ -268,17 +268,18 @@ class TunedSearch:
             n = CHANGES if relinks else COLUMNS
             chosen, search.queue = search.queue[:n], search.queue[n:]
             own: list[int] = []
+            tried: list[float] = []
             for j in chosen:
                 values = self.other_side(search, j) if relinks else (
                     self.probes.values(here.z, j, elites, rng)
                 )  # fmt: skip
-                changed = np.repeat(here.z[None], len(values), axis=0)
-                changed[:, j] = values
-                Z.append(changed)
                 own += [j] * len(values)
+                tried += values
             operators += [RELINKED if relinks else PROBES] * len(own)
             n_moves = 0 if self.one_pair else PAIR_MOVES
-            Z.append(np.repeat(here.z[None], n_moves, axis=0))
+            changed = np.repeat(here.z[None], len(own) + n_moves, axis=0)
+            changed[np.arange(len(own)), own] = tried
+            Z.append(changed)
             repeated = np.repeat(here.pair[None], len(own) + n_moves, axis=0)
             repeated[len(own) :] = moved_sides(repeated[len(own) :], self.space, rng)
             pairs.append(repeated)
@@ -291,11 +292,11 @@ class TunedSearch:
         ends = np.cumsum([len(own) for own in columns])
         return [(own, judged[end - len(own) : end]) for own, end in zip(columns, ends, strict=True)]
 
-    def other_side(self, search: LocalSearch, j: int) -> Floats:
+    def other_side(self, search: LocalSearch, j: int) -> list[float]:
         """The value of column j that the other parent has."""
         assert search.donor is not None and search.parent is not None
         donor, parent = search.donor[j], search.parent.z[j]
-        return np.array([parent if search.here.z[j] == donor else donor])
+        return [parent if search.here.z[j] == donor else donor]
 
     def go_on(self, island: Island) -> None:
         """Give local searches whose queue is empty a new one, or replace them by others."""
