@@ -133,12 +133,15 @@ class Curve(NamedTuple):
         apart = np.diff(x, prepend=-np.inf) > RANK_STEP * (x[-1] - x[0])
         x = x[apart]
         y = np.maximum.accumulate(other.at(own.ranks(x, np.zeros(len(x)))))
-        slope = np.append(np.diff(y) / np.diff(x), 0.0)
+        with np.errstate(over="ignore"):
+            slope = np.append(np.diff(y) / np.diff(x), 0.0)
+        # A line too steep for a number is a step.
+        slope[~np.isfinite(slope)] = 0.0
         end = np.append(y[1:], y[-1])
         inner = np.minimum(_cells(x, x), N_CELLS - 1)
         counts = np.bincount(inner, minlength=N_CELLS)
         cells = (np.cumsum(counts) - counts - 1).astype(np.int32)
-        if counts.max() > MOST_IN_CELL or not np.isfinite(slope).all():
+        if counts.max() > MOST_IN_CELL:
             cells = cells[:0]
         return cls(x, y, slope, end, cells, int(counts.max()))
 
@@ -163,7 +166,7 @@ class Curve(NamedTuple):
 
 def _cells(x: Floats, inside: Floats) -> NDArray[np.int32]:
     """Return the part of the range of x that numbers in it lie in; it rises with them."""
-    return ((inside - x[0]) * ((N_CELLS - 1) / (x[-1] - x[0]))).astype(np.int32)
+    return ((inside - x[0]) / (x[-1] - x[0]) * (N_CELLS - 1)).astype(np.int32)
 
 
 def _counted(codes: Floats, discrete: bool) -> tuple[Floats, Floats]:

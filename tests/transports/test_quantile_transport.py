@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from planted_proxies import mixed
 from scipy.stats import ks_2samp
@@ -89,6 +89,7 @@ equal = st.lists(st.sampled_from([0.0, 1.0, 2.5, 7.0]), min_size=1, max_size=30)
 
 
 @given(numbers, st.one_of(numbers, equal))
+@example([0.0, 2.2e-309], [0.0, 1.0])
 def test_curves_never_fall_and_are_the_ranks_taken_to_the_other_group(own, other):
     mine = Quantiles.learn(np.array(own), False)
     theirs = Quantiles.learn(np.array(other), False)
