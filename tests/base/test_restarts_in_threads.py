@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from tiers import SAMPLE, slow_sample
+from tiers import SAMPLE
 
 import skfairtest
 from skfairtest import BaseAuditor, PublishedSBFTAuditor
@@ -97,7 +97,7 @@ def test_restarts_on_threads_find_what_one_worker_finds(name):
     on_one_worker_and_on_threads(name, settings, model, X, n_repeats=1, max_queries=360)
 
 
-@slow_sample
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHES)
 def test_restarts_on_threads_find_it_ten_times_in_a_row(name):
     X = numbers()

@@ -173,7 +173,7 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**31), family=st.sampled_from(["trees", "flat"]))
 def test_no_find_crosses_the_bracket_sample(seed, family):
     check_not_crossed(seed, family)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tiers import SAMPLE
 
 from skfairtest import (
     ADFAuditor,
@@ -135,9 +136,9 @@ def test_narrow_pocket_on_every_seed(name, make):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", ["smooth", "narrow", "many-valued"])
+@pytest.mark.parametrize("variant", [pytest.param("smooth", marks=SAMPLE), "narrow", "many-valued"])
 @pytest.mark.parametrize("name", SLOW)
-def test_sample_of_pockets_by_slow_testers(name, variant):
+def test_pockets_by_slow_testers(name, variant):
     assert min(shares(DIRECTED[name], make_biased_regression, variant, seeds=[0])) >= 0.5
 
 

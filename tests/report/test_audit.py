@@ -28,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import (
     CertifiedAuditor,
@@ -597,8 +597,9 @@ def test_groups_do_without_attributes_of_too_many_categories():
     assert data["groups"]["reason"] == "" and data["groups"]["n_rule_sets"] > 2  # races, too
 
 
-@slow_sample
-@pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "n", [pytest.param(100, marks=SAMPLE), pytest.param(500, marks=pytest.mark.slow)]
+)
 def test_hundreds_of_sensitive_values_and_columns(n):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(320, n)), columns=[f"c{j}" for j in range(n)])
