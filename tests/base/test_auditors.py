@@ -23,7 +23,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
-from tiers import slow_sample, some
+from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import (
     AequitasAuditor,
@@ -590,7 +590,7 @@ def test_a_row_outside_the_domain_counts_with_its_own_sensitive_values(models, s
     "auditor",
     [SBFTAuditor, RandomAuditor, AequitasAuditor, SymbolicAuditor]
     + [
-        pytest.param(auditor, id=f"{auditor.__name__} sample", marks=pytest.mark.slow)
+        pytest.param(auditor, id=auditor.__name__, marks=SAMPLE)
         for auditor in (SurrogateAuditor, MAFTAuditor)
     ],
 )

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from scipy.stats import mannwhitneyu
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import BaseAuditor, RandomAuditor, SBFTAuditor, compare_auditors
 from skfairtest.comparison import a12, effect_size_word, measure_diversity
@@ -90,9 +90,7 @@ def test_area_under_the_curve_is_that_of_the_steps(planted):
 
 
 # Processes take seconds to start.
-@pytest.mark.parametrize(
-    "backend", ["threading", pytest.param("loky", id="sample", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=SAMPLE)])
 def test_same_seed_same_result_with_two_jobs(planted, backend):
     settings = {"n_repeats": 2, "max_queries": 1000, "random_state": 5}
     with parallel_config(backend=backend):

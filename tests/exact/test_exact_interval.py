@@ -108,7 +108,7 @@ def test_the_interval_is_covered(name, kind):
     check_interval(name, kind, 3)
 
 
-@pytest.mark.slow
+@slow_sample
 @settings(max_examples=6, deadline=None)
 @given(
     name=st.sampled_from(sorted(MODELS)),

@@ -18,6 +18,7 @@ from sklearn.ensemble import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Limits
@@ -144,7 +145,7 @@ def test_real_sensitive_columns_are_certified_over_the_interval(name, compiled, 
     check_interval(name, 0, single, integers, compiled)
 
 
-@pytest.mark.slow
+@slow_sample
 @settings(max_examples=15, deadline=None)
 @given(
     name=st.sampled_from(sorted(MODELS)),

@@ -10,7 +10,7 @@ from exact_cases import make_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, certify
 from skfairtest.exact._auditor import COMPILED
@@ -98,7 +98,7 @@ def check_not_crossed(seed, family, engine="auto", queries=1000):
         assert found.fairness_degree_ <= upper, (seed, type(model), found.worst_case_)
 
 
-@pytest.mark.parametrize("n", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [4, pytest.param(20, marks=SAMPLE)])
 @pytest.mark.parametrize("family", ["trees", "flat"])
 def test_certified_degree_is_the_exhaustive_maximum_sample(family, n):
     engine = "auto"
@@ -172,8 +172,8 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
                     assert 0 < cut.cell < whole.high[cut.place]
 
 
-@pytest.mark.slow
-@settings(max_examples=5, deadline=None)
+@slow_sample
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**31), family=st.sampled_from(["trees", "flat"]))
 def test_no_find_crosses_the_bracket_sample(seed, family):
     check_not_crossed(seed, family)

@@ -99,7 +99,7 @@ def test_certificates_hold(pool, real, clock):
     hunt()
 
 
-@pytest.mark.slow
+@slow_sample
 @pytest.mark.parametrize("real", [False, True])
 @pytest.mark.parametrize("pool", [TREES, FLAT], ids=["trees", "flat"])
 def test_more_certificates_hold_sample(pool, real):

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import EstimatorFailedError, TextSGDAuditor
 from skfairtest.datasets import make_identity_comments
@@ -106,7 +106,7 @@ def test_replacing_keeps_the_rest_of_the_text():
 
 @slow_sample
 @pytest.mark.parametrize(
-    "seed", [0] + [pytest.param(s, marks=pytest.mark.slow, id=f"sample-{s}") for s in range(1, 5)]
+    "seed", [0] + [pytest.param(s, marks=SAMPLE, id=str(s)) for s in range(1, 5)]
 )
 def test_planted_terms_are_the_worst_rule(seed):
     comments = make_identity_comments(1500, random_state=seed)

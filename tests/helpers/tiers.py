@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-#: Marks of a slow test that `.ci/run` runs, too, as those that have `sample` in their names.
+#: Marks of a slow test that `.ci/run` runs, too.
 SAMPLE = [pytest.mark.slow, pytest.mark.sample]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tiers import slow_sample, some
+from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import InputSpace, RandomAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -307,8 +307,9 @@ def planted(*variants):
     for variant in variants:
         yield pytest.param(MAKERS[0], variant, range(1), id=f"{variant} seed 0")
         for make in MAKERS:
-            name = f"{make.__name__} {variant}" + " sample" * (variant == "smooth")
-            yield pytest.param(make, variant, range(5), id=name, marks=pytest.mark.slow)
+            marks = SAMPLE if variant == "smooth" else pytest.mark.slow
+            name = f"{make.__name__} {variant}"
+            yield pytest.param(make, variant, range(5), id=name, marks=marks)
 
 
 @pytest.mark.parametrize("make, variant, seeds", list(planted("smooth", "many-valued")))

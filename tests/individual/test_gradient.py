@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from tiers import slow_sample, some
+from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import EstimatorFailedError, InputSpace
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -50,7 +50,7 @@ H = 1e-5
 #: One tester stands for the claim in the default tier.
 MAFT_AND_SLOW = [
     MAFTAuditor,
-    *(pytest.param(cls, id=f"{cls.__name__} sample", marks=pytest.mark.slow) for cls in WHITE),
+    *(pytest.param(cls, id=cls.__name__, marks=SAMPLE) for cls in WHITE),
 ]
 
 
@@ -270,9 +270,7 @@ def two_phase(oracle, gradient=None, **params):
 
 
 @slow_sample
-@pytest.mark.parametrize(
-    "threshold", [0.2, pytest.param(None, id="sample", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("threshold", [0.2, pytest.param(None, marks=SAMPLE)])
 def test_lockstep_equals_one_at_a_time(threshold):
     data = make_biased_classification(random_state=0)
     oracle = make_oracle(data.estimator, data.data, ["sex"], threshold=threshold)

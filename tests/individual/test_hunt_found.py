@@ -127,7 +127,7 @@ def audit_data(question, model, seed):
     assert auditor.on_data_rate_ == audit.rate
 
 
-@pytest.mark.slow
+@slow_sample
 @settings(common, max_examples=60)
 @given(cases(), st.sampled_from(testers()), st.integers(0, 99), st.integers(2, 3000), OTHERS)
 def test_more_finds_are_true_sample(case, tester, seed, queries, others):

@@ -1,7 +1,7 @@
 """SBFT finds the planted degree within the default budget, on five seeds of five."""
 
 import pytest
-from tiers import some
+from tiers import slow_sample, some
 
 from skfairtest import PublishedSBFTAuditor, RandomAuditor, SBFTAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
@@ -44,7 +44,7 @@ def test_sbft_finds_every_planted_degree_on_every_seed(make, variant):
     assert min(shares) >= 0.99
 
 
-@pytest.mark.slow
+@slow_sample
 @variants
 @makes
 def test_sample_of_the_published_algorithm_finds_every_planted_degree(make, variant):
@@ -57,7 +57,7 @@ def test_random_testing_is_far_from_some_planted_degrees():
     assert found_share(RandomAuditor(), MAKERS[0], "smooth", seed=0) >= 0.95
 
 
-@pytest.mark.slow
+@slow_sample
 @makes
 def test_random_testing_misses_what_is_narrow_or_many_valued_sample(make):
     # Otherwise the planted degrees would be too easy to tell a search from luck.
@@ -66,7 +66,7 @@ def test_random_testing_misses_what_is_narrow_or_many_valued_sample(make):
         assert max(shares) < 0.99
 
 
-@pytest.mark.slow
+@slow_sample
 @makes
 def test_random_testing_comes_close_on_the_smooth_variant_sample(make):
     shares = [found_share(RandomAuditor(), make, "smooth", seed) for seed in SEEDS]

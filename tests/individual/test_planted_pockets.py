@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from tiers import SAMPLE
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import (
     ADFAuditor,
@@ -146,7 +146,7 @@ def test_random_testing_never_sees_the_innermost_inputs_of_the_narrow_pocket():
     assert max(shares(BLIND["random"], make_biased_regression, "narrow", seeds=[0])) < 0.99
 
 
-@pytest.mark.slow
+@slow_sample
 @makes
 @pytest.mark.parametrize("name", BLIND)
 def test_blind_testers_miss_the_narrow_pocket_sample(name, make):

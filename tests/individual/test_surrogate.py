@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
 from skfairtest.comparison import measure_diversity
@@ -61,7 +61,7 @@ def test_regions_are_drawn_where_the_tree_believes(space):
 
 @pytest.mark.parametrize("make, seeds", [
     pytest.param(make_biased_regression, range(1), id="regression"),
-    pytest.param(make_biased_regression, range(5), id="regression sample", marks=pytest.mark.slow),
+    pytest.param(make_biased_regression, range(5), id="regression five seeds", marks=SAMPLE),
     pytest.param(make_biased_classification, range(5), id="five seeds", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_finds_far_more_than_random_testing_in_a_planted_pocket(make, seeds):
@@ -76,9 +76,7 @@ def test_finds_far_more_than_random_testing_in_a_planted_pocket(make, seeds):
         assert found >= 20 * max(by_chance, 1)
 
 
-@pytest.mark.parametrize(
-    "seeds", [range(1), pytest.param(range(5), id="sample", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(5), marks=SAMPLE)])
 def test_objective_degree_climbs_where_finds_only_count(seeds):
     degrees = []
     for seed in seeds:
@@ -171,7 +169,7 @@ def test_a_domain_of_few_inputs_and_many_twins_ends(models):
     assert auditor.n_found_ == 2  # one pair in fifty shows it: each input is tried again
 
 
-@pytest.mark.slow
+@slow_sample
 def test_diverse_finds_in_a_sample_are_more_than_uniform_ones_and_spread_wider_than_by_count(
     network,
 ):

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import SAMPLE
 
 from skfairtest import NoDisparityWarning
 from skfairtest._statistics import clopper_pearson
@@ -117,7 +118,7 @@ def test_no_find_is_not_taken_for_no_discrimination(models):
         assert high > 0.02
 
 
-@pytest.mark.parametrize("n_seeds", [30, pytest.param(150, marks=pytest.mark.slow, id="sample")])
+@pytest.mark.parametrize("n_seeds", [30, pytest.param(150, marks=SAMPLE)])
 def test_stopping_early_does_not_spoil_the_confidence(models, n_seeds, monkeypatch):
     monkeypatch.setattr("skfairtest.individual._themis.measurement.MIN_SAMPLES", 5)
     # 1 of 20 intervals may miss; the union bound makes them rarer.
@@ -190,9 +191,7 @@ def test_labels_without_known_classes_have_no_group_measure(models):
 # Subsets ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "measure", ["causal", pytest.param("group", id="group sample", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("measure", ["causal", pytest.param("group", id="group", marks=SAMPLE)])
 def test_minimal_subsets_are_those_of_brute_force(measure, models):
     columns, threshold = [0, 1, 2, 3], 0.37
     labels = approved(X) > 0.5

@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import FairnessRetrainer, MitigationWarning, RandomAuditor
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, interval_of
@@ -101,7 +102,7 @@ def test_upper_end_lies_above_the_true_drop_as_often_as_it_says(n):
     assert shares_below(n, 60) < 0.09
 
 
-@pytest.mark.slow
+@slow_sample
 @pytest.mark.parametrize("n", [100, 1000])
 def test_upper_end_lies_above_the_true_drop_in_a_sample_of_300(n):
     assert shares_below(n, 300) < 0.09
@@ -209,7 +210,7 @@ def test_rows_that_can_tell_confirm_the_score():
     assert kept["confirmed"] and kept["score_drop"] == drop["value"]
 
 
-@pytest.mark.parametrize("seeds", [2, pytest.param(6, marks=pytest.mark.slow, id="sample-6")])
+@pytest.mark.parametrize("seeds", [2, pytest.param(6, marks=SAMPLE, id="6")])
 def test_few_rows_cannot_tell_a_point_and_the_course_says_so(seeds):
     said = kept = 0
     for seed in range(seeds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -58,9 +58,7 @@ ALL = [AequitasAuditor, MAFTAuditor, RandomAuditor, SBFTAuditor, SurrogateAudito
        ThemisAuditor]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "max_queries", [None, pytest.param(100_000, id="sample", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("max_queries", [None, pytest.param(100_000, marks=SAMPLE)])
 @pytest.mark.parametrize("auditor", ALL)
 def test_batches_follow_the_measured_time_of_a_query(clock, auditor, max_queries):
     params = {"margin": 1e-3} if auditor is ThemisAuditor else {}

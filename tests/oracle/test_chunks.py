@@ -15,7 +15,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
-from tiers import slow_sample, some
+from tiers import SAMPLE, slow_sample, some
 
 import skfairtest.oracle._row_comparison as row_comparison
 import skfairtest.space._summarize as summarize
@@ -212,7 +212,7 @@ NAMES = ["probabilities", "threshold", "labels", "regressor", "tree", "tuned", "
     *some([(name, "tables") for name in NAMES], 2),
     *((name, "codes") for name in ("probabilities", "regressor")),
     *(
-        pytest.param(name, "codes", id=f"{name}-codes sample", marks=pytest.mark.slow)
+        pytest.param(name, "codes", id=f"{name}-codes", marks=SAMPLE)
         for name in NAMES if name not in ("probabilities", "regressor")
     ),
 ])  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
+from tiers import SAMPLE
 
 from skfairtest import InputSpace, RandomAuditor, SBFTAuditor
 from skfairtest.oracle._model import hash_labels
@@ -196,8 +197,8 @@ def test_confirmed_flips_are_not_paid_again(models, small):
 
 @pytest.mark.parametrize("auditor, shape", [
     (RandomAuditor, "regressor"), (SBFTAuditor, "proba"),
-    pytest.param(RandomAuditor, "proba", marks=pytest.mark.slow, id="random sample"),
-    pytest.param(SBFTAuditor, "regressor", marks=pytest.mark.slow, id="SBFT sample"),
+    pytest.param(RandomAuditor, "proba", marks=SAMPLE, id="random"),
+    pytest.param(SBFTAuditor, "regressor", marks=SAMPLE, id="SBFT"),
 ])  # fmt: skip
 def test_a_small_space_is_exhausted_and_the_run_ends(models, auditor, shape):
     # 1500 inputs with two twins each, all told apart; there is nothing more to ask.

@@ -114,7 +114,7 @@ def test_the_sample_has_a_docstring_of_all_that_it_inherits(copy):
     assert titles[1] < text.index("    fairness_degree_ : float") < titles[2]
 
 
-@pytest.mark.slow
+@slow_sample
 def test_common_tests_find_the_sample(copy):
     # Its slow half as well.
     names = passed(copy, "tests/base/test_common.py", "-m", "not services")

@@ -58,8 +58,8 @@ def resampled(
     Chetverikov and Kato, which has the variances right and the shape wrong where that is skewed),
     and the larger of both p-values and of both distances is taken. Small groups of rare large
     values that are larger than everybody else's remain the weak spot. Simulations:
-    test_group_bootstrap.py and test_group_means.py in tests/group. With weights, values and weights
-    are taken to be independent inside of each pattern, as in Kish's effective size.
+    tests/group/test_resampled.py and test_group_means.py. With weights, values and weights are
+    taken to be independent inside of each pattern, as in Kish's effective size.
 
     In large tables a sample of the rows is permuted, see `_enough_rows`.
 
