@@ -108,8 +108,9 @@ class AuditResults(StoredResults):
         state = self._result("worst_case_")
         if "worst_z" not in state:
             return None
-        twins = np.tile(state["worst_z"], (2, 1))
-        return self.space_.decode(self.space_.twins_.with_sensitive(twins, state["worst_pair"]))
+        return self.space_.decode(
+            self.space_.twins_.of_each(state["worst_z"][None], state["worst_pair"])
+        )
 
     @property
     def worst_case_outputs_(self) -> Floats | None:
@@ -222,9 +223,7 @@ class AuditResults(StoredResults):
         state = self._state
         if "worst_z" not in state:
             return 0.0, None
-        worst = self.space_.twins_.with_sensitive(
-            np.tile(state["worst_z"], (2, 1)), state["worst_pair"]
-        )
+        worst = self.space_.twins_.of_each(state["worst_z"][None], state["worst_pair"])
         if self.space_.plausibility is not None:
             return self.fairness_degree_, worst
         if "worst_plausible" not in state:

@@ -87,8 +87,7 @@ class _AllInputs:
         space, k = self.space, len(self.codes)
         n = min(max(1, n_rows // k), self.n_inputs - self.done)
         rows = self._rows(n)
-        every = np.repeat(rows, k, axis=0)
-        every = space.twins_.with_sensitive(every, np.tile(self.codes, (n, 1)))
+        every = space.twins_.of_each(rows, self.codes)
         valid = space.valid(every)
         self.done += n
         self.left = (self.n_inputs - self.done) / n
@@ -126,7 +125,7 @@ class _AllInputs:
             return True
         both = np.stack(bracket.twins[:2])
         z = input_of(self.space, *bracket.twins)
-        twins = self.space.twins_.with_sensitive(np.stack([z, z]), both[:, self.space.sensitive])
+        twins = self.space.twins_.of_each(z[None], both[:, self.space.sensitive])
         return bool(np.array_equal(twins, both) and self.space.valid(both).all())
 
     def bracket(self, other: Bracket | None) -> Bracket:

@@ -187,8 +187,7 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         # Each row counts with its own value, too, which stand-ins for an interval may lack.
         if not space.twins_.is_enumerable:
             values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
-        every = np.repeat(part, values.shape[1], axis=0)
-        every = space.twins_.with_sensitive(every, values.reshape(len(every), -1))
+        every = space.twins_.of_each(part, values)
         shape = values.shape[:2]
         # Where more follows from the sensitive values, they do not tell twins.
         answers, n_seen = _evaluate_in_time(family, space, part, values, every, pace)

@@ -167,9 +167,8 @@ def certify(
     upper = max(history.end(closed.degree, seconds), found)
     worst = outputs = of_class = None
     if oracle.worst is not None:
-        twins = np.tile(oracle.worst.z, (2, 1))
         pair = np.stack([oracle.worst.first, oracle.worst.second])
-        worst = auditor.space_.decode(auditor.space_.twins_.with_sensitive(twins, pair))
+        worst = auditor.space_.decode(auditor.space_.twins_.of_each(oracle.worst.z[None], pair))
         if oracle.response != "labels":
             outputs = np.array(oracle.worst.outputs)
         of_class = oracle.model.output_name(oracle.worst.output)

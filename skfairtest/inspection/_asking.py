@@ -33,7 +33,7 @@ def by_name(given: Any) -> dict[str, Any]:
     return {str(name): value for name, value in given.items()}
 
 
-def input_of(auditor: Any, place: int | None) -> tuple[Floats, Floats] | None:
+def input_at(auditor: Any, place: int | None) -> tuple[Floats, Floats] | None:
     """Return an input, shape (n_features,), and the sensitive codes of two twins of it, or None.
 
     They are of the worst pair, or of another one of `discriminatory_inputs_`.
@@ -54,11 +54,11 @@ def input_of(auditor: Any, place: int | None) -> tuple[Floats, Floats] | None:
 
 def twins_of(auditor: Any, place: int | None) -> Floats | None:
     """Return the codes of two twins, shape (2, n_features): the worst or another pair, or None."""
-    found = input_of(auditor, place)
+    found = input_at(auditor, place)
     if found is None:
         return None
     z, codes = found
-    return np.asarray(auditor.space_.twins_.with_sensitive(np.tile(z, (2, 1)), codes))
+    return np.asarray(auditor.space_.twins_.of_each(z[None], codes))
 
 
 def ask_model(auditor: Any) -> Model:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skfairtest._typing import Floats
 from skfairtest.finding._words import name_output, value_in_words
-from skfairtest.inspection._asking import ask_model, check_auditor, input_of
+from skfairtest.inspection._asking import ask_model, check_auditor, input_at
 from skfairtest.inspection._style import (
     FOUND,
     LINES,
@@ -147,7 +147,7 @@ class ProfileDisplay(Display):
         category. If `column` is None, each column that may be chosen costs ten more.
         """
         check_auditor(auditor, cls.__name__)
-        found = input_of(auditor, place)
+        found = input_at(auditor, place)
         if found is None:
             raise ValueError(
                 "The auditor found no difference between twins, so there is no pair to show. "
@@ -278,7 +278,7 @@ class _Asked:
         self.space: InputSpace = auditor.space_
         self.model = ask_model(auditor)
         self.z, self.pair = z, pair
-        scores, _ = self.model.ask(self.twins(z[None]))
+        scores, _ = self.model.ask(self.space.twins_.of_each(z[None], pair))
         self.place = place = int(np.abs(scores[0] - scores[1]).argmax())
         if scores[0, place] < scores[1, place]:
             self.pair = pair[::-1]  # the larger output comes first
@@ -288,11 +288,6 @@ class _Asked:
     def is_moved(self) -> bool:
         """Whether other columns of a twin follow a transport."""
         return self.space.twins_.moved is not None
-
-    def twins(self, Z: Floats) -> Floats:
-        """The two twins of each input, one after the other."""
-        pairs = np.tile(self.pair, (len(Z), 1))
-        return np.asarray(self.space.twins_.with_sensitive(np.repeat(Z, 2, axis=0), pairs))
 
     def names(self) -> tuple[str, str]:
         """The twins by the sensitive values that differ."""
@@ -324,7 +319,7 @@ class _Asked:
 
     def free(self) -> list[int]:
         """Columns that an input may have any value in: of plain twins, those that they share."""
-        first, second = self.twins(self.z[None])
+        first, second = self.space.twins_.of_each(self.z[None], self.pair)
         domain = self.space.domain
         return [
             int(j)
@@ -352,7 +347,7 @@ class _Asked:
         """Outputs of shape (n_codes, 2); NaN where such an input does not exist."""
         Z = np.tile(self.z, (len(codes), 1))
         Z[:, j] = codes
-        flat = self.twins(Z)
+        flat = self.space.twins_.of_each(Z, self.pair)
         exists = self.space.valid(flat)
         if not self.is_moved:  # where the value follows from sensitive ones there is no other
             exists &= flat[:, j] == np.repeat(codes, 2)

@@ -73,11 +73,10 @@ class CachedModel:
         """
         n, width = values.shape[:2]
         inputs = self.input_keys(Z) if inputs is None else inputs
-        codes = values.reshape(n * width, -1)
         twins = self.space.twins_
-        rows = twins.with_sensitive(np.repeat(Z, width, axis=0), codes, in_place=True)
+        rows = twins.of_each(Z, values)
         if twins.dependents is None:
-            keys = combine_keys(np.repeat(inputs, width), row_keys(codes))
+            keys = combine_keys(np.repeat(inputs, width), row_keys(values.reshape(n * width, -1)))
         else:  # twins differ elsewhere, too
             keys = self.row_keys(rows)
         valid = self.space.valid(rows).reshape(n, width)

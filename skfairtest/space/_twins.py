@@ -197,6 +197,17 @@ class Twins:
         Z[:, self.sensitive] = codes
         return self.apply_dependents(Z)
 
+    def of_each(self, Z: Floats, values: Floats) -> Floats:
+        """Return the twins of each input, one after the other, shape (n * k, n_features).
+
+        `values` are the sensitive codes of the k twins of each input, (n, k, n_sensitive), or of
+        all inputs, (k, n_sensitive).
+        """
+        n, (k, n_sensitive) = len(Z), values.shape[-2:]
+        codes = np.broadcast_to(values, (n, k, n_sensitive)).reshape(n * k, n_sensitive)
+        rows = np.repeat(np.asarray(Z, dtype=np.float64), k, axis=0)
+        return self.with_sensitive(rows, codes, in_place=True)
+
     def apply_dependents(self, Z: Floats) -> Floats:
         """Set the values that follow from the rows' sensitive values; rows may change in place.
 

@@ -138,8 +138,7 @@ class Curve(NamedTuple):
         # A line too steep for a number is a step.
         slope[~np.isfinite(slope)] = 0.0
         end = np.append(y[1:], y[-1])
-        inner = np.minimum(_cells(x, x), N_CELLS - 1)
-        counts = np.bincount(inner, minlength=N_CELLS)
+        counts = np.bincount(_cells(x, x), minlength=N_CELLS)
         cells = (np.cumsum(counts) - counts - 1).astype(np.int32)
         if counts.max() > MOST_IN_CELL:
             cells = cells[:0]

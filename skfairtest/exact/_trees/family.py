@@ -116,9 +116,7 @@ class TreeFamily(Family):
 
     def evaluate_twins(self, rows: Floats, values: Floats) -> Floats:
         if not self.problems or self.compiled is False or not is_compiled(sums_of_twins):
-            every = self.space.twins_.with_sensitive(
-                np.repeat(rows, values.shape[1], axis=0), values.reshape(-1, values.shape[2])
-            )
+            every = self.space.twins_.of_each(rows, values)
             return self.evaluate(every).reshape(*values.shape[:2], -1)
         each = zip(self.problems, self.outputs, strict=True)
         return np.stack([outputs_of_twins(*pair, rows, values) for pair in each], axis=-1)

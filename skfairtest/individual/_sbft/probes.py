@@ -13,7 +13,7 @@ PROBE = 6
 FROM_ELITES = 2
 #: Chance that a probe tries an end of the domain: models often are largest there.
 TRY_END = 0.3
-#: Share of the far values that are drawn from the domain, not from the data: a model may change
+#: Share of the other values that are drawn from the domain, not from the data: a model may change
 #: where the data have no value.
 FOREIGN = 0.2
 #: Sensitive combinations that an input is compared by at once, at most.

@@ -106,10 +106,7 @@ def twins_of(fold: TrainingFold, Z: Floats) -> tuple[Floats, Bools]:
         # A different draw for each input: equally spaced ones behind a random start.
         start = fold.rng.integers(len(codes), size=(n, 1))
         which = (start + (np.arange(k) * len(codes)) // k) % len(codes)
-    twins = np.repeat(Z[:, None, :], k, axis=1).reshape(n * k, -1)
-    twins = space.twins_.apply_dependents(
-        space.twins_.with_sensitive(twins, codes[which].reshape(n * k, -1))
-    )
+    twins = space.twins_.of_each(Z, codes[which])
     exists = space.valid(twins)
     return twins.reshape(n, k, -1), exists.reshape(n, k)
 

@@ -86,7 +86,7 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
     places = far_apart(Z[:, space.free], n_shown)
     shown = case.pairs(oracle, first[places], second[places])
     if "worst_z" in state:
-        twins = space.twins_.with_sensitive(np.tile(state["worst_z"], (2, 1)), state["worst_pair"])
+        twins = space.twins_.of_each(state["worst_z"][None], state["worst_pair"])
         (worst,) = case.pairs(oracle, twins[:1], twins[1:])
         case.offer(label, worst, twins, "the search")
     return {
