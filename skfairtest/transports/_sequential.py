@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import ks_2samp
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
@@ -36,6 +37,11 @@ LEAST_TO_LEARN = 40
 N_FOLDS = 3
 #: Spread of the residuals that is allowed at least, as a share of their mean spread.
 LEAST_SPREAD = 0.1
+#: Ranks drawn for each row, to see what numbers the models make of them.
+N_DRAWS = 5
+#: Chance of so large a difference between these numbers and those of the group, below which the
+#: models are taken to be wrong. To follow the group's numbers where they are right adds its chance.
+MOST_CHANCE = 0.1
 #: Small models: what they make of chance looks like an effect of the group.
 BOOSTING = {
     "max_leaf_nodes": 5, "learning_rate": 0.1, "min_samples_leaf": 40, "early_stopping": False,
@@ -57,6 +63,8 @@ class Residuals(NamedTuple):
         Standardised residuals of rows that the models have seen: what a row is ranked among.
     other : Quantiles
         Those of rows that the models have not seen, which are wider: what a rank is turned into.
+    predicted : Quantiles or None
+        The numbers that the models make of random ranks, if these are not those of the group.
     """
 
     mean: Any
@@ -64,6 +72,7 @@ class Residuals(NamedTuple):
     least: float
     own: Quantiles
     other: Quantiles
+    predicted: Quantiles | None
 
     @classmethod
     def learn(
@@ -74,28 +83,35 @@ class Residuals(NamedTuple):
         regressor, predicted = _best(regressors, F, y, fold)
         mean = clone(regressor).fit(F, y)
         fitted, unseen = y - _predict(mean, F), y - predicted
-        away = np.abs(unseen)
+        distance = np.abs(unseen)
         if len(regressors) > 1:
-            regressor, _ = _best(regressors, F, away, fold)
-        spread = clone(regressor).fit(F, away)
-        least = LEAST_SPREAD * float(away.mean())
+            regressor, _ = _best(regressors, F, distance, fold)
+        spread = clone(regressor).fit(F, distance)
+        least = LEAST_SPREAD * float(distance.mean())
         # Of a constant column any spread will do.
         least = least if least > 0 else 1.0
-        around = np.maximum(_predict(spread, F), least)
-        return cls(
-            mean, spread, least,
-            Quantiles.learn(fitted / around, False), Quantiles.learn(unseen / around, False),
-        )  # fmt: skip
+        centre, around = _predict(mean, F), np.maximum(_predict(spread, F), least)
+        own, other = (Quantiles.learn(away / around, False) for away in (fitted, unseen))
+        drawn = [centre + around * other.at(rng.random(len(y))) for _ in range(N_DRAWS)]
+        made = np.concatenate(drawn)
+        differ = ks_2samp(made, y).pvalue < MOST_CHANCE
+        numbers = Quantiles.learn(made, False) if differ else None
+        return cls(mean, spread, least, own, other, numbers)
 
     def ranks(self, F: Floats, y: Floats, uniform: Floats) -> Floats:
         """Return the ranks of numbers, given features."""
         around = np.maximum(_predict(self.spread, F), self.least)
         return self.own.ranks((y - _predict(self.mean, F)) / around, uniform)
 
-    def at(self, F: Floats, ranks: Floats) -> Floats:
-        """Return the numbers at ranks, given features."""
+    def at(self, F: Floats, ranks: Floats, group: Quantiles) -> Floats:
+        """Return the numbers at ranks, given features, of a group with such numbers."""
         around = np.maximum(_predict(self.spread, F), self.least)
-        return _predict(self.mean, F) + around * self.other.at(ranks)
+        numbers = _predict(self.mean, F) + around * self.other.at(ranks)
+        if self.predicted is None:
+            return numbers
+        # Means and spreads know nothing of zeros that most rows have, nor of a last value: so what
+        # they give are ranks in the whole group, and the group's own numbers stand at these.
+        return group.at(self.predicted.ranks(numbers, np.full(len(numbers), 0.5)))
 
 
 class Choice(NamedTuple):
@@ -420,7 +436,8 @@ def _move_given(
         numbers = _between_steps(column, codes[rows], at[known])
         at[known] = mine.ranks(before[rows], numbers, among_equals)
     # A model may go on beyond all values that there are.
-    moved[stays] = within(column, other.at(after[stays], at))
+    numbers = other.at(after[stays], at, conditional.marginal.numbers[target])
+    moved[stays] = within(column, numbers)
     return moved
 
 

@@ -120,3 +120,19 @@ def test_small_groups_are_moved_by_their_ranks():
     groups, X, _ = planted(60, 0)
     moved = linear().fit(X, groups).transport(X, groups)
     assert moved["pay"][groups == 0].mean() == pytest.approx(X["pay"][groups == 1].mean(), rel=0.1)
+
+
+def test_zeros_that_most_rows_have_stay_zeros():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 2000)
+    age = rng.normal(40, 10, 4000) + 5 * groups
+    has_gain = rng.random(4000) < 1 / (1 + np.exp(4.5 - 0.05 * age - 0.5 * groups))
+    gain = np.where(has_gain, rng.lognormal(8, 1, 4000), 0.0)
+    hours = np.where(rng.random(4000) < 0.6, 40, rng.integers(10, 70, 4000))
+    X = pd.DataFrame({"age": age, "gain": gain, "hours": hours})
+    moved = SequentialTransport().fit(X, groups).transport(X, groups)
+    for own in (0, 1):
+        here, there = moved[groups == own], X[groups != own]
+        assert abs((here["gain"] == 0).mean() - (there["gain"] == 0).mean()) < 0.03
+        assert abs((here["hours"] == 40).mean() - (there["hours"] == 40).mean()) < 0.03
+        assert here["gain"].min() == 0 and here["gain"].max() <= there["gain"].max()
