@@ -1,0 +1,413 @@
+"""Models whose answers vary: rows are asked again, and pairs confirmed by fresh answers.
+
+The first pairs of twins that differ are asked again. Equal answers change nothing. Where they
+differ, the search proposes candidates only, on half of the budget that is left. The other half asks
+them again: first to choose among the candidates (sequential halving [1]_), then, of those chosen,
+with answers that played no part in the choice. So neither the largest of many noisy differences nor
+the choice of it makes a finding.
+
+Each call asks the twins a, b of every candidate as a, b, b, a: two differences between the twins,
+in which a steady drift cancels, and as many between an input and itself, which are the control arm.
+Calls, not rows, are the repeats of the tests, as a model may draw its noise once a call.
+
+References
+----------
+.. [1] Karnin, Z., Koren, T., & Somekh, O. (2013). Almost optimal exploration in multi-armed
+   bandits. ICML.
+.. [2] Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian
+   Journal of Statistics 6, 65-70.
+.. [3] Berger, R. L. (1982). Multiparameter hypothesis testing and acceptance sampling.
+   Technometrics 24, 295-300. (A claim of two parts holds at the larger of their p-values.)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from skfairtest._statistics import clopper_pearson
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.oracle._cached_model import CachedModel
+from skfairtest.oracle._compare import ROUNDING_SINGLE, Comparison
+from skfairtest.oracle._judgement import Worst
+from skfairtest.oracle._model import Labels
+from skfairtest.oracle._record import Record
+from skfairtest.oracle._row_hash import Keys
+from skfairtest.oracle._stopping import StoppingRules
+from skfairtest.space._space import InputSpace
+
+#: Queries that ask first pairs again, of scores and of labels: that a label changes now and then
+#: shows in many rows only. Never more than one of so many of the budget.
+MOST_AGAIN, MOST_LABELS_AGAIN, SHARE_AGAIN = 10, 200, 10
+#: Probability at most that any pair of a run is reported although its twins do not differ.
+ERROR_RATE = 0.05
+#: Calls for each candidate in the rounds of the choice; each round leaves half of them.
+ROUNDS = (1, 2, 4)
+#: Calls of the confirmation: fewer confirm nothing, so many are meant, and more are not needed.
+LEAST_CALLS, MEANT_CALLS, MOST_CALLS = 6, 24, 96
+#: Queries without which nothing can be confirmed: one pair is chosen, and then confirmed.
+LEAST_QUERIES = 4 * (1 + LEAST_CALLS)
+
+
+VARIES = "the model's answers vary, and this needs a model that gives each row one answer"
+
+
+class Repeats:
+    """Asks rows again, and measures by how much two answers to one row differ.
+
+    Parameters
+    ----------
+    model : CachedModel
+        Is asked, past its cache.
+    max_queries : float
+        Budget of the search; may be infinite.
+
+    Attributes
+    ----------
+    varies : bool
+        Whether two answers to one row have differed by more than rounding.
+    """
+
+    def __init__(self, model: CachedModel, max_queries: float) -> None:
+        self._model, self._budget = model, max_queries
+        self.varies = False
+        self._n_asked = 0
+        self._n_compared, self._squares, self._n_changed = 0, np.zeros(1), 0
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the answers to one row, of the output where it is largest.
+
+        Where the model gives labels alone, how often two answers to one row differ. It is 0 as long
+        as nothing has differed.
+        """
+        if not self.varies:
+            return 0.0
+        if self._model.response == "labels":
+            return self._n_changed / self._n_compared
+        return float(np.sqrt(self._squares.max() / (2 * self._n_compared)))
+
+    def look(
+        self, Z: Floats, values: Floats, shown: Comparison, scores: Floats, labels: Labels,
+        queries_left: float,
+    ) -> None:  # fmt: skip
+        """Ask the first pairs that differ again, as long as these are few."""
+        model = self._model
+        most = MOST_LABELS_AGAIN if model.response == "labels" else MOST_AGAIN
+        left = min(min(most, self._budget // SHARE_AGAIN) - self._n_asked, queries_left)
+        price = 2 * model.cost
+        if left < price or self.varies:
+            return
+        found = np.flatnonzero(shown.disparity > 0)[: int(left // price)]
+        if not len(found):
+            return
+        pair = shown.pair[found]
+        twins = np.take_along_axis(values[found], pair[:, :, None], axis=1)
+        self._n_asked += price * len(found)
+        again = model.ask_again(model.space.twins_.of_each(Z[found], twins))
+        before = scores[found[:, None], pair].reshape(2 * len(found), -1)
+        self.note((before, labels[found[:, None], pair].ravel()), again)
+
+    def note(self, before: tuple[Floats, Labels], after: tuple[Floats, Labels]) -> None:
+        """Compare two answers to each of some rows."""
+        gaps = np.abs(after[0] - before[0])
+        changed = before[1] != after[1]
+        # The last digits may depend on the rows beside; of labels read off scores so may a tie.
+        scale = max(float(np.abs(before[0]).max()), float(np.abs(after[0]).max()))
+        self.varies |= bool((gaps > ROUNDING_SINGLE * scale).any())
+        if not self._model.infers_labels:
+            self.varies |= bool(changed.any())
+        self._n_compared += len(gaps)
+        self._squares = self._squares + (gaps**2).sum(axis=0)
+        self._n_changed += int(changed.sum())
+
+
+class Confirmed(NamedTuple):
+    """What fresh answers have confirmed.
+
+    Attributes
+    ----------
+    Z, pairs, disparities, keys : ndarray
+        Discriminatory inputs, the sensitive codes of their twins, the mean difference of these, and
+        the inputs' keys; worst first.
+    degree, worst : float, Worst or None
+        The mean difference of the pair that seemed the worst when it was chosen.
+    interval : tuple of float, or None
+        Of this mean; it holds for all candidates at once.
+    n_candidates : int
+        Pairs that were asked again to be confirmed.
+    error : BaseException or None
+        What the model raised meanwhile.
+    """
+
+    Z: Floats
+    pairs: Floats
+    disparities: Floats
+    keys: Keys
+    degree: float = 0.0
+    worst: Worst | None = None
+    interval: tuple[float, float] | None = None
+    n_candidates: int = 0
+    error: BaseException | None = None
+
+
+class Answers:
+    """Answers to the twins of some candidates: scores (calls, m, 4, n_outputs), labels likewise.
+
+    The four are those of a, b, b, a.
+    """
+
+    def __init__(self, scores: Floats, labels: Labels) -> None:
+        self.scores, self.labels = scores, labels
+
+    def of(self, chosen: Ints | Bools) -> Answers:
+        """Return the answers to some of the candidates."""
+        return Answers(self.scores[:, chosen], self.labels[:, chosen])
+
+    def with_labels_as_scores(self, usual: Labels) -> Answers:
+        """Return 1 as the score of the usual label of a, else 0, for a model without scores."""
+        is_usual = self.labels == usual[:, :1]
+        return Answers(is_usual[..., None].astype(np.float64), self.labels)
+
+    def usual(self) -> Labels:
+        """Return the most frequent labels of a and of b, (m, 2)."""
+        sides = self.labels[:, :, [0, 3]], self.labels[:, :, [1, 2]]
+        return np.stack(
+            [stats.mode(np.concatenate([s[..., 0], s[..., 1]]), axis=0).mode for s in sides], axis=1
+        )
+
+    def differences(self) -> Floats:
+        """Return the mean difference a - b of each call, (calls, m, n_outputs)."""
+        a, b, b2, a2 = np.moveaxis(self.scores, 2, 0)
+        return ((a - b) + (a2 - b2)) / 2
+
+    def controls(self) -> Floats:
+        """Return the mean difference of each input from itself, (calls, m, n_outputs)."""
+        a, b, b2, a2 = np.moveaxis(self.scores, 2, 0)
+        return ((a - a2) + (b - b2)) / 2
+
+    def shares(self, usual: Labels) -> Floats:
+        """Return how many answers are the usual label of a and that of b, (m, 2 twins, 2)."""
+        sides = self.labels[:, :, [0, 3]], self.labels[:, :, [1, 2]]
+        return np.stack(
+            [
+                np.stack([(s == usual[:, [k]]).sum(axis=(0, 2)) for k in (0, 1)], axis=1)
+                for s in sides
+            ],
+            axis=1,
+        ).astype(np.float64)
+
+
+class Confirmation:
+    """Asks candidates of a search again; see the module.
+
+    Parameters
+    ----------
+    repeats : Repeats
+        Measures the noise.
+    model, record, stopping : CachedModel, Record, StoppingRules
+        Of the search, which is over.
+    space : InputSpace
+        The inputs that exist.
+    threshold : float or None
+        As for the oracle.
+    error_rate : float
+        Probability at most that any pair is confirmed although its twins do not differ.
+    """
+
+    def __init__(
+        self, repeats: Repeats, model: CachedModel, record: Record, stopping: StoppingRules,
+        space: InputSpace, *, threshold: float | None, error_rate: float,
+    ) -> None:  # fmt: skip
+        self.repeats, self.model, self.stopping, self.space = repeats, model, stopping, space
+        self.threshold, self.error_rate = threshold, error_rate
+        self.by_labels = threshold is None and model.response != "regression"
+        self._price = 4 * model.cost
+        self._most = np.inf
+        self._error: BaseException | None = None
+        Z, pairs, _ = record.found()
+        if record.worst is not None:
+            own = record.worst
+            Z = np.concatenate([own.z[None], Z])
+            pairs = np.concatenate([np.stack([own.first, own.second])[None], pairs])
+        self._keys = model.input_keys(Z)
+        # The worst pair may be one of the others.
+        first = np.sort(np.unique(self._keys, return_index=True)[1])
+        self._Z, self._pairs, self._keys = Z[first], pairs[first], self._keys[first]
+
+    def nothing(self, n_candidates: int = 0) -> Confirmed:
+        """Return that nothing was confirmed."""
+        Z, pairs, keys = self._Z[:0], self._pairs[:0], self._keys[:0]
+        return Confirmed(Z, pairs, np.empty(0), keys, n_candidates=n_candidates, error=self._error)
+
+    def run(self) -> Confirmed:
+        """Choose and confirm; without a budget of queries, by as many as the search has asked."""
+        if np.isinf(self.stopping.queries_left):
+            self._most = 2.0 * self.model.n_queries
+        n_fours = int(self._affordable())
+        if n_fours <= LEAST_CALLS or not len(self._Z):
+            return self.nothing()
+        chosen, before = self._choose(min(n_fours // 2, n_fours - LEAST_CALLS))
+        if before is None or not len(chosen):
+            return self.nothing()
+        n_calls = int(min(MOST_CALLS, self._affordable() // len(chosen)))
+        fresh = self._ask(chosen, n_calls) if n_calls >= LEAST_CALLS else None
+        if fresh is None or len(fresh.scores) < LEAST_CALLS:
+            return self.nothing(len(chosen))
+        return self._judge(chosen, before, fresh)
+
+    def _affordable(self) -> float:
+        """Return how many times a pair can be asked in the queries and the time that are left."""
+        in_time = self.stopping.budget.queries_in_time(1.0)
+        left = min(self.stopping.queries_left, self._most - self.model.n_queries, in_time)
+        return max(0.0, left / self._price)
+
+    def _ask(self, chosen: Ints, n_calls: int) -> Answers | None:
+        """Ask the twins of the candidates so many times; fewer where time or the model ends it."""
+        sides = [0, 1, 1, 0]
+        rows = self.space.twins_.of_each(self._Z[chosen], self._pairs[chosen][:, sides])
+        answers: list[tuple[Floats, Labels]] = []
+        while len(answers) < n_calls and self.stopping.seconds_left > 0 and self._error is None:
+            try:
+                answer = self.model.ask_again(rows)
+            except (EstimatorFailedError, KeyboardInterrupt) as error:
+                self._error = error
+                break
+            if answers:
+                self.repeats.note(answers[-1], answer)
+            answers.append(answer)
+        if not answers:
+            return None
+        shape = (len(answers), len(chosen), 4)
+        scores = np.stack([scores for scores, _ in answers]).reshape(*shape, -1)
+        return Answers(scores, np.stack([labels for _, labels in answers]).reshape(shape))
+
+    def _choose(self, n_fours: int) -> tuple[Ints, Answers | None]:
+        """Return the candidates to confirm, and the answers that have chosen them."""
+        chosen = np.arange(min(len(self._Z), max(1, n_fours // len(ROUNDS))))
+        so_far: Answers | None = None
+        for n_calls in ROUNDS:
+            if n_calls * len(chosen) > n_fours or not len(chosen):
+                break
+            n_fours -= n_calls * len(chosen)
+            new = self._ask(chosen, n_calls)
+            if new is None:
+                return chosen[:0], so_far
+            if so_far is not None:
+                new = Answers(
+                    np.concatenate([so_far.scores, new.scores]),
+                    np.concatenate([so_far.labels, new.labels]),
+                )
+            # As many stay as can be confirmed, if that is more than half.
+            fit = max(1, len(chosen) // 2, self._n_meant)
+            best = self._best(new)[:fit]
+            chosen, so_far = chosen[best], new.of(best)
+        return chosen, so_far
+
+    @property
+    def _n_meant(self) -> int:
+        """How many candidates the rest of the budget can confirm with as many calls as meant."""
+        return int(self._affordable() // (2 * MEANT_CALLS))
+
+    def _best(self, answers: Answers) -> Ints:
+        """Return places of candidates, best first, without those that the answers speak against.
+
+        Where labels decide, the one with the largest difference comes first nevertheless.
+        """
+        usual = answers.usual()
+        if self.model.response == "labels":
+            answers = answers.with_labels_as_scores(usual)
+        gaps = np.abs(answers.differences().mean(axis=0)).max(axis=1)
+        if not self.by_labels:
+            return np.argsort(-gaps, kind="stable")
+        shares = answers.shares(usual)
+        # How clearly the twins have labels of their own: 2 if all answers of each are its own.
+        clear = (shares[:, 0, 0] - shares[:, 0, 1]) + (shares[:, 1, 1] - shares[:, 1, 0])
+        clear = np.where(usual[:, 0] != usual[:, 1], clear, 0.0)
+        order = np.lexsort((-gaps, -clear))
+        if self.model.response == "labels":
+            return order[clear[order] > 0]
+        widest = int(gaps.argmax())
+        return np.concatenate([[widest], order[(order != widest) & (clear[order] > 0)]])
+
+    def _judge(self, chosen: Ints, before: Answers, fresh: Answers) -> Confirmed:
+        """Test each candidate with the fresh answers."""
+        m, n_calls = len(chosen), len(fresh.scores)
+        usual = before.usual()
+        if self.model.response == "labels":
+            before, fresh = (one.with_labels_as_scores(usual) for one in (before, fresh))
+        # Which output differs most, and which twin has the larger one, the choice has told.
+        means = before.differences().mean(axis=0)
+        here, output = np.arange(m), np.abs(means).argmax(axis=1)
+        sign = np.where(means[here, output] < 0, -1.0, 1.0)
+        gaps = sign * fresh.differences()[:, here, output]
+        gap, error = gaps.mean(axis=0), stats.sem(gaps, axis=0)
+        not_zero = _t_test(gap, error, n_calls)
+        if self.by_labels:
+            differs = _labels_differ(fresh.shares(usual), usual)
+        else:
+            differs = _t_test(gap - (self.threshold or 0.0), error, n_calls)
+        if self.model.response == "labels":
+            not_zero = differs
+        # Differences that the same input asked twice shows as well are not those of twins.
+        control = fresh.controls()[:, here, output]
+        alike = 2 * _t_test(np.abs(control.mean(axis=0)), stats.sem(control, axis=0), n_calls)
+        steady = alike > self.error_rate / m
+        confirmed = steady & holm(differs, self.error_rate / 2)
+        any_degree = np.flatnonzero(steady & holm(not_zero, self.error_rate / 2))
+        order = np.flatnonzero(confirmed)
+        order = order[np.argsort(-np.abs(gap[order]), kind="stable")]
+        kept = chosen[order]
+        found = Confirmed(
+            self._Z[kept], self._pairs[kept], np.abs(gap[order]), self._keys[kept],
+            n_candidates=m, error=self._error,
+        )  # fmt: skip
+        if not len(any_degree):
+            return found
+        best = int(any_degree[np.abs(means[here, output])[any_degree].argmax()])
+        half = float(stats.t.isf(self.error_rate / (2 * m), n_calls - 1) * error[best])
+        low, high = float(gap[best]) - half, float(gap[best]) + half
+        if self.model.response == "labels":
+            counts = fresh.shares(usual)[best, :, 0]
+            ends = clopper_pearson(counts, 2.0 * n_calls, self.error_rate / (2 * m))
+            low, high = float(ends[0][0] - ends[1][1]), float(ends[1][0] - ends[0][1])
+        outputs = fresh.scores[:, best, :, output[best]].mean(axis=0)
+        outputs = outputs[[0, 3]].mean(), outputs[[1, 2]].mean()
+        twins, shown = self._pairs[chosen[best]], usual[best]
+        if sign[best] < 0:
+            outputs, twins, shown = outputs[::-1], twins[::-1], shown[::-1]
+        worst = Worst(
+            self._Z[chosen[best]], twins[0], twins[1],
+            (float(outputs[0]), float(outputs[1])), int(output[best]), shown,
+        )  # fmt: skip
+        return found._replace(degree=float(gap[best]), worst=worst, interval=(low, high))
+
+
+def _t_test(mean: Floats, error: Floats, n: int) -> Floats:
+    """Return one-sided p-values of means of n differences against 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(mean == 0, 0.0, mean / error)
+    return np.asarray(stats.t.sf(t, n - 1))
+
+
+def _labels_differ(shares: Floats, usual: Labels) -> Floats:
+    """Return p-values of the claim that the usual labels of the twins are those two.
+
+    A sign test for each twin: of its answers that are one of the two, are more its own? The claim
+    needs both.
+    """
+    own = np.stack([shares[:, 0, 0], shares[:, 1, 1]], axis=1)
+    p = stats.binom.sf(own - 1, shares.sum(axis=2), 0.5).max(axis=1)
+    return np.where(usual[:, 0] == usual[:, 1], 1.0, p)
+
+
+def holm(p: Floats, level: float) -> Bools:
+    """Return which hypotheses Holm's procedure rejects."""
+    order = np.argsort(p)
+    ok = p[order] <= level / np.arange(len(p), 0, -1)
+    rejected = np.zeros(len(p), dtype=bool)
+    rejected[order] = np.logical_and.accumulate(ok)
+    return rejected
