@@ -10,8 +10,9 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, limit_reached
 
-#: Queries of the first batch of a run with max_time, as nobody knows yet how long they take.
-FIRST_QUERIES = 512
+#: Queries of the first batch of a run with max_time, as nobody knows yet how long they take: one
+#: may take seconds, and the next batch is as large as is known to fit.
+FIRST_QUERIES = 8
 #: Share of the time left that one batch may take, and seconds below which none is cut.
 TIME_SHARE = 0.5
 LEAST_SECONDS = 0.01

@@ -127,6 +127,12 @@ class CachedModel:
             labels[unknown] = new_labels[back]
         return scores, labels
 
+    def probe(self, Z: Floats) -> None:
+        """Test on a few rows how the model has to be asked; see `Model.probe`."""
+        began, before = _clock.now(), self.model.n_rows
+        self.model.probe(Z)
+        self._took(self.model.n_rows - before, _clock.now() - began)
+
     def ask_again(self, rows: Floats) -> tuple[Floats, Labels]:
         """Scores and label codes of the rows as the model answers now, whatever it said before."""
         began = _clock.now()

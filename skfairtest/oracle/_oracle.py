@@ -326,7 +326,14 @@ class Oracle:
         if not len(seeds):
             seeds = self.space.twins_.apply_dependents(self.sample(FEW_PROBED, rng))
         affordable = self.queries_left / (PROBE_SHARE * model.probe_cost)
-        model.probe(seeds[: int(min(PROBE_ROWS, max(1, affordable)))])
+        n, cost = int(min(PROBE_ROWS, max(1, affordable))), model.probe_cost
+        budget = self.stopping.budget
+        if np.isfinite(budget.seconds_left) and n > 1:
+            self.model.probe(seeds[:1])  # one row may take seconds
+            n, seeds = n - 1, seeds[1:]
+            n = int(min(n, budget.queries_in_time(1 / PROBE_SHARE) / cost))
+        if n and len(seeds):
+            self.model.probe(seeds[:n])
 
     def respond(self, Z: Floats) -> Floats:
         """Return the raw outputs of rows, (n, n_outputs), for gradients and explanations.
@@ -454,6 +461,8 @@ class Oracle:
         # batch may run neither past the budget nor past the number of inputs that the user allows.
         price = self._price(width)
         in_time = self.stopping.budget.queries_in_time() / price
+        if self.repeats is not None:
+            in_time = min(in_time, self.repeats.most_at_once / price)
         return self.affordable(price=price, most=min(MAX_ROWS // max(1, width), in_time))
 
     def _judge(self, Z: Floats, values: Floats, keys_of_inputs: Keys | None) -> Judgement:
@@ -480,7 +489,7 @@ class Oracle:
             own=own,
         )
         verdict = self._confirm(Z, inputs, values, shown)
-        if self.repeats is not None and not self.repeats.varies:
+        if self.repeats is not None and self.repeats.n_left:
             self.repeats.look(Z, values, shown, scores, labels, self.queries_left)
             if self.repeats.varies:
                 least = LEAST_QUERIES * self.model.cost

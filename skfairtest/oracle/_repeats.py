@@ -46,8 +46,10 @@ MOST_AGAIN, MOST_LABELS_AGAIN, SHARE_AGAIN = 10, 200, 10
 ERROR_RATE = 0.05
 #: Calls for each candidate in the rounds of the choice; each round leaves half of them.
 ROUNDS = (1, 2, 4)
-#: Calls of the confirmation: fewer confirm nothing, so many are meant, and more are not needed.
-LEAST_CALLS, MEANT_CALLS, MOST_CALLS = 6, 24, 96
+#: Calls of the confirmation: fewer confirm nothing, and more are not needed. As many are meant as
+#: make a difference so many standard errors.
+LEAST_CALLS, MOST_CALLS = 6, 96
+MEANT_ERRORS, FEW_CALLS = 5.0, 8
 #: Queries without which nothing can be confirmed: one pair is chosen, and then confirmed.
 LEAST_QUERIES = 4 * (1 + LEAST_CALLS)
 
@@ -74,7 +76,7 @@ class Repeats:
     def __init__(self, model: CachedModel, max_queries: float) -> None:
         self._model, self._budget = model, max_queries
         self.varies = False
-        self._n_asked = 0
+        self._n_asked = 0.0
         self._n_compared, self._squares, self._n_changed = 0, np.zeros(1), 0
 
     @property
@@ -90,18 +92,26 @@ class Repeats:
             return self._n_changed / self._n_compared
         return float(np.sqrt(self._squares.max() / (2 * self._n_compared)))
 
+    @property
+    def n_left(self) -> float:
+        """Queries that may still ask pairs again; 0 where these are less than a pair."""
+        most = MOST_LABELS_AGAIN if self._model.response == "labels" else MOST_AGAIN
+        left = min(most, self._budget // SHARE_AGAIN) - self._n_asked
+        return 0.0 if self.varies or left < 2 * self._model.cost else left
+
+    @property
+    def most_at_once(self) -> float:
+        """Queries of a batch: most of the budget has to be left when the first pairs differ."""
+        return self._budget / SHARE_AGAIN if self.n_left else np.inf
+
     def look(
         self, Z: Floats, values: Floats, shown: Comparison, scores: Floats, labels: Labels,
         queries_left: float,
     ) -> None:  # fmt: skip
         """Ask the first pairs that differ again, as long as these are few."""
-        model = self._model
-        most = MOST_LABELS_AGAIN if model.response == "labels" else MOST_AGAIN
-        left = min(min(most, self._budget // SHARE_AGAIN) - self._n_asked, queries_left)
-        price = 2 * model.cost
-        if left < price or self.varies:
-            return
-        found = np.flatnonzero(shown.disparity > 0)[: int(left // price)]
+        model, price = self._model, 2 * self._model.cost
+        n_pairs = int(min(self.n_left, queries_left) // price)
+        found = np.flatnonzero(shown.disparity > 0)[: max(0, n_pairs)]
         if not len(found):
             return
         pair = shown.pair[found]
@@ -167,6 +177,12 @@ class Answers:
         """Return the answers to some of the candidates."""
         return Answers(self.scores[:, chosen], self.labels[:, chosen])
 
+    def and_then(self, later: Answers) -> Answers:
+        """Return these answers and later ones to the same candidates."""
+        return Answers(
+            np.concatenate([self.scores, later.scores]), np.concatenate([self.labels, later.labels])
+        )
+
     def with_labels_as_scores(self, usual: Labels) -> Answers:
         """Return 1 as the score of the usual label of a, else 0, for a model without scores."""
         is_usual = self.labels == usual[:, :1]
@@ -224,7 +240,9 @@ class Confirmation:
     ) -> None:  # fmt: skip
         self.repeats, self.model, self.stopping, self.space = repeats, model, stopping, space
         self.threshold, self.error_rate = threshold, error_rate
-        self.by_labels = threshold is None and model.response != "regression"
+        self.by_labels = model.response == "labels" or (
+            threshold is None and model.response != "regression"
+        )
         self._price = 4 * model.cost
         self._most = np.inf
         self._error: BaseException | None = None
@@ -296,42 +314,50 @@ class Confirmation:
             new = self._ask(chosen, n_calls)
             if new is None:
                 return chosen[:0], so_far
-            if so_far is not None:
-                new = Answers(
-                    np.concatenate([so_far.scores, new.scores]),
-                    np.concatenate([so_far.labels, new.labels]),
-                )
-            # As many stay as can be confirmed, if that is more than half.
-            fit = max(1, len(chosen) // 2, self._n_meant)
-            best = self._best(new)[:fit]
-            chosen, so_far = chosen[best], new.of(best)
+            new = new if so_far is None else so_far.and_then(new)
+            best, needed = self._best(new)
+            n_fit = self._n_fit(needed)
+            at_once = 2 * n_fit >= len(best) or n_calls == ROUNDS[-1]
+            # Each kind of finding has a candidate at least: a difference, and other labels.
+            n_kept = max(1 + self.by_labels, n_fit if at_once else len(chosen) // 2)
+            chosen, so_far = chosen[best[:n_kept]], new.of(best[:n_kept])
+            if at_once:
+                break
         return chosen, so_far
 
-    @property
-    def _n_meant(self) -> int:
-        """How many candidates the rest of the budget can confirm with as many calls as meant."""
-        return int(self._affordable() // (2 * MEANT_CALLS))
+    def _n_fit(self, needed: Floats) -> int:
+        """Return how many of the first candidates the rest of the budget can confirm."""
+        of_all = np.maximum.accumulate(needed) * np.arange(1, len(needed) + 1)
+        return int(np.searchsorted(of_all, self._affordable(), side="right"))
 
-    def _best(self, answers: Answers) -> Ints:
-        """Return places of candidates, best first, without those that the answers speak against.
+    def _best(self, answers: Answers) -> tuple[Ints, Floats]:
+        """Return places of candidates, best first, and how many calls each needs to be confirmed.
 
-        Where labels decide, the one with the largest difference comes first nevertheless.
+        Those that the answers speak against are left out. Where labels decide, the candidate with
+        the largest difference comes first nevertheless.
         """
-        usual = answers.usual()
-        if self.model.response == "labels":
+        usual, is_label = answers.usual(), self.model.response == "labels"
+        if is_label:
             answers = answers.with_labels_as_scores(usual)
         gaps = np.abs(answers.differences().mean(axis=0)).max(axis=1)
-        if not self.by_labels:
-            return np.argsort(-gaps, kind="stable")
-        shares = answers.shares(usual)
-        # How clearly the twins have labels of their own: 2 if all answers of each are its own.
-        clear = (shares[:, 0, 0] - shares[:, 0, 1]) + (shares[:, 1, 1] - shares[:, 1, 0])
-        clear = np.where(usual[:, 0] != usual[:, 1], clear, 0.0)
-        order = np.lexsort((-gaps, -clear))
-        if self.model.response == "labels":
-            return order[clear[order] > 0]
-        widest = int(gaps.argmax())
-        return np.concatenate([[widest], order[(order != widest) & (clear[order] > 0)]])
+        if self.by_labels:
+            # How much more of the answers to each twin are its own label than the other's.
+            shares = answers.shares(usual) / (2 * len(answers.scores))
+            clear = np.minimum(shares[:, 0, 0] - shares[:, 0, 1], shares[:, 1, 1] - shares[:, 1, 0])
+            clear[usual[:, 0] == usual[:, 1]] = 0.0
+            order = np.lexsort((-gaps, -clear))
+            order = order[clear[order] > 0]
+            # Each call has two answers, which are 1 or -1, to each twin.
+            needed = _calls(np.sqrt((1 - clear[order] ** 2) / 2), clear[order])
+            if is_label:
+                return order, needed
+            widest = int(gaps.argmax())
+            needed = np.r_[_calls(self.repeats.noise, gaps[[widest]]), needed[order != widest]]
+            return np.r_[widest, order[order != widest]], needed
+        least = self.threshold or 0.0
+        order = np.argsort(-gaps, kind="stable")
+        order = order[(gaps[order] > least) | (order == order[0])]
+        return order, _calls(self.repeats.noise, gaps[order] - least)
 
     def _judge(self, chosen: Ints, before: Answers, fresh: Answers) -> Confirmed:
         """Test each candidate with the fresh answers."""
@@ -352,6 +378,8 @@ class Confirmation:
             differs = _t_test(gap - (self.threshold or 0.0), error, n_calls)
         if self.model.response == "labels":
             not_zero = differs
+            if self.threshold is not None and self.threshold >= 1:  # labels differ by 1
+                differs = np.ones(m)
         # Differences that the same input asked twice shows as well are not those of twins.
         control = fresh.controls()[:, here, output]
         alike = 2 * _t_test(np.abs(control.mean(axis=0)), stats.sem(control, axis=0), n_calls)
@@ -369,7 +397,7 @@ class Confirmation:
             return found
         best = int(any_degree[np.abs(means[here, output])[any_degree].argmax()])
         half = float(stats.t.isf(self.error_rate / (2 * m), n_calls - 1) * error[best])
-        low, high = float(gap[best]) - half, float(gap[best]) + half
+        low, high = float(gap[best] - half), float(gap[best] + half)
         if self.model.response == "labels":
             counts = fresh.shares(usual)[best, :, 0]
             ends = clopper_pearson(counts, 2.0 * n_calls, self.error_rate / (2 * m))
@@ -384,6 +412,13 @@ class Confirmation:
             (float(outputs[0]), float(outputs[1])), int(output[best]), shown,
         )  # fmt: skip
         return found._replace(degree=float(gap[best]), worst=worst, interval=(low, high))
+
+
+def _calls(noise: float | Floats, size: Floats) -> Floats:
+    """Return how many calls are to confirm differences of such a size."""
+    with np.errstate(divide="ignore"):
+        needed = np.ceil((MEANT_ERRORS * noise / np.maximum(size, 0.0)) ** 2)
+    return np.clip(needed, FEW_CALLS, MOST_CALLS)
 
 
 def _t_test(mean: Floats, error: Floats, n: int) -> Floats:

@@ -226,16 +226,10 @@ class Plan:
         self.why_no_single = VARIES
         begun = {one.label: one for one in self._begun()}
         for label in self.labels:
-            if searches[label].noise:
-                kept = self.case.findings.get(label)
-                is_confirmed = kept is not None and kept.shown_by == search.SHOWN_BY
-            else:  # this search has not noticed it
+            if not searches[label].noise:  # this search has not noticed it
                 searches[label] = replace(begun[label], status="left out", reason=VARIES)
-                is_confirmed = False
-            if not is_confirmed:
                 self.case.findings.pop(label, None)
-            n_rows = searches[label].rows.n_rows
-            people = Rows(status="left out", reason=VARIES, n_rows=n_rows)
+            people = Rows(status="left out", reason=VARIES, n_rows=len(self.case.space.data))
             searches[label] = replace(searches[label], rows=people)
 
     def _certify_all(self, searches: dict[str, Search]) -> None:

@@ -21,8 +21,6 @@ TELLING_SECONDS = 2.0
 #: Discriminatory inputs that are shown as pairs, and those that the data of a report hold.
 SHOWN_PAIRS = 10
 KEPT_PAIRS = 10_000
-#: What has shown the worst pair of a search.
-SHOWN_BY = "the search"
 #: Points of the history.
 HISTORY_POINTS = 200
 
@@ -94,13 +92,14 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
     if varies := bool(auditor.answer_noise_):  # one more answer says less than the means
         gaps = auditor.disparities_[places]
         shown = case.pairs_unasked(space, first[places], second[places], gaps)
+        case.findings.pop(label, None)  # of the rows, asked once
     else:
         shown = case.pairs(oracle, first[places], second[places])
     if "worst_z" in state:
         twins = space.twins_.of_each(state["worst_z"][None], state["worst_pair"])
         worst = worst_pair(auditor) if varies else case.pairs(oracle, twins[:1], twins[1:])[0]
         assert worst is not None
-        case.offer(label, worst, twins, SHOWN_BY)
+        case.offer(label, worst, twins, "the search")
     return {
         "further_pairs": shown,
         "all_pairs": AllPairs(
