@@ -50,6 +50,8 @@ ROUNDS = (1, 2, 4)
 #: make a difference so many standard errors.
 LEAST_CALLS, MOST_CALLS = 6, 96
 MEANT_ERRORS, FEW_CALLS = 5.0, 8
+#: Share of the confirmation that the worst pair has for itself: its mean is the degree.
+WORST_SHARE = 1 / 3
 #: Queries without which nothing can be confirmed: one pair is chosen, and then confirmed.
 LEAST_QUERIES = 4 * (1 + LEAST_CALLS)
 
@@ -144,9 +146,10 @@ class Confirmed(NamedTuple):
         Discriminatory inputs, the sensitive codes of their twins, the mean difference of these, and
         the inputs' keys; worst first.
     degree, worst : float, Worst or None
-        The mean difference of the pair that seemed the worst when it was chosen.
+        The mean difference of the pair that seemed the worst when it was chosen; if it is not
+        confirmed, of the one that seemed the worst of those that are.
     interval : tuple of float, or None
-        Of this mean; it holds for all candidates at once.
+        Of this mean, chosen or not.
     n_candidates : int
         Pairs that were asked again to be confirmed.
     error : BaseException or None
@@ -217,6 +220,44 @@ class Answers:
         ).astype(np.float64)
 
 
+class Tested(NamedTuple):
+    """Candidates tested by the same number of calls each; arrays have length m.
+
+    Attributes
+    ----------
+    gap, error : ndarray
+        Mean difference of the twins, the larger output (as the choice has told) first, and its
+        standard error.
+    n_calls : int
+        Calls that these rest on.
+    not_zero, differs, control : ndarray
+        p-values: that the mean is not above 0, that the twins are not discriminatory, that the same
+        input asked twice gets the same answer on average.
+    outputs : ndarray of shape (m, 2)
+        Mean outputs of the twins.
+    shares : ndarray of shape (m, 2, 2), or None
+        As of `Answers.shares`, where the model gives labels alone.
+    """
+
+    gap: Floats
+    error: Floats
+    n_calls: int
+    not_zero: Floats
+    differs: Floats
+    control: Floats
+    outputs: Floats
+    shares: Floats | None
+
+    def interval(self, error_rate: float) -> tuple[Floats, Floats]:
+        """Return the ends of the interval of each mean difference."""
+        if self.shares is not None:  # how often each twin gets the usual label of the first
+            counts = self.shares[:, :, 0]
+            low, high = clopper_pearson(counts, 2.0 * self.n_calls, error_rate / 2)
+            return low[:, 0] - high[:, 1], high[:, 0] - low[:, 1]
+        half = stats.t.isf(error_rate / 2, self.n_calls - 1) * self.error
+        return self.gap - half, self.gap + half
+
+
 class Confirmation:
     """Asks candidates of a search again; see the module.
 
@@ -271,11 +312,15 @@ class Confirmation:
         chosen, before = self._choose(min(n_fours // 2, n_fours - LEAST_CALLS))
         if before is None or not len(chosen):
             return self.nothing()
-        n_calls = int(min(MOST_CALLS, self._affordable() // len(chosen)))
+        n_calls = int(min(MOST_CALLS, (1 - WORST_SHARE) * self._affordable() // len(chosen)))
+        n_calls = max(n_calls, int(min(LEAST_CALLS, self._affordable() // len(chosen))))
         fresh = self._ask(chosen, n_calls) if n_calls >= LEAST_CALLS else None
         if fresh is None or len(fresh.scores) < LEAST_CALLS:
             return self.nothing(len(chosen))
-        return self._judge(chosen, before, fresh)
+        n_more = int(min(MOST_CALLS - n_calls, self._affordable()))
+        more = self._ask(chosen[:1], n_more)
+        worst = fresh.of(np.arange(1))
+        return self._judge(chosen, before, fresh, worst if more is None else worst.and_then(more))
 
     def _affordable(self) -> float:
         """Return how many times a pair can be asked in the queries and the time that are left."""
@@ -328,7 +373,8 @@ class Confirmation:
     def _n_fit(self, needed: Floats) -> int:
         """Return how many of the first candidates the rest of the budget can confirm."""
         of_all = np.maximum.accumulate(needed) * np.arange(1, len(needed) + 1)
-        return int(np.searchsorted(of_all, self._affordable(), side="right"))
+        room = (1 - WORST_SHARE) * self._affordable()
+        return int(np.searchsorted(of_all, room, side="right"))
 
     def _best(self, answers: Answers) -> tuple[Ints, Floats]:
         """Return places of candidates, best first, and how many calls each needs to be confirmed.
@@ -359,59 +405,74 @@ class Confirmation:
         order = order[(gaps[order] > least) | (order == order[0])]
         return order, _calls(self.repeats.noise, gaps[order] - least)
 
-    def _judge(self, chosen: Ints, before: Answers, fresh: Answers) -> Confirmed:
-        """Test each candidate with the fresh answers."""
-        m, n_calls = len(chosen), len(fresh.scores)
-        usual = before.usual()
-        if self.model.response == "labels":
-            before, fresh = (one.with_labels_as_scores(usual) for one in (before, fresh))
-        # Which output differs most, and which twin has the larger one, the choice has told.
-        means = before.differences().mean(axis=0)
-        here, output = np.arange(m), np.abs(means).argmax(axis=1)
-        sign = np.where(means[here, output] < 0, -1.0, 1.0)
-        gaps = sign * fresh.differences()[:, here, output]
-        gap, error = gaps.mean(axis=0), stats.sem(gaps, axis=0)
-        not_zero = _t_test(gap, error, n_calls)
-        if self.by_labels:
-            differs = _labels_differ(fresh.shares(usual), usual)
-        else:
-            differs = _t_test(gap - (self.threshold or 0.0), error, n_calls)
-        if self.model.response == "labels":
-            not_zero = differs
-            if self.threshold is not None and self.threshold >= 1:  # labels differ by 1
-                differs = np.ones(m)
-        # Differences that the same input asked twice shows as well are not those of twins.
-        control = fresh.controls()[:, here, output]
-        alike = 2 * _t_test(np.abs(control.mean(axis=0)), stats.sem(control, axis=0), n_calls)
-        steady = alike > self.error_rate / m
-        confirmed = steady & holm(differs, self.error_rate / 2)
-        any_degree = np.flatnonzero(steady & holm(not_zero, self.error_rate / 2))
-        order = np.flatnonzero(confirmed)
-        order = order[np.argsort(-np.abs(gap[order]), kind="stable")]
+    def _judge(self, chosen: Ints, before: Answers, fresh: Answers, worst: Answers) -> Confirmed:
+        """Test each candidate by fresh answers, and the first one by more of them, `worst`."""
+        m, of_all, of_degree = len(chosen), self.error_rate / 2, self.error_rate / 2
+        usual, output, sign = self._sides(before)
+        every = self._tested(fresh, usual, output, sign)
+        first = self._tested(worst, usual[:1], output[:1], sign[:1])
+        confirmed = np.flatnonzero((every.control > of_all / m) & holm(every.differs, of_all))
+        disparities = np.abs(np.r_[first.gap, every.gap[1:]])
+        order = confirmed[np.argsort(-disparities[confirmed], kind="stable")]
         kept = chosen[order]
         found = Confirmed(
-            self._Z[kept], self._pairs[kept], np.abs(gap[order]), self._keys[kept],
+            self._Z[kept], self._pairs[kept], disparities[order], self._keys[kept],
             n_candidates=m, error=self._error,
         )  # fmt: skip
-        if not len(any_degree):
-            return found
-        best = int(any_degree[np.abs(means[here, output])[any_degree].argmax()])
-        half = float(stats.t.isf(self.error_rate / (2 * m), n_calls - 1) * error[best])
-        low, high = float(gap[best] - half), float(gap[best] + half)
+        place, tested, level = 0, first, self.error_rate
+        if first.control[0] <= of_degree or first.not_zero[0] > of_degree:
+            if not len(confirmed):
+                return found
+            # It has not held; of those that have, the one that the choice has put first.
+            place, tested, level = int(confirmed[0]), every, self.error_rate / m
+        at = min(place, len(tested.gap) - 1)
+        twins, labels = self._pairs[chosen[place]], usual[place]
+        if sign[place] < 0:
+            twins, labels = twins[::-1], labels[::-1]
+        one, two = map(float, tested.outputs[at])
+        own = Worst(
+            self._Z[chosen[place]], twins[0], twins[1], (one, two), int(output[place]), labels
+        )
+        low, high = (float(ends[at]) for ends in tested.interval(level))
+        return found._replace(degree=float(tested.gap[at]), worst=own, interval=(low, high))
+
+    def _sides(self, before: Answers) -> tuple[Labels, Ints, Floats]:
+        """Return what the choice has told of each candidate, which fresh answers are to test.
+
+        These are the usual labels of its twins, (m, 2), the output that differs most, and 1 where
+        that of the first twin is larger, else -1.
+        """
+        usual = before.usual()
         if self.model.response == "labels":
-            counts = fresh.shares(usual)[best, :, 0]
-            ends = clopper_pearson(counts, 2.0 * n_calls, self.error_rate / (2 * m))
-            low, high = float(ends[0][0] - ends[1][1]), float(ends[1][0] - ends[0][1])
-        outputs = fresh.scores[:, best, :, output[best]].mean(axis=0)
-        outputs = outputs[[0, 3]].mean(), outputs[[1, 2]].mean()
-        twins, shown = self._pairs[chosen[best]], usual[best]
-        if sign[best] < 0:
-            outputs, twins, shown = outputs[::-1], twins[::-1], shown[::-1]
-        worst = Worst(
-            self._Z[chosen[best]], twins[0], twins[1],
-            (float(outputs[0]), float(outputs[1])), int(output[best]), shown,
-        )  # fmt: skip
-        return found._replace(degree=float(gap[best]), worst=worst, interval=(low, high))
+            before = before.with_labels_as_scores(usual)
+        means = before.differences().mean(axis=0)
+        output = np.abs(means).argmax(axis=1)
+        return usual, output, np.where(means[np.arange(len(means)), output] < 0, -1.0, 1.0)
+
+    def _tested(self, fresh: Answers, usual: Labels, output: Ints, sign: Floats) -> Tested:
+        """Test candidates by fresh answers."""
+        n, here = len(fresh.scores), np.arange(len(usual))
+        if is_label := self.model.response == "labels":
+            fresh = fresh.with_labels_as_scores(usual)
+        gaps = sign * fresh.differences()[:, here, output]
+        gap, error = gaps.mean(axis=0), stats.sem(gaps, axis=0)
+        shares = fresh.shares(usual)
+        not_zero = differs = _labels_differ(shares, usual) if self.by_labels else np.empty(0)
+        if not is_label:
+            not_zero = _t_test(gap, error, n)
+        if not self.by_labels:
+            differs = _t_test(gap - (self.threshold or 0.0), error, n)
+        if is_label and self.threshold is not None and self.threshold >= 1:
+            differs = np.ones(len(usual))  # labels differ by 1 at most
+        # What the same input asked twice shows as well is no difference of twins.
+        control = fresh.controls()[:, here, output]
+        alike = 2 * _t_test(np.abs(control.mean(axis=0)), stats.sem(control, axis=0), n)
+        scores = fresh.scores[:, here, :, output].mean(axis=1)  # indexed so, calls come second
+        outputs = (scores[:, [0, 1]] + scores[:, [3, 2]]) / 2
+        outputs[sign < 0] = outputs[sign < 0][:, ::-1]
+        return Tested(
+            gap, error, n, not_zero, differs, alike, outputs, shares if is_label else None
+        )
 
 
 def _calls(noise: float | Floats, size: Floats) -> Floats:

@@ -149,11 +149,10 @@ def test_the_degree_is_a_mean_of_answers_that_had_no_part_in_the_choice(monkeypa
     monkeypatch.setattr(_repeats.Confirmation, "_ask", spied)
     oracle = searched(VaryingRegressor(noise=0.1))
     confirmed = oracle.confirm(0.05)
-    chosen, fresh = seen[-1]
-    assert len(seen) > 1 and len(fresh.scores) >= LEAST_CALLS
-    a, b, b2, a2 = np.moveaxis(fresh.scores[..., 0], 2, 0)
-    means = np.abs(((a + a2) / 2 - (b + b2) / 2).mean(axis=0))
-    assert np.isclose(means, confirmed.degree).any()
+    *choices, (chosen, fresh), (worst, more) = seen
+    assert choices and len(fresh.scores) >= LEAST_CALLS and worst == chosen[:1]
+    a, b, b2, a2 = np.moveaxis(np.concatenate([fresh.scores[:, 0], more.scores[:, 0]]), 1, 0)
+    assert np.isclose(np.abs((a + a2 - b - b2).mean() / 2), confirmed.degree)
     low, high = confirmed.interval
     assert low < confirmed.degree < high and low <= 0.3 <= high
     assert confirmed.degree < oracle.degree - 0.05  # the largest of many noisy differences
