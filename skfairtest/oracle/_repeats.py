@@ -54,8 +54,7 @@ MEANT_ERRORS, FEW_CALLS = 5.0, 8
 WORST_SHARE = 1 / 3
 #: Queries without which nothing can be confirmed: one pair is chosen, and then confirmed.
 LEAST_QUERIES = 4 * (1 + LEAST_CALLS)
-
-
+#: Why something cannot be done, for messages.
 VARIES = "the model's answers vary, and this needs a model that gives each row one answer"
 
 
@@ -98,7 +97,7 @@ class Repeats:
     def n_left(self) -> float:
         """Queries that may still ask pairs again; 0 where these are less than a pair."""
         most = MOST_LABELS_AGAIN if self._model.response == "labels" else MOST_AGAIN
-        left = min(most, self._budget // SHARE_AGAIN) - self._n_asked
+        left = min(most, self._budget / SHARE_AGAIN) - self._n_asked
         return 0.0 if self.varies or left < 2 * self._model.cost else left
 
     @property
