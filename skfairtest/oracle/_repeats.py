@@ -42,6 +42,8 @@ from skfairtest.space._space import InputSpace
 #: Queries that ask first pairs again, of scores and of labels: that a label changes now and then
 #: shows in many rows only. Never more than one of so many of the budget.
 MOST_AGAIN, MOST_LABELS_AGAIN, SHARE_AGAIN = 10, 200, 10
+#: Queries of the first batch.
+FIRST_BATCH = 64
 #: Probability at most that any pair of a run is reported although its twins do not differ.
 ERROR_RATE = 0.05
 #: Calls for each candidate in the rounds of the choice; each round leaves half of them.
@@ -102,8 +104,13 @@ class Repeats:
 
     @property
     def most_at_once(self) -> float:
-        """Queries of a batch: most of the budget has to be left when the first pairs differ."""
-        return self._budget / SHARE_AGAIN if self.n_left else np.inf
+        """Queries of a batch: most of the budget has to be left when the first pairs differ.
+
+        The first batch is small, and others are as large as all before as long as none has.
+        """
+        if not self.n_left:
+            return np.inf
+        return max(min(FIRST_BATCH, self._budget / SHARE_AGAIN), self._model.n_queries)
 
     def look(
         self, Z: Floats, values: Floats, shown: Comparison, scores: Floats, labels: Labels,
