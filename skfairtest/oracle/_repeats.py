@@ -39,9 +39,10 @@ from skfairtest.oracle._row_hash import Keys
 from skfairtest.oracle._stopping import StoppingRules
 from skfairtest.space._space import InputSpace
 
-#: Queries that ask first pairs again, of scores and of labels: that a label changes now and then
-#: shows in many rows only. Never more than one of so many of the budget.
-MOST_AGAIN, MOST_LABELS_AGAIN, SHARE_AGAIN = 10, 200, 10
+#: Queries that ask first pairs again, and the share of the budget that these may be. Labels need
+#: more: that one changes now and then shows in many rows only, and each false pair is such a change.
+MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
+MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 4
 #: Queries of the first batch.
 FIRST_BATCH = 64
 #: Probability at most that any pair of a run is reported although its twins do not differ.
@@ -98,8 +99,10 @@ class Repeats:
     @property
     def n_left(self) -> float:
         """Queries that may still ask pairs again; 0 where these are less than a pair."""
-        most = MOST_LABELS_AGAIN if self._model.response == "labels" else MOST_AGAIN
-        left = min(most, self._budget / SHARE_AGAIN) - self._n_asked
+        most, share = MOST_AGAIN, SHARE_AGAIN
+        if self._model.response == "labels":
+            most, share = MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN
+        left = min(most, share * self._budget) - self._n_asked
         return 0.0 if self.varies or left < 2 * self._model.cost else left
 
     @property
@@ -110,7 +113,7 @@ class Repeats:
         """
         if not self.n_left:
             return np.inf
-        return max(min(FIRST_BATCH, self._budget / SHARE_AGAIN), self._model.n_queries)
+        return max(min(FIRST_BATCH, SHARE_AGAIN * self._budget), self._model.n_queries)
 
     def look(
         self, Z: Floats, values: Floats, shown: Comparison, scores: Floats, labels: Labels,

@@ -67,6 +67,10 @@ def test_labels_are_asked_again_more_often(models):
     oracle = watched(models.LabelsOnly(lambda X: X[:, 0]), max_queries=10_000)
     oracle.disparity(oracle.space.data[:200])
     assert oracle.n_queries == 400 + 200
+    oracle = watched(models.LabelsOnly(lambda X: X[:, 0]), max_queries=100)
+    with pytest.raises(StopSearch):
+        oracle.disparity(oracle.space.data)
+    assert oracle.n_queries - 2 * oracle.n_inputs == 24
 
 
 @pytest.mark.parametrize("noise", [1e-3, 0.2])
