@@ -211,14 +211,14 @@ class BaseAuditor(
     plausible; its twin need not be.
 
     The first pairs of twins that differ are asked again: ten queries, at most a tenth of
-    `max_queries`; of a model that gives labels alone up to 200, at most a quarter. If an answer differs by more than
-    rounding, a warning says so, and half of the rest of the budget confirms pairs: some answers
-    choose among those that the search has found, and others, in which the same inputs are asked
-    twice as a control, test those chosen (paired t-tests, sign tests of labels; Holm, 5% for the
-    whole run). Only what they confirm is reported, `fairness_degree_` is a mean of such answers,
-    and `discrimination_rate_` is NaN. Noise that begins later, or is too rare for the first pairs,
-    is not noticed, and neither is any with a `max_queries` below 20 or in models whose fitted
-    attributes the search reads.
+    `max_queries`; of a model that gives labels alone up to 200, at most a quarter. If an answer
+    differs by more than rounding, a warning says so, and half of the rest of the budget confirms
+    pairs: some answers choose among those that the search has found, and others, in which the same
+    inputs are asked twice as a control, test those chosen (paired t-tests, sign tests of labels;
+    Holm, 5% for the whole run). Only what they confirm is reported, `fairness_degree_` is a mean of
+    such answers, and `discrimination_rate_` is NaN. Noise that begins later, or is too rare for the
+    first pairs, is not noticed, and neither is any with too small a budget to ask a pair again, or
+    in models whose fitted attributes the search reads.
 
     The inputs of a directed search are not a sample of the domain. Only the `discrimination_rate_`
     of `RandomAuditor` estimates the share in the domain, or with ``InputSpace(proposals="data")``
