@@ -211,7 +211,7 @@ class BaseAuditor(
     plausible; its twin need not be.
 
     The first pairs of twins that differ are asked again: ten queries, at most a tenth of
-    `max_queries`; of a model that gives labels alone up to 200, at most a quarter. If an answer
+    `max_queries`; of a model that gives labels alone up to 200, at most a third. If an answer
     differs by more than rounding, a warning says so, and half of the rest of the budget confirms
     pairs: some answers choose among those that the search has found, and others, in which the same
     inputs are asked twice as a control, test those chosen (paired t-tests, sign tests of labels;

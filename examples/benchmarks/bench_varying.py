@@ -39,6 +39,7 @@ from skfairtest.oracle._oracle import Oracle
 
 NOISE = (0.0, 0.01, 0.05, 0.2)
 THRESHOLD = 0.05
+ANSWERS = ("probabilities", "labels")
 TESTERS = {"SBFT": SBFTAuditor, "random": RandomAuditor}
 MODELS = [
     LogisticRegression(),
@@ -163,6 +164,7 @@ def main():
     parser.add_argument("--budgets", type=int, nargs="+", default=[300, 1000, 3000])
     parser.add_argument("--seeds", type=int, nargs="+", default=range(300, 305))
     parser.add_argument("--testers", nargs="+", default=list(TESTERS), choices=list(TESTERS))
+    parser.add_argument("--answers", nargs="+", default=ANSWERS, choices=ANSWERS)
     parser.add_argument("--once", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -184,7 +186,7 @@ def main():
         for k, model in enumerate(MODELS)
     }
     for tester in asked.testers:
-        for kind in ("probabilities", "labels"):
+        for kind in asked.answers:
             for noise in NOISE:
                 for budget in asked.budgets:
                     _row(fitted, tester, kind, noise, budget)

@@ -453,7 +453,10 @@ class Oracle:
 
     def _price(self, width: int) -> int:
         """Return the queries that one input may need: its twins, and two to confirm a flip."""
-        reserve = 2 if self.model.infers_labels and self.threshold is None else 0
+        confirms = self.model.infers_labels and self.threshold is None
+        if self.response == "labels" and self.repeats is not None:
+            confirms = self.repeats.n_left > 0
+        reserve = 2 if confirms else 0
         return width * self.model.cost + reserve
 
     def _part_size(self, width: int) -> int:

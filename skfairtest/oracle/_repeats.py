@@ -42,7 +42,7 @@ from skfairtest.space._space import InputSpace
 #: Queries that ask first pairs again, and the share of the budget that these may be. Labels need
 #: more: that one changes now and then shows in many rows only, and each change makes a false pair.
 MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
-MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 4
+MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
 #: Queries of the first batch.
 FIRST_BATCH = 64
 #: Probability at most that any pair of a run is reported although its twins do not differ.

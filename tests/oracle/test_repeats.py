@@ -70,7 +70,15 @@ def test_labels_are_asked_again_more_often(models):
     oracle = watched(models.LabelsOnly(lambda X: X[:, 0]), max_queries=100)
     with pytest.raises(StopSearch):
         oracle.disparity(oracle.space.data)
-    assert oracle.n_queries - 2 * oracle.n_inputs == 24
+    assert oracle.n_queries - 2 * oracle.n_inputs == 32
+
+
+def test_every_early_change_of_a_label_can_be_asked_again(models):
+    """Also in the last batch, for which the budget is enough."""
+    oracle = watched(models.LabelsOnly(lambda X: X[:, 0] * (X[:, 2] > 0.9)), max_queries=100)
+    with pytest.raises(StopSearch):
+        oracle.disparity(oracle.space.data)
+    assert oracle.n_queries == 2 * (oracle.n_inputs + oracle.n_found) <= 100
 
 
 @pytest.mark.parametrize("noise", [1e-3, 0.2])
