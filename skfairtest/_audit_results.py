@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._delegation import StoredResults
 from skfairtest._typing import Floats
+from skfairtest.exceptions import users_level
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._row_comparison import RowComparison, compare_chunks, compare_table
 from skfairtest.oracle._rows_audit import RowsAudit
@@ -39,6 +41,8 @@ def results_of(found: Findings, *, in_chunks: bool) -> dict[str, Any]:
     state: dict[str, Any] = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
     if in_chunks:
         state["in_chunks"] = True
+    if found.noise:
+        state["n_candidates"] = found.n_candidates
     if found.worst is not None:
         state["worst_z"] = found.worst.z
         state["worst_pair"] = np.stack([found.worst.first, found.worst.second])
@@ -54,11 +58,20 @@ def results_of(found: Findings, *, in_chunks: bool) -> dict[str, Any]:
         "n_inputs_": found.n_inputs,
         "n_queries_": found.n_queries,
         "seconds_": found.seconds,
-        "discrimination_rate_": found.n_found / found.n_inputs if found.n_inputs else 0.0,
+        "discrimination_rate_": _rate(found),
         "response_": found.response,
         "stop_reason_": found.stop.text,
         "stop_kind_": found.stop.kind.value,
+        "answer_noise_": found.noise,
+        "fairness_degree_interval_": found.interval,
     }
+
+
+def _rate(found: Findings) -> float:
+    """Return the share of the inputs that discriminate; where answers vary nobody knows it."""
+    if found.noise:
+        return np.nan
+    return found.n_found / found.n_inputs if found.n_inputs else 0.0
 
 
 class AuditResults(StoredResults):
@@ -72,6 +85,7 @@ class AuditResults(StoredResults):
     n_inputs_: int
     n_queries_: int
     seconds_: float
+    answer_noise_: float = 0.0
     #: The table that was fitted, where it came in chunks: it may be asked about later.
     _chunks: Any = None
 
@@ -382,9 +396,21 @@ class AuditResults(StoredResults):
         return self._compare_table(*self.space_.read(X)).result()
 
     def _compare_chunks(self, chunks: Chunks) -> RowComparison:
+        self._warn_of_noise()
         return compare_chunks(self.estimator_, self.space_, chunks, self._oracle_settings())
 
+    def _warn_of_noise(self) -> None:
+        """Warn that rows, which are asked once, differ from their twins by noise as well."""
+        if self.answer_noise_:
+            warnings.warn(
+                "The model's answers vary, and rows are asked once: the differences of their twins "
+                f"count its noise ({self.answer_noise_:.3g}) as well.",
+                UserWarning,
+                stacklevel=users_level(),
+            )
+
     def _compare_table(self, space: InputSpace, Z: Floats) -> RowComparison:
+        self._warn_of_noise()
         return compare_table(self.estimator_, space, Z, self._oracle_settings())
 
     def _oracle_settings(self) -> dict[str, Any]:

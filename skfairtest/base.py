@@ -128,6 +128,12 @@ class BaseAuditor(
     ----------
     fairness_degree_ : float
         Largest disparity found, in units of the outputs: a lower bound of the true one.
+    fairness_degree_interval_ : tuple of float, or None
+        Where the model's answers vary, the 95% interval of `fairness_degree_`, which is then a mean
+        of repeated answers.
+    answer_noise_ : float
+        Standard deviation of the model's answers to one row; of labels, how often two answers to a
+        row differ. 0 where rows that were asked again got the same answers.
     worst_case_ : array or DataFrame of shape (2, n_features), or None
         The two twins with this disparity; the one with the larger output comes first.
     worst_case_outputs_ : ndarray of shape (2,), or None
@@ -203,6 +209,16 @@ class BaseAuditor(
     counted again. If the discriminatory inputs are too many for 32 MB, those with the largest
     disparities are kept. With ``InputSpace(plausible=...)`` each of the `discriminatory_inputs_` is
     plausible; its twin need not be.
+
+    The first pairs of twins that differ are asked again: ten queries, at most a tenth of
+    `max_queries`; of a model that gives labels alone up to 200, at most a third. If an answer
+    differs by more than rounding, a warning says so, and half of the rest of the budget confirms
+    pairs: some answers choose among those that the search has found, and others, in which the same
+    inputs are asked twice as a control, test those chosen (paired t-tests, sign tests of labels;
+    Holm, 5% for the whole run). Only what they confirm is reported, `fairness_degree_` is a mean of
+    such answers, and `discrimination_rate_` is NaN. Noise that begins later, or is too rare for the
+    first pairs, is not noticed, and neither is any with too small a budget to ask a pair again, or
+    in models whose fitted attributes the search reads.
 
     The inputs of a directed search are not a sample of the domain. Only the `discrimination_rate_`
     of `RandomAuditor` estimates the share in the domain, or with ``InputSpace(proposals="data")``
@@ -360,7 +376,9 @@ class BaseAuditor(
         if found.error is not None:
             # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
             raise found.error
-        if self.fairness_degree_ == 0 and not self.n_found_:
+        if self.answer_noise_:
+            warnings.warn(self._varies(), UserWarning, stacklevel=users_level())
+        elif self.fairness_degree_ == 0 and not self.n_found_:
             warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
         progress.finish()
         return self
@@ -395,8 +413,25 @@ class BaseAuditor(
         """Replace the results of an earlier fit by what was fitted and found."""
         results = results_of(found, in_chunks=fitted["_chunks"] is not None)
         for name, value in self._own_results(found, fitted["space_"]).items():
+            if name == "discrimination_rate_" and found.noise:
+                continue  # noise discriminates as well
             (results if is_result(name) else results["_state"])[name] = value
         self._replace_results(fitted | results)
+
+    def _varies(self) -> str:
+        """Say that the model's answers vary, and what that means for the results."""
+        by = f"with a standard deviation of {self.answer_noise_:.3g}"
+        if self.response_ == "labels":
+            by = f"in {self.answer_noise_:.1%} of all cases"
+        n = self._state["n_candidates"]
+        told = f"{self.n_found_} of {n} pairs were confirmed by repeated answers"
+        if not n:
+            told = "no pair was left to be confirmed, or no budget for it: raise max_queries"
+        return (
+            f"The model's answers vary: the same rows, asked again, got others, {by}. Only what "
+            f"repeated answers confirm is reported; {told}. The history, and results for rows of "
+            "X, count noise as difference."
+        )
 
     def _no_disparity(self) -> str:
         seen = f"No disparity in {self.n_inputs_} inputs ({self.n_queries_} queries)"

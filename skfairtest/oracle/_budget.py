@@ -10,8 +10,9 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, limit_reached
 
-#: Queries of the first batch of a run with max_time, as nobody knows yet how long they take.
-FIRST_QUERIES = 512
+#: Queries of the first batch of a run with max_time, as nobody knows yet how long they take: one
+#: may take seconds, and the next batch is as large as is known to fit.
+FIRST_QUERIES = 8
 #: Share of the time left that one batch may take, and seconds below which none is cut.
 TIME_SHARE = 0.5
 LEAST_SECONDS = 0.01
@@ -51,6 +52,9 @@ class Budget:
         }
         self.limits = {name: np.inf if value is None else value for name, value in given.items()}
         self.quoted = {**given, **(quoted or {})}
+        #: The limits of the whole run; what it keeps for later makes smaller ones, which hold
+        #: beyond the part of the run in which that was decided.
+        self._whole, self._kept = dict(self.limits), dict[str, float]()
         self._start = _clock.now() - seconds_spent
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
@@ -117,12 +121,35 @@ class Budget:
     @contextmanager
     def narrowed(self, **limits: float) -> Iterator[None]:
         """Set smaller limits within a context; limits above those of the run have no effect."""
-        before = dict(self.limits)
-        self.limits.update({name: min(value, before[name]) for name, value in limits.items()})
+        before = self.limits
+        self.limits = _smaller(before, limits)
         try:
             yield
         finally:
-            self.limits = before
+            self.limits = _smaller(before, self._kept)
+
+    def keep(self, share: float, n_queries: int, least: int) -> None:
+        """Keep a share of the queries and seconds that are left for what follows the search.
+
+        `n_queries` are spent; at least so many are kept as `least` says.
+        """
+        queries, seconds = self._whole["max_queries"], self._whole["max_time"]
+        left = queries - n_queries
+        self._kept = {
+            "max_queries": n_queries + min((1 - share) * left, max(0.0, left - least)),
+            "max_time": self.seconds + (1 - share) * max(0.0, seconds - self.seconds),
+        }
+        self.limits = _smaller(self.limits, self._kept)
+
+    def release(self) -> None:
+        """Give what was kept back to the run."""
+        self._kept = {}
+        self.limits = dict(self._whole)
+
+
+def _smaller(limits: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
+    """Return limits with those of the others that are smaller."""
+    return {name: min(value, others.get(name, np.inf)) for name, value in limits.items()}
 
 
 class SubBudget:

@@ -127,6 +127,19 @@ class CachedModel:
             labels[unknown] = new_labels[back]
         return scores, labels
 
+    def probe(self, Z: Floats) -> None:
+        """Test on a few rows how the model has to be asked; see `Model.probe`."""
+        began, before = _clock.now(), self.model.n_rows
+        self.model.probe(Z)
+        self._took(self.model.n_rows - before, _clock.now() - began)
+
+    def ask_again(self, rows: Floats) -> tuple[Floats, Labels]:
+        """Scores and label codes of the rows as the model answers now, whatever it said before."""
+        began = _clock.now()
+        answer = self.model.ask(rows)
+        self._took(len(rows) * self.model.cost, _clock.now() - began)
+        return answer
+
     def ask_wanted(self, rows: Floats, keys: Keys, wanted: Bools) -> tuple[Floats, Labels]:
         """Scores (n, width, n_outputs) and label codes (n, width); 0 where not wanted.
 

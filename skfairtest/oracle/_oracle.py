@@ -17,6 +17,7 @@ from skfairtest.oracle._judgement import Judgement, Worst, concatenated
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model
 from skfairtest.oracle._plausible_twins import PlausibleTwins
 from skfairtest.oracle._record import Record
+from skfairtest.oracle._repeats import LEAST_QUERIES, Confirmation, Confirmed, Repeats
 from skfairtest.oracle._row_hash import Keys
 from skfairtest.oracle._stop import StopReason
 from skfairtest.oracle._stopping import StoppingRules
@@ -27,6 +28,8 @@ from skfairtest.space._valid_rows import ValidRows
 PROBE_SHARE = 20
 #: Rows for that where no row of the data is valid.
 FEW_PROBED = 8
+#: Share of what is left of the budget that confirms pairs of a model whose answers vary.
+KEPT_SHARE = 0.5
 #: Rows that are in memory at once.
 MAX_ROWS = 200_000
 
@@ -127,6 +130,8 @@ class Oracle:
             own_counts=judge is not None,
         )
         self.measured: dict[str, Any] = {}
+        #: Asks first pairs again; None where answers are taken as they come.
+        self.repeats: Repeats | None = None
 
     def fork(self, space: InputSpace, n_inputs: int) -> Oracle:
         """Return an oracle of the same model and budget, for another space on the same columns.
@@ -281,6 +286,31 @@ class Oracle:
 
     # Asking --------------------------------------------------------------------------------
 
+    def watch_answers(self) -> None:
+        """Ask the first pairs that differ again, to see whether the model's answers vary.
+
+        If they do, half of what is left of the budget is kept for `confirm`.
+        """
+        self.repeats = Repeats(self.model, self.stopping.budget.limits["max_queries"])
+
+    def confirm(self, error_rate: float, *, asks: bool = True) -> Confirmed | None:
+        """Confirm by fresh answers what was found; None if the model's answers do not vary.
+
+        `error_rate` is the probability at most that any pair is confirmed whose twins do not
+        differ. Unless it `asks`, nothing is confirmed.
+        """
+        if self.repeats is None or not self.repeats.varies:
+            return None
+        self.stopping.budget.release()
+        confirmation = Confirmation(
+            self.repeats, self.model, self.record, self.stopping, self.space,
+            threshold=self.threshold, error_rate=error_rate,
+        )  # fmt: skip
+        confirmed = confirmation.run() if asks else confirmation.nothing()
+        seconds, n_found = self.stopping.budget.seconds, len(confirmed.Z)
+        self.record.history.add(self.n_queries, seconds, self.n_inputs, n_found, confirmed.degree)
+        return confirmed
+
     def begin(self, seeds: Floats, rng: np.random.Generator) -> None:
         """Test the model on a few rows of data; these queries count like any others.
 
@@ -296,7 +326,14 @@ class Oracle:
         if not len(seeds):
             seeds = self.space.twins_.apply_dependents(self.sample(FEW_PROBED, rng))
         affordable = self.queries_left / (PROBE_SHARE * model.probe_cost)
-        model.probe(seeds[: int(min(PROBE_ROWS, max(1, affordable)))])
+        n, cost = int(min(PROBE_ROWS, max(1, affordable))), model.probe_cost
+        budget = self.stopping.budget
+        if np.isfinite(budget.seconds_left) and n > 1:
+            self.model.probe(seeds[:1])  # one row may take seconds
+            n, seeds = n - 1, seeds[1:]
+            n = int(min(n, budget.queries_in_time(1 / PROBE_SHARE) / cost))
+        if n and len(seeds):
+            self.model.probe(seeds[:n])
 
     def respond(self, Z: Floats) -> Floats:
         """Return the raw outputs of rows, (n, n_outputs), for gradients and explanations.
@@ -416,7 +453,10 @@ class Oracle:
 
     def _price(self, width: int) -> int:
         """Return the queries that one input may need: its twins, and two to confirm a flip."""
-        reserve = 2 if self.model.infers_labels and self.threshold is None else 0
+        confirms = self.model.infers_labels and self.threshold is None
+        if self.response == "labels" and self.repeats is not None:
+            confirms = self.repeats.n_left > 0
+        reserve = 2 if confirms else 0
         return width * self.model.cost + reserve
 
     def _part_size(self, width: int) -> int:
@@ -424,6 +464,8 @@ class Oracle:
         # batch may run neither past the budget nor past the number of inputs that the user allows.
         price = self._price(width)
         in_time = self.stopping.budget.queries_in_time() / price
+        if self.repeats is not None:
+            in_time = min(in_time, self.repeats.most_at_once / price)
         return self.affordable(price=price, most=min(MAX_ROWS // max(1, width), in_time))
 
     def _judge(self, Z: Floats, values: Floats, keys_of_inputs: Keys | None) -> Judgement:
@@ -450,6 +492,11 @@ class Oracle:
             own=own,
         )
         verdict = self._confirm(Z, inputs, values, shown)
+        if self.repeats is not None and self.repeats.n_left:
+            self.repeats.look(Z, values, shown, scores, labels, self.queries_left)
+            if self.repeats.varies:
+                least = LEAST_QUERIES * self.model.cost
+                self.stopping.budget.keep(KEPT_SHARE, self.n_queries, least)
         news = self.record.add(Z, inputs, values, shown, verdict, counted)
         self.stopping.end_batch(n, news=news, complete=bool(fits.all()))
         pair = np.take_along_axis(values, shown.pair[:, :, None], axis=1)

@@ -239,9 +239,13 @@ def audit(
 
 
 def _warn_of_no_disparity(case: Case, search: Search) -> None:
-    """Warn that no part has shown a difference, because parts keep their warnings."""
+    """Warn that no part has shown a difference, or that answers vary: parts keep their warnings."""
     auditor = case.auditors.get(search.label)
-    if auditor is not None and hasattr(auditor, "stop_reason_") and search.degree == 0:
+    if auditor is None or not hasattr(auditor, "stop_reason_"):
+        return
+    if search.noise:
+        warnings.warn(auditor._varies(), UserWarning, stacklevel=users_level())
+    elif search.degree == 0:
         warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=users_level())
 
 

@@ -234,7 +234,9 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
 
     - The largest difference is at least the one that a search found or a row of the data shows,
       even if the row lies outside the domain (the auditor's `space`). It is at most the certified
-      upper bound. Without a certificate it is never within a limit.
+      upper bound. Without a certificate it is never within a limit. If the model's answers vary,
+      it is at least the lower end of the interval of the confirmed difference, there is no upper
+      bound, and limits on single rows are undecided.
     - If the model does not take the sensitive attributes, the largest difference and the share of
       discriminatory rows are 0 by construction. Limits on groups still apply to these attributes.
     - The share of discriminatory rows is exact if all rows were compared with all their twins. If a
@@ -339,6 +341,16 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
     status = _at_most(known, limit, False)
     if math.isnan(known.value):
         return _unknown("max_degree", limit, known, search)
+    if search["noise"]:
+        status = _at_most(known, limit, estimates_decide)
+        least = "" if math.isnan(known.low) else f", at least {beside(known.low, limit)} (95%)"
+        side = "above" if status == "exceeded" else "beside"
+        words = (
+            f"the model's answers vary: the largest difference that repeated answers confirm is "
+            f"{beside(known.value, limit)}{least}, {side} {in_full(limit)}, and nothing rules out "
+            "larger ones"
+        )
+        return _check("max_degree", limit, status, known, words)
     if status == "exceeded":
         where = " among the rows of the data" if beyond_domain(search) else ""
         words = f"a difference of {beside(known.value, limit)}{where} is above {in_full(limit)}"

@@ -123,5 +123,5 @@ class Course:
 def _rescued(rescue: Callable[[], AnyPart] | None, blank: AnyPart) -> AnyPart:
     try:
         return blank if rescue is None else rescue()
-    except Exception:  # what cannot be told must not hide why the part ended
+    except (Exception, KeyboardInterrupt):  # must not hide why the part ended, nor what others have
         return blank

@@ -1,0 +1,518 @@
+"""Models whose answers vary: rows are asked again, and pairs confirmed by fresh answers.
+
+The first pairs of twins that differ are asked again. Equal answers change nothing. Where they
+differ, the search proposes candidates only, on half of the budget that is left. The other half asks
+them again: first to choose among the candidates (sequential halving [1]_), then, of those chosen,
+with answers that played no part in the choice. So neither the largest of many noisy differences nor
+the choice of it makes a finding.
+
+Each call asks the twins a, b of every candidate as a, b, b, a: two differences between the twins,
+in which a steady drift cancels, and as many between an input and itself, which are the control arm.
+Calls, not rows, are the repeats of the tests, as a model may draw its noise once a call.
+
+References
+----------
+.. [1] Karnin, Z., Koren, T., & Somekh, O. (2013). Almost optimal exploration in multi-armed
+   bandits. ICML.
+.. [2] Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian
+   Journal of Statistics 6, 65-70.
+.. [3] Berger, R. L. (1982). Multiparameter hypothesis testing and acceptance sampling.
+   Technometrics 24, 295-300. (A claim of two parts holds at the larger of their p-values.)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from skfairtest._statistics import clopper_pearson
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.oracle._cached_model import CachedModel
+from skfairtest.oracle._compare import ROUNDING_SINGLE, Comparison
+from skfairtest.oracle._judgement import Worst
+from skfairtest.oracle._model import Labels
+from skfairtest.oracle._record import Record
+from skfairtest.oracle._row_hash import Keys
+from skfairtest.oracle._stopping import StoppingRules
+from skfairtest.space._space import InputSpace
+
+#: Queries that ask first pairs again, and the share of the budget that these may be. Labels need
+#: more: that one changes now and then shows in many rows only, and each change makes a false pair.
+MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
+MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
+#: Queries of the first batch.
+FIRST_BATCH = 64
+#: Probability at most that any pair of a run is reported although its twins do not differ.
+ERROR_RATE = 0.05
+#: Calls for each candidate in the rounds of the choice; each round leaves half of them.
+ROUNDS = (1, 2, 4)
+#: Calls of the confirmation: fewer confirm nothing, and more are not needed. As many are meant as
+#: make a difference so many standard errors.
+LEAST_CALLS, MOST_CALLS = 6, 96
+MEANT_ERRORS, FEW_CALLS = 5.0, 8
+#: Share of the confirmation that the worst pair has for itself: its mean is the degree.
+WORST_SHARE = 1 / 3
+#: Queries without which nothing can be confirmed: one pair is chosen, and then confirmed.
+LEAST_QUERIES = 4 * (1 + LEAST_CALLS)
+#: Why something cannot be done, for messages.
+VARIES = "the model's answers vary, and this needs a model that gives each row one answer"
+
+
+class Repeats:
+    """Asks rows again, and measures by how much two answers to one row differ.
+
+    Parameters
+    ----------
+    model : CachedModel
+        Is asked, past its cache.
+    max_queries : float
+        Budget of the search; may be infinite.
+
+    Attributes
+    ----------
+    varies : bool
+        Whether two answers to one row have differed by more than rounding.
+    """
+
+    def __init__(self, model: CachedModel, max_queries: float) -> None:
+        self._model, self._budget = model, max_queries
+        self.varies = False
+        self._n_asked = 0.0
+        self._n_compared, self._squares, self._n_changed = 0, np.zeros(1), 0
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the answers to one row, of the output where it is largest.
+
+        Where the model gives labels alone, how often two answers to one row differ. It is 0 as long
+        as nothing has differed.
+        """
+        if not self.varies:
+            return 0.0
+        if self._model.response == "labels":
+            return self._n_changed / self._n_compared
+        return float(np.sqrt(self._squares.max() / (2 * self._n_compared)))
+
+    @property
+    def n_left(self) -> float:
+        """Queries that may still ask pairs again; 0 where these are less than a pair."""
+        most, share = MOST_AGAIN, SHARE_AGAIN
+        if self._model.response == "labels":
+            most, share = MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN
+        left = min(most, share * self._budget) - self._n_asked
+        return 0.0 if self.varies or left < 2 * self._model.cost else left
+
+    @property
+    def most_at_once(self) -> float:
+        """Queries of a batch: most of the budget has to be left when the first pairs differ.
+
+        The first batch is small, and others are as large as all before as long as none has.
+        """
+        if not self.n_left:
+            return np.inf
+        return max(min(FIRST_BATCH, SHARE_AGAIN * self._budget), self._model.n_queries)
+
+    def look(
+        self, Z: Floats, values: Floats, shown: Comparison, scores: Floats, labels: Labels,
+        queries_left: float,
+    ) -> None:  # fmt: skip
+        """Ask the first pairs that differ again, as long as these are few."""
+        model, price = self._model, 2 * self._model.cost
+        n_pairs = int(min(self.n_left, queries_left) // price)
+        found = np.flatnonzero(shown.disparity > 0)[: max(0, n_pairs)]
+        if not len(found):
+            return
+        pair = shown.pair[found]
+        twins = np.take_along_axis(values[found], pair[:, :, None], axis=1)
+        self._n_asked += price * len(found)
+        again = model.ask_again(model.space.twins_.of_each(Z[found], twins))
+        before = scores[found[:, None], pair].reshape(2 * len(found), -1)
+        self.note((before, labels[found[:, None], pair].ravel()), again)
+
+    def note(self, before: tuple[Floats, Labels], after: tuple[Floats, Labels]) -> None:
+        """Compare two answers to each of some rows."""
+        gaps = np.abs(after[0] - before[0])
+        changed = before[1] != after[1]
+        # The last digits may depend on the rows beside; of labels read off scores so may a tie.
+        scale = max(float(np.abs(before[0]).max()), float(np.abs(after[0]).max()))
+        self.varies |= bool((gaps > ROUNDING_SINGLE * scale).any())
+        if not self._model.infers_labels:
+            self.varies |= bool(changed.any())
+        self._n_compared += len(gaps)
+        self._squares = self._squares + (gaps**2).sum(axis=0)
+        self._n_changed += int(changed.sum())
+
+
+class Confirmed(NamedTuple):
+    """What fresh answers have confirmed.
+
+    Attributes
+    ----------
+    Z, pairs, disparities, keys : ndarray
+        Discriminatory inputs, the sensitive codes of their twins, the mean difference of these, and
+        the inputs' keys; worst first.
+    degree, worst : float, Worst or None
+        The mean difference of the pair that seemed the worst when it was chosen; if it is not
+        confirmed, of the one that seemed the worst of those that are.
+    interval : tuple of float, or None
+        Of this mean, chosen or not.
+    n_candidates : int
+        Pairs that were asked again to be confirmed.
+    error : BaseException or None
+        What the model raised meanwhile.
+    """
+
+    Z: Floats
+    pairs: Floats
+    disparities: Floats
+    keys: Keys
+    degree: float = 0.0
+    worst: Worst | None = None
+    interval: tuple[float, float] | None = None
+    n_candidates: int = 0
+    error: BaseException | None = None
+
+
+class Answers:
+    """Answers to the twins of some candidates: scores (calls, m, 4, n_outputs), labels likewise.
+
+    The four are those of a, b, b, a.
+    """
+
+    def __init__(self, scores: Floats, labels: Labels) -> None:
+        self.scores, self.labels = scores, labels
+
+    def of(self, chosen: Ints | Bools) -> Answers:
+        """Return the answers to some of the candidates."""
+        return Answers(self.scores[:, chosen], self.labels[:, chosen])
+
+    def and_then(self, later: Answers) -> Answers:
+        """Return these answers and later ones to the same candidates."""
+        return Answers(
+            np.concatenate([self.scores, later.scores]), np.concatenate([self.labels, later.labels])
+        )
+
+    def with_labels_as_scores(self, usual: Labels) -> Answers:
+        """Return 1 as the score of the usual label of a, else 0, for a model without scores."""
+        is_usual = self.labels == usual[:, :1]
+        return Answers(is_usual[..., None].astype(np.float64), self.labels)
+
+    def usual(self) -> Labels:
+        """Return the most frequent labels of a and of b, (m, 2)."""
+        sides = self.labels[:, :, [0, 3]], self.labels[:, :, [1, 2]]
+        return np.stack(
+            [stats.mode(np.concatenate([s[..., 0], s[..., 1]]), axis=0).mode for s in sides], axis=1
+        )
+
+    def differences(self) -> Floats:
+        """Return the mean difference a - b of each call, (calls, m, n_outputs)."""
+        a, b, b2, a2 = np.moveaxis(self.scores, 2, 0)
+        return ((a - b) + (a2 - b2)) / 2
+
+    def controls(self) -> Floats:
+        """Return the mean difference of each input from itself, (calls, m, n_outputs)."""
+        a, b, b2, a2 = np.moveaxis(self.scores, 2, 0)
+        return ((a - a2) + (b - b2)) / 2
+
+    def shares(self, usual: Labels) -> Floats:
+        """Return how many answers are the usual label of a and that of b, (m, 2 twins, 2)."""
+        sides = self.labels[:, :, [0, 3]], self.labels[:, :, [1, 2]]
+        return np.stack(
+            [
+                np.stack([(s == usual[:, [k]]).sum(axis=(0, 2)) for k in (0, 1)], axis=1)
+                for s in sides
+            ],
+            axis=1,
+        ).astype(np.float64)
+
+
+class Tested(NamedTuple):
+    """Candidates tested by the same number of calls each; arrays have length m.
+
+    Attributes
+    ----------
+    gap, error : ndarray
+        Mean difference of the twins, the larger output (as the choice has told) first, and its
+        standard error.
+    n_calls : int
+        Calls that these rest on.
+    not_zero, differs, control : ndarray
+        p-values: that the mean is not above 0, that the twins are not discriminatory, that the same
+        input asked twice gets the same answer on average.
+    outputs : ndarray of shape (m, 2)
+        Mean outputs of the twins.
+    shares : ndarray of shape (m, 2, 2), or None
+        As of `Answers.shares`, where the model gives labels alone.
+    """
+
+    gap: Floats
+    error: Floats
+    n_calls: int
+    not_zero: Floats
+    differs: Floats
+    control: Floats
+    outputs: Floats
+    shares: Floats | None
+
+    def interval(self, error_rate: float) -> tuple[Floats, Floats]:
+        """Return the ends of the interval of each mean difference."""
+        if self.shares is not None:  # how often each twin gets the usual label of the first
+            counts = self.shares[:, :, 0]
+            low, high = clopper_pearson(counts, 2.0 * self.n_calls, error_rate / 2)
+            return low[:, 0] - high[:, 1], high[:, 0] - low[:, 1]
+        half = stats.t.isf(error_rate / 2, self.n_calls - 1) * self.error
+        return self.gap - half, self.gap + half
+
+
+class Confirmation:
+    """Asks candidates of a search again; see the module.
+
+    Parameters
+    ----------
+    repeats : Repeats
+        Measures the noise.
+    model, record, stopping : CachedModel, Record, StoppingRules
+        Of the search, which is over.
+    space : InputSpace
+        The inputs that exist.
+    threshold : float or None
+        As for the oracle.
+    error_rate : float
+        Probability at most that any pair is confirmed although its twins do not differ.
+    """
+
+    def __init__(
+        self, repeats: Repeats, model: CachedModel, record: Record, stopping: StoppingRules,
+        space: InputSpace, *, threshold: float | None, error_rate: float,
+    ) -> None:  # fmt: skip
+        self.repeats, self.model, self.stopping, self.space = repeats, model, stopping, space
+        self.threshold, self.error_rate = threshold, error_rate
+        self.by_labels = model.response == "labels" or (
+            threshold is None and model.response != "regression"
+        )
+        self._price = 4 * model.cost
+        self._most = np.inf
+        self._error: BaseException | None = None
+        Z, pairs, _ = record.found()
+        if record.worst is not None:
+            own = record.worst
+            Z = np.concatenate([own.z[None], Z])
+            pairs = np.concatenate([np.stack([own.first, own.second])[None], pairs])
+        self._keys = model.input_keys(Z)
+        # The worst pair may be one of the others.
+        first = np.sort(np.unique(self._keys, return_index=True)[1])
+        self._Z, self._pairs, self._keys = Z[first], pairs[first], self._keys[first]
+
+    def nothing(self, n_candidates: int = 0) -> Confirmed:
+        """Return that nothing was confirmed."""
+        Z, pairs, keys = self._Z[:0], self._pairs[:0], self._keys[:0]
+        return Confirmed(Z, pairs, np.empty(0), keys, n_candidates=n_candidates, error=self._error)
+
+    def run(self) -> Confirmed:
+        """Choose and confirm; without a budget of queries, by as many as the search has asked."""
+        if np.isinf(self.stopping.queries_left):
+            self._most = 2.0 * self.model.n_queries
+        n_fours = int(self._affordable())
+        if n_fours <= LEAST_CALLS or not len(self._Z):
+            return self.nothing()
+        chosen, before = self._choose(min(n_fours // 2, n_fours - LEAST_CALLS))
+        if before is None or not len(chosen):
+            return self.nothing()
+        n_calls = int(min(MOST_CALLS, (1 - WORST_SHARE) * self._affordable() // len(chosen)))
+        n_calls = max(n_calls, int(min(LEAST_CALLS, self._affordable() // len(chosen))))
+        fresh = self._ask(chosen, n_calls) if n_calls >= LEAST_CALLS else None
+        if fresh is None or len(fresh.scores) < LEAST_CALLS:
+            return self.nothing(len(chosen))
+        n_more = int(min(MOST_CALLS - n_calls, self._affordable()))
+        more = self._ask(chosen[:1], n_more)
+        worst = fresh.of(np.arange(1))
+        return self._judge(chosen, before, fresh, worst if more is None else worst.and_then(more))
+
+    def _affordable(self) -> float:
+        """Return how many times a pair can be asked in the queries and the time that are left."""
+        in_time = self.stopping.budget.queries_in_time(1.0)
+        left = min(self.stopping.queries_left, self._most - self.model.n_queries, in_time)
+        return max(0.0, left / self._price)
+
+    def _ask(self, chosen: Ints, n_calls: int) -> Answers | None:
+        """Ask the twins of the candidates so many times; fewer where time or the model ends it."""
+        sides = [0, 1, 1, 0]
+        rows = self.space.twins_.of_each(self._Z[chosen], self._pairs[chosen][:, sides])
+        answers: list[tuple[Floats, Labels]] = []
+        while len(answers) < n_calls and self.stopping.seconds_left > 0 and self._error is None:
+            try:
+                answer = self.model.ask_again(rows)
+            except (EstimatorFailedError, KeyboardInterrupt) as error:
+                self._error = error
+                break
+            if answers:
+                self.repeats.note(answers[-1], answer)
+            answers.append(answer)
+        if not answers:
+            return None
+        shape = (len(answers), len(chosen), 4)
+        scores = np.stack([scores for scores, _ in answers]).reshape(*shape, -1)
+        return Answers(scores, np.stack([labels for _, labels in answers]).reshape(shape))
+
+    def _choose(self, n_fours: int) -> tuple[Ints, Answers | None]:
+        """Return the candidates to confirm, and the answers that have chosen them."""
+        chosen = np.arange(min(len(self._Z), max(1, n_fours // len(ROUNDS))))
+        so_far: Answers | None = None
+        for n_calls in ROUNDS:
+            if n_calls * len(chosen) > n_fours or not len(chosen):
+                break
+            n_fours -= n_calls * len(chosen)
+            new = self._ask(chosen, n_calls)
+            if new is None:
+                return chosen[:0], so_far
+            new = new if so_far is None else so_far.and_then(new)
+            best, needed = self._best(new)
+            n_fit = self._n_fit(needed)
+            at_once = 2 * n_fit >= len(best) or n_calls == ROUNDS[-1]
+            # Each kind of finding has a candidate at least: a difference, and other labels.
+            n_kept = max(1 + self.by_labels, n_fit if at_once else len(chosen) // 2)
+            chosen, so_far = chosen[best[:n_kept]], new.of(best[:n_kept])
+            if at_once:
+                break
+        return chosen, so_far
+
+    def _n_fit(self, needed: Floats) -> int:
+        """Return how many of the first candidates the rest of the budget can confirm."""
+        of_all = np.maximum.accumulate(needed) * np.arange(1, len(needed) + 1)
+        room = (1 - WORST_SHARE) * self._affordable()
+        return int(np.searchsorted(of_all, room, side="right"))
+
+    def _best(self, answers: Answers) -> tuple[Ints, Floats]:
+        """Return places of candidates, best first, and how many calls each needs to be confirmed.
+
+        Those that the answers speak against are left out. Where labels decide, the candidate with
+        the largest difference comes first nevertheless.
+        """
+        usual, is_label = answers.usual(), self.model.response == "labels"
+        if is_label:
+            answers = answers.with_labels_as_scores(usual)
+        gaps = np.abs(answers.differences().mean(axis=0)).max(axis=1)
+        if self.by_labels:
+            # How much more of the answers to each twin are its own label than the other's.
+            shares = answers.shares(usual) / (2 * len(answers.scores))
+            clear = np.minimum(shares[:, 0, 0] - shares[:, 0, 1], shares[:, 1, 1] - shares[:, 1, 0])
+            clear[usual[:, 0] == usual[:, 1]] = 0.0
+            order = np.lexsort((-gaps, -clear))
+            order = order[clear[order] > 0]
+            # Each call has two answers, which are 1 or -1, to each twin.
+            needed = _calls(np.sqrt((1 - clear[order] ** 2) / 2), clear[order])
+            if is_label:
+                return order, needed
+            widest = int(gaps.argmax())
+            needed = np.r_[_calls(self.repeats.noise, gaps[[widest]]), needed[order != widest]]
+            return np.r_[widest, order[order != widest]], needed
+        least = self.threshold or 0.0
+        order = np.argsort(-gaps, kind="stable")
+        order = order[(gaps[order] > least) | (order == order[0])]
+        return order, _calls(self.repeats.noise, gaps[order] - least)
+
+    def _judge(self, chosen: Ints, before: Answers, fresh: Answers, worst: Answers) -> Confirmed:
+        """Test each candidate by fresh answers, and the first one by more of them, `worst`."""
+        m, of_all, of_degree = len(chosen), self.error_rate / 2, self.error_rate / 2
+        usual, output, sign = self._sides(before)
+        every = self._tested(fresh, usual, output, sign)
+        first = self._tested(worst, usual[:1], output[:1], sign[:1])
+        confirmed = np.flatnonzero((every.control > of_all / m) & holm(every.differs, of_all))
+        disparities = np.abs(np.r_[first.gap, every.gap[1:]])
+        order = confirmed[np.argsort(-disparities[confirmed], kind="stable")]
+        kept = chosen[order]
+        found = Confirmed(
+            self._Z[kept], self._pairs[kept], disparities[order], self._keys[kept],
+            n_candidates=m, error=self._error,
+        )  # fmt: skip
+        place, tested, level = 0, first, self.error_rate
+        if first.control[0] <= of_degree or first.not_zero[0] > of_degree:
+            if not len(confirmed):
+                return found
+            # It has not held; of those that have, the one that the choice has put first.
+            place, tested, level = int(confirmed[0]), every, self.error_rate / m
+        at = min(place, len(tested.gap) - 1)
+        twins, labels = self._pairs[chosen[place]], usual[place]
+        if sign[place] < 0:
+            twins, labels = twins[::-1], labels[::-1]
+        one, two = map(float, tested.outputs[at])
+        own = Worst(
+            self._Z[chosen[place]], twins[0], twins[1], (one, two), int(output[place]), labels
+        )
+        low, high = (float(ends[at]) for ends in tested.interval(level))
+        return found._replace(degree=float(tested.gap[at]), worst=own, interval=(low, high))
+
+    def _sides(self, before: Answers) -> tuple[Labels, Ints, Floats]:
+        """Return what the choice has told of each candidate, which fresh answers are to test.
+
+        These are the usual labels of its twins, (m, 2), the output that differs most, and 1 where
+        that of the first twin is larger, else -1.
+        """
+        usual = before.usual()
+        if self.model.response == "labels":
+            before = before.with_labels_as_scores(usual)
+        means = before.differences().mean(axis=0)
+        output = np.abs(means).argmax(axis=1)
+        return usual, output, np.where(means[np.arange(len(means)), output] < 0, -1.0, 1.0)
+
+    def _tested(self, fresh: Answers, usual: Labels, output: Ints, sign: Floats) -> Tested:
+        """Test candidates by fresh answers."""
+        n, here = len(fresh.scores), np.arange(len(usual))
+        if is_label := self.model.response == "labels":
+            fresh = fresh.with_labels_as_scores(usual)
+        gaps = sign * fresh.differences()[:, here, output]
+        gap, error = gaps.mean(axis=0), stats.sem(gaps, axis=0)
+        shares = fresh.shares(usual)
+        not_zero = differs = _labels_differ(shares, usual) if self.by_labels else np.empty(0)
+        if not is_label:
+            not_zero = _t_test(gap, error, n)
+        if not self.by_labels:
+            differs = _t_test(gap - (self.threshold or 0.0), error, n)
+        if is_label and self.threshold is not None and self.threshold >= 1:
+            differs = np.ones(len(usual))  # labels differ by 1 at most
+        # What the same input asked twice shows as well is no difference of twins.
+        control = fresh.controls()[:, here, output]
+        alike = 2 * _t_test(np.abs(control.mean(axis=0)), stats.sem(control, axis=0), n)
+        scores = fresh.scores[:, here, :, output].mean(axis=1)  # indexed so, calls come second
+        outputs = (scores[:, [0, 1]] + scores[:, [3, 2]]) / 2
+        outputs[sign < 0] = outputs[sign < 0][:, ::-1]
+        return Tested(
+            gap, error, n, not_zero, differs, alike, outputs, shares if is_label else None
+        )
+
+
+def _calls(noise: float | Floats, size: Floats) -> Floats:
+    """Return how many calls are to confirm differences of such a size."""
+    with np.errstate(divide="ignore"):
+        needed = np.ceil((MEANT_ERRORS * noise / np.maximum(size, 0.0)) ** 2)
+    return np.clip(needed, FEW_CALLS, MOST_CALLS)
+
+
+def _t_test(mean: Floats, error: Floats, n: int) -> Floats:
+    """Return one-sided p-values of means of n differences against 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(mean == 0, 0.0, mean / error)
+    return np.asarray(stats.t.sf(t, n - 1))
+
+
+def _labels_differ(shares: Floats, usual: Labels) -> Floats:
+    """Return p-values of the claim that the usual labels of the twins are those two.
+
+    A sign test for each twin: of its answers that are one of the two, are more its own? The claim
+    needs both.
+    """
+    own = np.stack([shares[:, 0, 0], shares[:, 1, 1]], axis=1)
+    p = stats.binom.sf(own - 1, shares.sum(axis=2), 0.5).max(axis=1)
+    return np.where(usual[:, 0] == usual[:, 1], 1.0, p)
+
+
+def holm(p: Floats, level: float) -> Bools:
+    """Return which hypotheses Holm's procedure rejects."""
+    order = np.argsort(p)
+    ok = p[order] <= level / np.arange(len(p), 0, -1)
+    rejected = np.zeros(len(p), dtype=bool)
+    rejected[order] = np.logical_and.accumulate(ok)
+    return rejected

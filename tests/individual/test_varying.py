@@ -1,0 +1,228 @@
+"""Auditors of models whose answers vary: only what repeated answers confirm is reported."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from tiers import slow_sample
+from varying import VaryingClassifier, VaryingLabels, VaryingRegressor, table
+
+from skfairtest import (
+    AequitasAuditor,
+    Limits,
+    MAFTAuditor,
+    RandomAuditor,
+    SBFTAuditor,
+    SurrogateAuditor,
+    SymbolicAuditor,
+    ThemisAuditor,
+    audit,
+    certify,
+    check_limits,
+)
+from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
+
+AUDITORS = [AequitasAuditor, MAFTAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor,
+            SymbolicAuditor, ThemisAuditor]  # fmt: skip
+MODELS = [VaryingRegressor, VaryingClassifier, VaryingLabels]
+
+
+def fit(auditor, model, **params):
+    params = {"sensitive_features": [0], "max_queries": 1000, "random_state": 0} | params
+    return auditor(model, **params).fit(table())
+
+
+@pytest.mark.parametrize("auditor", AUDITORS)
+@pytest.mark.parametrize("model", MODELS)
+def test_noise_is_no_disparity(auditor, model):
+    model = model(effect=0.0, noise=0.2)
+    with pytest.warns(UserWarning, match="answers vary"):
+        fitted = fit(auditor, model)
+    assert fitted.n_queries_ == model.rows <= 1000
+    assert fitted.fairness_degree_ == 0 and fitted.worst_case_ is None
+    assert len(fitted.discriminatory_inputs_) == fitted.n_found_ == 0
+    assert fitted.answer_noise_ > 0 and fitted.fairness_degree_interval_ is None
+    assert np.isnan(fitted.discrimination_rate_)
+
+
+@pytest.mark.parametrize("auditor", AUDITORS)
+def test_a_disparity_is_found_in_noise(auditor):
+    model = VaryingRegressor(effect=0.3, noise=0.02)
+    with pytest.warns(UserWarning, match="answers vary"):
+        fitted = fit(auditor, model, max_queries=2000)
+    low, high = fitted.fairness_degree_interval_
+    assert low <= fitted.fairness_degree_ <= high and 0.2 < low <= 0.3 <= high
+    found, twins = fitted.discriminatory_inputs_, fitted.counterfactuals_
+    assert len(found) == fitted.n_found_ == len(fitted.disparities_) > 0
+    np.testing.assert_allclose(np.abs(model.quiet(found) - model.quiet(twins)), 0.3)
+    high, low = fitted.worst_case_outputs_
+    assert high - low == pytest.approx(fitted.fairness_degree_)
+    assert fitted.history_.iloc[-1][["found", "degree"]].tolist() == [
+        fitted.n_found_, fitted.fairness_degree_]  # fmt: skip
+
+
+def test_the_same_seed_gives_the_same_result():
+    runs = []
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="answers vary"):
+            runs.append(fit(SBFTAuditor, VaryingClassifier(noise=0.05)))
+    one, two = runs
+    assert one.fairness_degree_ == two.fairness_degree_ and one.n_queries_ == two.n_queries_
+    np.testing.assert_array_equal(one.discriminatory_inputs_, two.discriminatory_inputs_)
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.3])
+def test_restarts_confirm_what_each_has_found(effect):
+    model = VaryingRegressor(effect=effect, noise=0.05)
+    with pytest.warns(UserWarning, match="answers vary"):
+        fitted = fit(RandomAuditor, model, n_restarts=3, max_queries=3000)
+    assert fitted.n_queries_ == model.rows <= 3000
+    found = fitted.discriminatory_inputs_
+    assert (fitted.n_found_ > 0) == (effect > 0) == (len(found) > 0)
+    assert (found[:, 2] > 0.5).all()
+
+
+def test_a_model_that_does_not_vary_is_not_said_to():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = fit(RandomAuditor, VaryingRegressor(noise=0.0))
+    assert fitted.answer_noise_ == 0 and fitted.fairness_degree_interval_ is None
+    assert fitted.fairness_degree_ == pytest.approx(0.3)
+
+
+# What such a model does not allow ----------------------------------------------------------
+
+
+def test_results_for_rows_say_that_they_count_noise():
+    with pytest.warns(UserWarning, match="answers vary"):
+        fitted = fit(RandomAuditor, VaryingRegressor())
+    with pytest.warns(UserWarning, match="count its noise"):
+        fitted.audit_rows(table())
+    with pytest.warns(UserWarning, match="count its noise"):
+        assert fitted.on_data_degree_ > 0.3
+
+
+def test_there_is_no_certificate():
+    with pytest.warns(UserWarning, match="answers vary"):
+        fitted = fit(RandomAuditor, VaryingRegressor())
+    with pytest.raises(ValueError, match="no certificate: the model's answers vary"):
+        certify(fitted)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("effect", [0.0, 0.8])
+def test_a_report_has_what_repeated_answers_confirm_alone(model, effect):
+    with pytest.warns(UserWarning, match="answers vary"):
+        report = audit(
+            model(effect=effect, noise=0.1), table(), sensitive_features=[0], random_state=0,
+            auditor=SBFTAuditor(max_queries=2000), threshold=0.2, favourable=None, progress=False,
+            groups=False, moved=False,
+        )  # fmt: skip
+    main = report.to_dict()["searches"][-1]
+    assert main["noise"] > 0 and main["rows"]["status"] == main["bracket"]["status"] == "left out"
+    assert "answers vary" in main["rows"]["reason"]
+    assert (main["degree"] > 0.4) == (main["found"] > 0) == (effect > 0)
+    assert (main["pair"] is None) == (main["low"] is None) == (effect == 0)
+    assert "answers vary" in str(report) and report.to_html()
+    limits = [check_limits(report, Limits(max_degree=most)).status for most in (0.3, 0.95)]
+    assert limits == ["exceeded" if effect else "undecided", "undecided"]
+    assert check_limits(report, Limits(max_on_data_rate=0.9)).status == "undecided"
+
+
+# Bad input ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("auditor", AUDITORS)
+@pytest.mark.parametrize("max_queries", [2, 10, 50])
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.filterwarnings("ignore")
+def test_few_queries(auditor, max_queries, noise):
+    model = VaryingRegressor(noise=noise)
+    fitted = fit(auditor, model, max_queries=max_queries)
+    assert fitted.n_queries_ == model.rows <= max_queries
+    assert fitted.stop_kind_ in ("max_queries", "complete")
+    if max_queries == 50 and noise and fitted.answer_noise_:
+        assert fitted.fairness_degree_ == 0 or fitted.fairness_degree_interval_ is not None
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_of_five_seconds_a_row_ends_in_time(model, noise, clock):
+    clock.step = 0.0
+
+    class Slow(model):
+        def quiet(self, X):
+            clock.sleep(5 * len(X))
+            return super().quiet(X)
+
+    began = clock.now()
+    fitted = fit(RandomAuditor, Slow(effect=0.8, noise=noise), max_time=60, max_queries=20_000)
+    # The batch that is under way at the end is finished.
+    assert clock.now() - began <= 60 + 10 * 5
+    assert fitted.stop_kind_ == "max_time" and fitted.n_inputs_ >= 1
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_that_fails_every_tenth_call_keeps_what_was_found(noise):
+    class Failing(VaryingRegressor):
+        def predict(self, X):
+            answer = super().predict(X)
+            if self.calls % 10 == 0:
+                raise OSError("no connection")
+            return answer
+
+    model = Failing(noise=noise)
+    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=2000, random_state=0)
+    with pytest.raises(EstimatorFailedError, match="no connection"):
+        auditor.fit(table())
+    assert auditor.stop_kind_ == "failed" and auditor.n_inputs_ > 0
+    assert auditor.n_queries_ == model.rows
+    if noise:
+        assert auditor.fairness_degree_ == 0 or auditor.fairness_degree_interval_ is not None
+    else:
+        assert auditor.fairness_degree_ == pytest.approx(0.3) and auditor.n_found_ > 0
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.3])
+def test_answers_that_drift_with_time(effect):
+    model = VaryingRegressor(effect=effect, noise=0.01, kind="drift")
+    with pytest.warns(UserWarning) as told:
+        fitted = fit(RandomAuditor, model)
+    assert fitted.fairness_degree_ == pytest.approx(effect)
+    if effect:
+        assert any("answers vary" in str(one.message) for one in told)
+    else:  # a call treats all of its rows alike
+        assert told[0].category is NoDisparityWarning
+
+
+def test_an_interrupted_run_reports_no_noise():
+    class Interrupting(VaryingRegressor):
+        def predict(self, X):
+            answer = super().predict(X)
+            if self.calls == 12:
+                raise KeyboardInterrupt
+            return answer
+
+    auditor = RandomAuditor(Interrupting(), sensitive_features=[0], random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        auditor.fit(table())
+    assert auditor.stop_kind_ == "interrupted" and auditor.answer_noise_ > 0
+    assert auditor.fairness_degree_ == 0 and auditor.n_found_ == 0
+
+
+@slow_sample
+@pytest.mark.parametrize("noise", [0.01, 0.2])
+def test_searches_of_noise_confirm_a_pair_in_few_runs(noise):
+    """At most 5% of runs; 40 runs leave chance up to 6 of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        runs = [
+            fit(SBFTAuditor, VaryingClassifier(effect=0.0, noise=noise, seed=seed), threshold=0.0,
+                random_state=seed)
+            for seed in range(40)
+        ]  # fmt: skip
+    assert sum(run.n_found_ > 0 or run.fairness_degree_ > 0 for run in runs) <= 6
