@@ -30,6 +30,7 @@ from skfairtest.individual._sbft.islands import (
     LocalSearch,
     OperatorStats,
 )
+from skfairtest.individual._sbft.opening import FIRST_ROWS, FIRST_UNIFORM, Opening
 from skfairtest.individual._sbft.probes import (
     CoordinateProbes,
     many_values,
@@ -44,6 +45,7 @@ from skfairtest.oracle._oracle import Oracle
 MOST_ROWS = 20_000
 ROWS_AT_ONCE = 300
 ROW_SHARE = 0.1
+OPENING_AS_ROWS = 0.4
 #: Rows that are kept to start from.
 BEST_ROWS = 200
 #: Columns that are probed in a batch, and changes in one between two parents.
@@ -124,8 +126,7 @@ class TunedSearch:
 
     def run(self) -> None:
         """Search until the oracle ends the run."""
-        self.look_at_rows()
-        island = self.found_island()
+        island = self.first_island()
         while True:
             if island.has_stalled(self.oracle.n_queries, self.grown):
                 island = self.next_island(island)
@@ -133,6 +134,21 @@ class TunedSearch:
             self.step(island)
 
     # Islands -------------------------------------------------------------------------------
+
+    def first_island(self) -> Island:
+        """Start with an evolutionary search, whose best inputs are the first island's elites."""
+        uniform = self.oracle.sample(FIRST_UNIFORM, self.rng)
+        first = np.concatenate([self.data[:FIRST_ROWS], uniform])
+        self.n_rows_seen = len(self.data[:FIRST_ROWS])
+        opening = Opening(self.space, self.data, self.ask_alike, self.rng)
+        best = opening.run(first)
+        for one in best:
+            self.rows.add(one)
+        self.row_queries = int(OPENING_AS_ROWS * self.oracle.n_queries)
+        self.island_bests.append(0.0)
+        return Island(
+            Elites(self.population_size, best), self.oracle.n_queries, crosses=False
+        )  # fmt: skip
 
     def found_island(self) -> Island:
         """Start an island from rows of the data."""
