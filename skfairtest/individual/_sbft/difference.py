@@ -19,6 +19,8 @@ MOST_LEVELS = 32
 PAIRED = 1.0
 #: Standard deviations that are added to what is expected.
 OPTIMISM = 1.0
+#: Variances are improved whenever there are so many times as many inputs.
+GROWN = 1.2
 #: Least variance of a column, as a share of the mean, and of what nothing explains; the largest
 #: change of a variance in a step.
 LEAST, LEAST_NOISE, STEP = 0.02, 1e-3, 5.0
@@ -48,12 +50,15 @@ class DifferenceModel:
         # Variances: what all inputs share, what each column does, what nothing explains.
         self.common, self.noise = 0.5, 0.1
         self.variances = np.full(len(self.free), 1 / max(1, len(self.free)))
+        self.n_improved = 0
+        self.is_informed = False
         self.differences = np.empty(0)
         self.known: Coded | None = None
 
     def coded(self, Z: Floats, pairs: Floats) -> Coded:
         """Features of inputs (n, n_features) and their pairs (n, 2, n_sensitive)."""
-        columns, squares = [np.empty((len(Z), 0))], [np.empty((len(Z), 0))]
+        columns: list[Floats] = [np.empty((len(Z), 0))]
+        squares: list[Floats] = [np.empty((len(Z), 0))]
         for parts in self.free:
             place = parts.of(Z[:, parts.j])
             columns.append(parts.root[place])
@@ -80,32 +85,36 @@ class DifferenceModel:
 
     @one_thread()
     def learn(self, Z: Floats, pairs: Floats, differences: Floats) -> None:
-        """Add what was seen, improve the variances by a step, and condition on all that is known.
+        """Add what was seen, and condition on all that is known.
 
         `differences` are outputs of the first twin of each pair minus those of the second.
         """
         new = self.coded(Z, pairs)
-        self.known = (
-            new
-            if self.known is None
-            else Coded(*map(np.concatenate, zip(self.known, new, strict=True)))
-        )
+        if self.known is not None:
+            new = Coded(*map(np.concatenate, zip(self.known, new, strict=True)))
+        self.known = new
         self.differences = np.append(self.differences, differences)
-        self.scale = float(np.sqrt(np.mean(self.differences**2))) if len(self.differences) else 0.0
-        if self.scale > 0 and len(self.free):
-            self._condition()
+        largest = np.abs(self.differences).max(initial=0.0)
+        self.is_informed = bool(largest > 0 and self.free)
+        if not self.is_informed:
+            return
+        self.scaled = self.differences / largest
+        self.scaled /= np.sqrt(np.mean(self.scaled**2))
+        self._condition()
+        if len(self.scaled) > GROWN * self.n_improved:
+            self.n_improved = len(self.scaled)
             self._improve()
             self._condition()
 
     def _condition(self) -> None:
         assert self.known is not None
-        self.K, self.of_pairs, self.main = self.covariance(self.known, self.known)
-        self.K[np.diag_indices_from(self.K)] += self.noise
-        self.inverse = np.linalg.inv(self.K)
-        self.weights = self.inverse @ (self.differences / self.scale)
+        K, self.of_pairs, self.main = self.covariance(self.known, self.known)
+        K[np.diag_indices_from(K)] += self.noise
+        self.inverse = np.linalg.inv(K)
+        self.weights = self.inverse @ self.scaled
 
     def _improve(self) -> None:
-        """Make each variance more likely, by the ratio that is 1 where the likelihood is largest."""
+        """Make variances more likely: a step to where the likelihood is largest."""
         assert self.known is not None
         columns, weights, inverse = self.known.columns, self.weights, self.inverse
         share = self.of_pairs * (1 + PAIRED * self.main / self.variances.sum())
@@ -123,7 +132,7 @@ class DifferenceModel:
     @one_thread()
     def hoped_for(self, Z: Floats, pairs: Floats) -> Floats:
         """The expected size of the difference of each pair, and some of its uncertainty."""
-        if self.known is None or self.scale <= 0 or not len(self.free):
+        if self.known is None or not self.is_informed:
             return np.zeros(len(Z))
         coded = self.coded(Z, pairs)
         K = self.covariance(coded, self.known)[0]
@@ -157,8 +166,8 @@ class ColumnParts:
             n = len(self.cuts) + 1
             apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
             covariance = np.exp(-apart / (LENGTH * n))
-        self.root = np.linalg.cholesky(covariance)
-        self.root_of_squares = np.linalg.cholesky(covariance**2)
+        self.root: Floats = np.linalg.cholesky(covariance).astype(np.float64)
+        self.root_of_squares: Floats = np.linalg.cholesky(covariance**2).astype(np.float64)
 
     def of(self, values: Floats) -> Ints:
         """The part of each value."""

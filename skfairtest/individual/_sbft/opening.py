@@ -61,11 +61,9 @@ class Opening:
         self.model = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
 
-    def run(self, first: Floats) -> list[Elite]:
-        """Judge the first inputs, then children until they no longer get better; the best."""
-        pairs = self.space.twins_.draw_sensitive_pairs(len(first), self.rng)
-        best_at = 0
-        n_inputs = self.judge(first, pairs, ROWS)
+    def run(self, Z: Floats, pairs: Floats) -> list[Elite]:
+        """Judge first inputs, then children until they no longer get better; returns the best."""
+        n_inputs = best_at = self.judge(Z, pairs, ROWS)
         while len(self.best) and n_inputs < MOST_INPUTS:
             if n_inputs - best_at > max(STALL_LEAST, STALL_SHARE * n_inputs):
                 break

@@ -137,18 +137,25 @@ class TunedSearch:
 
     def first_island(self) -> Island:
         """Start with an evolutionary search, whose best inputs are the first island's elites."""
-        uniform = self.oracle.sample(FIRST_UNIFORM, self.rng)
-        first = np.concatenate([self.data[:FIRST_ROWS], uniform])
-        self.n_rows_seen = len(self.data[:FIRST_ROWS])
-        opening = Opening(self.space, self.data, self.ask_alike, self.rng)
-        best = opening.run(first)
+        rows = self.data[:FIRST_ROWS]
+        Z = np.concatenate([rows, self.oracle.sample(FIRST_UNIFORM, self.rng)])
+        self.n_rows_seen = len(rows)
+        best = Opening(self.space, self.data, self.ask_alike, self.rng).run(
+            Z, self.first_pairs(Z)
+        )  # fmt: skip
         for one in best:
             self.rows.add(one)
         self.row_queries = int(OPENING_AS_ROWS * self.oracle.n_queries)
         self.island_bests.append(0.0)
-        return Island(
-            Elites(self.population_size, best), self.oracle.n_queries, crosses=False
-        )  # fmt: skip
+        elites = Elites(self.population_size, best)
+        return Island(elites, self.oracle.n_queries, crosses=False)
+
+    def first_pairs(self, Z: Floats) -> Floats:
+        """Random pairs; where values are too many to be listed, one is the input's own."""
+        pairs = self.space.twins_.draw_sensitive_pairs(len(Z), self.rng)
+        if not self.space.twins_.is_enumerable:
+            pairs[:, 0] = self.space.twins_.clip_sensitive(Z[:, self.space.sensitive])
+        return pairs
 
     def found_island(self) -> Island:
         """Start an island from rows of the data."""
@@ -222,11 +229,7 @@ class TunedSearch:
         uniform = self.oracle.sample(ROWS_AT_ONCE // 3 if len(rows) else ROWS_AT_ONCE, self.rng)
         Z = np.concatenate([rows, uniform])
         pairs = self.space.twins_.draw_sensitive_pairs(len(Z), self.rng)
-        if self.n_rows_seen:
-            pairs[self.rng.random(len(Z)) < 0.8] = self.cached
-        elif not self.space.twins_.is_enumerable:
-            # Each row of data counts with its own sensitive value.
-            pairs[:, 0] = self.space.twins_.clip_sensitive(Z[:, self.space.sensitive])
+        pairs[self.rng.random(len(Z)) < 0.8] = self.cached
         self.n_rows_seen += len(rows)
         queries = self.oracle.n_queries
         for one in self.ask_alike(Z, pairs, ROWS):
