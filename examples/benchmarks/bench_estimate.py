@@ -53,7 +53,7 @@ MORE_CASES = {
     "12 columns, forest": lambda: wide(
         12, 2, 22, RandomForestClassifier(40, max_depth=7, random_state=0), True
     ),
-    "german XGBoost": lambda: german(xgboost("XGBClassifier", n_estimators=40, max_depth=3)),
+    "german XGBoost": lambda: german(xgboost("XGBClassifier", n_estimators=200, max_depth=4)),
     "bank extra trees": lambda: bank(ExtraTreesClassifier(30, max_depth=8, random_state=0)),
 }
 #: A certificate that is within this share of the largest known disparity is closed.

@@ -70,7 +70,7 @@ def german(model):
     X, y = fetch_german_credit(return_X_y=True)
     texts = X.select_dtypes(exclude="number").columns
     X = X.astype(dict.fromkeys(texts, "category"))
-    return one_hot(model).fit(X, y), X, ["sex"]
+    return one_hot(model).fit(X, y == "good"), X, ["sex"]
 
 
 def adult(model):

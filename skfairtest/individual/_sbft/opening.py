@@ -31,10 +31,13 @@ PARENTS = 16
 #: Chance that a child has another parent; that this is a row of the data, not one of the best; how
 #: much of it the child takes.
 CROSSED_SHARE, FROM_ROWS, TAKEN = 0.6, 0.4, (0.1, 0.25, 0.5)
+KEEP_ALL = False
+#: Share of newcomers.
+NEWCOMERS = 0.0
 #: Chance of a first, second and third changed column; of a uniform value, and of an end.
 CHANGED, UNIFORM, END = (0.9, 0.4, 0.2), 0.2, 0.15
 #: Chance that a child's pair has one side moved.
-MOVED_PAIR = 0.3
+MOVED_PAIR = 0.5
 
 
 class Opening:
@@ -60,6 +63,7 @@ class Opening:
         self.best = Elites(PARENTS)
         self.model = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
+        self.seen: list[Elite] = []
 
     def run(self, Z: Floats, pairs: Floats) -> list[Elite]:
         """Judge first inputs, then children until they no longer get better; returns the best."""
@@ -82,6 +86,8 @@ class Opening:
         judged = self.ask(Z, pairs, operator)
         for one in judged:
             self.best.add(one)
+        if operator == ROWS or KEEP_ALL:
+            self.seen += judged
         if GROUP > 1 and judged:
             Z, pairs = np.array([one.z for one in judged]), np.array([one.pair for one in judged])
             # The twin with the larger output comes first in a pair.
@@ -134,6 +140,11 @@ class Opening:
             pairs[crossed] = best_pairs[other[crossed]]
             moved = rng.random(n) < MOVED_PAIR
             pairs[moved] = moved_sides(pairs[moved], space, rng)
+        is_new = rng.random(n) < NEWCOMERS
+        if is_new.any() and len(self.rows):
+            count = int(is_new.sum())
+            Z[is_new] = self.rows[rng.integers(0, len(self.rows), count)]
+            pairs[is_new] = space.twins_.draw_sensitive_pairs(count, rng)
         return space.domain.clip(Z), pairs
 
 
