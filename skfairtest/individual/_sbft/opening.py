@@ -24,6 +24,9 @@ FIRST_ROWS, FIRST_UNIFORM = 32, 16
 BATCH, BATCH_SHARE = 24, 0.1
 #: Children of which the model chooses one.
 GROUP = 16
+#: Inputs that the model learns from, at most.
+MOST_LEARNED = 200
+STALE_GROUP = 1
 #: Inputs after which it ends, and the share of them that may pass without a better one.
 MOST_INPUTS, STALL_SHARE, STALL_LEAST = 600, 0.4, 100
 #: Best inputs that children come from.
@@ -31,9 +34,6 @@ PARENTS = 16
 #: Chance that a child has another parent; that this is a row of the data, not one of the best; how
 #: much of it the child takes.
 CROSSED_SHARE, FROM_ROWS, TAKEN = 0.6, 0.4, (0.1, 0.25, 0.5)
-KEEP_ALL = False
-#: Share of newcomers.
-NEWCOMERS = 0.0
 #: Chance of a first, second and third changed column; of a uniform value, and of an end.
 CHANGED, UNIFORM, END = (0.9, 0.4, 0.2), 0.2, 0.15
 #: Chance that a child's pair has one side moved.
@@ -63,7 +63,6 @@ class Opening:
         self.best = Elites(PARENTS)
         self.model = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
-        self.seen: list[Elite] = []
 
     def run(self, Z: Floats, pairs: Floats) -> list[Elite]:
         """Judge first inputs, then children until they no longer get better; returns the best."""
@@ -86,9 +85,7 @@ class Opening:
         judged = self.ask(Z, pairs, operator)
         for one in judged:
             self.best.add(one)
-        if operator == ROWS or KEEP_ALL:
-            self.seen += judged
-        if GROUP > 1 and judged:
+        if GROUP > 1 and judged and len(self.model.differences) < MOST_LEARNED:
             Z, pairs = np.array([one.z for one in judged]), np.array([one.pair for one in judged])
             # The twin with the larger output comes first in a pair.
             self.model.learn(Z, pairs, np.array([one.fitness for one in judged]))
@@ -96,7 +93,7 @@ class Opening:
 
     def chosen(self, n: int) -> tuple[Floats, Floats]:
         """Of n groups of new children, those of which the model expects most; the best first."""
-        Z, pairs = self.children(n * GROUP)
+        Z, pairs = self.children(n * (GROUP if len(self.known) < MOST_LEARNED else STALE_GROUP))
         places = {key: k for k, key in enumerate(map(_key, Z, pairs))}
         new = [k for key, k in places.items() if key not in self.known]
         Z, pairs = Z[new], pairs[new]
@@ -140,11 +137,6 @@ class Opening:
             pairs[crossed] = best_pairs[other[crossed]]
             moved = rng.random(n) < MOVED_PAIR
             pairs[moved] = moved_sides(pairs[moved], space, rng)
-        is_new = rng.random(n) < NEWCOMERS
-        if is_new.any() and len(self.rows):
-            count = int(is_new.sum())
-            Z[is_new] = self.rows[rng.integers(0, len(self.rows), count)]
-            pairs[is_new] = space.twins_.draw_sensitive_pairs(count, rng)
         return space.domain.clip(Z), pairs
 
 

@@ -47,7 +47,6 @@ ROWS_AT_ONCE = 300
 ROW_SHARE = 0.1
 OPENING_AS_ROWS = 0.4
 FEW_PAIRED = 4
-ROWS_OF = "best"
 #: Rows that are kept to start from.
 BEST_ROWS = 200
 #: Columns that are probed in a batch, and changes in one between two parents.
@@ -145,7 +144,7 @@ class TunedSearch:
         opening = Opening(self.space, self.data, self.ask_alike, self.rng)
         best = opening.run(Z, self.first_pairs(Z))
         best = best[FEW_PAIRED:] + self.with_best_pairs(best[:FEW_PAIRED])
-        for one in (best if ROWS_OF == "best" else opening.seen):
+        for one in best:
             self.rows.add(one)
         self.row_queries = int(OPENING_AS_ROWS * self.oracle.n_queries)
         self.island_bests.append(0.0)
