@@ -1,9 +1,8 @@
 """The opening of the tuned search: children of good inputs, chosen by a model of the difference.
 
 A sweep over all columns costs hundreds of queries, so with few of them something else comes first:
-a small evolutionary search. Of many children of the best inputs those are asked of which a Gaussian
-process expects most. The process describes the signed difference of the outputs of two twins, as a
-sum of main effects and pairs of columns, and learns which columns matter.
+a small evolutionary search. Of many children of the best inputs those are asked of which a model of
+the difference hopes most.
 """
 
 from __future__ import annotations
@@ -22,11 +21,9 @@ from skfairtest.space._space import InputSpace
 FIRST_ROWS, FIRST_UNIFORM = 32, 16
 #: Children in a batch: so many at least, and so large a share of what is known.
 BATCH, BATCH_SHARE = 24, 0.1
-#: Children of which the model chooses one.
-GROUP = 16
-#: Inputs that the model learns from, at most.
-MOST_LEARNED = 200
-STALE_GROUP = 1
+#: Children of which the model chooses one; inputs that it learns from. After these it is no longer
+#: asked, as it brought nothing and took time: children are then taken as they come.
+GROUP, MOST_LEARNED = 16, 200
 #: Inputs after which it ends, and the share of them that may pass without a better one.
 MOST_INPUTS, STALL_SHARE, STALL_LEAST = 600, 0.4, 100
 #: Best inputs that children come from.
@@ -61,7 +58,7 @@ class Opening:
     ) -> None:  # fmt: skip
         self.space, self.rows, self.ask, self.rng = space, rows, ask, rng
         self.best = Elites(PARENTS)
-        self.model = DifferenceModel(space, rows)
+        self.model: DifferenceModel | None = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
 
     def run(self, Z: Floats, pairs: Floats) -> list[Elite]:
@@ -85,21 +82,26 @@ class Opening:
         judged = self.ask(Z, pairs, operator)
         for one in judged:
             self.best.add(one)
-        if GROUP > 1 and judged and len(self.model.differences) < MOST_LEARNED:
+        if judged and self.model is not None:
             Z, pairs = np.array([one.z for one in judged]), np.array([one.pair for one in judged])
             # The twin with the larger output comes first in a pair.
             self.model.learn(Z, pairs, np.array([one.fitness for one in judged]))
+            if len(self.known) >= MOST_LEARNED:
+                self.model = None
         return len(judged)
 
     def chosen(self, n: int) -> tuple[Floats, Floats]:
-        """Of n groups of new children, those of which the model expects most; the best first."""
-        Z, pairs = self.children(n * (GROUP if len(self.known) < MOST_LEARNED else STALE_GROUP))
+        """New children, at most n: of as many groups those that the model hopes most of, in order.
+
+        The best come first, as a budget may cut the batch.
+        """
+        Z, pairs = self.children(n * GROUP if self.model else n)
         places = {key: k for k, key in enumerate(map(_key, Z, pairs))}
         new = [k for key, k in places.items() if key not in self.known]
         Z, pairs = Z[new], pairs[new]
-        if not len(Z):
+        if self.model is None or not new:
             return Z, pairs
-        hoped = self.model.hoped_for(Z, pairs) if GROUP > 1 else np.zeros(len(Z))
+        hoped = self.model.hoped_for(Z, pairs)
         groups = np.array_split(self.rng.permutation(len(Z)), min(n, len(Z)))
         best = np.array([group[hoped[group].argmax()] for group in groups])
         best = best[np.argsort(-hoped[best], kind="stable")]

@@ -1,5 +1,6 @@
 """Our own search for the fairness degree: SBFT's idea of crossing elites, with local searches.
 
+With the first queries a small evolutionary search finds the elites of the first island (`Opening`).
 Each local search improves one input along its columns: several values of several columns are probed
 in one batch, and then the changes that were better are made together. Where no single change is
 better, a crossing of two elites is the next start: first each difference between the parents is
@@ -45,7 +46,9 @@ from skfairtest.oracle._oracle import Oracle
 MOST_ROWS = 20_000
 ROWS_AT_ONCE = 300
 ROW_SHARE = 0.1
+#: Share of the queries of the opening that counts as spent on rows.
 OPENING_AS_ROWS = 0.4
+#: Best inputs of the opening of which many pairs are looked at.
 FEW_PAIRED = 4
 #: Rows that are kept to start from.
 BEST_ROWS = 200
