@@ -137,7 +137,8 @@ class SBFTAuditor(BaseAuditor):
     degree_estimate_ : tuple of two floats
         An estimate, not a bound, of where the largest disparity of the domain lies: from
         `fairness_degree_` to a larger value that follows from how far apart the two best islands
-        are (see Notes). The second value is infinite if only one island has searched.
+        are (see Notes). The second value is infinite if only one island has searched, as with few
+        queries, or nothing was found: then there is no estimate.
         `CertifiedAuditor` gives a bound that holds.
 
     See Also
@@ -151,11 +152,12 @@ class SBFTAuditor(BaseAuditor):
     may stand for a sensitive one. A degree of zero does not show that a model is fair.
 
     Islands search one after the other, each from rows of its own, until they stall. If several end
-    at the same disparity, a larger budget is unlikely to find a larger one. So `degree_estimate_`
-    treats the disparities that they reached as independent draws from one distribution, and gives
-    the limits of Robson and Whitlock [2]_ for its end: the largest value, and that value plus three
-    times the difference of the two largest. These would hold in three of four cases if the islands
-    were such draws. They are not quite, and all of them may miss the same narrow place.
+    at the same disparity, a larger budget is less likely to find a larger one. So
+    `degree_estimate_` treats the disparities that they reached as independent draws from one
+    distribution, and gives the limits of Robson and Whitlock [2]_ for its end at a confidence of
+    90%: the largest value, and that value plus nine times the difference of the two largest. At
+    least a tenth of the degree is left above it, as islands may all miss the same narrow place.
+    @COVERAGE
 
     References
     ----------
