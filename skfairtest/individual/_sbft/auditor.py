@@ -21,7 +21,8 @@ class SBFTAuditor(BaseAuditor):
     """Audit by search-based fairness testing (SBFT): search for the largest disparity.
 
     The fitness of an input is the difference between the model's outputs for its twins, which
-    differ in the sensitive attributes only. Local searches improve single inputs along their
+    differ in the sensitive attributes only. The first few hundred inputs are children of the best
+    ones, chosen by a model of the difference. Then local searches improve single inputs along their
     columns, and new ones start from crossings of the best inputs, the elites. If such a group of
     searches, an island, finds nothing better, a new one starts from other rows of the data. The
     result is a lower bound of the fairness degree, the largest difference over the whole input
