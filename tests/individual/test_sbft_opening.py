@@ -99,7 +99,6 @@ def test_a_small_budget_is_the_beginning_of_a_larger_one(models):
 @slow_sample
 @pytest.mark.parametrize("n_values", [2, 6])
 def test_with_300_queries_it_is_ahead_of_random_inputs(models, n_values):
-    degree = 0.0
     shares = {SBFTAuditor: [], RandomAuditor: []}
     X = table(30, n_values)
     ends = np.where(np.arange(30) < 11, X.max(axis=0), 0.0)[None]
@@ -111,4 +110,6 @@ def test_with_300_queries_it_is_ahead_of_random_inputs(models, n_values):
                 random_state=seed,
             ).fit(X)  # fmt: skip
             own.append(found.fairness_degree_ / degree)
-    assert np.mean(shares[SBFTAuditor]) > 1.25 * np.mean(shares[RandomAuditor])
+    # It misses less than half of what random inputs miss.
+    missed = {kind: 1 - np.mean(own) for kind, own in shares.items()}
+    assert missed[SBFTAuditor] < 0.5 * missed[RandomAuditor]

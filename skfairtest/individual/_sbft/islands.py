@@ -25,7 +25,7 @@ OPERATORS = ("rows", "probes", "combined", "neutral", "pairs", "crossed", "relin
 ROWS, PROBES, COMBINED, NEUTRAL, PAIRS, CROSSED, RELINKED = range(len(OPERATORS))
 #: Risk at which the estimate's upper end would be crossed, if islands were draws of one chance.
 RISK = 0.1
-#: Least width of the estimate, as a share of the degree: islands agree where all miss the same, too.
+#: Least width of the estimate, as a share of the degree: all islands may miss the same.
 LEAST_WIDTH = 0.1
 
 
