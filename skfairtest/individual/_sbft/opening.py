@@ -1,0 +1,146 @@
+"""The opening of the tuned search: children of good inputs, chosen by a model of the difference.
+
+A sweep over all columns costs hundreds of queries, so with few of them something else comes first:
+a small evolutionary search. Of many children of the best inputs those are asked of which a model of
+the difference hopes most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.individual._sbft.difference import DifferenceModel
+from skfairtest.individual._sbft.islands import CROSSED, ROWS, TINY, Elite, Elites
+from skfairtest.individual._sbft.probes import moved_sides
+from skfairtest.space._space import InputSpace
+
+#: Inputs with which it begins: rows of the data, and uniform ones.
+FIRST_ROWS, FIRST_UNIFORM = 32, 16
+#: Children in a batch: so many at least, and so large a share of what is known.
+BATCH, BATCH_SHARE = 24, 0.1
+#: Children of which the model chooses one; inputs that it learns from. After these it is no longer
+#: asked, as it brought nothing and took time: children are then taken as they come.
+GROUP, MOST_LEARNED = 16, 200
+#: Inputs after which it ends, and the share of them that may pass without a better one.
+MOST_INPUTS, STALL_SHARE, STALL_LEAST = 600, 0.4, 100
+#: Best inputs that children come from.
+PARENTS = 16
+#: Chance that a child has another parent; that this is a row of the data, not one of the best; how
+#: much of it the child takes.
+CROSSED_SHARE, FROM_ROWS, TAKEN = 0.6, 0.4, (0.1, 0.25, 0.5)
+#: Chance of a first, second and third changed column; of a uniform value, and of an end.
+CHANGED, UNIFORM, END = (0.9, 0.4, 0.2), 0.2, 0.15
+#: Chance that a child's pair has one side moved.
+MOVED_PAIR = 0.5
+
+
+class Opening:
+    """An evolutionary search for the first queries; `run` returns its best inputs.
+
+    Parameters
+    ----------
+    space : InputSpace
+        Which inputs there are.
+    rows : ndarray of shape (n_rows, n_features)
+        Rows of the data inside the domain.
+    ask : callable
+        Judges inputs by pairs of sensitive codes, in the name of an operator.
+    rng : Generator
+        Source of randomness.
+    """
+
+    def __init__(
+        self, space: InputSpace, rows: Floats,
+        ask: Callable[[Floats, Floats, int], list[Elite]], rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.space, self.rows, self.ask, self.rng = space, rows, ask, rng
+        self.best = Elites(PARENTS)
+        self.model: DifferenceModel | None = DifferenceModel(space, rows)
+        self.known: set[bytes] = set()
+
+    def run(self, Z: Floats, pairs: Floats) -> list[Elite]:
+        """Judge first inputs, then children until they no longer get better; returns the best."""
+        n_inputs = best_at = self.judge(Z, pairs, ROWS)
+        while len(self.best) and n_inputs < MOST_INPUTS:
+            if n_inputs - best_at > max(STALL_LEAST, STALL_SHARE * n_inputs):
+                break
+            before = self.best.best
+            Z, pairs = self.chosen(max(BATCH, int(BATCH_SHARE * n_inputs)))
+            if not len(Z):
+                break
+            n_inputs += self.judge(Z, pairs, CROSSED)
+            if self.best.best > before * (1 + TINY):
+                best_at = n_inputs
+        return self.best.kept
+
+    def judge(self, Z: Floats, pairs: Floats, operator: int) -> int:
+        """Ask about inputs, and learn from them; returns how many they are."""
+        self.known.update(map(_key, Z, pairs))
+        judged = self.ask(Z, pairs, operator)
+        for one in judged:
+            self.best.add(one)
+        if judged and self.model is not None:
+            Z, pairs = np.array([one.z for one in judged]), np.array([one.pair for one in judged])
+            # The twin with the larger output comes first in a pair.
+            self.model.learn(Z, pairs, np.array([one.fitness for one in judged]))
+            if len(self.known) >= MOST_LEARNED:
+                self.model = None
+        return len(judged)
+
+    def chosen(self, n: int) -> tuple[Floats, Floats]:
+        """New children, at most n: of as many groups those that the model hopes most of, in order.
+
+        The best come first, as a budget may cut the batch.
+        """
+        Z, pairs = self.children(n * GROUP if self.model else n)
+        places = {key: k for k, key in enumerate(map(_key, Z, pairs))}
+        new = [k for key, k in places.items() if key not in self.known]
+        Z, pairs = Z[new], pairs[new]
+        if self.model is None or not new:
+            return Z, pairs
+        hoped = self.model.hoped_for(Z, pairs)
+        groups = np.array_split(self.rng.permutation(len(Z)), min(n, len(Z)))
+        best = np.array([group[hoped[group].argmax()] for group in groups])
+        best = best[np.argsort(-hoped[best], kind="stable")]
+        return Z[best], pairs[best]
+
+    def children(self, n: int) -> tuple[Floats, Floats]:
+        """Children of the best inputs, with some of another's columns and some changed ones."""
+        rng, space, free = self.rng, self.space, self.space.free
+        best, best_pairs = self.best.rows, np.array([one.pair for one in self.best.kept])
+        # Half of the children come from the very best.
+        front = np.where(rng.random(n) < 0.5, 4.0, 1.5)
+        parent = (len(best) * rng.random(n) ** front).astype(np.intp)
+        other = rng.integers(0, len(best), n)
+        Z, pairs = best[parent], best_pairs[parent]
+        others = best[other]
+        from_rows = rng.random(n) < FROM_ROWS
+        if len(self.rows):
+            others[from_rows] = self.rows[rng.integers(0, len(self.rows), int(from_rows.sum()))]
+        share = np.where(rng.random(n) < CROSSED_SHARE, rng.choice(TAKEN, n), 0.0)
+        taken = rng.random(Z.shape) < share[:, None]
+        taken[:, space.sensitive] = False
+        Z = np.where(taken, others, Z)
+        values = space.domain.draw(n, rng)
+        if len(self.rows):
+            at_random = self.rows[rng.integers(0, len(self.rows), Z.shape), np.arange(Z.shape[1])]
+            values = np.where(rng.random(Z.shape) < UNIFORM, values, at_random)
+        ends = np.where(rng.random(Z.shape) < 0.5, space.domain.low, space.domain.high)
+        values = np.where(rng.random(Z.shape) < END, ends, values)
+        for chance in CHANGED if len(free) else ():
+            rows = np.flatnonzero(rng.random(n) < chance)
+            j = free[rng.integers(0, len(free), len(rows))]
+            Z[rows, j] = values[rows, j]
+        if space.twins_.n_combinations > 2:
+            crossed = ~from_rows & (share > 0) & (rng.random(n) < 0.5)
+            pairs[crossed] = best_pairs[other[crossed]]
+            moved = rng.random(n) < MOVED_PAIR
+            pairs[moved] = moved_sides(pairs[moved], space, rng)
+        return space.domain.clip(Z), pairs
+
+
+def _key(z: Floats, pair: Floats) -> bytes:
+    return z.tobytes() + pair.tobytes()
