@@ -24,6 +24,8 @@ GROWN = 1.2
 #: Least variance of a column, as a share of the mean, and of what nothing explains; the largest
 #: change of a variance in a step.
 LEAST, LEAST_NOISE, STEP = 0.02, 1e-3, 5.0
+#: Decimals of what is hoped for, in root mean squares of the differences.
+DIGITS = 6
 
 
 class Coded(NamedTuple):
@@ -140,7 +142,9 @@ class DifferenceModel:
         paired = (total**2 - (self.variances**2).sum()) / (2 * total)
         prior = (self.common + total + PAIRED * paired) * (coded.pairs**2).sum(axis=1)
         variance = prior - ((K @ self.inverse) * K).sum(axis=1)
-        return np.abs(K @ self.weights) + OPTIMISM * np.sqrt(np.maximum(variance, 0.0))
+        hoped = np.abs(K @ self.weights) + OPTIMISM * np.sqrt(np.maximum(variance, 0.0))
+        # Inputs in the same parts of all columns are equal, whatever the machine's sums say.
+        return np.round(hoped, DIGITS)
 
 
 def _step(fit: Floats, cost: Floats) -> Floats:
