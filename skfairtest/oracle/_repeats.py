@@ -420,7 +420,12 @@ class Confirmation:
         usual, output, sign = self._sides(before)
         every = self._tested(fresh, usual, output, sign)
         first = self._tested(worst, usual[:1], output[:1], sign[:1])
-        confirmed = np.flatnonzero((every.control > of_all / m) & holm(every.differs, of_all))
+        # The first has more answers, and its verdict rests on all of them.
+        control, differs = (
+            np.append(ones, others[1:])
+            for ones, others in ((first.control, every.control), (first.differs, every.differs))
+        )
+        confirmed = np.flatnonzero((control > of_all / m) & holm(differs, of_all))
         disparities = np.abs(np.r_[first.gap, every.gap[1:]])
         order = confirmed[np.argsort(-disparities[confirmed], kind="stable")]
         kept = chosen[order]

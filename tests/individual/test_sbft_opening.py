@@ -93,7 +93,8 @@ def test_a_small_budget_is_the_beginning_of_a_larger_one(models):
         for n in (400, 1500)
     )  # fmt: skip
     columns = ["queries", "inputs", "degree"]
-    pd.testing.assert_frame_equal(few[columns][:-2], more[columns][: len(few) - 2])
+    # The first batch is cut by the budget, so that pairs can be asked again.
+    pd.testing.assert_frame_equal(few[columns][1:-2], more[columns][1 : len(few) - 2])
 
 
 @slow_sample

@@ -48,15 +48,19 @@ class Opening:
         Rows of the data inside the domain.
     ask : callable
         Judges inputs by pairs of sensitive codes, in the name of an operator.
+    sample : callable
+        Draws so many inputs of the domain, or near the data if the user asked for these.
     rng : Generator
         Source of randomness.
     """
 
     def __init__(
         self, space: InputSpace, rows: Floats,
-        ask: Callable[[Floats, Floats, int], list[Elite]], rng: np.random.Generator,
+        ask: Callable[[Floats, Floats, int], list[Elite]], sample: Callable[[int], Floats],
+        rng: np.random.Generator,
     ) -> None:  # fmt: skip
-        self.space, self.rows, self.ask, self.rng = space, rows, ask, rng
+        self.space, self.rows, self.rng = space, rows, rng
+        self.ask, self.sample = ask, sample
         self.best = Elites(PARENTS)
         self.model: DifferenceModel | None = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
@@ -124,7 +128,7 @@ class Opening:
         taken = rng.random(Z.shape) < share[:, None]
         taken[:, space.sensitive] = False
         Z = np.where(taken, others, Z)
-        values = space.domain.draw(n, rng)
+        values = self.sample(n)
         if len(self.rows):
             at_random = self.rows[rng.integers(0, len(self.rows), Z.shape), np.arange(Z.shape[1])]
             values = np.where(rng.random(Z.shape) < UNIFORM, values, at_random)

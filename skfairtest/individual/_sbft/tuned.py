@@ -135,16 +135,23 @@ class TunedSearch:
             if island.has_stalled(self.oracle.n_queries, self.grown):
                 island = self.next_island(island)
             island.searches += self.starts(island, self.n_at_once() - len(island.searches))
+            queries = self.oracle.n_queries
             self.step(island)
+            if self.oracle.n_queries == queries:  # in a small domain: all of it was known
+                self.look_at_rows()
 
     # Islands -------------------------------------------------------------------------------
 
     def first_island(self) -> Island:
         """Start with an evolutionary search, whose best inputs are the first island's elites."""
         rows = self.data[:FIRST_ROWS]
-        Z = np.concatenate([rows, self.oracle.sample(FIRST_UNIFORM, self.rng)])
+
+        def sample(n: int) -> Floats:
+            return self.oracle.sample(n, self.rng)
+
+        Z = np.concatenate([rows, sample(FIRST_UNIFORM)])
         self.n_rows_seen = len(rows)
-        opening = Opening(self.space, self.data, self.ask_alike, self.rng)
+        opening = Opening(self.space, self.data, self.ask_alike, sample, self.rng)
         best = opening.run(Z, self.first_pairs(Z))
         best = best[FEW_PAIRED:] + self.with_best_pairs(best[:FEW_PAIRED])
         for one in best:
