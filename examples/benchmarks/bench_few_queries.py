@@ -19,9 +19,9 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from _certified_models import adult, bank, crime, german, lightgbm, made_up, wide, xgboost
 from _machine import describe_machine
-from bench_certify import as_codes, boosted, mixed_table, one_hot
-from bench_worst_case import table
+from bench_certify import one_hot
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -35,12 +35,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor
-from skfairtest.datasets import (
-    fetch_adult,
-    fetch_bank_marketing,
-    fetch_communities,
-    fetch_german_credit,
-)
 
 TESTERS = {
     "random": RandomAuditor(),
@@ -56,62 +50,6 @@ TUNED_ON = (
     "made-up forest",
     "made-up boosting",
 )
-
-
-def crime(model, sensitive):
-    """A regressor; the share of one group is the sensitive column, a real number."""
-    X, y = fetch_communities(return_X_y=True)
-    X = X.fillna(X.median())
-    return model.fit(X, y), X, [sensitive]
-
-
-def german(model):
-    """A classifier behind one-hot categories."""
-    X, y = fetch_german_credit(return_X_y=True)
-    texts = X.select_dtypes(exclude="number").columns
-    X = X.astype(dict.fromkeys(texts, "category"))
-    return one_hot(model).fit(X, y == "good"), X, ["sex"]
-
-
-def adult(model):
-    """A classifier with two sensitive columns, ten twins."""
-    X, y = fetch_adult(return_X_y=True)
-    X, y = X.iloc[:8000].drop(columns="fnlwgt"), y.iloc[:8000]
-    texts = X.select_dtypes(exclude="number").columns
-    X = X.astype(dict.fromkeys(texts, "category"))
-    for name in texts[X[texts].isna().any()]:
-        X[name] = X[name].cat.add_categories("missing").fillna("missing")
-    return one_hot(model).fit(X, y), X, ["sex", "race"]
-
-
-def bank(model):
-    """A classifier of whole numbers."""
-    X, y = fetch_bank_marketing(return_X_y=True)
-    X, y = X.iloc[::5].astype(float), y.iloc[::5]
-    return model.fit(X, y), X, ["marital"]
-
-
-def made_up(n_columns, seed, model, classes, n_rows=2000, encoded=as_codes):
-    """A mixed table with a sensitive column of two values."""
-    X, number = mixed_table(n_columns, n_rows, seed)
-    y = (number > np.median(number)).astype(int) if classes else number
-    return encoded(model).fit(X, y), X, ["sex"]
-
-
-def wide(n_columns, n_values, seed, model, classes=False):
-    """A table of numbers, whose sensitive column has so many values."""
-    X, y = table(n_columns, n_values, seed=seed)
-    return model.fit(X, y > np.median(y) if classes else y), X, [0]
-
-
-def xgboost(kind, **settings):
-    """A model of XGBoost."""
-    return boosted("xgboost", kind, **settings)
-
-
-def lightgbm(kind):
-    """A model of LightGBM."""
-    return boosted("lightgbm", kind, n_estimators=60, num_leaves=15, verbose=-1)
 
 
 CASES = {
