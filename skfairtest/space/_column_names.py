@@ -29,7 +29,9 @@ def position_of(names: list[Any], name: Any) -> int | None:
     return int(name) if is_position and 0 <= name < len(names) else None
 
 
-def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
+def resolve_columns(
+    names: list[Any], wanted: Any, parameter: str = "sensitive_features"
+) -> list[int]:
     """Return the positions of the named columns, in the order of the table."""
     if isinstance(wanted, (str, int, np.integer)):
         wanted = [wanted]
@@ -41,27 +43,27 @@ def resolve_columns(names: list[Any], wanted: Any) -> list[int]:
         )
     if not isinstance(wanted, Iterable):
         raise ValueError(
-            f"sensitive_features must be 'auto', a column or a list of columns; got {wanted!r}."
+            f"{parameter} must be 'auto', a column or a list of columns; got {wanted!r}."
         )
     positions = []
     for name in wanted:
         if isinstance(name, (bool, np.bool_)):
             raise ValueError(
-                f"sensitive_features must be names or positions of columns; got the boolean {name}."
+                f"{parameter} must be names or positions of columns; got the boolean {name}."
             )
         position = position_of(names, name)
         if position is None:
             near = nearest(name, names)
             hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
-                f"sensitive_features names {name!r}, which is not a column of X.{hint} Expected "
+                f"{parameter} names {name!r}, which is not a column of X.{hint} Expected "
                 f"names or positions among {names!r}."
             )
         positions.append(position)
     repeated = sorted({str(names[p]) for p in positions if positions.count(p) > 1})
     if repeated:
         raise ValueError(
-            f"sensitive_features names columns {repeated} more than once; name each one once."
+            f"{parameter} names columns {repeated} more than once; name each one once."
         )
     if not positions:
         raise ValueError(

@@ -76,33 +76,33 @@ class Layout:
         """Return the attribute that a column of the table belongs to."""
         return next(j for j, places in enumerate(self.places) if place in places)
 
-    def resolve(self, wanted: Any) -> list[int]:
-        """Positions of the named attributes; a column of a one-hot group means the group.
+    def resolve(self, wanted: Any, parameter: str = "sensitive_features") -> list[int]:
+        """Positions of the named attributes, sorted; a column of a one-hot group means the group.
 
-        Numbers are positions in the table.
+        Numbers are positions in the table. Errors name the `parameter`.
         """
         names = [column.name for column in self.columns]
         if isinstance(wanted, (str, int, np.integer)):
             wanted = [wanted]
         if not self.one_hot or not isinstance(wanted, Iterable):
-            return resolve_columns(names, wanted)
+            return resolve_columns(names, wanted, parameter)
         asked, members = [], []
         for name in wanted:
             if not isinstance(name, (bool, np.bool_)) and name in names:
                 asked.append(name)
                 continue
-            place = resolve_columns(self.container.names, [name])[0]
+            place = resolve_columns(self.container.names, [name], parameter)[0]
             j = self.attribute_of(place)
             if self.groups[j] is None:
                 asked.append(names[j])
             elif place in members:
-                resolve_columns(self.container.names, [name, name])  # says what is wrong
+                resolve_columns(self.container.names, [name, name], parameter)  # says what is wrong
             else:
                 members.append(place)
                 if names[j] not in asked:
                     asked.append(names[j])
         unique = list(dict.fromkeys(asked)) if members else asked
-        return resolve_columns(names, unique)
+        return resolve_columns(names, unique, parameter)
 
     def rounds_to(self, attribute: int) -> str | None:
         """Name of the NumPy dtype that values of an attribute are rounded to, or None."""

@@ -69,6 +69,12 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         ValueError
             If groups are missing, there are fewer than two of them, or one has a single row; if
             `keep` names all columns, or columns that are not there.
+
+        Warns
+        -----
+        UserWarning
+            If a column has a single value in one group and several in another: rows have no rank
+            there, and get values at random.
         """
         self._check_declared()
         labels = read_groups(groups, X)
@@ -78,6 +84,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         self.space_ = space
         # A space keeps a sample of tables in chunks only; this is all rows.
         self.fit_codes(space.layout, space.data, codes, self.groups_)
+        warn_of_single_values(space.layout, space.data, codes, self.groups_, self.moving_)
         return self
 
     def transport(self, X: Any, groups: Any, to: Any = None) -> Any:
@@ -186,7 +193,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                 f"{LEAST_ROWS} rows or more, and from hundreds to be of use. Join it with another "
                 "group, or leave its rows out."
             )
-        kept = set(layout.resolve(list(self.keep))) if len(self.keep) else set()
+        kept = set(layout.resolve(list(self.keep), "keep=")) if len(self.keep) else set()
         moving = [j for j in range(len(layout.columns)) if j not in kept]
         if not moving:
             raise ValueError(
@@ -254,3 +261,37 @@ def read_groups(groups: Any, X: Any) -> Any:
             "their own."
         )
     return labels
+
+
+def warn_of_single_values(
+    layout: Layout, Z: Floats, groups: Ints, labels: Any, moving: Ints
+) -> None:
+    """Warn of columns that have a single value in one group, and several in another.
+
+    Rows of the first group cannot be told apart by such a column, so that they are moved at random.
+    """
+    found = []
+    for j in moving:
+        parts = [Z[groups == g, j] for g in range(len(labels))]
+        single = [_has_single_value(part) for part in parts]
+        if any(single) and not all(single):
+            g = single.index(True)
+            found.append((layout.columns[j].name, np.asarray(labels).tolist()[g], len(parts[g])))
+    if not found:
+        return
+    name, label, n_rows = found[0]
+    others = [str(other) for other, _, _ in found[1:]]
+    warnings.warn(
+        f"Column {name!r} has a single value in all {n_rows:,} rows of group {label!r}, and "
+        "several values in another group: rows that are moved from there get one of these at random"
+        + (f" (so it is with {', '.join(others)})" if others else "")
+        + ". Shares of moved rows keep their meaning, but what happens to a single row is chance. "
+        "Name the column in keep= if it must not move.",
+        UserWarning,
+        stacklevel=users_level(),
+    )
+
+
+def _has_single_value(values: Floats) -> bool:
+    """Whether all values are the same, or all are missing."""
+    return bool((values == values[0]).all() or np.isnan(values).all())

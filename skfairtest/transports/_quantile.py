@@ -221,7 +221,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
     is_columnwise = True
 
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:
-        by = layout.resolve(list(self.by)) if len(self.by) else []
+        by = layout.resolve(list(self.by), "by=") if len(self.by) else []
         self.moving_ = np.setdiff1d(self.moving_, by)
         if not len(self.moving_):
             raise ValueError(

@@ -333,7 +333,10 @@ class SequentialTransport(SequentialResults, BaseTransport):
         if self.order is None:
             sequence = moving
         else:
-            sequence = layout.resolve(list(self.order))
+            order = list(self.order)
+            layout.resolve(order, "order=")  # refuses what is unknown or named twice
+            # One by one, since together they would come in the order of the table.
+            sequence = list(dict.fromkeys(layout.resolve([name], "order=")[0] for name in order))
             left_out = [names[j] for j in moving if j not in sequence]
             if left_out:
                 raise ValueError(
@@ -354,7 +357,8 @@ class SequentialTransport(SequentialResults, BaseTransport):
         parents: dict[int, list[int]] = {j: [] for j in range(len(names))}
         for name, given in self.graph.items():
             listed = [given] if isinstance(given, (str, int, np.integer)) else list(given)
-            parents[layout.resolve([name])[0]] = layout.resolve(listed) if listed else []
+            j = layout.resolve([name], "graph=")[0]
+            parents[j] = layout.resolve(listed, "graph=") if listed else []
         try:
             sequence = list(TopologicalSorter(parents).static_order())
         except CycleError as error:

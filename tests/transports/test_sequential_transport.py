@@ -74,6 +74,17 @@ def test_kept_columns_are_parents():
     assert [c.parents.tolist() for c in transport.maps_] == [[0, 1], [0, 1, 2], [0, 1, 2, 3]]
 
 
+def test_the_order_is_the_given_one_not_that_of_the_table():
+    groups, X, _ = planted(1000, 0)
+    order = ["home", "pay", "age", "hours", "school"]
+    transport = linear(order=order).fit(X, groups)
+    assert [X.columns[j] for j in transport.sequence_] == order
+    parents = [[X.columns[j] for j in one.parents] for one in transport.maps_]
+    assert [sorted(names) for names in parents] == [sorted(order[:k]) for k in range(5)]
+    in_that_of_the_table = linear(order=list(X)).fit(X, groups).transport(X, groups)
+    assert not transport.transport(X, groups).equals(in_that_of_the_table)
+
+
 def test_a_graph_says_the_order():
     groups, X, _ = planted(1000, 0)
     transport = linear(graph={"age": ["pay"], "pay": "school"}).fit(X, groups)
@@ -87,7 +98,7 @@ def test_refused_orders_and_graphs():
     groups, X, _ = planted(200, 0)
     with pytest.raises(ValueError, match=r"leaves out \['pay', 'home'\]"):
         linear(order=["age", "school", "hours"]).fit(X, groups)
-    with pytest.raises(ValueError, match="wage"):
+    with pytest.raises(ValueError, match="^order= names 'wage'"):
         linear(order=["wage"]).fit(X, groups)
     with pytest.raises(ValueError, match="twice|duplicate|more than once"):
         linear(order=["age", "age"]).fit(X, groups)
@@ -95,7 +106,7 @@ def test_refused_orders_and_graphs():
         linear(graph={"age": ["pay"], "pay": ["age"]}).fit(X, groups)
     with pytest.raises(ValueError, match="graph= has a circle: 'age' -> 'age'"):
         linear(graph={"age": ["age"]}).fit(X, groups)
-    with pytest.raises(ValueError, match="wage"):
+    with pytest.raises(ValueError, match="^graph= names 'wage'"):
         linear(graph={"age": ["wage"]}).fit(X, groups)
     with pytest.raises(TypeError, match="graph= must be a dict"):
         linear(graph=["age"]).fit(X, groups)

@@ -186,7 +186,7 @@ def test_refused_groups_and_columns(make, table):
         make().fit(X, groups[:5])
     with pytest.raises(ValueError, match="keep= names all columns"):
         make(keep=list(X)).fit(X, groups)
-    with pytest.raises(ValueError, match="nowhere"):
+    with pytest.raises(ValueError, match="^keep= names 'nowhere'"):
         make(keep=["nowhere"]).fit(X, groups)
     with pytest.raises(ValueError, match="random_state"):
         make(random_state=-1).fit(X, groups)
@@ -203,15 +203,34 @@ def test_constant_columns_and_groups_without_overlap(make):
             "only": np.where(groups == 0, rng.choice(["a", "b"], 200), rng.choice(["b", "c"], 200)),
         }
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.warns(UserWarning) as caught:
         moved = make().fit(X, groups).transport(X, groups)
+    (warning,) = caught
+    assert str(warning.message).startswith(
+        "Column 'flat' has a single value in all 100 rows of group 0, and several values in another"
+    )
     to_flat = moved["flat"][groups == 1]
     assert np.allclose(to_flat, 2.0)
     assert moved["far"][groups == 0].between(99, 102).all()
     assert moved["far"][groups == 1].between(-1, 2).all()
     assert set(moved["only"][groups == 0]) <= {"b", "c"}
     assert set(moved["only"][groups == 1]) <= {"a", "b"}
+
+
+@every_transport
+def test_a_column_that_is_the_same_in_each_group_is_not_warned_of(make):
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 100)
+    X = pd.DataFrame({"flat": 2.0, "gone": np.nan, "own": 3.0 * groups, "v": rng.normal(size=200)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(keep=["gone"]).fit(X, groups)
+    X.loc[groups == 1, "gone"] = rng.normal(size=100)
+    with pytest.warns(UserWarning, match="Column 'gone' has a single value in all 100 rows of"):
+        make().fit(X, groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(keep=["gone"]).fit(X, groups)
 
 
 @every_transport

@@ -26,6 +26,7 @@ from skfairtest.individual._flip_test.rows import flips_by_row
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
+from skfairtest.transports._base import warn_of_single_values
 
 
 class Audit:
@@ -61,6 +62,8 @@ class Audit:
     def first(self) -> dict[str, Any]:
         """Move all rows, and return what was found."""
         fitted = self.maps.learn(self.Z, self.groups.codes)
+        others = np.setdiff1d(np.arange(self.Z.shape[1]), self.groups.columns)
+        self.moving = getattr(fitted.transport, "moving_", others)
         self.judge.probe(self.Z)
         self.before = self.judge.ask(self.Z)
         moved = fitted.move_all(self.Z, self.groups.codes)
@@ -93,8 +96,11 @@ class Audit:
         first = [*self.groups.columns.tolist(), *own]
         return list(dict.fromkeys([*first, *range(self.Z.shape[1])]))
 
-    def warn_of_constraint(self) -> None:
-        """Warn of moved twins that cannot be."""
+    def warn_of_moves(self) -> None:
+        """Warn of columns that move at random, and of moved twins that cannot be."""
+        warn_of_single_values(
+            self.space.layout, self.Z, self.groups.codes, self.groups.labels, self.moving
+        )
         if self.n_stay:
             warnings.warn(
                 f"{self.n_stay} of {self.n_moved} moved twins break the constraint of space=, so "

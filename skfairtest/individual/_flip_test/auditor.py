@@ -295,8 +295,8 @@ class FlipTestAuditor(
         Warns
         -----
         UserWarning
-            If a classifier tells moved rows from real ones with an AUC above 0.6, or a sample of
-            the rows is moved.
+            If a classifier tells moved rows from real ones with an AUC above 0.6, a column has a
+            single value in one group alone, or a sample of the rows is moved.
         ConstraintWarning
             If moved twins break the constraint of the space.
         NoDisparityWarning
@@ -335,7 +335,7 @@ class FlipTestAuditor(
         self._replace_results(fitted | results)
         if ended is not None and not isinstance(ended, StopSearch):
             raise ended  # what was found before is kept
-        audit.warn_of_constraint()
+        audit.warn_of_moves()
         warn_of_quality(self.map_quality_)
         if not self.n_found_ and not self.fairness_degree_:
             warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
