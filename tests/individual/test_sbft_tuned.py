@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
 from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
@@ -74,6 +75,16 @@ def test_islands_that_stall_are_left_and_their_agreement_is_told(models):
     assert low == found.fairness_degree_ <= high < np.inf
     alone = audit(model, X, max_queries=600)
     assert alone.degree_estimate_[1] == np.inf
+
+
+@pytest.mark.parametrize("response_method", ["predict_proba", "predict"])
+def test_estimate_for_a_classifier_is_at_most_one(response_method):
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    X[:, 0] = X[:, 0] > 0
+    model = LogisticRegression(C=1000).fit(X, 3 * X[:, 0] + X[:, 1] > 1.5)
+    found = audit(model, X, max_queries=20_000, response_method=response_method)
+    assert found.fairness_degree_ > 0.95 and len(found.island_degrees_) >= 2
+    assert found.degree_estimate_ == (found.fairness_degree_, 1.0)
 
 
 def test_estimate_lies_beyond_the_best_by_how_far_the_second_is_behind():

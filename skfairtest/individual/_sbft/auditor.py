@@ -145,7 +145,8 @@ class SBFTAuditor(BaseAuditor):
         An estimate, not a bound, of where the largest disparity of the domain lies: from
         `fairness_degree_` to a larger value that follows from how far apart the two best islands
         are (see Notes). The second value is infinite if only one island has searched, as with few
-        queries, or nothing was found: then there is no estimate.
+        queries, or nothing was found: then there is no estimate. It is at most 1 for probabilities
+        and labels.
         `CertifiedAuditor` gives a bound that holds.
 
     See Also
@@ -238,4 +239,7 @@ class SBFTAuditor(BaseAuditor):
     def degree_estimate_(self) -> tuple[float, float]:
         """An estimate, not a bound, of where the largest disparity lies."""
         bests = self._of_tuned("degree_estimate_", "island_bests")
-        return estimated_range(bests.tolist(), self.fairness_degree_)
+        low, high = estimated_range(bests.tolist(), self.fairness_degree_)
+        if self.response_ not in ("predict_proba", "labels") or high == np.inf:
+            return low, high
+        return low, min(high, 1.0)  # probabilities do not differ by more, nor do labels
