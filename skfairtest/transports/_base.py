@@ -22,6 +22,9 @@ from skfairtest.space._space import InputSpace
 CHUNK = 100_000
 #: Rows that a group needs: of one row nothing can be learned.
 LEAST_ROWS = 2
+#: Rows of a group that are looked at first for a column with a single value: nearly always they
+#: differ, and a large table is not read once more.
+FIRST_ROWS = 100
 
 
 class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
@@ -270,13 +273,13 @@ def warn_of_single_values(
 
     Rows of the first group cannot be told apart by such a column, so that they are moved at random.
     """
+    members = [np.flatnonzero(groups == g) for g in range(len(labels))]
     found = []
     for j in moving:
-        parts = [Z[groups == g, j] for g in range(len(labels))]
-        single = [_has_single_value(part) for part in parts]
+        single = [_has_single_value(Z[:, j], rows) for rows in members]
         if any(single) and not all(single):
             g = single.index(True)
-            found.append((layout.columns[j].name, np.asarray(labels).tolist()[g], len(parts[g])))
+            found.append((layout.columns[j].name, np.asarray(labels).tolist()[g], len(members[g])))
     if not found:
         return
     name, label, n_rows = found[0]
@@ -292,6 +295,10 @@ def warn_of_single_values(
     )
 
 
-def _has_single_value(values: Floats) -> bool:
-    """Whether all values are the same, or all are missing."""
-    return bool((values == values[0]).all() or np.isnan(values).all())
+def _has_single_value(values: Floats, rows: Ints) -> bool:
+    """Whether the values of some rows are all the same, or all missing."""
+    for some in (rows[:FIRST_ROWS], rows):
+        part = values[some]
+        if not ((part == part[0]).all() or np.isnan(part).all()):
+            return False
+    return True
