@@ -51,9 +51,11 @@ CASES = {
         35, 3, 205, lightgbm("LGBMClassifier", 100, 31), classes=True
     ),
     "45 columns, forest": lambda: made_up(45, 206, forest(60, 8), False),
-    "60 columns, 100 values, boosting": lambda: wide(60, 100, 207, boosting(4)),
-    "80 columns, 10 values, histograms": lambda: wide(80, 10, 208, histograms(100)),
-    "120 columns, 2 values, boosting": lambda: wide(120, 2, 209, boosting(4)),
+    "60 columns, 100 values, boosting": lambda: wide(60, 100, 207, boosting()),
+    "80 columns, 10 values, histograms": lambda: wide(
+        80, 10, 208, HistGradientBoostingRegressor(random_state=0)
+    ),
+    "120 columns, 2 values, boosting": lambda: wide(120, 2, 209, boosting()),
     "adult, race, XGBoost": lambda: adult(
         xgboost("XGBClassifier", n_estimators=100, max_depth=4), ["race"]
     ),
@@ -76,14 +78,9 @@ def forest(n_estimators, max_depth):
     return RandomForestRegressor(n_estimators, max_depth=max_depth, random_state=0)
 
 
-def boosting(max_depth):
+def boosting():
     """Gradient boosting of deeper trees than by default."""
-    return GradientBoostingRegressor(max_depth=max_depth, random_state=0)
-
-
-def histograms(max_iter):
-    """Histogram boosting."""
-    return HistGradientBoostingRegressor(max_iter=max_iter, random_state=0)
+    return GradientBoostingRegressor(max_depth=4, random_state=0)
 
 
 def main():
