@@ -123,6 +123,10 @@ def test_a_report_has_what_repeated_answers_confirm_alone(model, effect):
     main = report.to_dict()["searches"][-1]
     assert main["noise"] > 0 and main["rows"]["status"] == main["bracket"]["status"] == "left out"
     assert "answers vary" in main["rows"]["reason"]
+    # Neither the course of the audit nor its question speaks of differences between single answers.
+    of_rows = next(one for one in report.to_dict()["parts"] if one["part"].startswith("rows"))
+    assert of_rows["status"] == "left out"
+    assert "Asked for made-up inputs within the ranges" in " ".join(str(report).split())
     assert (main["degree"] > 0.4) == (main["found"] > 0) == (effect > 0)
     assert (main["pair"] is None) == (main["low"] is None) == (effect == 0)
     assert "answers vary" in str(report) and report.to_html()

@@ -218,7 +218,7 @@ class Plan:
                 partial(search.search, case, blank, space, self.callbacks),
                 partial(search.describe_search, case, blank),
             )
-        if any(one.noise for one in searches.values()):
+        if any(one.noise or one.rows.reason == VARIES for one in searches.values()):
             self._leave_out_noise(searches)
 
     def _leave_out_noise(self, searches: dict[str, Search]) -> None:
@@ -229,7 +229,7 @@ class Plan:
             if not searches[label].noise:  # this search has not noticed it
                 searches[label] = replace(begun[label], status="left out", reason=VARIES)
                 self.case.findings.pop(label, None)
-            people = Rows(status="left out", reason=VARIES, n_rows=len(self.case.space.data))
+            people = rows.of_varying_answers(self.case, searches[label].rows.queries)
             searches[label] = replace(searches[label], rows=people)
 
     def _certify_all(self, searches: dict[str, Search]) -> None:

@@ -15,6 +15,7 @@ from skfairtest.finding._words import number
 from skfairtest.inspection._curve_display import disparity_curve
 from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._repeats import VARIES
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.report._data import Above, Curve, Person, Rows, WorstRow
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
@@ -52,9 +53,13 @@ def compare_rows(
     began, before = _clock.now(), case.n_queries
     deadline = np.inf if seconds is None else began + seconds
     oracle = case.oracle(space)
+    oracle.watch_answers()
     order = shuffled(case)
     done, of_all = 0, space.twins_.n_twins <= MOST_TWINS
     for judged in judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline):
+        if oracle.repeats is not None and oracle.repeats.varies:
+            kept.clear()
+            return of_varying_answers(case, case.n_queries - before)
         Z = space.data[order[done : done + len(judged.disparity)]]
         kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
         done += len(Z)
@@ -87,6 +92,11 @@ def compare_rows(
         told=f"{result.n:,} rows, largest difference {number(result.degree)}",
         early=case.sampled(order),
     )
+
+
+def of_varying_answers(case: Case, queries: int = 0) -> Rows:
+    """No comparison, as differences between single answers would be the noise of these."""
+    return Rows(status="left out", reason=VARIES, n_rows=len(case.space.data), queries=queries)
 
 
 #: What the oracle says of some rows, and what it means for each of them.

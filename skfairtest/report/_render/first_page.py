@@ -104,9 +104,10 @@ def asked(report: dict[str, Any]) -> str:
     beside = not_taken(report["searches"])
     if main["taken"]:
         names = [isolate(n) for n in main["sensitive"] if n not in beside]
+        asked_for = f"{people} and for made-up inputs" if main["rows"]["n"] else "made-up inputs"
         words = (
             f"Change only a person's {listed(names, 'or')}: does {name} change its answer? Asked "
-            f"for {people} and for made-up inputs within the ranges of the data."
+            f"for {asked_for} within the ranges of the data."
         )
     else:
         them = listed(list(map(isolate, beside)), "or")
