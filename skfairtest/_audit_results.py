@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._delegation import StoredResults
 from skfairtest._typing import Floats
-from skfairtest.exceptions import users_level
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._row_comparison import RowComparison, compare_chunks, compare_table
 from skfairtest.oracle._rows_audit import RowsAudit
@@ -386,8 +384,8 @@ class AuditResults(StoredResults):
             If a chunk cannot be read or does not match the chunks before it. Its `result` is the
             audit of the chunks before it.
         EstimatorFailedError
-            If the estimator fails. For a table in chunks, its `result` is the audit of the chunks
-            before the failure.
+            If the estimator fails, or its answers vary. For a table in chunks, its `result` is the
+            audit of the chunks before the failure.
         """
         check_is_fitted(self)
         chunks = as_chunks(X)
@@ -396,21 +394,9 @@ class AuditResults(StoredResults):
         return self._compare_table(*self.space_.read(X)).result()
 
     def _compare_chunks(self, chunks: Chunks) -> RowComparison:
-        self._warn_of_noise()
         return compare_chunks(self.estimator_, self.space_, chunks, self._oracle_settings())
 
-    def _warn_of_noise(self) -> None:
-        """Warn that rows, which are asked once, differ from their twins by noise as well."""
-        if self.answer_noise_:
-            warnings.warn(
-                "The model's answers vary, and rows are asked once: the differences of their twins "
-                f"count its noise ({self.answer_noise_:.3g}) as well.",
-                UserWarning,
-                stacklevel=users_level(),
-            )
-
     def _compare_table(self, space: InputSpace, Z: Floats) -> RowComparison:
-        self._warn_of_noise()
         return compare_table(self.estimator_, space, Z, self._oracle_settings())
 
     def _oracle_settings(self) -> dict[str, Any]:

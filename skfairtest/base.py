@@ -429,8 +429,8 @@ class BaseAuditor(
             told = "no pair was left to be confirmed, or no budget for it: raise max_queries"
         return (
             f"The model's answers vary: the same rows, asked again, got others, {by}. Only what "
-            f"repeated answers confirm is reported; {told}. The history, and results for rows of "
-            "X, count noise as difference."
+            f"repeated answers confirm is reported; {told}. The history counts noise as "
+            "difference, and there are no results for single rows of X."
         )
 
     def _no_disparity(self) -> str:

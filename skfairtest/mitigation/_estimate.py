@@ -115,7 +115,7 @@ def estimate_discrimination(
     ValueError, TypeError
         For numbers outside their ranges and input that has no domain.
     EstimatorFailedError
-        If the estimator fails.
+        If the estimator fails, or its answers vary.
 
     Notes
     -----

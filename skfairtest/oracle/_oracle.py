@@ -293,6 +293,16 @@ class Oracle:
         """
         self.repeats = Repeats(self.model, self.stopping.budget.limits["max_queries"])
 
+    @property
+    def answers_vary(self) -> bool:
+        """Whether two answers to one row have differed, as far as answers are watched."""
+        return self.repeats is not None and self.repeats.varies
+
+    def needs_one_answer(self) -> None:
+        """Raise an error where the answers that are watched vary; see `Repeats`."""
+        if self.repeats is not None:
+            self.repeats.needs_one_answer()
+
     def confirm(self, error_rate: float, *, asks: bool = True) -> Confirmed | None:
         """Confirm by fresh answers what was found; None if the model's answers do not vary.
 

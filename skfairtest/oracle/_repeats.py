@@ -115,25 +115,44 @@ class Repeats:
             return np.inf
         return max(min(FIRST_BATCH, SHARE_AGAIN * self._budget), self._model.n_queries)
 
+    def to_ask_again(self, disparity: Floats, queries_left: float = np.inf) -> Ints:
+        """Return which of some pairs to ask again: the first that differ."""
+        n_pairs = int(min(self.n_left, queries_left) // (2 * self._model.cost))
+        return np.flatnonzero(disparity > 0)[: max(0, n_pairs)]
+
     def look(
         self, Z: Floats, values: Floats, shown: Comparison, scores: Floats, labels: Labels,
         queries_left: float,
     ) -> None:  # fmt: skip
         """Ask the first pairs that differ again, as long as these are few."""
-        model, price = self._model, 2 * self._model.cost
-        n_pairs = int(min(self.n_left, queries_left) // price)
-        found = np.flatnonzero(shown.disparity > 0)[: max(0, n_pairs)]
+        model = self._model
+        found = self.to_ask_again(shown.disparity, queries_left)
         if not len(found):
             return
         pair = shown.pair[found]
         twins = np.take_along_axis(values[found], pair[:, :, None], axis=1)
-        self._n_asked += price * len(found)
         again = model.ask_again(model.space.twins_.of_each(Z[found], twins))
         before = scores[found[:, None], pair].reshape(2 * len(found), -1)
         self.note((before, labels[found[:, None], pair].ravel()), again)
 
+    def needs_one_answer(self) -> None:
+        """Raise an error where inputs are compared by single answers, and these vary.
+
+        Raises
+        ------
+        EstimatorFailedError
+            If two answers to one row have differed.
+        """
+        if self.varies:
+            raise EstimatorFailedError(
+                f"Rows cannot be compared with their twins: {VARIES}. An auditor's "
+                "fairness_degree_ rests on repeated answers. To compare rows, fix what the answers "
+                "are drawn from: a seed, dropout that is off, a temperature of 0."
+            )
+
     def note(self, before: tuple[Floats, Labels], after: tuple[Floats, Labels]) -> None:
         """Compare two answers to each of some rows."""
+        self._n_asked += self._model.cost * len(before[0])
         gaps = np.abs(after[0] - before[0])
         changed = before[1] != after[1]
         # The last digits may depend on the rows beside; of labels read off scores so may a tie.

@@ -118,6 +118,7 @@ class RowComparison:
                 asked = self._oracle.model.model
                 asked.space = space  # the first rows, too, are shown as they are
                 self._oracle.begin(head, np.random.default_rng(0))
+                self._oracle.watch_answers()
                 asked.space = self.space
                 self._model = self._oracle.model.model.beside(AsTheyAre(), self._call_rows)
             if direct:
@@ -213,6 +214,7 @@ class RowComparison:
             disparity = differs.astype(np.float64)
         else:
             disparity = spread_of(scores, ROUNDING_SINGLE if model.single else ROUNDING)
+        self._ask_again(X, answers, disparity)
         self._note(disparity, lambda row: self.space.encode(take_rows(X, row)))
         by_outputs = self._threshold is not None or model.response == "regression"
         if by_outputs:
@@ -223,6 +225,21 @@ class RowComparison:
             differs &= self._worst.wants(disparity)
         rows = np.flatnonzero(differs)
         return _Shown(at + rows, *self._compare(answers, rows), disparity[rows])
+
+    def _ask_again(self, X: Any, answers: list[tuple[Floats, Ints]], disparity: Floats) -> None:
+        """Ask the first rows that differ again; an error where the answers are others."""
+        model, tables, repeats = self._model, self._tables, self._oracle.repeats
+        assert model is not None and tables is not None and repeats is not None
+        rows = repeats.to_ask_again(disparity)
+        if len(rows):
+            sides = self._compare(answers, rows)[0].T.ravel()
+            both = np.tile(rows, 2)
+            asked = [(answers[side], row) for side, row in zip(sides, both, strict=True)]
+            scores = np.array([answer[0][row] for answer, row in asked])
+            labels = np.array([answer[1][row] for answer, row in asked])
+            again = model.ask(tables.single(take_rows(X, both), sides))
+            repeats.note((scores, labels), again)
+            self._oracle.needs_one_answer()
 
     def _settle(self, X: Any, start: int, waiting: list[_Shown]) -> None:
         """Count flips that `predict` confirms, if it must, and keep the worst rows."""
@@ -283,12 +300,12 @@ class RowComparison:
         """Judge rows of codes; `space` differs if numbers are off the steps of columns."""
         oracle = self._oracle
         if space is self.space:
-            return concatenated(list(judge_rows(oracle, Z)))
+            return _judged_by_one_answer(oracle, Z)
         # The codes of another chunk may mean other numbers, so that its answers are of no use.
         model = oracle.model.model.beside(space, oracle.model.model.chunk or CHUNK)
         oracle = Oracle(model, space, clip=False, threshold=self._threshold)
         try:
-            return concatenated(list(judge_rows(oracle, Z)))
+            return _judged_by_one_answer(oracle, Z)
         finally:
             self._n_asked += oracle.n_queries
 
@@ -311,6 +328,12 @@ class RowComparison:
         if largest > self.degree:
             self.degree, self.worst = largest, codes(np.array([disparity.argmax()]))
         self.sum += float(disparity.sum())
+
+
+def _judged_by_one_answer(oracle: Oracle, Z: Floats) -> Judgement:
+    judged = concatenated(list(judge_rows(oracle, Z)))
+    oracle.needs_one_answer()
+    return judged
 
 
 def rows_of_any(X: Any, n: int) -> Any:

@@ -30,6 +30,8 @@ def judge_rows(
 ) -> Iterator[Judgement]:
     """Judge rows in their order, a batch at a time, all of them or until the deadline.
 
+    The first rows that discriminate are asked again: `oracle.answers_vary` says what that shows.
+
     Parameters
     ----------
     oracle : Oracle
@@ -55,6 +57,8 @@ def judge_rows(
     largest = size = max(1, BATCH_ROWS // n_compared)
     if np.isfinite(deadline):
         size = min(largest, FIRST_BATCH)
+    if oracle.repeats is None:
+        oracle.watch_answers()
     start = 0
     while start < len(Z):
         began = _clock.now()

@@ -11,6 +11,7 @@ from varying import VaryingClassifier, VaryingLabels, VaryingRegressor, table
 
 from skfairtest import (
     AequitasAuditor,
+    FlipTestAuditor,
     Limits,
     MAFTAuditor,
     RandomAuditor,
@@ -21,6 +22,7 @@ from skfairtest import (
     audit,
     certify,
     check_limits,
+    estimate_discrimination,
 )
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 
@@ -95,13 +97,31 @@ def test_a_model_that_does_not_vary_is_not_said_to():
 # What such a model does not allow ----------------------------------------------------------
 
 
-def test_results_for_rows_say_that_they_count_noise():
+@pytest.mark.parametrize("model", MODELS)
+def test_rows_are_not_compared_by_single_answers(model):
+    varying, rows = model(), table()
     with pytest.warns(UserWarning, match="answers vary"):
-        fitted = fit(RandomAuditor, VaryingRegressor())
-    with pytest.warns(UserWarning, match="count its noise"):
-        fitted.audit_rows(table())
-    with pytest.warns(UserWarning, match="count its noise"):
-        assert fitted.on_data_degree_ > 0.3
+        fitted = fit(RandomAuditor, varying)
+    compared = [
+        lambda: fitted.audit_rows(rows),
+        lambda: fitted.audit_rows([rows[:100], rows[100:]]),
+        lambda: fitted.on_data_rate_,
+        lambda: fitted.domains_,
+        lambda: estimate_discrimination(varying, rows, sensitive_features=[0], threshold=0.2),
+        lambda: FlipTestAuditor(varying, sensitive_features=[0], threshold=0.2).fit(rows),
+    ]
+    for compare in compared:
+        with pytest.raises(EstimatorFailedError, match="compared with their twins: the model's an"):
+            compare()
+
+
+def test_rows_of_a_model_with_one_answer_are_compared_whatever_the_rows_beside_them():
+    class InSingle(VaryingRegressor):
+        def predict(self, X):
+            return (self.quiet(X) + 1e-8 * len(X)).astype(np.float32)
+
+    fitted = fit(RandomAuditor, InSingle())
+    assert fitted.audit_rows(table()).n_discriminatory == fitted.on_data_rate_ * len(table())
 
 
 def test_there_is_no_certificate():

@@ -290,7 +290,8 @@ class FlipTestAuditor(
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
-            If the estimator fails; what was found before intervals were computed is kept.
+            If the estimator fails, or its answers vary; what was found before intervals were
+            computed is kept.
 
         Warns
         -----

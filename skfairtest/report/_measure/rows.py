@@ -53,11 +53,10 @@ def compare_rows(
     began, before = _clock.now(), case.n_queries
     deadline = np.inf if seconds is None else began + seconds
     oracle = case.oracle(space)
-    oracle.watch_answers()
     order = shuffled(case)
     done, of_all = 0, space.twins_.n_twins <= MOST_TWINS
     for judged in judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline):
-        if oracle.repeats is not None and oracle.repeats.varies:
+        if oracle.answers_vary:
             kept.clear()
             return of_varying_answers(case, case.n_queries - before)
         Z = space.data[order[done : done + len(judged.disparity)]]
