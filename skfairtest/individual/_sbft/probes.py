@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
@@ -16,6 +18,9 @@ TRY_END = 0.3
 #: Share of the other values that are drawn from the domain, not from the data: a model may change
 #: where the data have no value.
 FOREIGN = 0.2
+#: Fewest values that are tried along a column which seldom changes anything, and how many times the
+#: share of values that did, counted with this weight for what was seen before, is that of all.
+FEWEST, ACTIVE, MEMORY = 2, 2.5, 0.9
 #: Sensitive combinations that an input is compared by at once, at most.
 MOST_COMBINATIONS = 32
 
@@ -37,13 +42,25 @@ class CoordinateProbes:
         # Lists, since of a handful of numbers Python is quicker than arrays are.
         self.known = {j: np.unique(np.append(rows[:, j], ends[:, j])).tolist() for j in space.free}
         self.is_level = {j: space.domain.columns[j].is_category for j in space.free}
+        #: Share of the values tried along each column that changed the disparity, lately.
+        self.activity = dict.fromkeys(space.free.tolist(), 1.0)
+
+    def learn(self, columns: list[int], changed: list[bool]) -> None:
+        """Learn which of the tried values, by their columns, changed the disparity."""
+        by_column: dict[int, list[bool]] = {}
+        for j, change in zip(columns, changed, strict=True):
+            by_column.setdefault(j, []).append(change)
+        for j, changes in by_column.items():
+            share = sum(changes) / len(changes)
+            self.activity[j] = MEMORY * self.activity[j] + (1 - MEMORY) * share
 
     def values(self, z: Floats, j: int, elites: Floats, rng: np.random.Generator) -> list[float]:
         """Some values of column j that differ from that of the input z.
 
         These are all values where they are few. For a categorical column they are random ones, as
         codes have no order. For a numeric column they are spread over the values of the data; some
-        are of the domain, and some are values that elites have.
+        are of the domain, and some are values that elites have. Of a column that seldom changes
+        anything there are fewer.
         """
         domain = self.space.domain
         low, high = float(domain.low[j]), float(domain.high[j])
@@ -60,7 +77,9 @@ class CoordinateProbes:
             found += self._spread(j, PROBE - len(borrowed), rng)
             inside = {min(max(value, low), high) for value in found}
             found = sorted({float(round(one)) for one in inside} if domain.discrete[j] else inside)
-        return [value for value in found if value != z[j]]
+        found = [value for value in found if value != z[j]]
+        n = max(FEWEST, math.ceil(PROBE * min(1.0, ACTIVE * self.activity[j])))
+        return [found[k] for k in rng.permutation(len(found))[:n]] if n < len(found) else found
 
     def _spread(self, j: int, n: int, rng: np.random.Generator) -> list[float]:
         """One value from each of n equal parts of the values in the data, or of the domain."""

@@ -11,8 +11,6 @@ budget: a longer run begins as the shorter one does.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
@@ -57,12 +55,16 @@ COLUMNS = 24
 CHANGES = 48
 #: Moves of the pair in a batch.
 PAIR_MOVES = 4
-#: Children of two parents, of which the best goes on; share of those that take the other's pair.
+#: Where the other parent of a child is drawn from.
+PARTNERS = ("elites", "good rows", "any rows")
+#: Children of two parents, of which the best goes on; how much of the other parent each may take,
+#: and the share of those that take its pair.
 CHILDREN = 32
+TAKEN = (0.05, 0.1, 0.25, 0.5)
 OTHER_PAIR = 0.3
 #: Local searches at the start and at most, and queries after which there is one more: calls grow
 #: with the run, so that what they cost apart from their rows counts less and less.
-FIRST_SEARCHES, MOST_SEARCHES = 4, 24
+FIRST_SEARCHES, MOST_SEARCHES = 4, 12
 GROWTH = 3000
 #: Columns up to which there are more local searches, so that a batch is worth its call.
 WIDE = 12
@@ -70,20 +72,6 @@ WIDE = 12
 IDLE_SWEEPS = 1
 #: Weight of what a column brought before, in each update.
 MEMORY = 0.9
-
-
-class Crossing(NamedTuple):
-    """Where the other parent of a child is drawn from, and how much of it the child takes."""
-
-    partners: str
-    shares: tuple[float, ...]
-
-
-CROSSINGS = (
-    Crossing("elites", (0.5,)),
-    Crossing("good rows", (0.1, 0.25, 0.5)),
-    Crossing("any rows", (0.1, 0.25, 0.5)),
-)
 
 
 class TunedSearch:
@@ -100,7 +88,7 @@ class TunedSearch:
     crossover_proba : float
         Chance that a local search starts from a crossing, not from a row.
     n_searches : int or None
-        Local searches at a time; None: four at first, up to 24 as the run goes on, and more where
+        Local searches at a time; None: four at first, up to 12 as the run goes on, and more where
         columns are few.
     """
 
@@ -320,7 +308,13 @@ class TunedSearch:
             return [([], []) for _ in columns]
         judged = self.ask(np.concatenate(Z), np.concatenate(pairs), np.array(operators))
         ends = np.cumsum([len(own) for own in columns])
-        return [(own, judged[end - len(own) : end]) for own, end in zip(columns, ends, strict=True)]
+        seen = [judged[end - len(own) : end] for own, end in zip(columns, ends, strict=True)]
+        for search, own, found in zip(island.searches, columns, seen, strict=True):
+            if search.donor is None:
+                fitness, n = search.here.fitness, len(own) - n_moves
+                differs = [abs(one.fitness - fitness) > TINY * fitness for one in found[:n]]
+                self.probes.learn(own[:n], differs)
+        return list(zip(columns, seen, strict=True))
 
     def other_side(self, search: LocalSearch, j: int) -> list[float]:
         """The value of column j that the other parent has."""
@@ -387,33 +381,34 @@ class TunedSearch:
         rows = [self.rows.draw(rng, 4.0) for _ in range(n - len(couples))]
         searches = [LocalSearch(one, self.all_columns()) for one in self.with_best_pairs(rows)]
         children = self.best_children(couples)
-        for (parent, other, _), child in zip(couples, children, strict=True):
+        for (parent, other), child in zip(couples, children, strict=True):
             queue = self.differing(parent.z, other.z)
             searches.append(LocalSearch(child, queue, donor=other.z, parent=parent))
         return searches
 
-    def couple(self, island: Island) -> tuple[Elite, Elite, float]:
-        """An elite, an input to cross it with, and how much of that a child takes."""
+    def couple(self, island: Island) -> tuple[Elite, Elite]:
+        """An elite, and an input to cross it with."""
         rng = self.rng
         parent = island.elites.draw(rng)
-        crossing = CROSSINGS[rng.integers(len(CROSSINGS))]
-        if crossing.partners == "elites":
+        partners = PARTNERS[rng.integers(len(PARTNERS))]
+        if partners == "elites":
             other = island.elites.draw(rng)
             if other is parent:
                 other = island.elites.draw(rng, 1.0)
-        elif crossing.partners == "good rows" or not len(self.data):
+        elif partners == "good rows" or not len(self.data):
             other = self.rows.draw(rng)
         else:
             other = Elite(0.0, self.data[rng.integers(len(self.data))], parent.pair)
-        return parent, other, float(rng.choice(crossing.shares))
+        return parent, other
 
-    def best_children(self, couples: list[tuple[Elite, Elite, float]]) -> list[Elite]:
+    def best_children(self, couples: list[tuple[Elite, Elite]]) -> list[Elite]:
         """Judge some children of each couple; the best that differs from the parent in fitness."""
         if not couples:
             return []
         rng, free = self.rng, self.space.free
         Z, pairs = [], []
-        for parent, other, share in couples:
+        for parent, other in couples:
+            share = rng.choice(TAKEN, CHILDREN)[:, None]
             taken = np.zeros((CHILDREN, self.space.n_features), dtype=bool)
             taken[:, free] = rng.random((CHILDREN, len(free))) < share
             Z.append(np.where(taken, other.z, parent.z))
@@ -421,7 +416,7 @@ class TunedSearch:
             pairs.append(np.where(changed[:, None, None], other.pair, parent.pair))
         born = self.ask_alike(np.concatenate(Z), np.concatenate(pairs), CROSSED)
         best = []
-        for place, (parent, _, _) in enumerate(couples):
+        for place, (parent, _) in enumerate(couples):
             children = born[place * CHILDREN : (place + 1) * CHILDREN]
             apart = TINY * parent.fitness
             new = [one for one in children if abs(one.fitness - parent.fitness) > apart]
