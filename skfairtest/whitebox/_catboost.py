@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Floats
 from skfairtest.whitebox._features import Chain, as_numbers
 from skfairtest.whitebox._library_trees import (
     TreeLists,
@@ -23,6 +23,7 @@ from skfairtest.whitebox._library_trees import (
     first_table,
     is_plain,
 )
+from skfairtest.whitebox._own_steps import OwnStep
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part, last_rounded
 from skfairtest.whitebox._unsupported import Unsupported
@@ -48,7 +49,7 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     trees = _trees(saved, len(bases), name)
     table = first_table(chain)
     reader = _Table(list(model.feature_names_))
-    features, _ = features_of(chain, reader, None, is_plain(table, "", "f"))
+    features = features_of(chain, reader, is_plain(table, "", "f"))
     parts = []
     for k, base in enumerate(bases):
         part = Part(float(base))
@@ -98,13 +99,13 @@ def _saved(model: Any) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-class _Table:
+class _Table(OwnStep):
     """How the model makes numbers of a table: it finds columns of a frame by their names."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
 
-    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+    def transform(self, table: Any) -> Floats:
         """The numbers, in the order of training; by position where names are others."""
         own = list(getattr(table, "columns", []))
         if own != self.names and set(self.names) <= set(own):

@@ -17,8 +17,8 @@ from sklearn.ensemble import (
 from skfairtest.whitebox._boosting_libraries import is_library_model, read_library
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._histogram_trees import HISTOGRAM, read_histogram
+from skfairtest.whitebox._own_steps import TakeColumns
 from skfairtest.whitebox._sklearn_trees import BOOSTED, FORESTS, TREES, read_average, read_boosting
-from skfairtest.whitebox._steps import TakeColumns
 from skfairtest.whitebox._tree_model import Output, constant, mixed
 
 BAGGED = (BaggingClassifier, BaggingRegressor)

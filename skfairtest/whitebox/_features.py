@@ -11,7 +11,6 @@ threshold in real arithmetic gives thresholds that are off by a rounding error, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Bools, Floats, Ints, Ints64
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._code_order import CodeOrder, first_codes
+from skfairtest.whitebox._code_order import CodeOrder, codes_of_ranks, first_changed
 from skfairtest.whitebox._monotone_pieces import Breakpoints
 from skfairtest.whitebox._steps import (
     HINT,
@@ -47,7 +46,6 @@ N_CHECKED = 64
 class Features:
     """The features that a model sees, each a function of one attribute.
 
-    - `last`: a last change of the table that the model itself makes.
     - `ValueError`: if a step is not understood, or a feature is a function of several attributes.
 
     - `source` (n_features,): the attribute that a feature is a function of; -1 where it is
@@ -63,16 +61,14 @@ class Features:
     - `is_single`: whether such a function is worked out in single precision.
     """
 
-    def __init__(
-        self, space: InputSpace, steps: list[Any], last: Callable[[Any], Any] | None = None
-    ) -> None:
-        self.space, self.steps, self.last = space, steps, last
+    def __init__(self, space: InputSpace, steps: list[Any]) -> None:
+        self.space, self.steps = space, steps
         self.continuous = continuous_attributes(space)
         self.grids = [
             np.empty(0) if self.continuous[j] else attribute_grid(space, j)
             for j in range(space.n_features)
         ]
-        self.identity = not steps and last is None
+        self.identity = not steps
         self.pieces: dict[int, Floats] = {
             j: _with_missing(space, j)
             for j in np.flatnonzero(self.continuous).tolist()
@@ -85,7 +81,7 @@ class Features:
         table = space.decode(Z)
         for k, step in enumerate(steps):
             table = run_step(step, self._cut_by(k, table))
-        probed = as_numbers(table if last is None else last(table))
+        probed = as_numbers(table)
         self.source = np.full(probed.shape[1], -1, dtype=np.intp)
         for t, attributes in enumerate(self._sources(probed)):
             if len(attributes) > 1:
@@ -131,23 +127,39 @@ class Features:
     ) -> bool:
         """Cut attributes where columns made of them change direction; whether any was."""
         sources, cut = self._sources(part), False
+        searches = []
         for own in breakpoints:
-            (j,) = [j for j in sources[own.column] if self.continuous[j]][:1]
-            starts = self.pieces.get(j, np.array([self.space.domain.low[j]]))
-            column = partial(self._column, reached, j, own.column)
-            found = first_codes(self.space, j, starts, own, column)
+            j = next(j for j in sources[own.column] if self.continuous[j])
+            number = np.concatenate([own.at, own.after])
+            strictly = np.arange(len(number)) >= len(own.at)
+            first, last = map(CodeOrder(self.space, j).rank, self.piece_ends(j))
+            # Each number in each piece: where the column gets from one side of it to the other.
+            n, m = len(number), len(first)
+            searches.append(
+                (np.full(n * m, j), np.full(n * m, own.column), np.tile(number, m),
+                 np.tile(strictly, m), np.repeat(first, n), np.repeat(last, n))
+            )  # fmt: skip
+        attribute, column, number, strictly, low, high = map(
+            np.concatenate, zip(*searches, strict=True)
+        )
+        (rounded,) = {own.rounded for own in breakpoints}
+
+        def beyond(ranks: Ints64, of: Ints) -> Bools:
+            codes = codes_of_ranks(self.space, attribute[of], ranks)
+            seen = self._at(reached, column[of], attribute[of], codes)
+            seen = seen.astype(rounded).astype(np.float64)
+            return np.where(strictly[of], seen > number[of], seen >= number[of])
+
+        which, changed = first_changed(low, high, beyond)
+        for j in np.unique(attribute).tolist():
+            order = CodeOrder(self.space, j)
+            starts = order.rank(self.piece_ends(j)[0])
+            found = np.unique(np.concatenate([starts, changed[attribute[which] == j]]))
             # An attribute without breakpoints of its own is nondecreasing still.
             if len(found) > 1 or j in self.pieces:
                 cut = cut or len(found) > len(starts)
-                self.pieces[j] = found
+                self.pieces[j] = order.code(found)
         return cut
-
-    def _column(
-        self, reached: Callable[[Floats], Any], attribute: int, place: int, codes: Floats
-    ) -> Floats:
-        """A column of what reaches a step, as numbers, at some codes of one attribute."""
-        rows = reached(self._rows_of(attribute, codes))
-        return as_numbers(take_columns(rows, [place])).ravel()
 
     def _rows_of(self, attribute: int, codes: Floats) -> Floats:
         """Rows in which one attribute varies."""
@@ -215,7 +227,7 @@ class Features:
         table = self.space.decode(Z)
         for step in self.steps:
             table = run_step(step, table)
-        return as_numbers(table if self.last is None else self.last(table))
+        return as_numbers(table)
 
     @property
     def plain(self) -> bool:
@@ -239,18 +251,26 @@ class Features:
         source = self.source[features]
         if self.identity:
             return self.space.layout.numbers(source, codes)
-        out = np.empty(len(features))
-        # Rows carry one code of every attribute, so that few rows serve many features.
-        order = np.argsort(source, kind="stable")
-        counts = np.bincount(source, minlength=self.space.n_features)
-        starts = np.cumsum(counts) - counts
-        row = np.empty(len(features), dtype=np.intp)
-        row[order] = np.arange(len(features)) - starts[source[order]]
-        Z = np.repeat(self._origin_codes()[None], int(counts.max(initial=0)), axis=0)
-        Z[row, source] = codes
-        if len(Z):
-            out = self.transform(Z)[row, features]
-        return out
+        return self._at(self.transform, features, source, codes)
+
+    def _at(
+        self, reach: Callable[[Floats], Any], columns: Ints, attributes: Ints, codes: Floats
+    ) -> Floats:
+        """Columns of what becomes of rows, each at one code of its attribute, shape (n,)."""
+        # Rows carry one code of every attribute, so that few rows serve many columns.
+        row = np.empty(len(codes), dtype=np.intp)
+        different = {}
+        for j in np.unique(attributes).tolist():
+            own = attributes == j
+            different[j], row[own] = np.unique(codes[own], return_inverse=True)
+        n = max(map(len, different.values()), default=0)
+        if n == 0:
+            return np.empty(0)
+        Z = np.repeat(self._origin_codes()[None], n, axis=0)
+        for j, values in different.items():
+            Z[: len(values), j] = values
+        asked, place = np.unique(columns, return_inverse=True)
+        return as_numbers(take_columns(reach(Z), asked.tolist()))[row, place]
 
     def _origin_codes(self) -> Floats:
         return np.array(
@@ -421,10 +441,6 @@ class Chain:
         other = Chain(self.space, self.steps)
         other._features = features
         return other
-
-    def ending(self, last: Callable[[Any], Any]) -> Features:
-        """The features where the model itself changes the table first."""
-        return Features(self.space, self.steps, last)
 
     def then(self, *steps: Any) -> Chain:
         """A longer chain."""

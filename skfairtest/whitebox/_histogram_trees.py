@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from skfairtest.whitebox._features import Chain, Features
+from skfairtest.whitebox._own_steps import OwnStep
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Nodes, Output, Part, Tests
 
@@ -26,13 +27,13 @@ EXPONENTIAL_LOSSES = ("poisson", "gamma")
 N_CODES = 256
 
 
-class _Preprocess:
+class _Preprocess(OwnStep):
     """The model's own coding of a table."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def __call__(self, table: Any) -> Any:
+    def transform(self, table: Any) -> Any:
         return self.model._preprocess_X(table, reset=False)
 
 
@@ -44,7 +45,7 @@ def read_histogram(model: Any, chain: Chain, response: str) -> list[Output]:
     - `ValueError`: if this release of scikit-learn keeps its trees elsewhere.
     """
     try:
-        features = chain.ending(_Preprocess(model))
+        features = chain.then(_Preprocess(model)).features
         base = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
         rounds = model._predictors
         parts = []

@@ -10,6 +10,7 @@ import pandas as pd
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.whitebox._features import Chain, Features
+from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
 from skfairtest.whitebox._tree_model import Nodes, Tests
 from skfairtest.whitebox._unwrap import run_step
 
@@ -160,28 +161,17 @@ def first_table(chain: Chain) -> Any:
 
 
 def features_of(
-    chain: Chain, read: Callable[[Any, Ints | None], Any], marked: Bools | None, plain: bool
-) -> tuple[Features, Ints]:
+    chain: Chain, reader: OwnStep, plain: bool, sentinel: MissingSentinel | None = None
+) -> Features:
     """The features as the library reads a table, with its missing values as NaN.
 
-    - `read`: makes numbers of a table; its second argument says in which columns the library's mark
-      of a missing value is to become NaN, as whole numbers; None: in none.
-    - `marked` (n_features,): columns in which some value other than NaN marks a missing one; None:
-      there are none.
+    - `reader`: makes numbers of a table.
     - `plain`: whether the table holds the very numbers that are read.
-    - `features`: as they are read.
-    - `real`: columns of continuous attributes among the marked ones. There the mark is still a
-      number, since a feature of a continuous attribute has to be nondecreasing.
+    - `sentinel`: what marks missing values other than NaN.
     """
-    nothing = np.empty(0, dtype=np.intp)
-    if plain and (marked is None or not marked.any()):
-        return chain.features, nothing
-    features = chain.ending(lambda table: read(table, None))
-    if marked is None or not marked.any():
-        return features, nothing
-    of_continuous = (features.source >= 0) & features.continuous[np.maximum(features.source, 0)]
-    finite = np.flatnonzero(marked & ~of_continuous)
-    return chain.ending(lambda table: read(table, finite)), np.flatnonzero(marked & of_continuous)
+    if sentinel is not None:
+        return chain.then(reader, sentinel).features
+    return chain.features if plain else chain.then(reader).features
 
 
 def single_rounding(base: float, nodes: Nodes | None, factors: Floats | None = None) -> float:

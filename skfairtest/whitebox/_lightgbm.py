@@ -24,7 +24,7 @@ from skfairtest.whitebox._library_trees import (
     is_plain,
     pick,
 )
-from skfairtest.whitebox._missing_sentinel import MissingSentinel, split_at_sentinel
+from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
 from skfairtest.whitebox._unsupported import Unsupported
@@ -33,7 +33,6 @@ from skfairtest.whitebox._unsupported import Unsupported
 NEWEST = 4
 #: Numbers up to this size are zero to the library.
 ZERO = float(np.float32(1e-35))
-ZEROS = MissingSentinel(-ZERO, ZERO, float(np.nextafter(-ZERO, -np.inf)))
 IDENTITIES = (
     "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom", "none",
 )  # fmt: skip
@@ -80,8 +79,9 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     twice = np.unique(raw.feature[takes_zero])
     second = n_features + np.searchsorted(twice, raw.feature)
     reader = _Table(saved["pandas_categorical"], coded, twice)
-    copies = np.arange(n_features + len(twice)) >= n_features
-    features, real = features_of(chain, reader, copies, reader.is_plain(first_table(chain)))
+    copies = n_features + np.arange(len(twice))
+    zeros = MissingSentinel(-ZERO, ZERO, copies) if len(twice) else None
+    features = features_of(chain, reader, reader.is_plain(first_table(chain)), zeros)
     raw = raw._replace(
         feature=np.where(takes_zero, second, raw.feature), missing_left=_missing_left(raw, missing)
     )
@@ -94,7 +94,6 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
         part = Part(0.0)
         if (group == k).any():
             nodes = as_nodes(pick(raw, group == k), features, name)
-            nodes = split_at_sentinel(nodes, real, ZEROS, name)
             part.trees.append((nodes, 0, factor))
         parts.append(part)
     return _outputs(parts, str(saved.get("objective", "none")).split(), response, name)
@@ -217,7 +216,7 @@ def _raw_trees(trees: list[Any], name: str) -> tuple[RawTrees, Any]:
     return lists.raw(), np.array(missing, dtype=object)
 
 
-class _Table:
+class _Table(OwnStep):
     """How the model makes numbers of a table."""
 
     def __init__(self, levels: list[list[Any]] | None, coded: Ints, twice: Ints) -> None:
@@ -229,13 +228,10 @@ class _Table:
         """Whether the numbers of a table are those that the model sees."""
         return not len(self.coded) and is_plain(table, "biuf", "f")
 
-    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+    def transform(self, table: Any) -> Floats:
         """The numbers."""
         numbers = self._numbers(table)
         numbers = np.hstack([numbers, numbers[:, self.twice]])
-        if marked is not None:
-            own = numbers[:, marked]
-            numbers[:, marked] = np.where(np.abs(own) <= ZERO, np.nan, own)
         numbers[:, self.coded] = np.trunc(numbers[:, self.coded])
         return numbers
 

@@ -23,13 +23,13 @@ from sklearn.preprocessing import (
 
 from skfairtest.whitebox._features import Chain, has_single
 from skfairtest.whitebox._monotone_features import Affine, monotone_features
+from skfairtest.whitebox._own_steps import TakeColumns
 from skfairtest.whitebox._steps import (
     HINT,
     MIXING,
     SCALERS,
     SELECTORS,
     Branches,
-    TakeColumns,
     column_places,
     take_columns,
 )

@@ -42,7 +42,7 @@ class MonotoneFeatures(Features):
             inner.continuous,
             inner.grids,
         )
-        self.steps, self.last, self.identity, self.pieces = inner.steps, inner.last, False, {}
+        self.steps, self.identity, self.pieces = inner.steps, False, {}
         self.rounded, self.is_single = inner.rounded, inner.is_single
         of: list[int] = []  # the feature that a part belongs to
         sign: list[float] = []

@@ -41,6 +41,7 @@ from skfairtest._typing import Floats
 from skfairtest.space._unaware import DropColumns
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
+from skfairtest.whitebox._own_steps import OwnStep
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
 
@@ -93,25 +94,6 @@ INSTEAD = {
 }
 
 
-class TakeColumns:
-    """A step that hands some columns on as an array, as a bagged estimator sees them.
-
-    - `columns`: their positions.
-    """
-
-    def __init__(self, columns: Any) -> None:
-        self.columns = np.asarray(columns, dtype=np.intp)
-
-    def transform(self, table: Any) -> Any:
-        """The columns of a table."""
-        array = table.tocsr() if sparse.issparse(table) else np.asarray(table)
-        if array.dtype == object and isinstance(table, pd.DataFrame):
-            # Nullable types of pandas become numbers, and what is missing NaN, before a bag.
-            if all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes):
-                array = table.to_numpy(dtype=np.float64, na_value=np.nan)
-        return array[:, self.columns]
-
-
 class Branches:
     """The branches of a step, each up to where it mixes columns, as one step.
 
@@ -138,7 +120,7 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     - `hint`: what the user can do about code that is not the library's own, as a sentence.
     - `also`: further kinds of steps that the model can be read behind.
     """
-    if is_nothing(step) or isinstance(step, (str, TakeColumns, DropColumns)):
+    if is_nothing(step) or isinstance(step, (str, OwnStep, DropColumns)):
         return
     check_library_code(step, hint)
     if isinstance(step, Pipeline):
@@ -292,7 +274,7 @@ def leaves(step: Any, table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
     - `table`: rows that reach it.
     - `reach`: what is done to rows before they reach it.
     """
-    if is_nothing(step) or isinstance(step, (str, TakeColumns, DropColumns)):
+    if is_nothing(step) or isinstance(step, (str, DropColumns)):
         return
     if isinstance(step, Pipeline):
         yield from _in_a_row(flat_steps(step, HINT), table, reach)

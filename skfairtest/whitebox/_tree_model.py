@@ -61,6 +61,7 @@ def goes_left(values: Floats, tests: Tests, which: Ints) -> Bools:
     if len(coded):
         codes = values[coded]
         inside = (codes >= 0) & (codes < tests.left_sets.shape[1])
+        # Of a number, the code is what stands before the point; below zero there is none.
         place = np.where(inside, codes, 0).astype(np.intp)
         left[coded] = tests.left_sets[category[coded], place] & inside
     missing = np.isnan(values)

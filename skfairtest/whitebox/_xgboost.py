@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skfairtest._typing import Bools, Floats, Ints
+from skfairtest._typing import Floats, Ints
 from skfairtest.whitebox._features import Chain, as_numbers
 from skfairtest.whitebox._library_trees import (
     SINGLE_UNIT,
@@ -28,7 +28,7 @@ from skfairtest.whitebox._library_trees import (
     sets_of,
     single_rounding,
 )
-from skfairtest.whitebox._missing_sentinel import MissingSentinel, split_at_sentinel
+from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
 from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import (
     EXPONENTIAL,
@@ -191,16 +191,15 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
     reader = _Table(model, kept)
     table = first_table(chain)
-    marked = reader.marked(table, saved.n_features)
-    features, real = features_of(chain, reader, marked, reader.is_plain(table))
+    sentinel = reader.sentinel(table, saved.n_features)
+    features = features_of(chain, reader, reader.is_plain(table), sentinel)
     parts = []
     for k, base in enumerate(saved.bases):
         own = group == k
         part = Part(float(base))
         if own.any():
             nodes = as_nodes(pick(raw, own), features, saved.name)
-            trees = split_at_sentinel(nodes, real, reader.sentinel(table), saved.name)
-            part.trees.append((trees, 0, 1.0))
+            part.trees.append((nodes, 0, 1.0))
             part.rounding = single_rounding(part.base, nodes, weights)
         else:
             part.rounding = single_rounding(part.base, None)
@@ -289,7 +288,7 @@ def _raw_trees(trees: list[Any], weights: Floats | None, name: str) -> RawTrees:
     )
 
 
-class _Table:
+class _Table(OwnStep):
     """How the model makes numbers of a table."""
 
     def __init__(self, model: Any, kept: Any) -> None:
@@ -301,17 +300,9 @@ class _Table:
         """Whether the numbers of a table are those that the model sees, but for their precision."""
         return not len(self.coded) and is_plain(table, "iuf", "iuf")
 
-    def sentinel(self, table: Any) -> MissingSentinel:
-        """The number that stands for a missing value."""
-        if sparse.issparse(table):
-            # What rounds to zero is stored, and is no missing value.
-            return MissingSentinel(0.0, 0.0, float(np.nextafter(0.0, -np.inf)))
-        before = np.nextafter(self.missing, np.float32(-np.inf))
-        below, high = last_rounded(np.array([before, self.missing]))
-        return MissingSentinel(float(np.nextafter(below, np.inf)), float(high), float(below))
-
-    def marked(self, table: Any, n_features: int) -> Bools | None:
-        """Columns in which a number marks a missing value."""
+    def sentinel(self, table: Any, n_features: int) -> MissingSentinel | None:
+        """The numbers that stand for a missing value, other than NaN."""
+        columns = np.arange(n_features)
         if sparse.issparse(table):
             if not np.isnan(self.missing):
                 raise Unsupported(
@@ -319,28 +310,25 @@ class _Table:
                     "zeros of sparse output as missing, which cannot be read.",
                     "Expected missing=NaN, or steps with dense output.",
                 )
-            return np.ones(n_features, dtype=bool)
-        return None if np.isnan(self.missing) else np.ones(n_features, dtype=bool)
+            # What rounds to zero is stored, and is no missing value.
+            return MissingSentinel(0.0, 0.0, columns)
+        if np.isnan(self.missing):
+            return None
+        # All numbers that are rounded to it.
+        before = np.nextafter(self.missing, np.float32(-np.inf))
+        below, high = last_rounded(np.array([before, self.missing]))
+        return MissingSentinel(float(np.nextafter(below, np.inf)), float(high), columns)
 
-    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+    def transform(self, table: Any) -> Floats:
         """The numbers, before they are rounded to single precision."""
-        if sparse.issparse(table):
-            numbers = self._of_sparse(table, marked)
-        else:
-            numbers = self._of_dense(table)
-            if marked is not None:
-                own = numbers[:, marked]
-                numbers[:, marked] = np.where(_single(own) == self.missing, np.nan, own)
-        # A code is what stands before the point; a number below zero is none.
-        codes = _single(numbers[:, self.coded])
-        numbers[:, self.coded] = np.where(codes < 0, -1.0, np.trunc(codes))
+        numbers = self._of_sparse(table) if sparse.issparse(table) else self._of_dense(table)
+        # A code is what stands before the point once it is rounded to single precision.
+        numbers[:, self.coded] = _single(numbers[:, self.coded])
         return numbers
 
-    def _of_sparse(self, table: Any, marked: Ints | None) -> Floats:
+    def _of_sparse(self, table: Any) -> Floats:
         stored = table.tocoo()
         filled = np.zeros(table.shape)
-        if marked is not None:
-            filled[:, marked] = np.nan
         numbers = stored.data.astype(np.float64)
         # A zero that is stored is no missing value: as the next number it passes the same tests.
         filled[stored.row, stored.col] = np.where(numbers == 0, SMALLEST, numbers)
