@@ -67,7 +67,10 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
             f"{name} saves its trees in the format {saved.get('version')!r}, which is not known.",
             f"Expected v{NEWEST} or older; update skfairtest.",
         )
+    table = first_table(chain)
     raw, missing = _raw_trees([tree["tree_structure"] for tree in saved["tree_info"]], name)
+    if not sparse.issparse(table):
+        raw = raw._replace(threshold=_clear_of_zero(raw.threshold))
     n_features = int(saved["max_feature_idx"]) + 1
     n_groups = int(saved["num_tree_per_iteration"])
     group = np.arange(len(raw.roots)) % n_groups
@@ -81,7 +84,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     reader = _Table(saved["pandas_categorical"], coded, twice)
     copies = n_features + np.arange(len(twice))
     zeros = MissingSentinel(-ZERO, ZERO, copies) if len(twice) else None
-    features = features_of(chain, reader, reader.is_plain(first_table(chain)), zeros)
+    features = features_of(chain, reader, reader.is_plain(table), zeros)
     raw = raw._replace(
         feature=np.where(takes_zero, second, raw.feature), missing_left=_missing_left(raw, missing)
     )
@@ -177,11 +180,13 @@ def _missing_left(raw: RawTrees, missing: Any) -> Bools:
     return np.where(raw.category >= 0, False, as_zero)
 
 
-def _clear_of_zero(threshold: float) -> float:
-    """The same test of numbers of which those next to zero have not been made zero."""
-    if -ZERO <= threshold < 0:
-        return float(np.nextafter(-ZERO, -np.inf))
-    return ZERO if 0 <= threshold < ZERO else threshold
+def _clear_of_zero(thresholds: Floats) -> Floats:
+    """Thresholds that pass the numbers which pass the given ones once those next to zero are zero.
+
+    The library makes them zero in tables that are not sparse.
+    """
+    below = np.where(thresholds < 0, np.nextafter(-ZERO, -np.inf), ZERO)
+    return np.where(np.abs(thresholds) <= ZERO, below, thresholds)
 
 
 def _raw_trees(trees: list[Any], name: str) -> tuple[RawTrees, Any]:
@@ -200,8 +205,8 @@ def _raw_trees(trees: list[Any], name: str) -> tuple[RawTrees, Any]:
         if kind == "":
             lists.leaf(float(node["leaf_value"]))
         elif kind == "<=":
-            threshold = _clear_of_zero(float(node["threshold"]))
-            lists.test(int(node["split_feature"]), threshold, bool(node["default_left"]))
+            threshold, left = float(node["threshold"]), bool(node["default_left"])
+            lists.test(int(node["split_feature"]), threshold, left)
         elif kind == "==":
             codes = [int(code) for code in str(node["threshold"]).split("||") if code]
             lists.test(int(node["split_feature"]), 0.0, bool(node["default_left"]), codes)

@@ -11,6 +11,7 @@ from skfairtest._delegation import DelegatingEstimator
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.space._unaware import UnawareModel
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code, foreign_code
+from skfairtest.whitebox._own_steps import OwnStep
 
 __all__ = ["flat_steps", "is_nothing", "run_step", "unwrap"]
 
@@ -93,6 +94,8 @@ def run_step(step: Any, table: Any) -> Any:
 
     - `EstimatorFailedError`: if the step fails, as an encoder does that does not know a category.
     """
+    if isinstance(step, OwnStep):
+        return step.transform(table)  # whose errors are ours, and say what to do
     try:
         return step.transform(table)
     except Exception as error:
