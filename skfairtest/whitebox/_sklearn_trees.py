@@ -169,7 +169,8 @@ def linked(parts: list[Part], response: str, factor: float = 1.0) -> list[Output
     if len(parts) == 1:
         part = parts[0]
         scaled = [(nodes, column, f * factor) for nodes, column, f in part.trees]
-        return [[Group(LOGISTIC, 1.0, [Part(part.base * factor, scaled)])]]
+        whole = Part(part.base * factor, scaled, factor * part.rounding)
+        return [[Group(LOGISTIC, 1.0, [whole])]]
     outputs = [
         [Group(SOFTMAX, 1.0, [parts[k], *parts[:k], *parts[k + 1 :]])] for k in range(len(parts))
     ]
