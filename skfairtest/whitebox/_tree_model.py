@@ -218,6 +218,35 @@ def all_nodes(outputs: list[Output]) -> list[Nodes]:
     return list(seen.values())
 
 
+def linked(parts: list[Part], link: str, factor: float = 1.0) -> list[Output]:
+    """Outputs that are a link of sums of trees; of a softmax of two classes, that of the second.
+
+    - `factor`: by which the sums are multiplied.
+    """
+    if link == SOFTMAX:
+        outputs: list[Output] = [
+            [Group(SOFTMAX, 1.0, [part, *parts[:k], *parts[k + 1 :]])]
+            for k, part in enumerate(parts)
+        ]
+        return outputs[1:] if len(outputs) == 2 else outputs  # the two say the same
+    scaled = [
+        Part(
+            part.base * factor,
+            [(nodes, column, f * factor) for nodes, column, f in part.trees],
+            part.rounding * factor,
+        )
+        for part in parts
+    ]
+    return [[Group(link, 1.0, [part])] for part in scaled]
+
+
+def link_of_scores(parts: list[Part], response: str) -> str:
+    """What is made of the scores of a classifier, or of a regressor's sums."""
+    if response != "predict_proba":
+        return IDENTITY
+    return LOGISTIC if len(parts) == 1 else SOFTMAX
+
+
 def constant(value: float) -> Output:
     """An output that is the same everywhere."""
     return [Group(IDENTITY, 1.0, [Part(value)])]

@@ -16,28 +16,25 @@ from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.whitebox._features import Chain, as_numbers
+from skfairtest.whitebox._fitted_trees import Tree, coded_features, parts_of, sets_of
 from skfairtest.whitebox._library_trees import (
     SINGLE_UNIT,
-    RawTrees,
-    as_nodes,
     codes_of,
     features_of,
     first_table,
     is_plain,
-    pick,
-    sets_of,
     single_rounding,
 )
 from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
-from skfairtest.whitebox._sklearn_trees import linked
 from skfairtest.whitebox._tree_model import (
     EXPONENTIAL,
     IDENTITY,
     LOGISTIC,
-    Group,
+    SOFTMAX,
     Output,
     Part,
     last_rounded,
+    linked,
 )
 from skfairtest.whitebox._unsupported import Unsupported
 
@@ -51,7 +48,7 @@ LINKS = {
         IDENTITY,
     ),
     **dict.fromkeys(["binary:logistic", "reg:logistic"], LOGISTIC),
-    **dict.fromkeys(["multi:softprob", "multi:softmax"], "softmax"),
+    **dict.fromkeys(["multi:softprob", "multi:softmax"], SOFTMAX),
     **dict.fromkeys(
         ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"], EXPONENTIAL
     ),
@@ -185,27 +182,19 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     dart = booster["name"] == "dart"
     kept = (booster["gbtree"] if dart else booster)["model"]
     n_trees = _n_predicting(model, kept)
-    weights = np.asarray(booster["weight_drop"], dtype=np.float64) if dart else None
-    raw = _raw_trees(kept["trees"][:n_trees], weights, saved.name)
-    group = np.asarray(kept["tree_info"][:n_trees], dtype=np.intp)
+    weights = booster["weight_drop"] if dart else np.ones(n_trees)
+    kept_trees = zip(kept["trees"][:n_trees], weights, strict=False)
+    trees = [_tree(tree, float(weight), saved.name) for tree, weight in kept_trees]
 
-    reader = _Table(model, kept)
+    reader = _Table(model, kept.get("cats"), coded_features(trees))
     table = first_table(chain)
     sentinel = reader.sentinel(table, saved.n_features)
     features = features_of(chain, reader, reader.is_plain(table), sentinel)
-    parts = []
-    for k, base in enumerate(saved.bases):
-        own = group == k
-        part = Part(float(base))
-        if own.any():
-            nodes = as_nodes(pick(raw, own), features, saved.name)
-            part.trees.append((nodes, 0, 1.0))
-            part.rounding = single_rounding(part.base, nodes, weights)
-        else:
-            part.rounding = single_rounding(part.base, None)
+    group = kept["tree_info"][:n_trees]
+    parts = parts_of(trees, group, saved.bases, features, 1.0, saved.name)
+    for part in parts:
         # The base itself was made in single precision, too.
-        part.rounding += 4 * SINGLE_UNIT * max(1.0, abs(part.base))
-        parts.append(part)
+        part.rounding = single_rounding(part, dart) + 4 * SINGLE_UNIT * max(1.0, abs(part.base))
     return _outputs(parts, saved.link, response)
 
 
@@ -214,15 +203,12 @@ def _outputs(parts: list[Part], link: str, response: str) -> list[Output]:
     if link == EXPONENTIAL:
         for part in parts:
             part.rounding += unit  # an error of the link, as one of its argument
-        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
-    if link == LOGISTIC and response == "regression":
-        outputs = [linked([part], "predict_proba")[0] for part in parts]
-    else:
-        # Objectives of users' own have classifiers, too, whose probabilities are the margins.
-        outputs = linked(parts, "decision_function" if link == IDENTITY else response)
+    if link == SOFTMAX and response != "predict_proba":
+        link = IDENTITY
+    outputs = linked(parts, link)
     for output in outputs:
         for group in output:
-            group.rounding = 0.0 if group.link == IDENTITY else unit
+            group.rounding = unit if group.link in (LOGISTIC, SOFTMAX) else 0.0
     return outputs
 
 
@@ -240,61 +226,40 @@ def _n_predicting(model: Any, kept: Any) -> int:
     return int(starts[best + 1])
 
 
-def _raw_trees(trees: list[Any], weights: Floats | None, name: str) -> RawTrees:
-    """All trees, one after another; a test by category has its children exchanged."""
-    if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
+def _tree(saved: Any, weight: float, name: str) -> Tree:
+    """A tree; a test by category has its children exchanged.
+
+    - `weight`: by which its leaves are multiplied.
+    """
+    if int(saved["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise _vectors_in_leaves(name)
-
-    def joined(key: str, dtype: Any) -> Any:
-        parts = [np.asarray(tree[key], dtype=dtype) for tree in trees]
-        return np.concatenate([np.empty(0, dtype=dtype), *parts])
-
-    counts = np.array([len(tree["left_children"]) for tree in trees], dtype=np.intp)
-    roots = np.cumsum(counts) - counts
-    offset = np.repeat(roots, counts)
-    left, right = joined("left_children", np.intp), joined("right_children", np.intp)
-    inner = left >= 0
-    condition = joined("split_conditions", np.float32)
-    missing_left = joined("default_left", bool)
-    sets: list[list[int]] = []
-    category = np.full(len(left), -1, dtype=np.intp)
-    for root, tree in zip(roots, trees, strict=True):
-        places = zip(
-            tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"],
-            strict=True,
-        )  # fmt: skip
-        for node, start, size in places:
-            category[root + node] = len(sets)
-            sets.append(tree["categories"][start : start + size])
-    value = condition.astype(np.float64)
-    if weights is not None:
-        value = value * np.repeat(weights[: len(trees)], counts)
-    left = np.where(inner, left + offset, -1)
-    right = np.where(inner, right + offset, -1)
+    left, right = np.array(saved["left_children"]), np.array(saved["right_children"])
+    condition = np.array(saved["split_conditions"], dtype=np.float32)
+    category = np.full(len(left), -1)
+    category[saved["categories_nodes"]] = np.arange(len(saved["categories_nodes"]))
+    places = zip(saved["categories_segments"], saved["categories_sizes"], strict=True)
     # Codes in a set go right, and all others left: the other way round, as tests are kept here.
     turned = category >= 0
-    # Strictly below a threshold is at most the number before it.
-    before = last_rounded(np.nextafter(condition, np.float32(-np.inf)))
-    return RawTrees(
-        joined("split_indices", np.int64).astype(np.intp),
-        before,
-        np.where(turned, ~missing_left, missing_left),
-        category,
-        sets_of(sets),
+    return Tree(
+        saved["split_indices"],
+        # Strictly below a threshold is at most the number before it.
+        last_rounded(np.nextafter(condition, np.float32(-np.inf))),
+        np.array(saved["default_left"], dtype=bool) ^ turned,
         np.where(turned, right, left),
         np.where(turned, left, right),
-        value,
-        roots,
+        weight * condition.astype(np.float64)[:, None],
+        sets_of([saved["categories"][start : start + size] for start, size in places]),
+        category,
     )
 
 
 class _Table(OwnStep):
     """How the model makes numbers of a table."""
 
-    def __init__(self, model: Any, kept: Any) -> None:
+    def __init__(self, model: Any, cats: Any, coded: Ints) -> None:
         self.missing = np.float32(np.nan if model.missing is None else model.missing)
-        self.levels = _levels(kept.get("cats"))
-        self.coded = _coded(kept["trees"])
+        self.levels = _levels(cats)
+        self.coded = coded
 
     def is_plain(self, table: Any) -> bool:
         """Whether the numbers of a table are those that the model sees, but for their precision."""
@@ -406,11 +371,3 @@ def _codes(column: pd.Series, levels: Levels) -> Floats:
     known = {level.decode(): code for code, level in enumerate(levels)}
     number = np.array([known.get(name, np.nan) for name in names] + [np.nan])
     return np.asarray(number[column.cat.codes.to_numpy()], dtype=np.float64)
-
-
-def _coded(trees: list[Any]) -> Ints:
-    """Columns that are tested by category."""
-    columns = {
-        tree["split_indices"][node] for tree in trees for node in tree.get("categories_nodes", [])
-    }
-    return np.array(sorted(columns), dtype=np.intp)
