@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
-from skfairtest.whitebox._unwrap import run_step
+from skfairtest.whitebox._tables import as_numbers, has_single
+from skfairtest.whitebox._unwrap import run_steps
 
 #: Rounds of halving in search of a peak, and intervals beyond which the bound stays as it is.
 PEAK_ROUNDS, PEAK_INTERVALS = 80, 4096
@@ -169,19 +169,10 @@ class AdditiveSteps:
         self._check()
 
     def _transform(self, Z: Floats) -> Floats:
-        out = self.space.decode(Z)
-        for step in self._steps:
-            out = run_step(step, out)
-        out = np.asarray(out.toarray() if sparse.issparse(out) else out)
+        out = run_steps(self._steps, self.space.decode(Z))
         # Nets are shown float32, often by a cast behind the scalers.
-        self.single |= out.dtype == np.float32
-        try:
-            return np.asarray(out, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"Expected the steps before the model to give numbers; got {error}. Encode the "
-                f"columns of text with OneHotEncoder or OrdinalEncoder. {self._hint}"
-            ) from error
+        self.single |= has_single(out)
+        return as_numbers(out, self._hint)
 
     def _check(self) -> None:
         Z = self.space.domain.draw(ROWS_CHECKED, np.random.default_rng(0))

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.whitebox._features import Chain, as_numbers
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._fitted_trees import Split, Tree, grown, nodes_of
-from skfairtest.whitebox._library_trees import features_of, first_table, is_plain
+from skfairtest.whitebox._library_trees import features_of, is_plain
 from skfairtest.whitebox._own_steps import OwnStep
+from skfairtest.whitebox._tables import as_numbers
 from skfairtest.whitebox._tree_model import (
     EXPONENTIAL,
     Output,
@@ -47,7 +48,7 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     scale, bias = saved["scale_and_bias"]
     bases = np.ravel(np.asarray(bias, dtype=np.float64))
     bases = bases if len(bases) else np.zeros(1)
-    table = first_table(chain)
+    table = chain.first_table()
     reader = _Table(list(model.feature_names_))
     features = features_of(chain, reader, is_plain(table, "", "f"))
     trees = _trees(saved, len(bases), name)

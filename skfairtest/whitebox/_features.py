@@ -14,23 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
 from skfairtest._typing import Bools, Floats, Ints, Ints64
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._code_order import CodeOrder, codes_of_ranks, first_changed
 from skfairtest.whitebox._monotone_pieces import Breakpoints
-from skfairtest.whitebox._steps import (
-    HINT,
-    check_numbers,
-    check_step,
-    is_rounded,
-    leaves,
-    take_columns,
-)
-from skfairtest.whitebox._unwrap import run_step, unwrap
+from skfairtest.whitebox._steps import HINT, check_numbers, check_step, is_rounded, leaves
+from skfairtest.whitebox._tables import as_numbers, column_codes, has_single, take_columns
+from skfairtest.whitebox._unwrap import run_step, run_steps, unwrap
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
 MOST_TABLE_ROWS = 2000
@@ -101,10 +93,7 @@ class Features:
         """Cut real columns where a step changes direction; rows of the probe that reach it."""
 
         def reached(Z: Floats) -> Any:
-            rows = self.space.decode(Z)
-            for step in self.steps[:k]:
-                rows = run_step(step, rows)
-            return rows
+            return run_steps(self.steps[:k], self.space.decode(Z))
 
         for leaf, reach in leaves(self.steps[k], table, lambda rows: rows):
             part = reach(table)
@@ -215,7 +204,7 @@ class Features:
                 changes.append(~same.all(axis=0))
             return [np.flatnonzero(column).tolist() for column in np.array(changes).T]
         found = []
-        for codes in _column_codes(table):
+        for codes in column_codes(table):
             changed = codes != codes[0]
             found.append([j for j, block in enumerate(self._blocks) if changed[block].any()])
         return found
@@ -224,10 +213,7 @@ class Features:
         """The features of rows of codes, shape (n, n_features)."""
         if self.identity and self.plain:
             return np.asarray(Z, dtype=np.float64)
-        table = self.space.decode(Z)
-        for step in self.steps:
-            table = run_step(step, table)
-        return as_numbers(table)
+        return as_numbers(run_steps(self.steps, self.space.decode(Z)))
 
     @property
     def plain(self) -> bool:
@@ -386,41 +372,6 @@ def attribute_grid(space: InputSpace, j: int) -> Floats:
     return np.arange(space.domain.low[j], space.domain.high[j] + 1)
 
 
-def _columns(table: Any) -> list[NDArray[Any]]:
-    if sparse.issparse(table):
-        table = table.toarray()
-    if isinstance(table, np.ndarray):
-        return [table[:, t] for t in range(table.shape[1])]
-    return [np.asarray(table[name], dtype=object) for name in table.columns]
-
-
-def _column_codes(table: Any) -> list[NDArray[Any]]:
-    """Columns as codes that are equal where the values are; missing equals missing."""
-    return [pd.factorize(column, use_na_sentinel=False)[0] for column in _columns(table)]
-
-
-def as_numbers(table: Any) -> Floats:
-    """A table as floats; an error says that the model would not see numbers."""
-    if sparse.issparse(table):
-        table = table.toarray()
-    try:
-        return np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        # What is missing in pandas' nullable types is no number, and no NaN.
-        if all(getattr(kind, "kind", "O") in "biuf" for kind in getattr(table, "dtypes", "O")):
-            return table.to_numpy(dtype=np.float64, na_value=np.nan)
-        raise ValueError(
-            f"Expected the steps before the model to give numbers; got {error}. Encode the "
-            "columns of text with OneHotEncoder or OrdinalEncoder."
-        ) from error
-
-
-def has_single(table: Any) -> bool:
-    """Whether a table holds numbers of single precision, or of less."""
-    types = getattr(table, "dtypes", [getattr(table, "dtype", None)])
-    return any(str(kind).lower() in ("float32", "float16") for kind in types)
-
-
 class Chain:
     """The steps before a model, and the features behind them, made once."""
 
@@ -435,6 +386,10 @@ class Chain:
         if self._features is None:
             self._features = Features(self.space, self.steps)
         return self._features
+
+    def first_table(self) -> Any:
+        """One row of the domain behind the steps, in the container that the model is shown."""
+        return run_steps(self.steps, self.space.decode(self.space.domain.low[None]))
 
     def showing(self, features: Features) -> Chain:
         """The same steps, with other features that are made of theirs."""

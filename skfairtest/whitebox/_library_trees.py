@@ -11,19 +11,9 @@ from skfairtest._typing import Floats
 from skfairtest.whitebox._features import Chain, Features
 from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
 from skfairtest.whitebox._tree_model import Part
-from skfairtest.whitebox._unwrap import run_step
 
 #: Half the distance from 1 to the next number in single precision: the error of one operation.
 SINGLE_UNIT = 2.0**-24
-
-
-def first_table(chain: Chain) -> Any:
-    """One row of the domain behind the steps, in the container that the model is shown."""
-    space = chain.space
-    table = space.decode(space.domain.low[None])
-    for step in chain.steps:
-        table = run_step(step, table)
-    return table
 
 
 def features_of(

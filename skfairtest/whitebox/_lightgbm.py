@@ -13,10 +13,11 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.whitebox._features import Chain, as_numbers
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._fitted_trees import Split, coded_features, grown, parts_of
-from skfairtest.whitebox._library_trees import codes_of, features_of, first_table, is_plain
+from skfairtest.whitebox._library_trees import codes_of, features_of, is_plain
 from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
+from skfairtest.whitebox._tables import as_numbers
 from skfairtest.whitebox._tree_model import (
     EXPONENTIAL,
     IDENTITY,
@@ -66,7 +67,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
             f"{name} saves its trees in the format {saved.get('version')!r}, which is not known.",
             f"Expected v{NEWEST} or older; update skfairtest.",
         )
-    table = first_table(chain)
+    table = chain.first_table()
     n_features = int(saved["max_feature_idx"]) + 1
 
     def read(node: Any) -> Split | Floats:

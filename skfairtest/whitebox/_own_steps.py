@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.whitebox._tables import as_numbers
 
 
 class OwnStep:
@@ -38,7 +39,7 @@ class TakeColumns(OwnStep):
         if array.dtype == object and isinstance(table, pd.DataFrame):
             # Nullable types of pandas become numbers, and what is missing NaN, before a bag.
             if all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes):
-                array = table.to_numpy(dtype=np.float64, na_value=np.nan)
+                array = as_numbers(table)
         return array[:, self.columns]
 
 

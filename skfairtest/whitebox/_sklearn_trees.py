@@ -36,7 +36,7 @@ from skfairtest.whitebox._tree_model import (
     linked,
 )
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._unwrap import run_step
+from skfairtest.whitebox._unwrap import run_steps
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 FORESTS = (
@@ -132,15 +132,10 @@ def read_boosting(model: Any, features: Features, response: str) -> list[Output]
 def _start(model: Any, features: Features, parts: list[Part]) -> Any:
     """What the model adds to its trees, seen on one row: the first of the space's domain."""
     Z = features._origin_codes()[None]
-    table = features.space.decode(Z)
-    for step in features.steps:
-        table = run_step(step, table)
-    score = (
-        model.predict
-        if hasattr(model, "n_features_in_") and not hasattr(model, "decision_function")
-        else model.decision_function
-    )
-    scores = np.atleast_2d(np.asarray(score(table), dtype=np.float64)).reshape(1, -1)[0]
+    table = run_steps(features.steps, features.space.decode(Z))
+    is_regressor = isinstance(model, GradientBoostingRegressor)
+    score = model.predict if is_regressor else model.decision_function
+    scores = np.ravel(np.asarray(score(table), dtype=np.float64))
     T = features.transform(Z)
     return [
         scores[k] - part.evaluate({id(n): n.leaves(T) for n, _, _ in part.trees}, 1)[0]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse, special
 from sklearn import feature_selection
@@ -42,8 +41,9 @@ from skfairtest.space._unaware import DropColumns
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
 from skfairtest.whitebox._own_steps import OwnStep
+from skfairtest.whitebox._tables import as_numbers, column_places, take_columns
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
+from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step, run_steps
 
 #: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -108,10 +108,30 @@ class Branches:
         found = []
         for columns, steps in self.branches:
             part = table if columns is None else take_columns(table, column_places(table, columns))
-            for step in steps:
-                part = run_step(step, part)
+            part = run_steps(steps, part)
             found.append(part.toarray() if sparse.issparse(part) else np.asarray(part))
         return np.hstack(found)
+
+
+#: Steps that are made of others side by side.
+BRANCHING = (ColumnTransformer, FeatureUnion, Branches)
+
+
+def branches_of(step: Any) -> list[tuple[list[Any], Any, float]]:
+    """The steps of each branch, the columns that they are shown, None for all, and its weight."""
+    if isinstance(step, Branches):
+        return [(steps, columns, 1.0) for columns, steps in step.branches]
+    if isinstance(step, FeatureUnion):
+        found = [(name, inner, None) for name, inner in step.transformer_list]
+    else:
+        fitted = getattr(step, "transformers_", None)
+        found = fitted or [*step.transformers, ("", step.remainder, None)]
+    weights = step.transformer_weights or {}
+    return [
+        (flat_steps(inner, HINT), columns, float(weights.get(name, 1.0)))
+        for name, inner, columns in found
+        if not isinstance(inner, str) or inner != "drop"
+    ]
 
 
 def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
@@ -120,19 +140,16 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     - `hint`: what the user can do about code that is not the library's own, as a sentence.
     - `also`: further kinds of steps that the model can be read behind.
     """
-    if is_nothing(step) or isinstance(step, (str, OwnStep, DropColumns)):
+    if is_nothing(step) or isinstance(step, (OwnStep, DropColumns)):
         return
     check_library_code(step, hint)
     if isinstance(step, Pipeline):
         for inner in flat_steps(step, hint):
             check_kind(inner, hint, also)
-    elif isinstance(step, ColumnTransformer):
-        for _, inner, _ in getattr(step, "transformers_", step.transformers):
-            check_kind(inner, hint, also)
-        check_kind(step.remainder, hint, also)
-    elif isinstance(step, FeatureUnion):
-        for _, inner in step.transformer_list:
-            check_kind(inner, hint, also)
+    elif isinstance(step, BRANCHING):
+        for steps, _, _ in branches_of(step):
+            for inner in steps:
+                check_kind(inner, hint, also)
     elif type(step) is FunctionTransformer:
         if not _is_plain(step) and (step.kw_args or not is_elementwise(step.func)):
             raise not_understood(step)
@@ -199,7 +216,7 @@ def check_step(
 
     def ends() -> tuple[Floats, Floats]:
         # Between its breakpoints what a column shows rises or falls: they have its extremes.
-        values = _numbers(table)
+        values = as_numbers(table)
         return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
     found = breakpoints_of(step, table, ends)
@@ -235,7 +252,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[n
     of_continuous = [t for t, own in enumerate(sources(table)) if any(continuous[j] for j in own)]
     if not of_continuous:
         return
-    values = _numbers(take_columns(table, of_continuous))
+    values = as_numbers(take_columns(table, of_continuous))
     missing = np.isnan(values)  # what is missing may stay so
     ends = f"which go from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}"
     name = f"FunctionTransformer({step.func.__name__})"
@@ -246,7 +263,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[n
                 f"{name} on a real column gives no number for some of its values, {ends}.",
                 "Narrow its domain by InputSpace(bounds=...) to values for which it gives one.",
             )
-        got = _numbers(run_step(step, table))[:, of_continuous]
+        got = as_numbers(run_step(step, table))[:, of_continuous]
     wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE, equal_nan=True)
     if wrong.any():
         i, t = (int(k[0]) for k in np.nonzero(wrong))
@@ -259,11 +276,6 @@ def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[n
         )
 
 
-def _numbers(table: Any) -> Floats:
-    """A table as numbers."""
-    return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=np.float64)
-
-
 #: Gives the rows that reach a step, from those that reach the whole that it is part of.
 Reach = Callable[[Any], Any]
 
@@ -274,19 +286,16 @@ def leaves(step: Any, table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
     - `table`: rows that reach it.
     - `reach`: what is done to rows before they reach it.
     """
-    if is_nothing(step) or isinstance(step, (str, DropColumns)):
+    if is_nothing(step) or isinstance(step, DropColumns):
         return
     if isinstance(step, Pipeline):
         yield from _in_a_row(flat_steps(step, HINT), table, reach)
-    elif isinstance(step, FeatureUnion):
-        for _, inner in step.transformer_list:
-            yield from leaves(inner, table, reach)
-    elif isinstance(step, (ColumnTransformer, Branches)):
-        for inner, columns in _branches_of(step):
+    elif isinstance(step, BRANCHING):
+        for steps, columns, _ in branches_of(step):
             places = None if columns is None else column_places(table, columns)
             if places != []:  # else what stands there is not even fitted
                 part = table if places is None else take_columns(table, places)
-                yield from _in_a_row(inner, part, _through(reach, places))
+                yield from _in_a_row(steps, part, _through(reach, places))
     else:
         yield step, reach
 
@@ -304,40 +313,3 @@ def _behind(reach: Reach, step: Any) -> Reach:
 
 def _through(reach: Reach, places: list[int] | None) -> Reach:
     return reach if places is None else lambda rows: take_columns(reach(rows), places)
-
-
-def _branches_of(step: Any) -> Iterator[tuple[list[Any], Any]]:
-    """The steps of each branch of a step, and the columns that it is shown; None for all."""
-    if isinstance(step, Branches):
-        yield from ((steps, columns) for columns, steps in step.branches)
-    else:
-        yield from (([inner], columns) for _, inner, columns in step.transformers_)
-
-
-def column_places(table: Any, columns: Any) -> list[int]:
-    """Positions of the columns that a ColumnTransformer names in one of its many ways."""
-    names = list(table.columns) if hasattr(table, "columns") else list(range(table.shape[1]))
-    if isinstance(columns, slice):
-        ends = [columns.start, columns.stop]
-        if any(isinstance(end, str) for end in ends):
-            start = names.index(ends[0]) if ends[0] is not None else None
-            stop = names.index(ends[1]) + 1 if ends[1] is not None else None  # labels include it
-            columns = slice(start, stop, columns.step)
-        return list(range(len(names)))[columns]
-    if isinstance(columns, (str, int, np.integer)):
-        columns = [columns]
-    columns = list(columns)
-    if columns and all(isinstance(c, (bool, np.bool_)) for c in columns):
-        return [int(p) for p in np.flatnonzero(columns)]
-    return [names.index(c) if isinstance(c, str) else int(c) for c in columns]
-
-
-def take_columns(table: Any, places: list[int]) -> Any:
-    """Some columns of a table, as the same kind of table."""
-    if isinstance(table, pd.DataFrame):
-        return table.iloc[:, places]
-    if hasattr(table, "select"):
-        return table.select([list(table.columns)[p] for p in places])
-    if sparse.issparse(table):
-        table = table.tocsr()
-    return table[:, places]

@@ -15,17 +15,17 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.whitebox._features import Chain, as_numbers
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._fitted_trees import Tree, coded_features, parts_of, sets_of
 from skfairtest.whitebox._library_trees import (
     SINGLE_UNIT,
     codes_of,
     features_of,
-    first_table,
     is_plain,
     single_rounding,
 )
 from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
+from skfairtest.whitebox._tables import as_numbers
 from skfairtest.whitebox._tree_model import (
     EXPONENTIAL,
     IDENTITY,
@@ -187,7 +187,7 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     trees = [_tree(tree, float(weight), saved.name) for tree, weight in kept_trees]
 
     reader = _Table(model, kept.get("cats"), coded_features(trees))
-    table = first_table(chain)
+    table = chain.first_table()
     sentinel = reader.sentinel(table, saved.n_features)
     features = features_of(chain, reader, reader.is_plain(table), sentinel)
     group = kept["tree_info"][:n_trees]
