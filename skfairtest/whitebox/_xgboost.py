@@ -59,32 +59,6 @@ SMALLEST = float(np.nextafter(0.0, 1.0))
 LINK_UNITS = 16.0
 
 
-class _Saved:
-    """What is in a saved model.
-
-    - `name`: the class of the model, for errors.
-    - `link`: what its objective makes of margins.
-    - `bases` (n_margins,): margins that the trees are added to.
-    - `booster`: the part of the file with the trees.
-    - `n_features`: columns of a table.
-    """
-
-    def __init__(self, model: Any, response: str) -> None:
-        self.name = type(model).__name__
-        settings = check_xgboost(model, response)
-        self.link = LINKS[settings.objective]
-        learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
-        parameters = learner["learner_model_param"]
-        self.n_features = int(parameters["num_feature"])
-        text = parameters["base_score"].strip("[]")
-        scores = np.array([float(part) for part in text.split(",")], dtype=np.float32)
-        self.booster = learner["gradient_booster"]
-        # Before the first round the library takes the score itself for the margin.
-        trees = self.booster.get("gbtree", self.booster)["model"].get("trees")
-        link = IDENTITY if trees == [] else self.link
-        self.bases = np.broadcast_to(_margins(scores, link), settings.n_margins)
-
-
 class _Settings(NamedTuple):
     """What a model was fitted with, or its parameters ask for, of one margin as far as is known."""
 
@@ -160,14 +134,15 @@ def _vectors_in_leaves(name: str) -> Unsupported:
     )
 
 
-def _margins(scores: Any, link: str) -> Floats:
-    """Margins whose outputs are given."""
+def _bases(scores: str, link: str) -> Floats:
+    """The margins whose outputs are the base scores of a model."""
+    bases = np.array([float(part) for part in scores.strip("[]").split(",")], dtype=np.float32)
     with np.errstate(divide="ignore"):
         if link == LOGISTIC:
-            return np.asarray(-np.log(np.float32(1) / scores - np.float32(1)), dtype=np.float64)
-        if link == EXPONENTIAL:
-            return np.asarray(np.log(scores), dtype=np.float64)
-    return np.asarray(scores, dtype=np.float64)
+            bases = -np.log(np.float32(1) / bases - np.float32(1))
+        elif link == EXPONENTIAL:
+            bases = np.log(bases)
+    return bases.astype(np.float64)
 
 
 def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
@@ -177,25 +152,29 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
     - `ValueError`: if it has settings that are not understood.
     """
-    saved = _Saved(model, response)
-    booster = saved.booster
+    name, settings = type(model).__name__, check_xgboost(model, response)
+    link = LINKS[settings.objective]
+    learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
+    numbers, booster = learner["learner_model_param"], learner["gradient_booster"]
     dart = booster["name"] == "dart"
     kept = (booster["gbtree"] if dart else booster)["model"]
     n_trees = _n_predicting(model, kept)
     weights = booster["weight_drop"] if dart else np.ones(n_trees)
     kept_trees = zip(kept["trees"][:n_trees], weights, strict=False)
-    trees = [_tree(tree, float(weight), saved.name) for tree, weight in kept_trees]
+    trees = [_tree(tree, float(weight), name) for tree, weight in kept_trees]
 
     reader = _Table(model, kept.get("cats"), coded_features(trees))
     table = chain.first_table()
-    sentinel = reader.sentinel(table, saved.n_features)
+    sentinel = reader.sentinel(table, int(numbers["num_feature"]))
     features = features_of(chain, reader, reader.is_plain(table), sentinel)
-    group = kept["tree_info"][:n_trees]
-    parts = parts_of(trees, group, saved.bases, features, 1.0, saved.name)
+    # Before the first round the library takes the score itself for the margin.
+    bases = _bases(numbers["base_score"], link if kept["trees"] else IDENTITY)
+    bases = np.broadcast_to(bases, settings.n_margins)
+    parts = parts_of(trees, kept["tree_info"][:n_trees], bases, features, 1.0, name)
     for part in parts:
         # The base itself was made in single precision, too.
         part.rounding = single_rounding(part, dart) + 4 * SINGLE_UNIT * max(1.0, abs(part.base))
-    return _outputs(parts, saved.link, response)
+    return _outputs(parts, link, response)
 
 
 def _outputs(parts: list[Part], link: str, response: str) -> list[Output]:
