@@ -97,28 +97,32 @@ class Features:
 
         for leaf, reach in leaves(self.steps[k], table, lambda rows: rows):
             part = reach(table)
-            found = check_step(leaf, part, self._sources, self.continuous)
-            if found and self._cut(found, part, _after(reached, reach)):
+            sources = [[j for j in own if self.continuous[j]] for own in self._sources(part)]
+            real = [t for t, own in enumerate(sources) if own]
+            found = check_step(leaf, part, real)
+            if found and self._cut(found, sources, _after(reached, reach)):
                 Z, self._blocks = self._probe()
                 table = reached(Z)
                 part = reach(table)
-            check_numbers(leaf, part, self._sources, self.continuous)
+            check_numbers(leaf, part, real)
             single = has_single(part) or has_single(run_step(leaf, part))
             self._single |= single
             if is_rounded(leaf):
-                own = {j for found in self._sources(part) for j in found if self.continuous[j]}
-                self.rounded |= own
-                self.is_single |= single and bool(own)
+                self.rounded |= {j for t in real for j in sources[t]}
+                self.is_single |= single and bool(real)
         return table
 
     def _cut(
-        self, breakpoints: list[Breakpoints], part: Any, reached: Callable[[Floats], Any]
+        self,
+        breakpoints: list[Breakpoints],
+        sources: list[list[int]],
+        reached: Callable[[Floats], Any],
     ) -> bool:
         """Cut attributes where columns made of them change direction; whether any was."""
-        sources, cut = self._sources(part), False
+        cut = False
         searches = []
         for own in breakpoints:
-            j = next(j for j in sources[own.column] if self.continuous[j])
+            j = sources[own.column][0]
             number = np.concatenate([own.at, own.after])
             strictly = np.arange(len(number)) >= len(own.at)
             first, last = map(CodeOrder(self.space, j).rank, self.piece_ends(j))

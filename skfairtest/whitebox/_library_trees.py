@@ -42,8 +42,7 @@ def single_rounding(part: Part, weighted: bool) -> float:
     base = abs(part.base)
     sizes = np.empty(0)
     for nodes, column, _ in part.trees:
-        leaf = np.where(nodes.left < 0, np.abs(nodes.value[:, column]), 0.0)
-        sizes = np.sort(np.maximum.reduceat(leaf, nodes.roots))[::-1]
+        sizes = np.sort(np.abs(nodes.ranges(column, 1.0)).max(axis=0))[::-1]
     total = float((base + np.cumsum(sizes)).sum()) + base
     if weighted:
         # Three more operations a tree: with the base and without it, and the product.

@@ -19,7 +19,7 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest.whitebox._features import Chain
-from skfairtest.whitebox._monotone_features import Affine, monotone_features
+from skfairtest.whitebox._monotone_features import Affine, MonotoneFeatures
 from skfairtest.whitebox._own_steps import TakeColumns
 from skfairtest.whitebox._steps import (
     BRANCHING,
@@ -47,7 +47,13 @@ def unmixed(chain: Chain) -> Unmixed | None:
 
     - `ValueError`: if a step after one that mixes columns is no affine map.
     """
-    return with_monotone_features(*_taken_apart(chain))
+    before, after = _taken_apart(chain)
+    features = before.features
+    if features.pieces:
+        monotone = MonotoneFeatures(features)
+        own = monotone.map if after is None else monotone.map.then(after)
+        return Unmixed(before.showing(monotone), own)
+    return None if after is None else Unmixed(before, after)
 
 
 def mixes_in_single(chain: Chain) -> bool:
@@ -71,14 +77,6 @@ def _taken_apart(chain: Chain) -> tuple[Chain, Affine | None]:
     for step in chain.steps[first + 1 :]:
         whole = whole.then(affine_of(step, len(whole.base)))
     return Chain(chain.space, before), whole
-
-
-def with_monotone_features(chain: Chain, after: Affine | None) -> Unmixed | None:
-    """A chain whose features never fall, with a map behind it; None where there is neither."""
-    features, own = monotone_features(chain.features)
-    if own is None:
-        return None if after is None else Unmixed(chain, after)
-    return Unmixed(chain.showing(features), own if after is None else own.then(after))
 
 
 def _mixes(step: Any) -> bool:

@@ -110,11 +110,3 @@ class MonotoneFeatures(Features):
             parts = self._parts(self.inner.along(int(j), some), self._rows_of(int(j), some))
             out[own] = parts[back, features[own]]
         return out
-
-
-def monotone_features(features: Features) -> tuple[Features, Affine | None]:
-    """Features that never fall, and the map from them; the given ones where all are monotone."""
-    if not features.pieces:
-        return features, None
-    found = MonotoneFeatures(features)
-    return found, found.map

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse, special
 from sklearn import feature_selection
 from sklearn.compose import ColumnTransformer
@@ -178,23 +177,15 @@ def is_elementwise(function: Any) -> bool:
     return any(getattr(home, function.__name__, None) is function for home in (np, special))
 
 
-#: Says which attributes each column of a table of rows is a function of.
-Sources = Callable[[Any], list[list[int]]]
-
-
-def check_step(
-    step: Any, table: Any, sources: Sources, continuous: NDArray[np.bool_]
-) -> list[Breakpoints]:
+def check_step(step: Any, table: Any, real: list[int]) -> list[Breakpoints]:
     """See that a fitted step works on single columns, and where real ones change direction.
 
     - `table`: rows that reach the step.
-    - `sources`: the attributes that each column of a table is made of.
-    - `continuous`: attributes that are cut at thresholds.
+    - `real`: its columns that are made of attributes which are cut at thresholds.
     - `ValueError`: if the step is not understood; the message names it.
     """
     check_kind(step, HINT)
-    of_continuous = [any(continuous[j] for j in attributes) for attributes in sources(table)]
-    if not any(of_continuous):
+    if not real:
         return []
     if type(step) in ENCODERS:
         raise Unsupported(
@@ -220,7 +211,7 @@ def check_step(
         return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
     found = breakpoints_of(step, table, ends)
-    return [own for own in found if of_continuous[own.column] and len(own.at) + len(own.after)]
+    return [own for own in found if own.column in real and len(own.at) + len(own.after)]
 
 
 def is_rounded(step: Any) -> bool:
@@ -241,18 +232,15 @@ def _is_plain(step: Any) -> bool:
     return not settings and (step.func is None or step.func in PRECISIONS[:2])
 
 
-def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[np.bool_]) -> None:
+def check_numbers(step: Any, table: Any, real: list[int]) -> None:
     """See that a function gives numbers, and the right ones, at all ends of what rises or falls.
 
     Whole numbers are worked out in their own type, in which a result that does not fit wraps round.
     Between two ends at which nothing has wrapped nothing has, since it would have to be larger.
     """
-    if type(step) is not FunctionTransformer or _is_plain(step):
+    if type(step) is not FunctionTransformer or _is_plain(step) or not real:
         return
-    of_continuous = [t for t, own in enumerate(sources(table)) if any(continuous[j] for j in own)]
-    if not of_continuous:
-        return
-    values = as_numbers(take_columns(table, of_continuous))
+    values = as_numbers(take_columns(table, real))
     missing = np.isnan(values)  # what is missing may stay so
     ends = f"which go from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}"
     name = f"FunctionTransformer({step.func.__name__})"
@@ -263,7 +251,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[n
                 f"{name} on a real column gives no number for some of its values, {ends}.",
                 "Narrow its domain by InputSpace(bounds=...) to values for which it gives one.",
             )
-        got = as_numbers(run_step(step, table))[:, of_continuous]
+        got = as_numbers(run_step(step, table))[:, real]
     wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE, equal_nan=True)
     if wrong.any():
         i, t = (int(k[0]) for k in np.nonzero(wrong))

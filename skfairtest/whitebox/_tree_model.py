@@ -102,6 +102,13 @@ class Nodes:
                 on = on[self.left[there] >= 0]
         return at.reshape(len(T), n_trees)
 
+    def ranges(self, column: int, factor: float) -> tuple[Floats, Floats]:
+        """Smallest and largest of what the leaves of each tree add, times a factor, (n_trees,)."""
+        value = factor * self.value[:, column]
+        leaf = self.left < 0
+        low = np.minimum.reduceat(np.where(leaf, value, np.inf), self.roots)
+        return low, np.maximum.reduceat(np.where(leaf, value, -np.inf), self.roots)
+
 
 @dataclass
 class Part:
@@ -120,6 +127,14 @@ class Part:
         for nodes, column, factor in self.trees:
             total += factor * nodes.value[leaves[id(nodes)], column].sum(axis=1)
         return total
+
+    def ends(self) -> tuple[float, float]:
+        """Bounds of the sum: each tree by itself at its least, and at its largest."""
+        low = high = self.base
+        for nodes, column, factor in self.trees:
+            least, most = nodes.ranges(column, factor)
+            low, high = low + float(least.sum()), high + float(most.sum())
+        return low, high
 
 
 @dataclass
@@ -142,8 +157,7 @@ def sum_rounding(part: Part) -> float:
     """The sum of a part, added up in any order, is off by no more than this."""
     size, n = abs(part.base), 16
     for nodes, column, factor in part.trees:
-        leaf = np.where(nodes.left < 0, np.abs(factor * nodes.value[:, column]), 0.0)
-        size += float(np.maximum.reduceat(leaf, nodes.roots).sum())
+        size += float(np.abs(nodes.ranges(column, factor)).max(axis=0).sum())
         n += len(nodes.roots)
     return n * EPS * size + part.rounding
 
@@ -159,12 +173,8 @@ def exponential_rounding(outputs: list[Output], largest: float = np.inf) -> floa
         for group in output:
             if group.link == EXPONENTIAL:
                 part = group.parts[0]
-                top = part.base
-                for nodes, column, factor in part.trees:
-                    leaf = np.where(nodes.left < 0, factor * nodes.value[:, column], -np.inf)
-                    top += float(np.maximum.reduceat(leaf, nodes.roots).sum())
                 off = np.expm1(min(sum_rounding(part), 700.0)) + 8 * EPS
-                term = abs(group.weight) * float(np.exp(min(top, 700.0)))
+                term = abs(group.weight) * float(np.exp(min(part.ends()[1], 700.0)))
                 found[-1] += min(term, largest) * float(off)
     return max(found)
 
