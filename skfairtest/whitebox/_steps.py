@@ -18,7 +18,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
@@ -42,7 +42,7 @@ from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, ha
 from skfairtest.whitebox._own_steps import OwnStep
 from skfairtest.whitebox._tables import as_numbers, column_places, take_columns
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step, run_steps
+from skfairtest.whitebox._unwrap import flat_steps, run_step, run_steps
 
 #: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -136,16 +136,14 @@ def branches_of(step: Any) -> list[tuple[list[Any], Any, float]]:
 def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     """See that a step, fitted or not, and all that it is made of, are of a kind that is understood.
 
+    - `step`: no pipeline, which `unwrap` and `branches_of` take apart.
     - `hint`: what the user can do about code that is not the library's own, as a sentence.
     - `also`: further kinds of steps that the model can be read behind.
     """
-    if is_nothing(step) or isinstance(step, (OwnStep, DropColumns)):
+    if isinstance(step, (OwnStep, DropColumns)):
         return
     check_library_code(step, hint)
-    if isinstance(step, Pipeline):
-        for inner in flat_steps(step, hint):
-            check_kind(inner, hint, also)
-    elif isinstance(step, BRANCHING):
+    if isinstance(step, BRANCHING):
         for steps, _, _ in branches_of(step):
             for inner in steps:
                 check_kind(inner, hint, also)
@@ -269,30 +267,24 @@ Reach = Callable[[Any], Any]
 
 
 def leaves(step: Any, table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
-    """The fitted steps that are no containers of others, in their order, and what reaches each.
+    """The fitted steps that are not made of others, in their order, and what reaches each.
 
+    - `step`: no pipeline, which `unwrap` and `branches_of` take apart.
     - `table`: rows that reach it.
     - `reach`: what is done to rows before they reach it.
     """
-    if is_nothing(step) or isinstance(step, DropColumns):
-        return
-    if isinstance(step, Pipeline):
-        yield from _in_a_row(flat_steps(step, HINT), table, reach)
-    elif isinstance(step, BRANCHING):
-        for steps, columns, _ in branches_of(step):
-            places = None if columns is None else column_places(table, columns)
-            if places != []:  # else what stands there is not even fitted
-                part = table if places is None else take_columns(table, places)
-                yield from _in_a_row(steps, part, _through(reach, places))
-    else:
+    if not isinstance(step, BRANCHING):
         yield step, reach
-
-
-def _in_a_row(steps: list[Any], table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
-    for k, step in enumerate(steps):
-        yield from leaves(step, table, reach)
-        if k < len(steps) - 1:
-            table, reach = run_step(step, table), _behind(reach, step)
+        return
+    for steps, columns, _ in branches_of(step):
+        places = None if columns is None else column_places(table, columns)
+        if places == []:
+            continue  # what stands there is not even fitted
+        part = table if places is None else take_columns(table, places)
+        reached = _through(reach, places)
+        for inner in steps:
+            yield from leaves(inner, part, reached)
+            part, reached = run_step(inner, part), _behind(reached, inner)
 
 
 def _behind(reach: Reach, step: Any) -> Reach:
