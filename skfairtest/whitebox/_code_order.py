@@ -10,6 +10,9 @@ from skfairtest._typing import Bools, Floats, Ints, Ints64
 from skfairtest.space._resolution import of_ranks, ranks
 from skfairtest.space._space import InputSpace
 
+#: Ranges that are searched together; each may need a row of a table of its own.
+MOST_TOGETHER = 200_000
+
 
 class CodeOrder:
     """Codes of an attribute as consecutive whole numbers, in their order, and back."""
@@ -65,14 +68,17 @@ def first_changed(
     - the result: the ranges in which it changes, and the first rank with the new outcome.
     """
     low, high = low.copy(), high.copy()
-    everyone = np.arange(len(low))
-    before = outcome(low, everyone)
-    changing = np.flatnonzero(before != outcome(high, everyone))
-    open_ = changing
-    while len(open_):
-        a, b = low[open_], high[open_]
-        middle = (a >> 1) + (b >> 1) + (a & b & 1)  # their difference may not fit into 64 bits
-        same = outcome(middle, open_) == before[open_]
-        low[open_[same]], high[open_[~same]] = middle[same], middle[~same]
-        open_ = open_[high[open_] > low[open_] + 1]
-    return changing, high[changing]
+    changing = [np.empty(0, dtype=np.intp)]
+    for start in range(0, len(low), MOST_TOGETHER):
+        some = np.arange(start, min(start + MOST_TOGETHER, len(low)))
+        before = outcome(low[some], some)
+        open_ = some[before != outcome(high[some], some)]
+        changing.append(open_)
+        while len(open_):
+            a, b = low[open_], high[open_]
+            middle = (a >> 1) + (b >> 1) + (a & b & 1)  # their difference may not fit into 64 bits
+            same = outcome(middle, open_) == before[open_ - start]
+            low[open_[same]], high[open_[~same]] = middle[same], middle[~same]
+            open_ = open_[high[open_] > low[open_] + 1]
+    which = np.concatenate(changing)
+    return which, high[which]
