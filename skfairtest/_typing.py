@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Ints64 = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 #: Sets of up to 64 cells of an attribute, a bit a cell.
 Words = NDArray[np.uint64]

@@ -39,7 +39,8 @@ from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble, voting_s
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixing import affine_of, check_affine
 from skfairtest.whitebox._monotone_pieces import FALLING, RISING, RISING_FROM_ZERO
-from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS, TakeColumns
+from skfairtest.whitebox._own_steps import TakeColumns
+from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import unwrap

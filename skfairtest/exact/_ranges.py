@@ -12,7 +12,7 @@ from skfairtest.exact._constrained import ConstrainedFamily
 from skfairtest.exact._linear import LinearFamily
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._trees.family import TreeFamily
-from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, Output, Part
+from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, Output
 
 #: How far beyond 0 and 1 rounding may carry the ends of probabilities.
 NEARLY = 1e-6
@@ -57,20 +57,10 @@ def _of_linear(family: LinearFamily) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _of_part(part: Part) -> tuple[float, float]:
-    low = high = part.base
-    for nodes, column, factor in part.trees:
-        value = factor * nodes.value[:, column]
-        leaf = nodes.left < 0
-        low += float(np.minimum.reduceat(np.where(leaf, value, np.inf), nodes.roots).sum())
-        high += float(np.maximum.reduceat(np.where(leaf, value, -np.inf), nodes.roots).sum())
-    return low, high
-
-
 def _of_trees(output: Output) -> tuple[float, float]:
     low = high = 0.0
     for group in output:
-        ends = np.array([_of_part(part) for part in group.parts])
+        ends = np.array([part.ends() for part in group.parts])
         if group.link == IDENTITY:
             own = ends[0]
         elif group.link == LOGISTIC:

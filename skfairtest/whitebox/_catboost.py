@@ -14,17 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._typing import Floats, Ints
-from skfairtest.whitebox._features import Chain, as_numbers
-from skfairtest.whitebox._library_trees import (
-    TreeLists,
-    as_nodes,
-    features_of,
-    first_table,
-    is_plain,
+from skfairtest._typing import Floats
+from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._fitted_trees import Split, Tree, grown, nodes_of
+from skfairtest.whitebox._library_trees import features_of, is_plain
+from skfairtest.whitebox._own_steps import OwnStep
+from skfairtest.whitebox._tables import as_numbers
+from skfairtest.whitebox._tree_model import (
+    EXPONENTIAL,
+    Output,
+    Part,
+    last_rounded,
+    link_of_scores,
+    linked,
 )
-from skfairtest.whitebox._sklearn_trees import linked
-from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part, last_rounded
 from skfairtest.whitebox._unsupported import Unsupported
 
 IDENTITIES = ("RMSE", "MAE", "Quantile", "Huber", "MAPE", "LogCosh", "Expectile", "Lq")
@@ -45,21 +48,18 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     scale, bias = saved["scale_and_bias"]
     bases = np.ravel(np.asarray(bias, dtype=np.float64))
     bases = bases if len(bases) else np.zeros(1)
-    trees = _trees(saved, len(bases), name)
-    table = first_table(chain)
+    table = chain.first_table()
     reader = _Table(list(model.feature_names_))
-    features, _ = features_of(chain, reader, None, is_plain(table, "", "f"))
-    parts = []
-    for k, base in enumerate(bases):
-        part = Part(float(base))
-        if trees.roots:
-            raw = trees.raw(k)
-            raw = raw._replace(threshold=last_rounded(raw.threshold.astype(np.float32)))
-            part.trees.append((as_nodes(raw, features, name), 0, float(scale)))
-        parts.append(part)
+    features = features_of(chain, reader, is_plain(table, "", "f"))
+    trees = _trees(saved, len(bases), name)
+    nodes = nodes_of(trees, features, name) if trees else None
+    parts = [
+        Part(float(base), [] if nodes is None else [(nodes, k, float(scale))])
+        for k, base in enumerate(bases)
+    ]
     if response == "regression" and loss in EXPONENTIALS:
-        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
-    return linked(parts, response)
+        return linked(parts, EXPONENTIAL)
+    return linked(parts, link_of_scores(parts, response))
 
 
 def check_catboost(model: Any, response: str) -> str | None:
@@ -98,13 +98,13 @@ def _saved(model: Any) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-class _Table:
+class _Table(OwnStep):
     """How the model makes numbers of a table: it finds columns of a frame by their names."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
 
-    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+    def transform(self, table: Any) -> Floats:
         """The numbers, in the order of training; by position where names are others."""
         own = list(getattr(table, "columns", []))
         if own != self.names and set(self.names) <= set(own):
@@ -112,41 +112,39 @@ class _Table:
         return np.array(as_numbers(table))
 
 
-def _trees(saved: Any, n_outputs: int, name: str) -> TreeLists:
+def _trees(saved: Any, n_outputs: int, name: str) -> list[Tree]:
     """All trees: those whose levels have one test each, and those of other shapes."""
     floats = {each["feature_index"]: each for each in saved["features_info"]["float_features"]}
-    lists = TreeLists(n_outputs)
 
-    def test(split: Any) -> None:
-        if split["split_type"] != "FloatFeature":
+    def split(test: Any, left: Any, right: Any) -> Split:
+        if test["split_type"] != "FloatFeature":
             raise Unsupported(
-                f"{name} has tests of the kind {split['split_type']!r}, which cannot be read.",
+                f"{name} has tests of the kind {test['split_type']!r}, which cannot be read.",
                 "Expected columns of numbers.",
             )
-        feature = floats[split["float_feature_index"]]
+        feature = floats[test["float_feature_index"]]
+        border = float(last_rounded(np.array([test["border"]], dtype=np.float32))[0])
         missing_left = feature["nan_value_treatment"] != "AsTrue"
-        lists.test(feature["flat_feature_index"], float(split["border"]), missing_left)
+        return Split(feature["flat_feature_index"], border, missing_left, left, right)
 
-    def add_nested(node: Any) -> None:
-        test(node["split"]) if "split" in node else lists.leaf(np.ravel(node["value"]))
+    def nested(node: Any) -> Split | Floats:
+        if "split" in node:
+            return split(node["split"], node["left"], node["right"])
+        return np.ravel(node["value"])
 
-    def nested(node: Any) -> tuple[Any, ...]:
-        return (node["left"], node["right"]) if "split" in node else ()
-
+    trees = []
     for tree in saved.get("oblivious_trees", []):
-        splits = tree["splits"] or []
+        tests = tree["splits"] or []
         values = np.asarray(tree["leaf_values"], dtype=np.float64).reshape(-1, n_outputs)
 
-        def add(node: tuple[int, int], splits: Any = splits, values: Floats = values) -> None:
-            test(splits[node[0]]) if node[0] >= 0 else lists.leaf(values[node[1]])
-
         # A node is a level and a leaf: the outcome of test i is bit i of the leaf.
-        lists.grow((len(splits) - 1, 0), add, _below)
-    for tree in saved.get("trees", []):
-        lists.grow(tree, add_nested, nested)
-    return lists
+        def at_level(
+            node: tuple[int, int], tests: Any = tests, values: Floats = values
+        ) -> Split | Floats:
+            level, leaf = node
+            if level < 0:
+                return values[leaf]
+            return split(tests[level], (level - 1, leaf), (level - 1, leaf | 1 << level))
 
-
-def _below(node: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    level, leaf = node
-    return ((level - 1, leaf), (level - 1, leaf | 1 << level)) if level >= 0 else ()
+        trees.append(grown((len(tests) - 1, 0), at_level))
+    return trees + [grown(tree, nested) for tree in saved.get("trees", [])]

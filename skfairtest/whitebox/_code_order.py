@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Bools, Floats, Ints, Ints64
 from skfairtest.space._resolution import of_ranks, ranks
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._monotone_pieces import Breakpoints
+
+#: Ranges that are searched together; each may need a row of a table of its own.
+MOST_TOGETHER = 200_000
 
 
 class CodeOrder:
@@ -29,7 +30,7 @@ class CodeOrder:
         low, high = self.rank(np.array([self.low, self.high]))
         return int(low), int(high)
 
-    def rank(self, codes: Floats) -> NDArray[np.int64]:
+    def rank(self, codes: Floats) -> Ints64:
         """Ranks of codes."""
         if self.whole:
             return codes.astype(np.int64)
@@ -38,7 +39,7 @@ class CodeOrder:
             return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
         return ranks(codes)
 
-    def code(self, places: NDArray[np.int64]) -> Floats:
+    def code(self, places: Ints64) -> Floats:
         """Codes of ranks."""
         if self.whole:
             return places.astype(np.float64)
@@ -48,44 +49,36 @@ class CodeOrder:
         return of_ranks(places)
 
 
-def first_codes(
-    space: InputSpace,
-    attribute: int,
-    starts: Floats,
-    breakpoints: Breakpoints,
-    values: Callable[[Floats], Floats],
-) -> Floats:
-    """First codes of the pieces of an attribute, where a column made of it changes direction.
+def codes_of_ranks(space: InputSpace, attributes: Ints, places: Ints64) -> Floats:
+    """Codes of ranks of one attribute each."""
+    codes = np.empty(len(places))
+    for j in np.unique(attributes):
+        own = attributes == j
+        codes[own] = CodeOrder(space, int(j)).code(places[own])
+    return codes
 
-    - `attribute`: one that the column is a function of.
-    - `starts`: first codes of the pieces so far, in each of which the column never falls, or never
-      rises.
-    - `breakpoints`: where the column changes direction, in its own numbers.
-    - `values`: the column at codes of the attribute.
+
+def first_changed(
+    low: Ints64, high: Ints64, outcome: Callable[[Ints64, Ints], Bools]
+) -> tuple[Ints, Ints64]:
+    """Search for the first rank with another outcome, in many ranges of ranks at once.
+
+    - `low`, `high` (n,): ends of the ranges. In each of them the outcome changes at most once.
+    - `outcome`: given ranks, and the range that each is of.
+    - the result: the ranges in which it changes, and the first rank with the new outcome.
     """
-    order = CodeOrder(space, attribute)
-    end = order.ends()[1]
-    first = order.rank(starts)
-    last = np.append(first[1:] - 1, end)
-    n = len(breakpoints.at) + len(breakpoints.after)
-    number = np.concatenate([breakpoints.at, breakpoints.after])
-    strictly = np.arange(n) >= len(breakpoints.at)
-    # Each number in each piece: where the column gets from one side of it to the other.
-    low, high = np.repeat(first, n), np.repeat(last, n)
-    number, strictly = np.tile(number, len(first)), np.tile(strictly, len(first))
-
-    def beyond(ranks: NDArray[np.int64], of: NDArray[np.intp]) -> NDArray[np.bool_]:
-        seen = values(order.code(ranks)).astype(breakpoints.rounded).astype(np.float64)
-        return np.where(strictly[of], seen > number[of], seen >= number[of])
-
-    everyone = np.arange(len(low))
-    sides = beyond(low, everyone), beyond(high, everyone)
-    changing = np.flatnonzero(sides[0] != sides[1])
-    open_ = changing
-    while len(open_):
-        a, b = low[open_], high[open_]
-        middle = (a >> 1) + (b >> 1) + (a & b & 1)  # their difference may not fit into 64 bits
-        same = beyond(middle, open_) == sides[0][open_]
-        low[open_[same]], high[open_[~same]] = middle[same], middle[~same]
-        open_ = open_[high[open_] > low[open_] + 1]
-    return order.code(np.unique(np.concatenate([first, high[changing]])))
+    low, high = low.copy(), high.copy()
+    changing = [np.empty(0, dtype=np.intp)]
+    for start in range(0, len(low), MOST_TOGETHER):
+        some = np.arange(start, min(start + MOST_TOGETHER, len(low)))
+        before = outcome(low[some], some)
+        open_ = some[before != outcome(high[some], some)]
+        changing.append(open_)
+        while len(open_):
+            a, b = low[open_], high[open_]
+            middle = (a >> 1) + (b >> 1) + (a & b & 1)  # their difference may not fit into 64 bits
+            same = outcome(middle, open_) == before[open_ - start]
+            low[open_[same]], high[open_[~same]] = middle[same], middle[~same]
+            open_ = open_[high[open_] > low[open_] + 1]
+    which = np.concatenate(changing)
+    return which, high[which]

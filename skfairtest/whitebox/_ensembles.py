@@ -17,8 +17,8 @@ from sklearn.ensemble import (
 from skfairtest.whitebox._boosting_libraries import is_library_model, read_library
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._histogram_trees import HISTOGRAM, read_histogram
+from skfairtest.whitebox._own_steps import TakeColumns
 from skfairtest.whitebox._sklearn_trees import BOOSTED, FORESTS, TREES, read_average, read_boosting
-from skfairtest.whitebox._steps import TakeColumns
 from skfairtest.whitebox._tree_model import Output, constant, mixed
 
 BAGGED = (BaggingClassifier, BaggingRegressor)
@@ -61,19 +61,13 @@ def read_ensemble(estimator: Any, chain: Chain, response: str) -> list[Output]:
 
 
 def _read_bagging(model: Any, chain: Chain, response: str) -> list[Output]:
-    chains: dict[bytes, Chain] = {}
-    read = []
-    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
-        columns = np.asarray(columns)
-        key = columns.tobytes()
-        chains.setdefault(key, chain.then(TakeColumns(columns)))
-        own = read_ensemble(member, chains[key], response)
-        if response == "predict_proba":
-            # Members are fitted on the numbers of the classes, some of which they may not see.
-            own = _all_classes(own, member.classes_, np.arange(len(model.classes_)))
-        read.append(own)
-    share = 1.0 / len(read)
-    return [mixed(list(outputs), [share] * len(read)) for outputs in zip(*read, strict=True)]
+    # Members that are shown the same columns share what is worked out of them.
+    different: dict[bytes, Chain] = {}
+    chains = []
+    for columns in map(np.asarray, model.estimators_features_):
+        own = different.setdefault(columns.tobytes(), chain.then(TakeColumns(columns)))
+        chains.append(own)
+    return _averaged(model, chains, [1.0 / len(chains)] * len(chains), response)
 
 
 def _read_voting(model: Any, chain: Chain, response: str) -> list[Output]:
@@ -82,13 +76,18 @@ def _read_voting(model: Any, chain: Chain, response: str) -> list[Output]:
             f"{type(model).__name__} is certified by its probabilities: expected voting='soft'; "
             f"got response_method={response!r}."
         )
+    return _averaged(model, [chain] * len(model.estimators_), voting_shares(model), response)
+
+
+def _averaged(model: Any, chains: list[Chain], shares: list[float], response: str) -> list[Output]:
+    """Averages of the outputs of the members, each behind its own steps."""
     read = []
-    for member in model.estimators_:
+    for member, chain in zip(model.estimators_, chains, strict=True):
         own = read_ensemble(member, chain, response)
         if response == "predict_proba":
+            # Members are fitted on the numbers of the classes, some of which they may not see.
             own = _all_classes(own, member.classes_, np.arange(len(model.classes_)))
         read.append(own)
-    shares = voting_shares(model)
     return [mixed(list(outputs), shares) for outputs in zip(*read, strict=True)]
 
 

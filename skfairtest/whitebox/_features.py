@@ -11,27 +11,18 @@ threshold in real arithmetic gives thresholds that are off by a rounding error, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Bools, Floats, Ints, Ints64
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._code_order import CodeOrder, first_codes
+from skfairtest.whitebox._code_order import CodeOrder, codes_of_ranks, first_changed
 from skfairtest.whitebox._monotone_pieces import Breakpoints
-from skfairtest.whitebox._steps import (
-    HINT,
-    check_numbers,
-    check_step,
-    is_rounded,
-    leaves,
-    take_columns,
-)
-from skfairtest.whitebox._unwrap import run_step, unwrap
+from skfairtest.whitebox._steps import HINT, check_numbers, check_step, is_rounded, leaves
+from skfairtest.whitebox._tables import as_numbers, column_codes, has_single, take_columns
+from skfairtest.whitebox._unwrap import run_step, run_steps, unwrap
 
 #: Integer attributes with more values than this are cut at thresholds instead of tabulated.
 MOST_TABLE_ROWS = 2000
@@ -47,7 +38,6 @@ N_CHECKED = 64
 class Features:
     """The features that a model sees, each a function of one attribute.
 
-    - `last`: a last change of the table that the model itself makes.
     - `ValueError`: if a step is not understood, or a feature is a function of several attributes.
 
     - `source` (n_features,): the attribute that a feature is a function of; -1 where it is
@@ -63,16 +53,14 @@ class Features:
     - `is_single`: whether such a function is worked out in single precision.
     """
 
-    def __init__(
-        self, space: InputSpace, steps: list[Any], last: Callable[[Any], Any] | None = None
-    ) -> None:
-        self.space, self.steps, self.last = space, steps, last
+    def __init__(self, space: InputSpace, steps: list[Any]) -> None:
+        self.space, self.steps = space, steps
         self.continuous = continuous_attributes(space)
         self.grids = [
             np.empty(0) if self.continuous[j] else attribute_grid(space, j)
             for j in range(space.n_features)
         ]
-        self.identity = not steps and last is None
+        self.identity = not steps
         self.pieces: dict[int, Floats] = {
             j: _with_missing(space, j)
             for j in np.flatnonzero(self.continuous).tolist()
@@ -85,7 +73,7 @@ class Features:
         table = space.decode(Z)
         for k, step in enumerate(steps):
             table = run_step(step, self._cut_by(k, table))
-        probed = as_numbers(table if last is None else last(table))
+        probed = as_numbers(table)
         self.source = np.full(probed.shape[1], -1, dtype=np.intp)
         for t, attributes in enumerate(self._sources(probed)):
             if len(attributes) > 1:
@@ -105,49 +93,66 @@ class Features:
         """Cut real columns where a step changes direction; rows of the probe that reach it."""
 
         def reached(Z: Floats) -> Any:
-            rows = self.space.decode(Z)
-            for step in self.steps[:k]:
-                rows = run_step(step, rows)
-            return rows
+            return run_steps(self.steps[:k], self.space.decode(Z))
 
         for leaf, reach in leaves(self.steps[k], table, lambda rows: rows):
             part = reach(table)
-            found = check_step(leaf, part, self._sources, self.continuous)
-            if found and self._cut(found, part, _after(reached, reach)):
+            sources = [[j for j in own if self.continuous[j]] for own in self._sources(part)]
+            real = [t for t, own in enumerate(sources) if own]
+            found = check_step(leaf, part, real)
+            if found and self._cut(found, sources, _after(reached, reach)):
                 Z, self._blocks = self._probe()
                 table = reached(Z)
                 part = reach(table)
-            check_numbers(leaf, part, self._sources, self.continuous)
+            check_numbers(leaf, part, real)
             single = has_single(part) or has_single(run_step(leaf, part))
             self._single |= single
             if is_rounded(leaf):
-                own = {j for found in self._sources(part) for j in found if self.continuous[j]}
-                self.rounded |= own
-                self.is_single |= single and bool(own)
+                self.rounded |= {j for t in real for j in sources[t]}
+                self.is_single |= single and bool(real)
         return table
 
     def _cut(
-        self, breakpoints: list[Breakpoints], part: Any, reached: Callable[[Floats], Any]
+        self,
+        breakpoints: list[Breakpoints],
+        sources: list[list[int]],
+        reached: Callable[[Floats], Any],
     ) -> bool:
         """Cut attributes where columns made of them change direction; whether any was."""
-        sources, cut = self._sources(part), False
+        cut = False
+        searches = []
         for own in breakpoints:
-            (j,) = [j for j in sources[own.column] if self.continuous[j]][:1]
-            starts = self.pieces.get(j, np.array([self.space.domain.low[j]]))
-            column = partial(self._column, reached, j, own.column)
-            found = first_codes(self.space, j, starts, own, column)
+            j = sources[own.column][0]
+            number = np.concatenate([own.at, own.after])
+            strictly = np.arange(len(number)) >= len(own.at)
+            first, last = map(CodeOrder(self.space, j).rank, self.piece_ends(j))
+            # Each number in each piece: where the column gets from one side of it to the other.
+            n, m = len(number), len(first)
+            searches.append(
+                (np.full(n * m, j), np.full(n * m, own.column), np.tile(number, m),
+                 np.tile(strictly, m), np.repeat(first, n), np.repeat(last, n))
+            )  # fmt: skip
+        attribute, column, number, strictly, low, high = map(
+            np.concatenate, zip(*searches, strict=True)
+        )
+        (rounded,) = {own.rounded for own in breakpoints}
+
+        def beyond(ranks: Ints64, of: Ints) -> Bools:
+            codes = codes_of_ranks(self.space, attribute[of], ranks)
+            seen = self._at(reached, column[of], attribute[of], codes)
+            seen = seen.astype(rounded).astype(np.float64)
+            return np.where(strictly[of], seen > number[of], seen >= number[of])
+
+        which, changed = first_changed(low, high, beyond)
+        for j in np.unique(attribute).tolist():
+            order = CodeOrder(self.space, j)
+            starts = order.rank(self.piece_ends(j)[0])
+            found = np.unique(np.concatenate([starts, changed[attribute[which] == j]]))
             # An attribute without breakpoints of its own is nondecreasing still.
             if len(found) > 1 or j in self.pieces:
                 cut = cut or len(found) > len(starts)
-                self.pieces[j] = found
+                self.pieces[j] = order.code(found)
         return cut
-
-    def _column(
-        self, reached: Callable[[Floats], Any], attribute: int, place: int, codes: Floats
-    ) -> Floats:
-        """A column of what reaches a step, as numbers, at some codes of one attribute."""
-        rows = reached(self._rows_of(attribute, codes))
-        return as_numbers(take_columns(rows, [place])).ravel()
 
     def _rows_of(self, attribute: int, codes: Floats) -> Floats:
         """Rows in which one attribute varies."""
@@ -203,7 +208,7 @@ class Features:
                 changes.append(~same.all(axis=0))
             return [np.flatnonzero(column).tolist() for column in np.array(changes).T]
         found = []
-        for codes in _column_codes(table):
+        for codes in column_codes(table):
             changed = codes != codes[0]
             found.append([j for j, block in enumerate(self._blocks) if changed[block].any()])
         return found
@@ -212,10 +217,7 @@ class Features:
         """The features of rows of codes, shape (n, n_features)."""
         if self.identity and self.plain:
             return np.asarray(Z, dtype=np.float64)
-        table = self.space.decode(Z)
-        for step in self.steps:
-            table = run_step(step, table)
-        return as_numbers(table if self.last is None else self.last(table))
+        return as_numbers(run_steps(self.steps, self.space.decode(Z)))
 
     @property
     def plain(self) -> bool:
@@ -239,18 +241,26 @@ class Features:
         source = self.source[features]
         if self.identity:
             return self.space.layout.numbers(source, codes)
-        out = np.empty(len(features))
-        # Rows carry one code of every attribute, so that few rows serve many features.
-        order = np.argsort(source, kind="stable")
-        counts = np.bincount(source, minlength=self.space.n_features)
-        starts = np.cumsum(counts) - counts
-        row = np.empty(len(features), dtype=np.intp)
-        row[order] = np.arange(len(features)) - starts[source[order]]
-        Z = np.repeat(self._origin_codes()[None], int(counts.max(initial=0)), axis=0)
-        Z[row, source] = codes
-        if len(Z):
-            out = self.transform(Z)[row, features]
-        return out
+        return self._at(self.transform, features, source, codes)
+
+    def _at(
+        self, reach: Callable[[Floats], Any], columns: Ints, attributes: Ints, codes: Floats
+    ) -> Floats:
+        """Columns of what becomes of rows, each at one code of its attribute, shape (n,)."""
+        # Rows carry one code of every attribute, so that few rows serve many columns.
+        row = np.empty(len(codes), dtype=np.intp)
+        different = {}
+        for j in np.unique(attributes).tolist():
+            own = attributes == j
+            different[j], row[own] = np.unique(codes[own], return_inverse=True)
+        n = max(map(len, different.values()), default=0)
+        if n == 0:
+            return np.empty(0)
+        Z = np.repeat(self._origin_codes()[None], n, axis=0)
+        for j, values in different.items():
+            Z[: len(values), j] = values
+        asked, place = np.unique(columns, return_inverse=True)
+        return as_numbers(take_columns(reach(Z), asked.tolist()))[row, place]
 
     def _origin_codes(self) -> Floats:
         return np.array(
@@ -366,41 +376,6 @@ def attribute_grid(space: InputSpace, j: int) -> Floats:
     return np.arange(space.domain.low[j], space.domain.high[j] + 1)
 
 
-def _columns(table: Any) -> list[NDArray[Any]]:
-    if sparse.issparse(table):
-        table = table.toarray()
-    if isinstance(table, np.ndarray):
-        return [table[:, t] for t in range(table.shape[1])]
-    return [np.asarray(table[name], dtype=object) for name in table.columns]
-
-
-def _column_codes(table: Any) -> list[NDArray[Any]]:
-    """Columns as codes that are equal where the values are; missing equals missing."""
-    return [pd.factorize(column, use_na_sentinel=False)[0] for column in _columns(table)]
-
-
-def as_numbers(table: Any) -> Floats:
-    """A table as floats; an error says that the model would not see numbers."""
-    if sparse.issparse(table):
-        table = table.toarray()
-    try:
-        return np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        # What is missing in pandas' nullable types is no number, and no NaN.
-        if all(getattr(kind, "kind", "O") in "biuf" for kind in getattr(table, "dtypes", "O")):
-            return table.to_numpy(dtype=np.float64, na_value=np.nan)
-        raise ValueError(
-            f"Expected the steps before the model to give numbers; got {error}. Encode the "
-            "columns of text with OneHotEncoder or OrdinalEncoder."
-        ) from error
-
-
-def has_single(table: Any) -> bool:
-    """Whether a table holds numbers of single precision, or of less."""
-    types = getattr(table, "dtypes", [getattr(table, "dtype", None)])
-    return any(str(kind).lower() in ("float32", "float16") for kind in types)
-
-
 class Chain:
     """The steps before a model, and the features behind them, made once."""
 
@@ -416,15 +391,15 @@ class Chain:
             self._features = Features(self.space, self.steps)
         return self._features
 
+    def first_table(self) -> Any:
+        """One row of the domain behind the steps, in the container that the model is shown."""
+        return run_steps(self.steps, self.space.decode(self.space.domain.low[None]))
+
     def showing(self, features: Features) -> Chain:
         """The same steps, with other features that are made of theirs."""
         other = Chain(self.space, self.steps)
         other._features = features
         return other
-
-    def ending(self, last: Callable[[Any], Any]) -> Features:
-        """The features where the model itself changes the table first."""
-        return Features(self.space, self.steps, last)
 
     def then(self, *steps: Any) -> Chain:
         """A longer chain."""

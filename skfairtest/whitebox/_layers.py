@@ -105,43 +105,37 @@ class Network(NamedTuple):
     @classmethod
     def of(cls, layers: Layers) -> Network:
         """The normal form of a list of operations."""
-        maps: list[list[Floats]] = []
+        maps: list[Linear] = []
         activations: list[Activation] = []
-        after: Linear | None = None  # a change of scale that goes into the next map
+        width = 0
+        since: Linear | None = None  # the map of all operations since the last activation
         for operation in layers.operations:
             if isinstance(operation, Linear):
-                W, b = operation.weights, operation.bias
-                if after is not None:
-                    W, b = after.weights[:, None] * W, after.bias @ W + b
-                    after = None
-                if len(maps) > len(activations):
-                    W, b = maps[-1][0] @ W, maps[-1][1] @ W + b
-                    maps.pop()
-                maps.append([W, b])
+                width = len(operation.bias)
+                since = operation if since is None else _one_map(since, operation)
                 continue
             if operation.kind == LEAKY and operation.slope == 1.0:
                 continue
-            if len(maps) == len(activations):
-                n = len(maps[-1][1])
-                maps.append([np.eye(n), np.zeros(n)])
-                if after is not None:
-                    maps[-1] = [np.diag(after.weights), after.bias.copy()]
+            before = _identity(width) if since is None else since
+            since = None
             if operation.kind == LOGISTIC:
                 # 1 / (1 + exp(-x)) = 1/2 + tanh(x / 2) / 2
-                maps[-1] = [maps[-1][0] / 2, maps[-1][1] / 2]
-                half = np.full(len(maps[-1][1]), 0.5)
-                after = Linear(half, half)
+                before = Linear(before.weights / 2, before.bias / 2)
+                since = Linear(np.eye(width) / 2, np.full(width, 0.5))
                 operation = Activation(TANH)
-            else:
-                after = None
+            maps.append(before)
             activations.append(operation)
-        if len(maps) == len(activations):
-            n = len(maps[-1][1])
-            last = [np.eye(n), np.zeros(n)]
-            if after is not None:
-                last = [np.diag(after.weights), after.bias.copy()]
-            maps.append(last)
-        return cls([m[0] for m in maps], [m[1] for m in maps], activations, layers.out)
+        maps.append(_identity(width) if since is None else since)
+        return cls([m.weights for m in maps], [m.bias for m in maps], activations, layers.out)
+
+
+def _one_map(first: Linear, second: Linear) -> Linear:
+    weights = first.weights @ second.weights
+    return Linear(weights, first.bias @ second.weights + second.bias)
+
+
+def _identity(width: int) -> Linear:
+    return Linear(np.eye(width), np.zeros(width))
 
 
 MLP = (MLPClassifier, MLPRegressor)

@@ -12,28 +12,27 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.whitebox._features import Chain, as_numbers
-from skfairtest.whitebox._library_trees import (
-    RawTrees,
-    TreeLists,
-    as_nodes,
-    codes_of,
-    features_of,
-    first_table,
-    is_plain,
-    pick,
+from skfairtest._typing import Floats, Ints
+from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._fitted_trees import Split, coded_features, grown, parts_of
+from skfairtest.whitebox._library_trees import codes_of, features_of, is_plain
+from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
+from skfairtest.whitebox._tables import as_numbers
+from skfairtest.whitebox._tree_model import (
+    EXPONENTIAL,
+    IDENTITY,
+    LOGISTIC,
+    SOFTMAX,
+    Output,
+    Part,
+    linked,
 )
-from skfairtest.whitebox._missing_sentinel import MissingSentinel, split_at_sentinel
-from skfairtest.whitebox._sklearn_trees import linked
-from skfairtest.whitebox._tree_model import EXPONENTIAL, Group, Output, Part
 from skfairtest.whitebox._unsupported import Unsupported
 
 #: The newest version of the format that was checked.
 NEWEST = 4
 #: Numbers up to this size are zero to the library.
 ZERO = float(np.float32(1e-35))
-ZEROS = MissingSentinel(-ZERO, ZERO, float(np.nextafter(-ZERO, -np.inf)))
 IDENTITIES = (
     "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom", "none",
 )  # fmt: skip
@@ -68,35 +67,26 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
             f"{name} saves its trees in the format {saved.get('version')!r}, which is not known.",
             f"Expected v{NEWEST} or older; update skfairtest.",
         )
-    raw, missing = _raw_trees([tree["tree_structure"] for tree in saved["tree_info"]], name)
+    table = chain.first_table()
     n_features = int(saved["max_feature_idx"]) + 1
+
+    def read(node: Any) -> Split | Floats:
+        return _split_or_leaf(node, n_features, sparse.issparse(table), name)
+
+    trees = [grown(tree["tree_structure"], read) for tree in saved["tree_info"]]
     n_groups = int(saved["num_tree_per_iteration"])
-    group = np.arange(len(raw.roots)) % n_groups
+    group = np.arange(len(trees)) % n_groups
+    # Columns that tests take zero for missing in stand a second time behind all others.
+    takes_zero = any((np.array(tree.feature) >= n_features).any() for tree in trees)
+    reader = _Table(saved["pandas_categorical"], coded_features(trees), takes_zero)
+    copies = n_features + np.arange(n_features)
+    zeros = MissingSentinel(-ZERO, ZERO, copies) if takes_zero else None
+    features = features_of(chain, reader, reader.is_plain(table), zeros)
 
-    coded = np.unique(raw.feature[raw.category >= 0])
-    # Each test says for itself whether it takes zero for missing, as trees that were fitted later
-    # on need not: those that do are shown a second copy of the column.
-    takes_zero = missing == "Zero"
-    twice = np.unique(raw.feature[takes_zero])
-    second = n_features + np.searchsorted(twice, raw.feature)
-    reader = _Table(saved["pandas_categorical"], coded, twice)
-    copies = np.arange(n_features + len(twice)) >= n_features
-    features, real = features_of(chain, reader, copies, reader.is_plain(first_table(chain)))
-    raw = raw._replace(
-        feature=np.where(takes_zero, second, raw.feature), missing_left=_missing_left(raw, missing)
-    )
-
-    factor = n_groups / max(1, len(raw.roots)) if saved["average_output"] else 1.0
+    factor = n_groups / max(1, len(trees)) if saved["average_output"] else 1.0
     if response == "decision_function":
         factor = 1.0  # raw scores of random forests are sums
-    parts = []
-    for k in range(n_groups):
-        part = Part(0.0)
-        if (group == k).any():
-            nodes = as_nodes(pick(raw, group == k), features, name)
-            nodes = split_at_sentinel(nodes, real, ZEROS, name)
-            part.trees.append((nodes, 0, factor))
-        parts.append(part)
+    parts = parts_of(trees, group, np.zeros(n_groups), features, factor, name)
     return _outputs(parts, str(saved.get("objective", "none")).split(), response, name)
 
 
@@ -156,86 +146,71 @@ def _outputs(parts: list[Part], objective: list[str], response: str, name: str) 
     objective = objective or ["none"]
     check_objective(objective, response, name)
     kind, *settings = objective
-    scores = linked(parts, "decision_function")
     if response == "decision_function":
-        return scores
+        return linked(parts, IDENTITY)
     sigmoid = {k: float(v) for k, _, v in (word.partition(":") for word in settings) if v}.get(
         "sigmoid", 1.0
     )
     if kind in SIGMOIDS:
-        outputs = [linked([part], "predict_proba", sigmoid)[0] for part in parts]
+        outputs = linked(parts, LOGISTIC, sigmoid)
         return outputs[1:] if len(outputs) == 2 else outputs
     if kind == "multiclass":
-        return linked(parts, "predict_proba")
-    if kind in EXPONENTIALS:
-        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
-    return scores
+        return linked(parts, SOFTMAX)
+    return linked(parts, EXPONENTIAL if kind in EXPONENTIALS else IDENTITY)
 
 
-def _missing_left(raw: RawTrees, missing: Any) -> Bools:
-    """Where a missing value goes: where it is told to, as a zero, or, of codes, right."""
-    as_zero = np.where(missing == "None", raw.threshold >= 0.0, raw.missing_left)
-    return np.where(raw.category >= 0, False, as_zero)
+def _split_or_leaf(node: Any, n_features: int, is_sparse: bool, name: str) -> Split | Floats:
+    """The test of a node, or the value of a leaf."""
+    if "leaf_coeff" in node or "leaf_const" in node:
+        raise Unsupported(
+            f"{name} with linear_tree=True has linear models in its leaves, which are not read.",
+            "Fit with linear_tree=False.",
+        )
+    if "split_feature" not in node:
+        return np.array([float(node["leaf_value"])])
+    feature, kind = int(node["split_feature"]), node["decision_type"]
+    below = node["left_child"], node["right_child"]
+    if kind == "==":
+        codes = [int(code) for code in str(node["threshold"]).split("||") if code]
+        return Split(feature, 0.0, False, *below, codes)
+    if kind != "<=":
+        raise ValueError(f"{name} has tests of the kind {kind!r}, not known.")
+    threshold, missing = float(node["threshold"]), str(node["missing_type"])
+    # Each test says for itself whether it takes zero for missing, as trees that were fitted later
+    # on need not: those that do are shown a second copy of the column.
+    feature += n_features if missing == "Zero" else 0
+    # Where nothing is missing, NaN goes where zero does.
+    missing_left = threshold >= 0.0 if missing == "None" else bool(node["default_left"])
+    threshold = threshold if is_sparse else _clear_of_zero(threshold)
+    return Split(feature, threshold, missing_left, *below)
 
 
 def _clear_of_zero(threshold: float) -> float:
-    """The same test of numbers of which those next to zero have not been made zero."""
+    """The same test of numbers of which those next to zero have not been made zero.
+
+    The library makes them zero in tables that are not sparse.
+    """
     if -ZERO <= threshold < 0:
         return float(np.nextafter(-ZERO, -np.inf))
     return ZERO if 0 <= threshold < ZERO else threshold
 
 
-def _raw_trees(trees: list[Any], name: str) -> tuple[RawTrees, Any]:
-    """All trees, one after another, and how each test takes missing values."""
-    lists, missing = TreeLists(), []
-
-    def add(node: Any) -> None:
-        if "leaf_coeff" in node or "leaf_const" in node:
-            raise Unsupported(
-                f"{name} with linear_tree=True has linear models in its leaves, which are not "
-                "read.",
-                "Fit with linear_tree=False.",
-            )
-        kind = node["decision_type"] if "split_feature" in node else ""
-        missing.append(str(node["missing_type"]) if kind == "<=" else "")
-        if kind == "":
-            lists.leaf(float(node["leaf_value"]))
-        elif kind == "<=":
-            threshold = _clear_of_zero(float(node["threshold"]))
-            lists.test(int(node["split_feature"]), threshold, bool(node["default_left"]))
-        elif kind == "==":
-            codes = [int(code) for code in str(node["threshold"]).split("||") if code]
-            lists.test(int(node["split_feature"]), 0.0, bool(node["default_left"]), codes)
-        else:
-            raise ValueError(f"{name} has tests of the kind {kind!r}, not known.")
-
-    def children(node: Any) -> tuple[Any, ...]:
-        return (node["left_child"], node["right_child"]) if "split_feature" in node else ()
-
-    for tree in trees:
-        lists.grow(tree, add, children)
-    return lists.raw(), np.array(missing, dtype=object)
-
-
-class _Table:
+class _Table(OwnStep):
     """How the model makes numbers of a table."""
 
-    def __init__(self, levels: list[list[Any]] | None, coded: Ints, twice: Ints) -> None:
+    def __init__(self, levels: list[list[Any]] | None, coded: Ints, twice: bool) -> None:
         self.levels = levels or []
         self.coded = coded
-        self.twice = twice  # columns that stand a second time behind all others
+        self.twice = twice  # whether all columns stand a second time behind all others
 
     def is_plain(self, table: Any) -> bool:
         """Whether the numbers of a table are those that the model sees."""
         return not len(self.coded) and is_plain(table, "biuf", "f")
 
-    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+    def transform(self, table: Any) -> Floats:
         """The numbers."""
         numbers = self._numbers(table)
-        numbers = np.hstack([numbers, numbers[:, self.twice]])
-        if marked is not None:
-            own = numbers[:, marked]
-            numbers[:, marked] = np.where(np.abs(own) <= ZERO, np.nan, own)
+        numbers = np.hstack([numbers, numbers]) if self.twice else numbers
         numbers[:, self.coded] = np.trunc(numbers[:, self.coded])
         return numbers
 

@@ -7,34 +7,32 @@ in such a step as well; then the branch is cut before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
-from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     StandardScaler,
 )
 
-from skfairtest.whitebox._features import Chain, has_single
-from skfairtest.whitebox._monotone_features import Affine, monotone_features
+from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._monotone_features import Affine, MonotoneFeatures
+from skfairtest.whitebox._own_steps import TakeColumns
 from skfairtest.whitebox._steps import (
+    BRANCHING,
     HINT,
     MIXING,
     SCALERS,
     SELECTORS,
     Branches,
-    TakeColumns,
-    column_places,
-    take_columns,
+    branches_of,
 )
+from skfairtest.whitebox._tables import column_places, has_single, take_columns
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
+from skfairtest.whitebox._unwrap import run_steps
 
 
 class Unmixed(NamedTuple):
@@ -49,17 +47,20 @@ def unmixed(chain: Chain) -> Unmixed | None:
 
     - `ValueError`: if a step after one that mixes columns is no affine map.
     """
-    return with_monotone_features(*_taken_apart(chain))
+    before, after = _taken_apart(chain)
+    features = before.features
+    if features.pieces:
+        monotone = MonotoneFeatures(features)
+        own = monotone.map if after is None else monotone.map.then(after)
+        return Unmixed(before.showing(monotone), own)
+    return None if after is None else Unmixed(before, after)
 
 
 def mixes_in_single(chain: Chain) -> bool:
     """Whether a step mixes columns in single precision, whatever the model computes in."""
     if not any(_mixes(step) for step in chain.steps):
         return False
-    table = chain.space.decode(chain.space.domain.low[None])
-    for step in chain.steps:
-        table = run_step(step, table)
-    return has_single(table)
+    return has_single(chain.first_table())
 
 
 def _taken_apart(chain: Chain) -> tuple[Chain, Affine | None]:
@@ -68,11 +69,8 @@ def _taken_apart(chain: Chain) -> tuple[Chain, Affine | None]:
     if first is None:
         return chain, None
     before, own = chain.steps[:first], chain.steps[first]
-    if isinstance(own, (ColumnTransformer, FeatureUnion)):
-        table = chain.space.decode(chain.space.domain.low[None])
-        for step in before:
-            table = run_step(step, table)
-        cut, whole = _cut(own, table)
+    if isinstance(own, BRANCHING):
+        cut, whole = _cut(own, Chain(chain.space, before).first_table())
         before = [*before, cut]
     else:
         whole = affine_of(own, own.n_features_in_)
@@ -81,20 +79,11 @@ def _taken_apart(chain: Chain) -> tuple[Chain, Affine | None]:
     return Chain(chain.space, before), whole
 
 
-def with_monotone_features(chain: Chain, after: Affine | None) -> Unmixed | None:
-    """A chain whose features never fall, with a map behind it; None where there is neither."""
-    features, own = monotone_features(chain.features)
-    if own is None:
-        return None if after is None else Unmixed(chain, after)
-    return Unmixed(chain.showing(features), own if after is None else own.then(after))
-
-
 def _mixes(step: Any) -> bool:
     """Whether a step, or a branch of it, mixes columns."""
-    if not isinstance(step, (ColumnTransformer, FeatureUnion)):
+    if not isinstance(step, BRANCHING):
         return type(step) in MIXING
-    return any(_mixes(part) for inner, _, _ in _branches(step)
-               for part in flat_steps(inner, HINT))  # fmt: skip
+    return any(_mixes(inner) for steps, _, _ in branches_of(step) for inner in steps)
 
 
 def check_mixing(steps: list[Any]) -> None:
@@ -103,10 +92,10 @@ def check_mixing(steps: list[Any]) -> None:
     if first is None:
         return
     own = steps[first]
-    if isinstance(own, (ColumnTransformer, FeatureUnion)):
-        for inner, columns, _ in _branches(own):
+    if isinstance(own, BRANCHING):
+        for branch, columns, _ in branches_of(own):
             if np.size(columns):  # else it is not even fitted
-                _check_branch(flat_steps(inner, HINT))
+                _check_branch(branch)
     for step in steps[first + 1 :]:
         check_affine(step)
 
@@ -177,15 +166,13 @@ def affine_of(step: Any, n: int) -> Affine:
 def _cut(step: Any, table: Any) -> tuple[Branches, Affine]:
     """The branches of a step up to what mixes columns, and what all of them do from there."""
     branches, maps = [], []
-    for inner, columns, factor in _branches(step):
+    for steps, columns, factor in branches_of(step):
         places = None if columns is None else column_places(table, columns)
         if places == []:
             continue
         part = table if places is None else take_columns(table, places)
-        steps = flat_steps(inner, HINT)
         first = _check_branch(steps)
-        for one in steps[:first]:
-            part = run_step(one, part)
+        part = run_steps(steps[:first], part)
         own = Affine(np.eye(part.shape[1]), np.zeros(part.shape[1]))
         for one in steps[first:]:
             own = own.then(affine_of(one, len(own.base)))
@@ -194,17 +181,3 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Affine]:
         maps.append(own)
     whole = linalg.block_diag(*(own.weights for own in maps))
     return Branches(branches), Affine(whole, np.concatenate([own.base for own in maps]))
-
-
-def _branches(step: Any) -> Iterator[tuple[Any, Any, float]]:
-    """The branches of a step, the columns that they are shown, None for all, and weights."""
-    if isinstance(step, FeatureUnion):
-        found = [(name, inner, None) for name, inner in step.transformer_list]
-    else:
-        fitted = getattr(step, "transformers_", None)
-        found = fitted or [*step.transformers, ("", step.remainder, None)]
-    weights = step.transformer_weights or {}
-    for name, inner, columns in found:
-        if not isinstance(inner, str) or inner != "drop":
-            factor = float(weights.get(name, 1.0))
-            yield (None if is_nothing(inner) else inner), columns, factor

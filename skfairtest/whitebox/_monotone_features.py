@@ -42,7 +42,7 @@ class MonotoneFeatures(Features):
             inner.continuous,
             inner.grids,
         )
-        self.steps, self.last, self.identity, self.pieces = inner.steps, inner.last, False, {}
+        self.steps, self.identity, self.pieces = inner.steps, False, {}
         self.rounded, self.is_single = inner.rounded, inner.is_single
         of: list[int] = []  # the feature that a part belongs to
         sign: list[float] = []
@@ -110,11 +110,3 @@ class MonotoneFeatures(Features):
             parts = self._parts(self.inner.along(int(j), some), self._rows_of(int(j), some))
             out[own] = parts[back, features[own]]
         return out
-
-
-def monotone_features(features: Features) -> tuple[Features, Affine | None]:
-    """Features that never fall, and the map from them; the given ones where all are monotone."""
-    if not features.pieces:
-        return features, None
-    found = MonotoneFeatures(features)
-    return found, found.map

@@ -23,6 +23,7 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Floats
+from skfairtest.whitebox._own_steps import MissingSentinel
 from skfairtest.whitebox._unsupported import Unsupported
 
 #: Places at which one column may change direction.
@@ -77,6 +78,9 @@ def breakpoints_of(
     elif type(step) in (SimpleImputer, MissingIndicator) and not pd.isna(step.missing_values):
         mark = np.array([step.missing_values], dtype=np.float64)
         found = [Breakpoints(c, mark, mark) for c in columns]
+    elif type(step) is MissingSentinel:
+        low, high = np.array([step.low]), np.array([step.high])
+        found = [Breakpoints(int(c), low, high) for c in step.columns]
     elif type(step) is QuantileTransformer and (
         step.ignore_implicit_zeros or sparse.issparse(part)
     ):

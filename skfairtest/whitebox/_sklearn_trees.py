@@ -24,19 +24,19 @@ from sklearn.tree import (
 
 from skfairtest._typing import Floats
 from skfairtest.whitebox._features import Features
+from skfairtest.whitebox._fitted_trees import Tree, nodes_of, parts_of
 from skfairtest.whitebox._tree_model import (
     IDENTITY,
     LOGISTIC,
-    SOFTMAX,
     Group,
-    Nodes,
     Output,
     Part,
-    Tests,
     last_rounded,
+    link_of_scores,
+    linked,
 )
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._unwrap import run_step
+from skfairtest.whitebox._unwrap import run_steps
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 FORESTS = (
@@ -47,25 +47,16 @@ FORESTS = (
 )
 
 
-def read_trees(models: list[Any], features: Features, values: list[NDArray[Any]]) -> Nodes:
-    """Fitted trees of scikit-learn, one after another.
+def _tree(fitted: Any, value: Floats) -> Tree:
+    """A fitted tree of scikit-learn.
 
-    - `models`: fitted trees.
-    - `values` (n_nodes, n_values): what the nodes of each tree add.
+    - `value` (n_nodes, n_values): what its nodes add.
     """
-    trees = [model.tree_ for model in models]
-    offsets = np.cumsum([0] + [tree.node_count for tree in trees])
-    left = _joined([tree.children_left for tree in trees], offsets)
-    right = _joined([tree.children_right for tree in trees], offsets)
-    feature = np.concatenate([tree.feature for tree in trees]).astype(np.intp)
-    tests = Tests(
-        np.where(left >= 0, feature, 0),
-        _of_rounded(np.concatenate([tree.threshold for tree in trees])),
-        np.concatenate([tree.missing_go_to_left for tree in trees]).astype(bool),
-        np.full(len(left), -1, dtype=np.intp),
-        np.zeros((0, 0), dtype=bool),
+    tree = fitted.tree_
+    threshold, missing_left = _of_rounded(tree.threshold), tree.missing_go_to_left
+    return Tree(
+        tree.feature, threshold, missing_left, tree.children_left, tree.children_right, value
     )
-    return Nodes(features, tests, left, right, np.concatenate(values), offsets[:-1])
 
 
 def _of_rounded(thresholds: NDArray[Any]) -> Floats:
@@ -73,11 +64,6 @@ def _of_rounded(thresholds: NDArray[Any]) -> Floats:
     singles = thresholds.astype(np.float32)
     singles = np.where(singles > thresholds, np.nextafter(singles, np.float32(-np.inf)), singles)
     return last_rounded(singles)
-
-
-def _joined(children: list[NDArray[Any]], offsets: NDArray[Any]) -> NDArray[np.intp]:
-    parts = [np.where(c >= 0, c + o, -1) for c, o in zip(children, offsets, strict=False)]
-    return np.concatenate(parts).astype(np.intp)
 
 
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
@@ -110,17 +96,17 @@ def read_average(model: Any, features: Features, response: str) -> list[Output]:
     - `response` {"regression", "predict_proba"}: what is asked of it.
     - the result: one an output of a regressor; one a class, or that of the second of two classes.
     """
-    trees = list(model.estimators_) if isinstance(model, FORESTS) else [model]
     check_trees(model, response)
+    fitted = list(model.estimators_) if isinstance(model, FORESTS) else [model]
     if response == "regression":
-        values = [tree.tree_.value[:, :, 0] for tree in trees]
+        trees = [_tree(tree, tree.tree_.value[:, :, 0]) for tree in fitted]
     else:
-        values = [tree.tree_.value[:, 0, :] for tree in trees]
-    nodes = read_trees(trees, features, values)
+        trees = [_tree(tree, tree.tree_.value[:, 0, :]) for tree in fitted]
+    nodes = nodes_of(trees, features, type(model).__name__)
     columns = range(nodes.value.shape[1])
     if response != "regression" and len(columns) == 2:
         columns = range(1, 2)
-    share = 1.0 / len(trees)
+    share = 1.0 / len(fitted)
     return [[Group(IDENTITY, 1.0, [Part(0.0, [(nodes, column, share)])])] for column in columns]
 
 
@@ -131,46 +117,27 @@ def read_boosting(model: Any, features: Features, response: str) -> list[Output]
     - `ValueError`: if the model starts from another model.
     """
     check_trees(model, response)
-    columns = []
-    for k in range(model.estimators_.shape[1]):
-        trees = list(model.estimators_[:, k])
-        columns.append(read_trees(trees, features, [t.tree_.value[:, 0, :1] for t in trees]))
-    parts = [Part(0.0, [(nodes, 0, float(model.learning_rate))]) for nodes in columns]
-    start = _start(model, features, parts)
-    for part, value in zip(parts, start, strict=True):
+    n_rounds, n_sums = model.estimators_.shape
+    trees = [_tree(tree, tree.tree_.value[:, 0, :1]) for tree in model.estimators_.ravel()]
+    group = np.tile(np.arange(n_sums), n_rounds)
+    rate = float(model.learning_rate)
+    parts = parts_of(trees, group, np.zeros(n_sums), features, rate, type(model).__name__)
+    for part, value in zip(parts, _start(model, features, parts), strict=True):
         part.base = float(value)
     factor = 2.0 if getattr(model, "loss", "") == "exponential" else 1.0
-    return linked(parts, response, factor)
+    link = link_of_scores(parts, response)
+    return linked(parts, link, factor if link == LOGISTIC else 1.0)
 
 
 def _start(model: Any, features: Features, parts: list[Part]) -> Any:
     """What the model adds to its trees, seen on one row: the first of the space's domain."""
     Z = features._origin_codes()[None]
-    table = features.space.decode(Z)
-    for step in features.steps:
-        table = run_step(step, table)
-    score = (
-        model.predict
-        if hasattr(model, "n_features_in_") and not hasattr(model, "decision_function")
-        else model.decision_function
-    )
-    scores = np.atleast_2d(np.asarray(score(table), dtype=np.float64)).reshape(1, -1)[0]
+    table = run_steps(features.steps, features.space.decode(Z))
+    is_regressor = isinstance(model, GradientBoostingRegressor)
+    score = model.predict if is_regressor else model.decision_function
+    scores = np.ravel(np.asarray(score(table), dtype=np.float64))
     T = features.transform(Z)
     return [
         scores[k] - part.evaluate({id(n): n.leaves(T) for n, _, _ in part.trees}, 1)[0]
         for k, part in enumerate(parts)
     ]
-
-
-def linked(parts: list[Part], response: str, factor: float = 1.0) -> list[Output]:
-    """Outputs made of scores: the scores, or the probabilities that belong to them."""
-    if response != "predict_proba":
-        return [[Group(IDENTITY, 1.0, [part])] for part in parts]
-    if len(parts) == 1:
-        part = parts[0]
-        scaled = [(nodes, column, f * factor) for nodes, column, f in part.trees]
-        return [[Group(LOGISTIC, 1.0, [Part(part.base * factor, scaled)])]]
-    outputs = [
-        [Group(SOFTMAX, 1.0, [parts[k], *parts[:k], *parts[k + 1 :]])] for k in range(len(parts))
-    ]
-    return outputs[1:] if len(outputs) == 2 else outputs  # the two say the same

@@ -29,6 +29,16 @@ KINDS = (
     "Linear, ReLU, LeakyReLU, Tanh, Sigmoid, Identity, Dropout, BatchNorm1d and Flatten, with "
     "Softmax, LogSoftmax or Sigmoid at the end"
 )
+#: What a regressor makes of its last sums, by its nonlinearity; tanh is a layer more.
+OF_SUMS = {"identity": "identity", "tanh": "identity", "sigmoid": "logistic", "exp": "exp"}
+#: What a classifier makes of its last sums, by what its module ends with, and its nonlinearity.
+PROBABILITIES = {
+    ("softmax", "identity"): "softmax",
+    ("logarithms", "exp"): "softmax",
+    ("logarithms", "softmax"): "softmax",
+    ("", "softmax"): "softmax",
+    ("", "logits"): "logistic",
+}
 SEARCH = "SBFTAuditor and EIDIGAuditor search with any net, without a bound."
 
 
@@ -175,33 +185,22 @@ def _link(net: Any, layers: Layers, last: str) -> str:
     import torch
 
     kind = nonlinearity_kind(net)
-    regressor = type(net).__name__ == "NeuralNetRegressor"
     name = kind if isinstance(kind, str) else getattr(kind, "__name__", type(kind).__name__)
     if callable(kind):
         known = {torch.exp: "exp", torch.sigmoid: "sigmoid", torch.tanh: "tanh"}
         kind = next((own for function, own in known.items() if function is kind), "")
-    ends = layers.operations[-1]
-    logistic = isinstance(ends, Activation) and ends.kind == LOGISTIC and not last
-    if regressor and not last:
-        if kind == "sigmoid":
-            return "logistic"
+    if type(net).__name__ == "NeuralNetRegressor" and not last:
         if kind == "tanh":
             layers.operations.append(Activation(TANH))
-        if kind in ("identity", "tanh"):
-            return "identity"
-        if kind == "exp":
-            return "exp"
-    elif last == "softmax" and kind == "identity":
-        return "softmax"
-    elif last == "logarithms" and kind in ("exp", "softmax"):
-        return "softmax"
-    elif not last and kind == "softmax":
-        return "softmax"
-    elif not last and kind == "logits":
-        return "logistic"
-    elif logistic and kind == "probability":
-        layers.operations.pop()
-        return "logistic"
+        if kind in OF_SUMS:
+            return OF_SUMS[kind]
+    elif (last, kind) in PROBABILITIES:
+        return PROBABILITIES[last, kind]
+    elif (last, kind) == ("", "probability"):
+        ends = layers.operations[-1]
+        if isinstance(ends, Activation) and ends.kind == LOGISTIC:
+            layers.operations.pop()
+            return "logistic"
     raise _refused(
         f"predict_nonlinearity is {name!r} after {last or type(net.module_).__name__}, which does "
         "not make predictions of sums in a way that is known"

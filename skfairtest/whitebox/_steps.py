@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse, special
 from sklearn import feature_selection
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
@@ -41,8 +39,10 @@ from skfairtest._typing import Floats
 from skfairtest.space._unaware import DropColumns
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
+from skfairtest.whitebox._own_steps import OwnStep
+from skfairtest.whitebox._tables import as_numbers, column_places, take_columns
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._unwrap import flat_steps, is_nothing, run_step
+from skfairtest.whitebox._unwrap import flat_steps, run_step, run_steps
 
 #: Nondecreasing on every column. Subclasses may do anything, so only these very types count.
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
@@ -93,25 +93,6 @@ INSTEAD = {
 }
 
 
-class TakeColumns:
-    """A step that hands some columns on as an array, as a bagged estimator sees them.
-
-    - `columns`: their positions.
-    """
-
-    def __init__(self, columns: Any) -> None:
-        self.columns = np.asarray(columns, dtype=np.intp)
-
-    def transform(self, table: Any) -> Any:
-        """The columns of a table."""
-        array = table.tocsr() if sparse.issparse(table) else np.asarray(table)
-        if array.dtype == object and isinstance(table, pd.DataFrame):
-            # Nullable types of pandas become numbers, and what is missing NaN, before a bag.
-            if all(pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes):
-                array = table.to_numpy(dtype=np.float64, na_value=np.nan)
-        return array[:, self.columns]
-
-
 class Branches:
     """The branches of a step, each up to where it mixes columns, as one step.
 
@@ -126,31 +107,46 @@ class Branches:
         found = []
         for columns, steps in self.branches:
             part = table if columns is None else take_columns(table, column_places(table, columns))
-            for step in steps:
-                part = run_step(step, part)
+            part = run_steps(steps, part)
             found.append(part.toarray() if sparse.issparse(part) else np.asarray(part))
         return np.hstack(found)
+
+
+#: Steps that are made of others side by side.
+BRANCHING = (ColumnTransformer, FeatureUnion, Branches)
+
+
+def branches_of(step: Any) -> list[tuple[list[Any], Any, float]]:
+    """The steps of each branch, the columns that they are shown, None for all, and its weight."""
+    if isinstance(step, Branches):
+        return [(steps, columns, 1.0) for columns, steps in step.branches]
+    if isinstance(step, FeatureUnion):
+        found = [(name, inner, None) for name, inner in step.transformer_list]
+    else:
+        fitted = getattr(step, "transformers_", None)
+        found = fitted or [*step.transformers, ("", step.remainder, None)]
+    weights = step.transformer_weights or {}
+    return [
+        (flat_steps(inner, HINT), columns, float(weights.get(name, 1.0)))
+        for name, inner, columns in found
+        if not isinstance(inner, str) or inner != "drop"
+    ]
 
 
 def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     """See that a step, fitted or not, and all that it is made of, are of a kind that is understood.
 
+    - `step`: no pipeline, which `unwrap` and `branches_of` take apart.
     - `hint`: what the user can do about code that is not the library's own, as a sentence.
     - `also`: further kinds of steps that the model can be read behind.
     """
-    if is_nothing(step) or isinstance(step, (str, TakeColumns, DropColumns)):
+    if isinstance(step, (OwnStep, DropColumns)):
         return
     check_library_code(step, hint)
-    if isinstance(step, Pipeline):
-        for inner in flat_steps(step, hint):
-            check_kind(inner, hint, also)
-    elif isinstance(step, ColumnTransformer):
-        for _, inner, _ in getattr(step, "transformers_", step.transformers):
-            check_kind(inner, hint, also)
-        check_kind(step.remainder, hint, also)
-    elif isinstance(step, FeatureUnion):
-        for _, inner in step.transformer_list:
-            check_kind(inner, hint, also)
+    if isinstance(step, BRANCHING):
+        for steps, _, _ in branches_of(step):
+            for inner in steps:
+                check_kind(inner, hint, also)
     elif type(step) is FunctionTransformer:
         if not _is_plain(step) and (step.kw_args or not is_elementwise(step.func)):
             raise not_understood(step)
@@ -179,23 +175,15 @@ def is_elementwise(function: Any) -> bool:
     return any(getattr(home, function.__name__, None) is function for home in (np, special))
 
 
-#: Says which attributes each column of a table of rows is a function of.
-Sources = Callable[[Any], list[list[int]]]
-
-
-def check_step(
-    step: Any, table: Any, sources: Sources, continuous: NDArray[np.bool_]
-) -> list[Breakpoints]:
+def check_step(step: Any, table: Any, real: list[int]) -> list[Breakpoints]:
     """See that a fitted step works on single columns, and where real ones change direction.
 
     - `table`: rows that reach the step.
-    - `sources`: the attributes that each column of a table is made of.
-    - `continuous`: attributes that are cut at thresholds.
+    - `real`: its columns that are made of attributes which are cut at thresholds.
     - `ValueError`: if the step is not understood; the message names it.
     """
     check_kind(step, HINT)
-    of_continuous = [any(continuous[j] for j in attributes) for attributes in sources(table)]
-    if not any(of_continuous):
+    if not real:
         return []
     if type(step) in ENCODERS:
         raise Unsupported(
@@ -217,11 +205,11 @@ def check_step(
 
     def ends() -> tuple[Floats, Floats]:
         # Between its breakpoints what a column shows rises or falls: they have its extremes.
-        values = _numbers(table)
+        values = as_numbers(table)
         return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
     found = breakpoints_of(step, table, ends)
-    return [own for own in found if of_continuous[own.column] and len(own.at) + len(own.after)]
+    return [own for own in found if own.column in real and len(own.at) + len(own.after)]
 
 
 def is_rounded(step: Any) -> bool:
@@ -242,18 +230,15 @@ def _is_plain(step: Any) -> bool:
     return not settings and (step.func is None or step.func in PRECISIONS[:2])
 
 
-def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[np.bool_]) -> None:
+def check_numbers(step: Any, table: Any, real: list[int]) -> None:
     """See that a function gives numbers, and the right ones, at all ends of what rises or falls.
 
     Whole numbers are worked out in their own type, in which a result that does not fit wraps round.
     Between two ends at which nothing has wrapped nothing has, since it would have to be larger.
     """
-    if type(step) is not FunctionTransformer or _is_plain(step):
+    if type(step) is not FunctionTransformer or _is_plain(step) or not real:
         return
-    of_continuous = [t for t, own in enumerate(sources(table)) if any(continuous[j] for j in own)]
-    if not of_continuous:
-        return
-    values = _numbers(take_columns(table, of_continuous))
+    values = as_numbers(take_columns(table, real))
     missing = np.isnan(values)  # what is missing may stay so
     ends = f"which go from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}"
     name = f"FunctionTransformer({step.func.__name__})"
@@ -264,7 +249,7 @@ def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[n
                 f"{name} on a real column gives no number for some of its values, {ends}.",
                 "Narrow its domain by InputSpace(bounds=...) to values for which it gives one.",
             )
-        got = _numbers(run_step(step, table))[:, of_continuous]
+        got = as_numbers(run_step(step, table))[:, real]
     wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE, equal_nan=True)
     if wrong.any():
         i, t = (int(k[0]) for k in np.nonzero(wrong))
@@ -277,43 +262,29 @@ def check_numbers(step: Any, table: Any, sources: Sources, continuous: NDArray[n
         )
 
 
-def _numbers(table: Any) -> Floats:
-    """A table as numbers."""
-    return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=np.float64)
-
-
 #: Gives the rows that reach a step, from those that reach the whole that it is part of.
 Reach = Callable[[Any], Any]
 
 
 def leaves(step: Any, table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
-    """The fitted steps that are no containers of others, in their order, and what reaches each.
+    """The fitted steps that are not made of others, in their order, and what reaches each.
 
+    - `step`: no pipeline, which `unwrap` and `branches_of` take apart.
     - `table`: rows that reach it.
     - `reach`: what is done to rows before they reach it.
     """
-    if is_nothing(step) or isinstance(step, (str, TakeColumns, DropColumns)):
-        return
-    if isinstance(step, Pipeline):
-        yield from _in_a_row(flat_steps(step, HINT), table, reach)
-    elif isinstance(step, FeatureUnion):
-        for _, inner in step.transformer_list:
-            yield from leaves(inner, table, reach)
-    elif isinstance(step, (ColumnTransformer, Branches)):
-        for inner, columns in _branches_of(step):
-            places = None if columns is None else column_places(table, columns)
-            if places != []:  # else what stands there is not even fitted
-                part = table if places is None else take_columns(table, places)
-                yield from _in_a_row(inner, part, _through(reach, places))
-    else:
+    if not isinstance(step, BRANCHING):
         yield step, reach
-
-
-def _in_a_row(steps: list[Any], table: Any, reach: Reach) -> Iterator[tuple[Any, Reach]]:
-    for k, step in enumerate(steps):
-        yield from leaves(step, table, reach)
-        if k < len(steps) - 1:
-            table, reach = run_step(step, table), _behind(reach, step)
+        return
+    for steps, columns, _ in branches_of(step):
+        places = None if columns is None else column_places(table, columns)
+        if places == []:
+            continue  # what stands there is not even fitted
+        part = table if places is None else take_columns(table, places)
+        reached = _through(reach, places)
+        for inner in steps:
+            yield from leaves(inner, part, reached)
+            part, reached = run_step(inner, part), _behind(reached, inner)
 
 
 def _behind(reach: Reach, step: Any) -> Reach:
@@ -322,40 +293,3 @@ def _behind(reach: Reach, step: Any) -> Reach:
 
 def _through(reach: Reach, places: list[int] | None) -> Reach:
     return reach if places is None else lambda rows: take_columns(reach(rows), places)
-
-
-def _branches_of(step: Any) -> Iterator[tuple[list[Any], Any]]:
-    """The steps of each branch of a step, and the columns that it is shown; None for all."""
-    if isinstance(step, Branches):
-        yield from ((steps, columns) for columns, steps in step.branches)
-    else:
-        yield from (([inner], columns) for _, inner, columns in step.transformers_)
-
-
-def column_places(table: Any, columns: Any) -> list[int]:
-    """Positions of the columns that a ColumnTransformer names in one of its many ways."""
-    names = list(table.columns) if hasattr(table, "columns") else list(range(table.shape[1]))
-    if isinstance(columns, slice):
-        ends = [columns.start, columns.stop]
-        if any(isinstance(end, str) for end in ends):
-            start = names.index(ends[0]) if ends[0] is not None else None
-            stop = names.index(ends[1]) + 1 if ends[1] is not None else None  # labels include it
-            columns = slice(start, stop, columns.step)
-        return list(range(len(names)))[columns]
-    if isinstance(columns, (str, int, np.integer)):
-        columns = [columns]
-    columns = list(columns)
-    if columns and all(isinstance(c, (bool, np.bool_)) for c in columns):
-        return [int(p) for p in np.flatnonzero(columns)]
-    return [names.index(c) if isinstance(c, str) else int(c) for c in columns]
-
-
-def take_columns(table: Any, places: list[int]) -> Any:
-    """Some columns of a table, as the same kind of table."""
-    if isinstance(table, pd.DataFrame):
-        return table.iloc[:, places]
-    if hasattr(table, "select"):
-        return table.select([list(table.columns)[p] for p in places])
-    if sparse.issparse(table):
-        table = table.tocsr()
-    return table[:, places]

@@ -61,6 +61,7 @@ def goes_left(values: Floats, tests: Tests, which: Ints) -> Bools:
     if len(coded):
         codes = values[coded]
         inside = (codes >= 0) & (codes < tests.left_sets.shape[1])
+        # Of a number, the code is what stands before the point; below zero there is none.
         place = np.where(inside, codes, 0).astype(np.intp)
         left[coded] = tests.left_sets[category[coded], place] & inside
     missing = np.isnan(values)
@@ -101,6 +102,13 @@ class Nodes:
                 on = on[self.left[there] >= 0]
         return at.reshape(len(T), n_trees)
 
+    def ranges(self, column: int, factor: float) -> tuple[Floats, Floats]:
+        """Smallest and largest of what the leaves of each tree add, times a factor, (n_trees,)."""
+        value = factor * self.value[:, column]
+        leaf = self.left < 0
+        low = np.minimum.reduceat(np.where(leaf, value, np.inf), self.roots)
+        return low, np.maximum.reduceat(np.where(leaf, value, -np.inf), self.roots)
+
 
 @dataclass
 class Part:
@@ -119,6 +127,14 @@ class Part:
         for nodes, column, factor in self.trees:
             total += factor * nodes.value[leaves[id(nodes)], column].sum(axis=1)
         return total
+
+    def ends(self) -> tuple[float, float]:
+        """Bounds of the sum: each tree by itself at its least, and at its largest."""
+        low = high = self.base
+        for nodes, column, factor in self.trees:
+            least, most = nodes.ranges(column, factor)
+            low, high = low + float(least.sum()), high + float(most.sum())
+        return low, high
 
 
 @dataclass
@@ -141,8 +157,7 @@ def sum_rounding(part: Part) -> float:
     """The sum of a part, added up in any order, is off by no more than this."""
     size, n = abs(part.base), 16
     for nodes, column, factor in part.trees:
-        leaf = np.where(nodes.left < 0, np.abs(factor * nodes.value[:, column]), 0.0)
-        size += float(np.maximum.reduceat(leaf, nodes.roots).sum())
+        size += float(np.abs(nodes.ranges(column, factor)).max(axis=0).sum())
         n += len(nodes.roots)
     return n * EPS * size + part.rounding
 
@@ -158,12 +173,8 @@ def exponential_rounding(outputs: list[Output], largest: float = np.inf) -> floa
         for group in output:
             if group.link == EXPONENTIAL:
                 part = group.parts[0]
-                top = part.base
-                for nodes, column, factor in part.trees:
-                    leaf = np.where(nodes.left < 0, factor * nodes.value[:, column], -np.inf)
-                    top += float(np.maximum.reduceat(leaf, nodes.roots).sum())
                 off = np.expm1(min(sum_rounding(part), 700.0)) + 8 * EPS
-                term = abs(group.weight) * float(np.exp(min(top, 700.0)))
+                term = abs(group.weight) * float(np.exp(min(part.ends()[1], 700.0)))
                 found[-1] += min(term, largest) * float(off)
     return max(found)
 
@@ -215,6 +226,35 @@ def all_nodes(outputs: list[Output]) -> list[Nodes]:
                 for nodes, _, _ in part.trees:
                     seen.setdefault(id(nodes), nodes)
     return list(seen.values())
+
+
+def linked(parts: list[Part], link: str, factor: float = 1.0) -> list[Output]:
+    """Outputs that are a link of sums of trees; of a softmax of two classes, that of the second.
+
+    - `factor`: by which the sums are multiplied.
+    """
+    if link == SOFTMAX:
+        outputs: list[Output] = [
+            [Group(SOFTMAX, 1.0, [part, *parts[:k], *parts[k + 1 :]])]
+            for k, part in enumerate(parts)
+        ]
+        return outputs[1:] if len(outputs) == 2 else outputs  # the two say the same
+    scaled = [
+        Part(
+            part.base * factor,
+            [(nodes, column, f * factor) for nodes, column, f in part.trees],
+            part.rounding * factor,
+        )
+        for part in parts
+    ]
+    return [[Group(link, 1.0, [part])] for part in scaled]
+
+
+def link_of_scores(parts: list[Part], response: str) -> str:
+    """What is made of the scores of a classifier, or of a regressor's sums."""
+    if response != "predict_proba":
+        return IDENTITY
+    return LOGISTIC if len(parts) == 1 else SOFTMAX
 
 
 def constant(value: float) -> Output:

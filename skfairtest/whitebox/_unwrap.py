@@ -11,8 +11,9 @@ from skfairtest._delegation import DelegatingEstimator
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.space._unaware import UnawareModel
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code, foreign_code
+from skfairtest.whitebox._own_steps import OwnStep
 
-__all__ = ["flat_steps", "is_nothing", "run_step", "unwrap"]
+__all__ = ["flat_steps", "is_nothing", "run_step", "run_steps", "unwrap"]
 
 #: Packages whose code counts as the library's own in wrappers of this package.
 OWN = (*LIBRARIES, "skfairtest")
@@ -93,6 +94,8 @@ def run_step(step: Any, table: Any) -> Any:
 
     - `EstimatorFailedError`: if the step fails, as an encoder does that does not know a category.
     """
+    if isinstance(step, OwnStep):
+        return step.transform(table)  # whose errors are ours, and say what to do
     try:
         return step.transform(table)
     except Exception as error:
@@ -101,3 +104,10 @@ def run_step(step: Any, table: Any) -> Any:
             f"space: {error}. If such rows cannot occur, exclude them by InputSpace(bounds=...) or "
             "InputSpace(categories=...)."
         ) from error
+
+
+def run_steps(steps: list[Any], table: Any) -> Any:
+    """What steps make of rows of the domain, one after another."""
+    for step in steps:
+        table = run_step(step, table)
+    return table

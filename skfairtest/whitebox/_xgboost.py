@@ -14,30 +14,27 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.whitebox._features import Chain, as_numbers
+from skfairtest._typing import Floats, Ints
+from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._fitted_trees import Tree, coded_features, parts_of, sets_of
 from skfairtest.whitebox._library_trees import (
     SINGLE_UNIT,
-    RawTrees,
-    as_nodes,
     codes_of,
     features_of,
-    first_table,
     is_plain,
-    pick,
-    sets_of,
     single_rounding,
 )
-from skfairtest.whitebox._missing_sentinel import MissingSentinel, split_at_sentinel
-from skfairtest.whitebox._sklearn_trees import linked
+from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
+from skfairtest.whitebox._tables import as_numbers
 from skfairtest.whitebox._tree_model import (
     EXPONENTIAL,
     IDENTITY,
     LOGISTIC,
-    Group,
+    SOFTMAX,
     Output,
     Part,
     last_rounded,
+    linked,
 )
 from skfairtest.whitebox._unsupported import Unsupported
 
@@ -51,7 +48,7 @@ LINKS = {
         IDENTITY,
     ),
     **dict.fromkeys(["binary:logistic", "reg:logistic"], LOGISTIC),
-    **dict.fromkeys(["multi:softprob", "multi:softmax"], "softmax"),
+    **dict.fromkeys(["multi:softprob", "multi:softmax"], SOFTMAX),
     **dict.fromkeys(
         ["count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"], EXPONENTIAL
     ),
@@ -60,32 +57,6 @@ LINKS = {
 SMALLEST = float(np.nextafter(0.0, 1.0))
 #: Error of a link in single precision, in units; `expf` and a few more operations.
 LINK_UNITS = 16.0
-
-
-class _Saved:
-    """What is in a saved model.
-
-    - `name`: the class of the model, for errors.
-    - `link`: what its objective makes of margins.
-    - `bases` (n_margins,): margins that the trees are added to.
-    - `booster`: the part of the file with the trees.
-    - `n_features`: columns of a table.
-    """
-
-    def __init__(self, model: Any, response: str) -> None:
-        self.name = type(model).__name__
-        settings = check_xgboost(model, response)
-        self.link = LINKS[settings.objective]
-        learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
-        parameters = learner["learner_model_param"]
-        self.n_features = int(parameters["num_feature"])
-        text = parameters["base_score"].strip("[]")
-        scores = np.array([float(part) for part in text.split(",")], dtype=np.float32)
-        self.booster = learner["gradient_booster"]
-        # Before the first round the library takes the score itself for the margin.
-        trees = self.booster.get("gbtree", self.booster)["model"].get("trees")
-        link = IDENTITY if trees == [] else self.link
-        self.bases = np.broadcast_to(_margins(scores, link), settings.n_margins)
 
 
 class _Settings(NamedTuple):
@@ -163,14 +134,15 @@ def _vectors_in_leaves(name: str) -> Unsupported:
     )
 
 
-def _margins(scores: Any, link: str) -> Floats:
-    """Margins whose outputs are given."""
+def _bases(scores: str, link: str) -> Floats:
+    """The margins whose outputs are the base scores of a model."""
+    bases = np.array([float(part) for part in scores.strip("[]").split(",")], dtype=np.float32)
     with np.errstate(divide="ignore"):
         if link == LOGISTIC:
-            return np.asarray(-np.log(np.float32(1) / scores - np.float32(1)), dtype=np.float64)
-        if link == EXPONENTIAL:
-            return np.asarray(np.log(scores), dtype=np.float64)
-    return np.asarray(scores, dtype=np.float64)
+            bases = -np.log(np.float32(1) / bases - np.float32(1))
+        elif link == EXPONENTIAL:
+            bases = np.log(bases)
+    return bases.astype(np.float64)
 
 
 def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
@@ -180,34 +152,29 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
     - `ValueError`: if it has settings that are not understood.
     """
-    saved = _Saved(model, response)
-    booster = saved.booster
+    name, settings = type(model).__name__, check_xgboost(model, response)
+    link = LINKS[settings.objective]
+    learner = json.loads(bytes(model.get_booster().save_raw("json")))["learner"]
+    numbers, booster = learner["learner_model_param"], learner["gradient_booster"]
     dart = booster["name"] == "dart"
     kept = (booster["gbtree"] if dart else booster)["model"]
     n_trees = _n_predicting(model, kept)
-    weights = np.asarray(booster["weight_drop"], dtype=np.float64) if dart else None
-    raw = _raw_trees(kept["trees"][:n_trees], weights, saved.name)
-    group = np.asarray(kept["tree_info"][:n_trees], dtype=np.intp)
+    weights = booster["weight_drop"] if dart else np.ones(n_trees)
+    kept_trees = zip(kept["trees"][:n_trees], weights, strict=False)
+    trees = [_tree(tree, float(weight), name) for tree, weight in kept_trees]
 
-    reader = _Table(model, kept)
-    table = first_table(chain)
-    marked = reader.marked(table, saved.n_features)
-    features, real = features_of(chain, reader, marked, reader.is_plain(table))
-    parts = []
-    for k, base in enumerate(saved.bases):
-        own = group == k
-        part = Part(float(base))
-        if own.any():
-            nodes = as_nodes(pick(raw, own), features, saved.name)
-            trees = split_at_sentinel(nodes, real, reader.sentinel(table), saved.name)
-            part.trees.append((trees, 0, 1.0))
-            part.rounding = single_rounding(part.base, nodes, weights)
-        else:
-            part.rounding = single_rounding(part.base, None)
+    reader = _Table(model, kept.get("cats"), coded_features(trees))
+    table = chain.first_table()
+    sentinel = reader.sentinel(table, int(numbers["num_feature"]))
+    features = features_of(chain, reader, reader.is_plain(table), sentinel)
+    # Before the first round the library takes the score itself for the margin.
+    bases = _bases(numbers["base_score"], link if kept["trees"] else IDENTITY)
+    bases = np.broadcast_to(bases, settings.n_margins)
+    parts = parts_of(trees, kept["tree_info"][:n_trees], bases, features, 1.0, name)
+    for part in parts:
         # The base itself was made in single precision, too.
-        part.rounding += 4 * SINGLE_UNIT * max(1.0, abs(part.base))
-        parts.append(part)
-    return _outputs(parts, saved.link, response)
+        part.rounding = single_rounding(part, dart) + 4 * SINGLE_UNIT * max(1.0, abs(part.base))
+    return _outputs(parts, link, response)
 
 
 def _outputs(parts: list[Part], link: str, response: str) -> list[Output]:
@@ -215,15 +182,12 @@ def _outputs(parts: list[Part], link: str, response: str) -> list[Output]:
     if link == EXPONENTIAL:
         for part in parts:
             part.rounding += unit  # an error of the link, as one of its argument
-        return [[Group(EXPONENTIAL, 1.0, [part])] for part in parts]
-    if link == LOGISTIC and response == "regression":
-        outputs = [linked([part], "predict_proba")[0] for part in parts]
-    else:
-        # Objectives of users' own have classifiers, too, whose probabilities are the margins.
-        outputs = linked(parts, "decision_function" if link == IDENTITY else response)
+    if link == SOFTMAX and response != "predict_proba":
+        link = IDENTITY
+    outputs = linked(parts, link)
     for output in outputs:
         for group in output:
-            group.rounding = 0.0 if group.link == IDENTITY else unit
+            group.rounding = unit if group.link in (LOGISTIC, SOFTMAX) else 0.0
     return outputs
 
 
@@ -241,77 +205,48 @@ def _n_predicting(model: Any, kept: Any) -> int:
     return int(starts[best + 1])
 
 
-def _raw_trees(trees: list[Any], weights: Floats | None, name: str) -> RawTrees:
-    """All trees, one after another; a test by category has its children exchanged."""
-    if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
+def _tree(saved: Any, weight: float, name: str) -> Tree:
+    """A tree; a test by category has its children exchanged.
+
+    - `weight`: by which its leaves are multiplied.
+    """
+    if int(saved["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise _vectors_in_leaves(name)
-
-    def joined(key: str, dtype: Any) -> Any:
-        parts = [np.asarray(tree[key], dtype=dtype) for tree in trees]
-        return np.concatenate([np.empty(0, dtype=dtype), *parts])
-
-    counts = np.array([len(tree["left_children"]) for tree in trees], dtype=np.intp)
-    roots = np.cumsum(counts) - counts
-    offset = np.repeat(roots, counts)
-    left, right = joined("left_children", np.intp), joined("right_children", np.intp)
-    inner = left >= 0
-    condition = joined("split_conditions", np.float32)
-    missing_left = joined("default_left", bool)
-    sets: list[list[int]] = []
-    category = np.full(len(left), -1, dtype=np.intp)
-    for root, tree in zip(roots, trees, strict=True):
-        places = zip(
-            tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"],
-            strict=True,
-        )  # fmt: skip
-        for node, start, size in places:
-            category[root + node] = len(sets)
-            sets.append(tree["categories"][start : start + size])
-    value = condition.astype(np.float64)
-    if weights is not None:
-        value = value * np.repeat(weights[: len(trees)], counts)
-    left = np.where(inner, left + offset, -1)
-    right = np.where(inner, right + offset, -1)
+    left, right = np.array(saved["left_children"]), np.array(saved["right_children"])
+    condition = np.array(saved["split_conditions"], dtype=np.float32)
+    category = np.full(len(left), -1)
+    category[saved["categories_nodes"]] = np.arange(len(saved["categories_nodes"]))
+    places = zip(saved["categories_segments"], saved["categories_sizes"], strict=True)
     # Codes in a set go right, and all others left: the other way round, as tests are kept here.
     turned = category >= 0
-    # Strictly below a threshold is at most the number before it.
-    before = last_rounded(np.nextafter(condition, np.float32(-np.inf)))
-    return RawTrees(
-        joined("split_indices", np.int64).astype(np.intp),
-        before,
-        np.where(turned, ~missing_left, missing_left),
-        category,
-        sets_of(sets),
+    return Tree(
+        saved["split_indices"],
+        # Strictly below a threshold is at most the number before it.
+        last_rounded(np.nextafter(condition, np.float32(-np.inf))),
+        np.array(saved["default_left"], dtype=bool) ^ turned,
         np.where(turned, right, left),
         np.where(turned, left, right),
-        value,
-        roots,
+        weight * condition.astype(np.float64)[:, None],
+        sets_of([saved["categories"][start : start + size] for start, size in places]),
+        category,
     )
 
 
-class _Table:
+class _Table(OwnStep):
     """How the model makes numbers of a table."""
 
-    def __init__(self, model: Any, kept: Any) -> None:
+    def __init__(self, model: Any, cats: Any, coded: Ints) -> None:
         self.missing = np.float32(np.nan if model.missing is None else model.missing)
-        self.levels = _levels(kept.get("cats"))
-        self.coded = _coded(kept["trees"])
+        self.levels = _levels(cats)
+        self.coded = coded
 
     def is_plain(self, table: Any) -> bool:
         """Whether the numbers of a table are those that the model sees, but for their precision."""
         return not len(self.coded) and is_plain(table, "iuf", "iuf")
 
-    def sentinel(self, table: Any) -> MissingSentinel:
-        """The number that stands for a missing value."""
-        if sparse.issparse(table):
-            # What rounds to zero is stored, and is no missing value.
-            return MissingSentinel(0.0, 0.0, float(np.nextafter(0.0, -np.inf)))
-        before = np.nextafter(self.missing, np.float32(-np.inf))
-        below, high = last_rounded(np.array([before, self.missing]))
-        return MissingSentinel(float(np.nextafter(below, np.inf)), float(high), float(below))
-
-    def marked(self, table: Any, n_features: int) -> Bools | None:
-        """Columns in which a number marks a missing value."""
+    def sentinel(self, table: Any, n_features: int) -> MissingSentinel | None:
+        """The numbers that stand for a missing value, other than NaN."""
+        columns = np.arange(n_features)
         if sparse.issparse(table):
             if not np.isnan(self.missing):
                 raise Unsupported(
@@ -319,28 +254,25 @@ class _Table:
                     "zeros of sparse output as missing, which cannot be read.",
                     "Expected missing=NaN, or steps with dense output.",
                 )
-            return np.ones(n_features, dtype=bool)
-        return None if np.isnan(self.missing) else np.ones(n_features, dtype=bool)
+            # What rounds to zero is stored, and is no missing value.
+            return MissingSentinel(0.0, 0.0, columns)
+        if np.isnan(self.missing):
+            return None
+        # All numbers that are rounded to it.
+        before = np.nextafter(self.missing, np.float32(-np.inf))
+        below, high = last_rounded(np.array([before, self.missing]))
+        return MissingSentinel(float(np.nextafter(below, np.inf)), float(high), columns)
 
-    def __call__(self, table: Any, marked: Ints | None) -> Floats:
+    def transform(self, table: Any) -> Floats:
         """The numbers, before they are rounded to single precision."""
-        if sparse.issparse(table):
-            numbers = self._of_sparse(table, marked)
-        else:
-            numbers = self._of_dense(table)
-            if marked is not None:
-                own = numbers[:, marked]
-                numbers[:, marked] = np.where(_single(own) == self.missing, np.nan, own)
-        # A code is what stands before the point; a number below zero is none.
-        codes = _single(numbers[:, self.coded])
-        numbers[:, self.coded] = np.where(codes < 0, -1.0, np.trunc(codes))
+        numbers = self._of_sparse(table) if sparse.issparse(table) else self._of_dense(table)
+        # A code is what stands before the point once it is rounded to single precision.
+        numbers[:, self.coded] = _single(numbers[:, self.coded])
         return numbers
 
-    def _of_sparse(self, table: Any, marked: Ints | None) -> Floats:
+    def _of_sparse(self, table: Any) -> Floats:
         stored = table.tocoo()
         filled = np.zeros(table.shape)
-        if marked is not None:
-            filled[:, marked] = np.nan
         numbers = stored.data.astype(np.float64)
         # A zero that is stored is no missing value: as the next number it passes the same tests.
         filled[stored.row, stored.col] = np.where(numbers == 0, SMALLEST, numbers)
@@ -418,11 +350,3 @@ def _codes(column: pd.Series, levels: Levels) -> Floats:
     known = {level.decode(): code for code, level in enumerate(levels)}
     number = np.array([known.get(name, np.nan) for name in names] + [np.nan])
     return np.asarray(number[column.cat.codes.to_numpy()], dtype=np.float64)
-
-
-def _coded(trees: list[Any]) -> Ints:
-    """Columns that are tested by category."""
-    columns = {
-        tree["split_indices"][node] for tree in trees for node in tree.get("categories_nodes", [])
-    }
-    return np.array(sorted(columns), dtype=np.intp)

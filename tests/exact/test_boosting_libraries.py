@@ -25,6 +25,7 @@ from sklearn.ensemble import (
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    MaxAbsScaler,
     OneHotEncoder,
     OrdinalEncoder,
     SplineTransformer,
@@ -234,6 +235,24 @@ def test_zeros_of_sparse_splines_are_missing_where_they_are_not_stored():
     stored = encode.transform(X.drop_duplicates()).tocsr()
     assert (stored.data == 0).any()  # at knots
     check_enumerated("xgboost", model, X, ["s"])
+
+
+def test_numbers_next_to_zero_in_sparse_tables():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 300), rng.uniform(-1, 1, 300)])
+    X[rng.random(300) < 0.3, 1] = 0
+    X[0, 1] = 1  # so that numbers are divided by one
+    scale = make_column_transformer(
+        (MaxAbsScaler(), [1]), (OneHotEncoder(), [0]), sparse_threshold=1.0
+    )
+    y = X[:, 0] * (X[:, 1] >= 0) + (X[:, 1] > 0)
+    model = make_pipeline(scale, small("lightgbm")).fit(X, y)
+    family, space = check_closed(model, X, [0])
+    # LightGBM makes such numbers zero in other tables, and compares them here.
+    zero = float(np.float32(1e-35))
+    Z = np.array([[s, x] for s in (0, 1) for x in (-2 * zero, -zero, -zero / 2, 0, zero / 2, zero)])
+    Z = np.vstack([Z, np.nextafter(Z, -np.inf) * [0, 1] + Z * [1, 0]])
+    np.testing.assert_allclose(family.evaluate(Z), own_answers(model, space, Z), atol=1e-12)
 
 
 def test_columns_of_polars_with_categories():

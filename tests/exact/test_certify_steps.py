@@ -38,6 +38,7 @@ from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.whitebox._features import Features
+from skfairtest.whitebox._unwrap import flat_steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
@@ -275,7 +276,7 @@ def test_places_of_bends_are_those_of_the_step(kind):
     space = InputSpace().fit(X, ["s"])
     fitted = ColumnTransformer([("s", OneHotEncoder(), ["s"]), ("step", BENDING[kind], ["y"])])
     fitted = make_pipeline(fitted.set_params(sparse_threshold=0)).fit(X, y)
-    features = Features(space, [fitted])
+    features = Features(space, flat_steps(fitted, "no hint"))
     j = space.feature_names.index("y")
     if kind in ("negative", "reciprocal"):
         assert len(features.pieces[j]) == 1

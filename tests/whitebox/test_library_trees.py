@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 import skfairtest
-from skfairtest.whitebox._library_trees import RawTrees, as_nodes
+from skfairtest.whitebox._fitted_trees import Tree, nodes_of
 from skfairtest.whitebox._tree_model import last_rounded
 
 
 def test_leaves_that_are_no_numbers_are_refused():
-    ints, one = np.array([-1]), np.array([False])
-    raw = RawTrees(ints, np.zeros(1), one, ints, np.zeros((0, 1), bool), ints, ints,
-                   np.array([np.inf]), np.array([0]))  # fmt: skip
+    leaf = Tree([0], [0.0], [False], np.array([-1]), np.array([-1]), np.array([[np.inf]]))
     with pytest.raises(ValueError, match="1 leaves that are NaN or infinite"):
-        as_nodes(raw, None, "XGBRegressor")
+        nodes_of([leaf], None, "XGBRegressor")
 
 
 def test_neither_library_is_imported():

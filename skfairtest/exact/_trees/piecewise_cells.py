@@ -12,12 +12,11 @@ and the other one not.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skfairtest._clock import check_time
-from skfairtest._typing import Bools, Floats, Ints
+from skfairtest._typing import Bools, Floats, Ints, Ints64
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._code_order import CodeOrder
+from skfairtest.whitebox._code_order import CodeOrder, codes_of_ranks, first_changed
 from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._tree_model import Tests, goes_left
 
@@ -27,34 +26,41 @@ NEAR = 32
 
 def piece_codes(
     space: InputSpace,
-    attribute: int,
+    attributes: list[int],
     views: list[tuple[Features, Tests, Ints]],
     deadline: float = np.inf,
-) -> Floats:
-    """Return the first code of each cell of a piecewise monotone attribute.
+) -> dict[int, Floats]:
+    """Return the first code of each cell of piecewise monotone attributes.
 
-    - `attribute`: the attribute.
-    - `views`: for each set of features: the numbers of the tests that look at it.
+    - `views`: for each set of features: the numbers of the tests that look at these attributes.
     """
-    order = CodeOrder(space, attribute)
-    starts = [order.rank(features.piece_ends(attribute)[0]) for features, _, _ in views]
-    first = np.unique(np.concatenate(starts))
-    last = np.append(first[1:] - 1, order.ends()[1])
-    found, looks_at = [first], [np.full(len(first), -1)]
+    orders = {j: CodeOrder(space, j) for j in attributes}
+    pieces = {}
+    for j, order in orders.items():
+        starts = [order.rank(features.piece_ends(j)[0]) for features, _, _ in views]
+        first = np.unique(np.concatenate(starts))
+        pieces[j] = first, np.append(first[1:] - 1, order.ends()[1])
+    found = {j: [first] for j, (first, _) in pieces.items()}
+    looks_at = {j: [np.full(len(first), -1)] for j, (first, _) in pieces.items()}
     n_before = 0
     for features, tests, which in views:
         if len(which):
-            ranks, of = _changes(order, attribute, features, tests, which, first, last, deadline)
-            found.append(ranks)
-            looks_at.append(of + n_before)
+            ranks, of = _changes(space, features, tests, which, pieces, deadline)
+            for j in attributes:
+                own = features.source[of] == j
+                found[j].append(ranks[own])
+                looks_at[j].append(of[own] + n_before)
         n_before += len(features.source)
-    ranks = np.concatenate(found)
-    if any(attribute in features.rounded for features, _, _ in views):
-        ranks = np.append(ranks, _between(order, ranks, np.concatenate(looks_at)))
-    return order.code(np.unique(ranks))
+    codes = {}
+    for j, order in orders.items():
+        ranks = np.concatenate(found[j])
+        if any(j in features.rounded for features, _, _ in views):
+            ranks = np.append(ranks, _between(order, ranks, np.concatenate(looks_at[j])))
+        codes[j] = order.code(np.unique(ranks))
+    return codes
 
 
-def close_changes(ranks: NDArray[np.int64], looks_at: Ints) -> tuple[Bools, NDArray[np.int64]]:
+def close_changes(ranks: Ints64, looks_at: Ints) -> tuple[Bools, Ints64]:
     """Return which changes are next to one of another feature, in order, and all ranks in order."""
     by = np.lexsort((looks_at, ranks))
     ranks, looks_at = ranks[by], looks_at[by]
@@ -62,7 +68,7 @@ def close_changes(ranks: NDArray[np.int64], looks_at: Ints) -> tuple[Bools, NDAr
     return (np.diff(ranks) <= 2 * NEAR) & other, ranks
 
 
-def _between(order: CodeOrder, ranks: NDArray[np.int64], looks_at: Ints) -> NDArray[np.int64]:
+def _between(order: CodeOrder, ranks: Ints64, looks_at: Ints) -> Ints64:
     """Return the ranks around changes of different features that are next to each other."""
     close, ranks = close_changes(ranks, looks_at)
     around = ranks[:-1][close][:, None] + np.arange(-NEAR, 3 * NEAR + 1)
@@ -71,41 +77,34 @@ def _between(order: CodeOrder, ranks: NDArray[np.int64], looks_at: Ints) -> NDAr
 
 
 def _changes(
-    order: CodeOrder,
-    attribute: int,
+    space: InputSpace,
     features: Features,
     tests: Tests,
     which: Ints,
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
+    pieces: dict[int, tuple[Ints64, Ints64]],
     deadline: float,
-) -> tuple[NDArray[np.int64], Ints]:
+) -> tuple[Ints64, Ints]:
     """Return the first ranks inside of pieces at which a test changes, and the tests' features."""
-    if (tests.category[which] >= 0).any():
+    coded = which[tests.category[which] >= 0]
+    if len(coded):
+        name = space.feature_names[features.source[tests.feature[coded[0]]]]
         raise ValueError(
-            f"The model splits column {features.space.feature_names[attribute]!r} by category, but "
-            "it has too many values for a table. Declare them by InputSpace(categories=...), or "
-            "narrow its domain by InputSpace(bounds=...)."
+            f"The model splits column {name!r} by category, but it has too many values for a "
+            "table. Declare them by InputSpace(categories=...), or narrow its domain by "
+            "InputSpace(bounds=...)."
         )
     pairs = np.column_stack([tests.feature[which], tests.threshold[which]])
     tried = which[np.unique(pairs, axis=0, return_index=True)[1]]
-    n, m = len(tried), len(first)
-    test, low, high = np.repeat(tried, m), np.tile(first, n), np.tile(last, n)
+    own = [pieces[j] for j in features.source[tests.feature[tried]].tolist()]
+    low, high = (np.concatenate([ends[side] for ends in own]) for side in (0, 1))
+    test = np.repeat(tried, [len(first) for first, _ in own])
+    attribute = features.source[tests.feature[test]]
 
-    def is_left(ranks: NDArray[np.int64], of: Ints) -> Bools:
-        codes, back = np.unique(ranks, return_inverse=True)
-        values = features.along(attribute, order.code(codes))
-        return goes_left(values[back, tests.feature[test[of]]], tests, test[of])
-
-    everyone = np.arange(n * m)
-    outcome = is_left(low, everyone)
-    changing = np.flatnonzero(outcome != is_left(high, everyone))
-    open_ = changing
-    while len(open_):
+    def is_left(ranks: Ints64, of: Ints) -> Bools:
         check_time(deadline)
-        a, b = low[open_], high[open_]
-        middle = (a >> 1) + (b >> 1) + (a & b & 1)
-        same = is_left(middle, open_) == outcome[open_]
-        low[open_[same]], high[open_[~same]] = middle[same], middle[~same]
-        open_ = open_[high[open_] > low[open_] + 1]
-    return high[changing], tests.feature[test[changing]]
+        codes = codes_of_ranks(space, attribute[of], ranks)
+        values = features.evaluate(tests.feature[test[of]], codes)
+        return goes_left(values, tests, test[of])
+
+    changing, ranks = first_changed(low, high, is_left)
+    return ranks, tests.feature[test[changing]]

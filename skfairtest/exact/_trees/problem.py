@@ -62,10 +62,7 @@ def range_bound(space: InputSpace, output: Output, *, whole: bool = False) -> fl
     base = groups[0]
     D, U, V = np.zeros(len(base)), base.copy(), base.copy()
     for nodes, column, factor, part in entries:
-        value = factor * nodes.value[:, column]
-        leaf = nodes.left < 0
-        high = np.maximum.reduceat(np.where(leaf, value, -np.inf), nodes.roots)
-        low = np.minimum.reduceat(np.where(leaf, value, np.inf), nodes.roots)
+        low, high = nodes.ranges(column, factor)
         U[part] += high.sum()
         V[part] += low.sum()
         parting = slice(None) if whole else _sensitive_trees(space, nodes)

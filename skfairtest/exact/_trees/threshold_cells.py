@@ -257,25 +257,30 @@ class Grid:
     ) -> None:
         self.space, self.deadline = space, deadline
         self.cells: dict[int, Cells] = {}
-        #: First codes of the pieces of a piecewise monotone attribute; several may be one cell.
-        self.starts: dict[int, Floats] = {}
         self.sets: dict[int, Words] = {}
         self.nodes = [_undecided(nodes) for nodes in everything]
         continuous = continuous_attributes(space)
-        piecewise = {j for nodes in everything for j in nodes.features.pieces}
-        continuous[list(piecewise)] = False
+        piecewise = sorted({j for nodes in everything for j in nodes.features.pieces})
+        continuous[piecewise] = False
+        views = self._views(piecewise, everything, needed)
+        tested: set[int] = set()
+        for features, tests, which in views:
+            tested.update(features.source[tests.feature[which]].tolist())
+        #: First codes of the pieces of a piecewise monotone attribute; several may be one cell.
+        self.starts = piece_codes(space, sorted(tested), views, deadline)
         for j in range(space.n_features):
             check_time(deadline)
-            views = self._views(j, everything, needed)
+            views = self._views([j], everything, needed)
             if not any(len(which) for _, _, which in views):
                 continue
             if continuous[j]:
                 self._cut_continuous(j, views)
                 rounded = any(j in features.rounded for features, _, _ in views)
                 if rounded and self._flickers(j, views):
-                    self._cut_finite(j, views, is_piecewise=True)
+                    self.starts |= piece_codes(space, [j], views, deadline)
+                    self._cut_finite(j, views)
             else:
-                self._cut_finite(j, views, is_piecewise=j in piecewise)
+                self._cut_finite(j, views)
         for nodes, wanted, cut in zip(everything, needed, self.nodes, strict=True):
             _decide_constant(nodes, wanted, cut, self.cells)
 
@@ -295,11 +300,11 @@ class Grid:
 
     @staticmethod
     def _views(
-        j: int, everything: list[Nodes], needed: list[Ints]
+        attributes: list[int], everything: list[Nodes], needed: list[Ints]
     ) -> list[tuple[Features, Tests, Ints]]:
         views = []
         for nodes, wanted in zip(everything, needed, strict=True):
-            tested = nodes.features.source[nodes.tests.feature[wanted]] == j
+            tested = np.isin(nodes.features.source[nodes.tests.feature[wanted]], attributes)
             views.append((nodes.features, nodes.tests, wanted[tested]))
         return views
 
@@ -309,12 +314,9 @@ class Grid:
             nodes.attribute[which] = j
             nodes.cut[which] = cut
 
-    def _cut_finite(
-        self, j: int, views: list[tuple[Features, Tests, Ints]], *, is_piecewise: bool
-    ) -> None:
-        if is_piecewise:
-            self.starts[j] = codes = piece_codes(self.space, j, views, self.deadline)
-            cells, outcomes = cut_finite(codes, views, j, self.deadline)
+    def _cut_finite(self, j: int, views: list[tuple[Features, Tests, Ints]]) -> None:
+        if j in self.starts:
+            cells, outcomes = cut_finite(self.starts[j], views, j, self.deadline)
         else:
             cells, outcomes = cut_finite(
                 attribute_grid(self.space, j), views, deadline=self.deadline

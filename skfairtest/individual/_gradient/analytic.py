@@ -20,6 +20,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import LinearSVC, LinearSVR
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.individual._gradient.additive_steps import AdditiveSteps
 from skfairtest.individual._gradient.torch import (
     TorchGradient,
     holds_module,
@@ -27,7 +28,6 @@ from skfairtest.individual._gradient.torch import (
     is_skorch_net,
 )
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._additive import AdditiveSteps
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._unwrap import unwrap

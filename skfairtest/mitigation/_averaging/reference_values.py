@@ -17,7 +17,7 @@ from skfairtest.space._containers import Container, make_container
 from skfairtest.space._one_hot import Group
 from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._steps import take_columns
+from skfairtest.whitebox._tables import take_columns
 
 #: Values that a message names.
 MOST_SHOWN = 5

@@ -5,6 +5,8 @@ Each attack stands below the assumption that it breaks.
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,6 +108,19 @@ def boosting_that_goes_on_with_other_settings():
     holds(dart.fit(X, 9 * y, xgb_model=before.get_booster()), X)
     counts = xgboost(objective="count:poisson", n_estimators=6)
     holds(counts.fit(X, np.exp(y), xgb_model=before.get_booster()), X)
+
+
+@attack("the sums of trees before a logistic link are as good as exact", "xgboost")
+def leaves_that_cancel_each_other_out():
+    X, y = numbers()
+    model = xgboost("Classifier", n_estimators=40).fit(X, y > 0.5)
+    saved = json.loads(bytes(model.get_booster().save_raw("json")))
+    for k, tree in enumerate(saved["learner"]["gradient_booster"]["model"]["trees"]):
+        leaves = np.array(tree["left_children"]) < 0
+        moved = np.float32(tree["split_conditions"]) + (100 if k < 20 else -100)
+        tree["split_conditions"] = np.where(leaves, moved, tree["split_conditions"]).tolist()
+    model.load_model(bytearray(json.dumps(saved).encode()))
+    holds(model, X, exact=False)
 
 
 @attack("what marks a missing value is what it was at training", "xgboost")
