@@ -77,9 +77,10 @@ class Layout:
         return next(j for j, places in enumerate(self.places) if place in places)
 
     def resolve(self, wanted: Any, parameter: str = "sensitive_features") -> list[int]:
-        """Positions of the named attributes, sorted; a column of a one-hot group means the group.
+        """Positions of the named attributes, in the order in which they are named.
 
-        Numbers are positions in the table. Errors name the `parameter`.
+        A column of a one-hot group means the group; several columns of it mean it once. Numbers are
+        positions in the table. Errors name the `parameter`.
         """
         names = [column.name for column in self.columns]
         if isinstance(wanted, (str, int, np.integer)):

@@ -84,11 +84,11 @@ class MovedTwins:
         own = self.groups_of(data)
         names = [_name(domain, sensitive, codes) for codes in self.codes]
         _check_sizes(own, names)
-        kept = [layout.columns[j].name for j in sensitive]
-        learned = clone(transport).set_params(keep=[*getattr(transport, "keep", ()), *kept])
         inside = own >= 0
         labels = np.array(names, dtype=object)
-        self.transport = learned.fit_codes(layout, data[inside], own[inside], labels)
+        self.transport = clone(transport).fit_codes(
+            layout, data[inside], own[inside], labels, sensitive
+        )
 
     def of(self, layout: Layout, domain: Domain, sensitive: list[int]) -> MovedTwins:
         """Return the same for other sensitive attributes, learned from the same rows."""

@@ -214,7 +214,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         if isinstance(sensitive_features, str) and sensitive_features == "auto":
             sensitive_features = auto_sensitive([column.name for column in columns])
         if sensitive_features is not None:
-            positions = layout.resolve(sensitive_features)
+            positions = sorted(layout.resolve(sensitive_features))
             check_sensitive(columns, positions, n_rows)
         if odd := [column for column in columns if column.looks_like is not None]:
             warnings.warn(warning_of(odd), UserWarning, stacklevel=users_level())

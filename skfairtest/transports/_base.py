@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._delegation import LinksToDocs
-from skfairtest._parameters import DeclaredParameters, whole
+from skfairtest._parameters import DeclaredParameters, checked, whole
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ConstraintWarning, users_level
 from skfairtest.space._layout import Layout
+from skfairtest.space._sensitive_features import check_index
 from skfairtest.space._space import InputSpace
 
 #: Rows that are moved at a time, so that memory does not grow with the table.
@@ -25,6 +26,14 @@ LEAST_ROWS = 2
 #: Rows of a group that are looked at first for a column with a single value: nearly always they
 #: differ, and a large table is not read once more.
 FIRST_ROWS = 100
+
+
+def _check_space(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, InputSpace):
+        raise TypeError(
+            f"{name} must be an InputSpace or None; got {value!r}. Describe the columns by "
+            "InputSpace(categories=..., one_hot=...)."
+        )
 
 
 class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
@@ -46,7 +55,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
     """
 
     keep: Sequence[Any] = ()
-    space: Any = None
+    space: Any = checked(default=None, check=_check_space)
     random_state: int | None = whole(default=0, least=0)
 
     # Tables ---------------------------------------------------------------------------------
@@ -83,7 +92,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         labels = read_groups(groups, X)
         description = InputSpace() if self.space is None else clone(self.space)
         space = description.fit(X, None)
-        self.groups_, codes = np.unique(labels, return_inverse=True)
+        self.groups_, codes = numbered(labels)
         self.space_ = space
         # A space keeps a sample of tables in chunks only; this is all rows.
         self.fit_codes(space.layout, space.data, codes, self.groups_)
@@ -119,7 +128,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
             If moved rows break a constraint of `space` that the rows themselves satisfy.
         """
         check_is_fitted(self, "maps_")
-        own = self._codes_of(groups, "groups", len(X))
+        own = self._codes_of(groups, "groups", X)
         if to is None:
             if len(self.groups_) > 2:
                 raise ValueError(
@@ -128,8 +137,15 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                 )
             target = 1 - own
         else:
-            target = self._codes_of(to, "to", len(X))
+            target = self._codes_of(to, "to", X)
         space, Z = self.space_.read(X)
+        endless = np.isinf(Z).any(axis=0)
+        if endless.any():
+            name = space.layout.columns[int(np.argmax(endless))].name
+            raise ValueError(
+                f"Column {name!r} contains infinity, which has no place among the numbers of a "
+                "group. Replace infinite values before moving rows."
+            )
         moved = self.move_codes(Z, own, target)
         if space.constraint_ is not None:
             broken = int((space.valid(Z) & ~space.valid(moved)).sum())
@@ -146,7 +162,9 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
             table.index = X.index
         return table
 
-    def _codes_of(self, labels: Any, name: str, n: int) -> Ints:
+    def _codes_of(self, labels: Any, name: str, X: Any) -> Ints:
+        check_index(labels, _index_of(X), name=name)
+        n = len(X)
         given = np.asarray(labels, dtype=object)
         array = np.full(n, labels, dtype=object) if given.ndim == 0 else given
         if array.shape != (n,):
@@ -164,7 +182,9 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
 
     # Codes ----------------------------------------------------------------------------------
 
-    def fit_codes(self, layout: Layout, Z: Floats, groups: Ints, labels: Any) -> Any:
+    def fit_codes(
+        self, layout: Layout, Z: Floats, groups: Ints, labels: Any, stays: Sequence[int] = ()
+    ) -> Any:
         """Learn from codes of rows, as an `InputSpace` has them.
 
         Parameters
@@ -177,12 +197,16 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
             The group of each row, as a position in `labels`.
         labels : ndarray of shape (n_groups,)
             The groups.
+        stays : list of int, default=()
+            Positions of attributes that do not move, beside those in `keep`, such as those that say
+            the group.
 
         Returns
         -------
         self : object
             The fitted transport.
         """
+        self._check_declared()
         counts = np.bincount(groups, minlength=len(labels))
         if len(labels) < 2:
             raise ValueError(
@@ -196,11 +220,13 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                 f"{LEAST_ROWS} rows or more, and from hundreds to be of use. Join it with another "
                 "group, or leave its rows out."
             )
-        kept = set(layout.resolve(list(self.keep), "keep=")) if len(self.keep) else set()
+        kept = {*named_columns(layout, self.keep, "keep="), *stays}
         moving = [j for j in range(len(layout.columns)) if j not in kept]
         if not moving:
+            but = " but those that say the group" if len(stays) else ""
             raise ValueError(
-                "keep= names all columns, so that nothing would move. Leave out those that may."
+                f"keep= names all columns{but}, so that nothing would move. Leave out those that "
+                "may."
             )
         self.groups_, self.layout_ = np.asarray(labels), layout
         self.n_features_in_ = len(layout.columns)
@@ -248,8 +274,29 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         raise NotImplementedError
 
 
+def named_columns(layout: Layout, named: Any, parameter: str) -> list[int]:
+    """Return the positions of the columns that a parameter names, in its order; it may name none.
+
+    Raises
+    ------
+    ValueError
+        For columns that are not there or named twice, and for what names no columns.
+    """
+    if not isinstance(named, (str, int, np.integer)):
+        if not isinstance(named, Iterable):
+            raise ValueError(
+                f"{parameter} must be a column or a list of columns, by name or position; got "
+                f"{named!r}. Leave it out if it is about none."
+            )
+        named = list(named)
+        if not named:
+            return []
+    return layout.resolve(named, parameter)
+
+
 def read_groups(groups: Any, X: Any) -> Any:
     """Return the group of each row as an array, checked."""
+    check_index(groups, _index_of(X), name="groups")
     labels = np.asarray(groups)
     n = len(X)
     if labels.shape != (n,):
@@ -264,6 +311,24 @@ def read_groups(groups: Any, X: Any) -> Any:
             "their own."
         )
     return labels
+
+
+def _index_of(X: Any) -> Any:
+    return X.index if isinstance(X, pd.DataFrame) else None
+
+
+def numbered(values: Any) -> tuple[Any, Ints]:
+    """Return the different values in order, and the place of each value among them."""
+    values = np.asarray(values)
+    places, levels = pd.factorize(values)  # quicker than sorting all values
+    levels = np.asarray(levels, dtype=values.dtype)
+    try:
+        order = np.argsort(levels, kind="stable")
+    except TypeError:  # words and numbers
+        order = np.argsort([str(value) for value in levels], kind="stable")
+    rank = np.empty(len(levels), dtype=np.intp)
+    rank[order] = np.arange(len(levels))
+    return levels[order], rank[places]
 
 
 def warn_of_single_values(
