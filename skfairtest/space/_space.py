@@ -226,6 +226,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         check_constraints(constraint, BoundColumns(layout, data, warns=True), domain, twins)
         if twins.dependents is not None and twins.moved is None:
             warn_of_data(data, twins.apply_dependents(data.copy()))
+        if twins.moved is not None:
+            twins.moved.warn(layout)
         for j, column in enumerate(columns):
             if column.given:
                 layout.check_holds(j, domain.low)

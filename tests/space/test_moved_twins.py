@@ -315,3 +315,11 @@ def test_the_attribute_may_be_named_among_the_columns_that_stay():
         InputSpace(twins=QuantileTransport(keep=["pay"])).fit(X, ["sex"])
     with pytest.raises(ValueError, match="random_state must be a whole number"):
         InputSpace(twins=QuantileTransport(random_state="x")).fit(X, ["sex"])
+
+
+def test_a_column_with_one_value_in_a_group_is_warned_of():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": np.tile(["f", "m"], 50), "pay": rng.normal(size=100)})
+    X.loc[X["sex"] == "f", "pay"] = 1.0
+    with pytest.warns(UserWarning, match="Column 'pay' has a single value in all 50 rows of"):
+        InputSpace(twins=QuantileTransport()).fit(X, ["sex"])
