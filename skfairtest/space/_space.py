@@ -101,8 +101,9 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         container of X and returns them with the values that follow, or an object whose
         ``transform`` does so, which is cloned and fitted to X. A transport, such as
         `QuantileTransport`, moves twins: each row is compared with where its ranks lie in the other
-        groups, and inputs that differ in their own group are different inputs. With None twins
-        differ in the sensitive attributes only.
+        groups, and inputs that differ in their own group are different inputs. With three groups or
+        more its moved twins are compared with each other, too: a pair may be one row, moved to two
+        other groups. With None twins differ in the sensitive attributes only.
     proposals : {"uniform", "data"}, default="uniform"
         Whether new inputs are drawn anywhere in the domain, or near the data, by crossing a row of
         X with one of its nearest neighbours. With `plausible` they are always drawn near the data.
