@@ -169,7 +169,8 @@ class Layout:
 
     def read_values(self, values: list[Any]) -> tuple[Layout, Floats]:
         """Read a table that is given by the values of its columns."""
-        codes = np.empty((len(values[0]), len(self.columns)))
+        # Column by column: what is worked out of a million rows is of one column at a time.
+        codes = np.empty((len(values[0]), len(self.columns)), order="F")
         columns = []
         for j, (column, places) in enumerate(zip(self.columns, self.places, strict=True)):
             if self.groups[j] is None:

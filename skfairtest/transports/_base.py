@@ -144,8 +144,10 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                 f"Column {name!r} contains infinity, which has no place among the numbers of a "
                 "group. Replace infinite values before moving rows."
             )
-        moved = self.move_codes(Z, own, target)
-        if space.constraint_ is not None:
+        if space.constraint_ is None:
+            moved = self._move_in_place(Z, own, target)
+        else:
+            moved = self.move_codes(Z, own, target)
             broken = int((space.valid(Z) & ~space.valid(moved)).sum())
             if broken:
                 warnings.warn(
@@ -164,19 +166,21 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         check_index(labels, _index_of(X), name=name)
         n = len(X)
         given = np.asarray(labels, dtype=object)
-        array = np.full(n, labels, dtype=object) if given.ndim == 0 else given
-        if array.shape != (n,):
+        array = given.reshape(1) if given.ndim == 0 else given
+        if given.ndim and array.shape != (n,):
             raise ValueError(
                 f"{name}= must be one label or one for each of {n} rows; got shape {array.shape}."
             )
-        codes = pd.Index(self.groups_).get_indexer(pd.Index(array))
+        # As objects: to find out what the labels are takes longer than to find them.
+        known = pd.Index(self.groups_, dtype=object)
+        codes = known.get_indexer(pd.Index(array, dtype=object))
         if (codes < 0).any():
             unknown = pd.unique(pd.Series(array[codes < 0]))[:3].tolist()
             raise ValueError(
                 f"{name}= has groups that were not in fit: {unknown!r}. Expected some of "
                 f"{self.groups_.tolist()!r}."
             )
-        return codes.astype(np.intp)
+        return np.broadcast_to(codes.astype(np.intp), n)
 
     # Codes ----------------------------------------------------------------------------------
 
@@ -247,8 +251,13 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         ndarray of shape (n_rows, n_features)
             Codes of the moved rows.
         """
-        moved = np.array(Z, dtype=np.float64)
-        for start in range(0, len(Z), CHUNK):
+        # By columns, each of which is moved by itself.
+        return self._move_in_place(np.array(Z, dtype=np.float64, order="F"), own, target)
+
+    def _move_in_place(self, moved: Floats, own: Ints, target: Ints) -> Floats:
+        """Move rows of codes, which are overwritten, and return them."""
+        columns = moved.T
+        for start in range(0, len(moved), CHUNK):
             part = slice(start, start + CHUNK)
             pairs = own[part] * len(self.groups_) + target[part]
             counts = np.bincount(pairs)
@@ -260,7 +269,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                     moved[part] = self._move(moved[part], a, b)
                 else:
                     rows = start + np.flatnonzero(pairs == pair)
-                    moved[rows] = self._move(moved[rows], a, b)
+                    columns[:, rows] = self._move(columns.take(rows, axis=1).T, a, b).T
         return moved
 
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:

@@ -269,7 +269,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
 
     def _moved(self, Z: Floats, key: str, own: int, target: int) -> Floats:
         ranks = RowRanks(Z, self.random_state or 0)
-        moved = Z.copy()
+        moved = Z.copy(order="K")
         if len(self._curves) > MOST_CURVES:
             self._curves = {}
         for j, column_map in zip(self.moving_.tolist(), self.maps_[key], strict=True):
