@@ -96,6 +96,19 @@ def check_instance(name: str, value: Any) -> None:
         )
 
 
+def check_methods(name: str, value: Any, methods: Sequence[str], hint: str) -> None:
+    """Raise TypeError for an estimator without methods; None is a default of our own."""
+    if value is None:
+        return
+    check_instance(name, value)
+    lacks = [method for method in methods if not callable(getattr(value, method, None))]
+    if lacks:
+        raise TypeError(
+            f"{name} must have the methods {' and '.join(methods)}; "
+            f"{type(value).__name__} has no {' and no '.join(lacks)}. {hint}"
+        )
+
+
 def check_whole(name: str, value: Any, least: int, none: str = "") -> None:
     """Check one whole number; `none` is "None or " if None is allowed as well."""
     fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)

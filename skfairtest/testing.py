@@ -120,7 +120,9 @@ def assert_within(
     outcome = check_limits(report, limits)
     if outcome.status != "within":
         lines = [f"{check.status}: {check.words}" for check in outcome.checks]
-        raise AssertionError("\n".join([outcome.verdict, "", *lines, "", repr(report)]))
+        raise AssertionError(
+            "\n".join([outcome.verdict, "", *lines, "", repr(report.with_limits(limits))])
+        )
     return report
 
 

@@ -150,7 +150,8 @@ class _PairSearch:
     def _sums(self, tables: dict[int, tuple[Floats, Floats]], most: int) -> _Sums:
         """Add up columns of some values; scores are times the factor of the link."""
         factor = self.family.base.factor
-        scores = np.full((1, 2), factor * self.family.base.base[0])
+        # With what columns of one value add, which is no matter for differences of scores.
+        scores = np.full((1, 2), factor * self.family.base.effects.base[0])
         steps = []
         for j, (parts, codes) in tables.items():
             step = factor * parts[:, list(self.pair), 0]

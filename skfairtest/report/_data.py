@@ -444,6 +444,9 @@ class Moved(Part):
     not_moved: Annotated[list[str], "Groups with too few rows to be moved."] = field(
         default_factory=list
     )
+    without_value: Annotated[
+        int, "Rows whose value of the attribute is missing, so that they have no group."
+    ] = 0
     n: Annotated[int, "Rows that were moved."] = 0
     n_rows: Annotated[int, "Rows of the data."] = 0
     rate: Annotated[Share, "Share of the people whose decision changes."] = None

@@ -521,10 +521,20 @@ def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
         ends = ends_in_words({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
         words += f"{but} of all people {ends} ({known.interval})"
     left_out = [f"{part['attribute']}: {part['reason']}" for part in missing.values()]
+    left_out += [words for part in parts for words in _people_not_moved(part)]
     if left_out:
         few = "; ".join(left_out[:NAMED]) + ("; and others" if len(left_out) > NAMED else "")
         words += f"; not checked: {few}"
     return _check(name, limit, status, known, words, left_out)
+
+
+def _people_not_moved(part: dict[str, Any]) -> list[str]:
+    """Whom a share of moved people says nothing about."""
+    name = part["attribute"]
+    told = [f"{name} = {group}: too few rows to be moved" for group in part["not_moved"]]
+    if part["without_value"]:
+        told.append(f"{part['without_value']:,} rows without a value of {name}")
+    return told
 
 
 def _nothing(figure: str) -> Known:

@@ -32,7 +32,7 @@ def position_of(names: list[Any], name: Any) -> int | None:
 def resolve_columns(
     names: list[Any], wanted: Any, parameter: str = "sensitive_features"
 ) -> list[int]:
-    """Return the positions of the named columns, in the order of the table."""
+    """Return the positions of the named columns, in the order in which they are named."""
     if isinstance(wanted, (str, int, np.integer)):
         wanted = [wanted]
     if isinstance(wanted, (pd.Series, pd.DataFrame)):
@@ -66,10 +66,9 @@ def resolve_columns(
             f"{parameter} names columns {repeated} more than once; name each one once."
         )
     if not positions:
-        raise ValueError(
-            "sensitive_features is empty; name at least one column of X, or use 'auto'."
-        )
-    return sorted(positions)
+        auto = ", or use 'auto'" if parameter == "sensitive_features" else ""
+        raise ValueError(f"{parameter} is empty; name at least one column of X{auto}.")
+    return positions
 
 
 def by_position(names: list[Any], mapping: Mapping[Any, Any] | None, label: str) -> dict[int, Any]:

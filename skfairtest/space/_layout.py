@@ -77,9 +77,10 @@ class Layout:
         return next(j for j, places in enumerate(self.places) if place in places)
 
     def resolve(self, wanted: Any, parameter: str = "sensitive_features") -> list[int]:
-        """Positions of the named attributes, sorted; a column of a one-hot group means the group.
+        """Positions of the named attributes, in the order in which they are named.
 
-        Numbers are positions in the table. Errors name the `parameter`.
+        A column of a one-hot group means the group; several columns of it mean it once. Numbers are
+        positions in the table. Errors name the `parameter`.
         """
         names = [column.name for column in self.columns]
         if isinstance(wanted, (str, int, np.integer)):
@@ -168,7 +169,8 @@ class Layout:
 
     def read_values(self, values: list[Any]) -> tuple[Layout, Floats]:
         """Read a table that is given by the values of its columns."""
-        codes = np.empty((len(values[0]), len(self.columns)))
+        # Column by column: what is worked out of a million rows is of one column at a time.
+        codes = np.empty((len(values[0]), len(self.columns)), order="F")
         columns = []
         for j, (column, places) in enumerate(zip(self.columns, self.places, strict=True)):
             if self.groups[j] is None:

@@ -7,12 +7,14 @@ whatever learns from codes and moves codes.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.exceptions import users_level
 from skfairtest.space._domain import Domain
 from skfairtest.space._layout import Layout
 
@@ -22,6 +24,9 @@ MOST_GROUPS = 64
 LEAST_ROWS = 2
 #: Groups that an error names.
 MOST_NAMED = 3
+#: Rows of a group that are looked at first for a column with a single value: nearly always they
+#: differ, and a large table is not read once more.
+FIRST_ROWS = 100
 
 
 def is_transport(twins: Any) -> bool:
@@ -84,17 +89,23 @@ class MovedTwins:
         own = self.groups_of(data)
         names = [_name(domain, sensitive, codes) for codes in self.codes]
         _check_sizes(own, names)
-        kept = [layout.columns[j].name for j in sensitive]
-        learned = clone(transport).set_params(keep=[*getattr(transport, "keep", ()), *kept])
         inside = own >= 0
         labels = np.array(names, dtype=object)
-        self.transport = learned.fit_codes(layout, data[inside], own[inside], labels)
+        self.transport = clone(transport).fit_codes(
+            layout, data[inside], own[inside], labels, sensitive
+        )
 
     def of(self, layout: Layout, domain: Domain, sensitive: list[int]) -> MovedTwins:
         """Return the same for other sensitive attributes, learned from the same rows."""
         if sensitive == self.sensitive.tolist():
             return self
         return MovedTwins(self.template, layout, domain, sensitive, self.data)
+
+    def warn(self, layout: Layout) -> None:
+        """Warn of columns that move at random."""
+        own = self.groups_of(self.data)
+        labels = self.transport.groups_
+        warn_of_single_values(layout, self.data, own, labels, self.moving)
 
     def __repr__(self) -> str:
         return repr(self.template)
@@ -188,3 +199,41 @@ def _check_sizes(own: Ints, names: list[str]) -> None:
         f"are hundreds); got too few of {shown}{more}. Name one sensitive column at a time, join "
         "categories, or leave these out by InputSpace(categories=...)."
     )
+
+
+def warn_of_single_values(
+    layout: Layout, Z: Floats, groups: Ints, labels: Any, moving: Ints
+) -> None:
+    """Warn of columns that have a single value in one group, and several in another.
+
+    Rows of the first group cannot be told apart by such a column, so that they are moved at random.
+    """
+    members = [np.flatnonzero(groups == g) for g in range(len(labels))]
+    found = []
+    for j in moving:
+        single = [_has_single_value(Z[:, j], rows) for rows in members]
+        if any(single) and not all(single):
+            g = single.index(True)
+            found.append((layout.columns[j].name, np.asarray(labels).tolist()[g], len(members[g])))
+    if not found:
+        return
+    name, label, n_rows = found[0]
+    others = [str(other) for other, _, _ in found[1:]]
+    warnings.warn(
+        f"Column {name!r} has a single value in all {n_rows:,} rows of group {label!r}, and "
+        "several values in another group: rows that are moved from there get one of these at random"
+        + (f" (so it is with {', '.join(others)})" if others else "")
+        + ". Shares of moved rows keep their meaning, but what happens to a single row is chance. "
+        "Name the column in keep= if it must not move.",
+        UserWarning,
+        stacklevel=users_level(),
+    )
+
+
+def _has_single_value(values: Floats, rows: Ints) -> bool:
+    """Whether the values of some rows are all the same, or all missing."""
+    for some in (rows[:FIRST_ROWS], rows):
+        part = values[some]
+        if not ((part == part[0]).all() or np.isnan(part).all()):
+            return False
+    return True

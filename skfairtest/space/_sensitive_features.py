@@ -272,21 +272,23 @@ def _are_equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return bool(np.all(np.asarray(one[~gone], dtype=object) == other[~gone]))
 
 
-def check_index(given: Any, index: Any, beside: str = "X") -> None:
+def check_index(
+    given: Any, index: Any, beside: str = "X", name: str = "sensitive_features"
+) -> None:
     """Raise an error where sensitive values have another index than what they stand beside."""
     if isinstance(given, Mapping):
         for column in given.values():
-            check_index(column, index, beside)
+            check_index(column, index, beside, name)
         return
     if index is None or not isinstance(given, (pd.Series, pd.DataFrame)):
         return
     if len(given) == len(index) and not given.index.equals(index):
         how = "in another order" if set(given.index) == set(index) else "with other labels"
         raise ValueError(
-            f"sensitive_features has another index than {beside} ({how}), so its rows may be those "
+            f"{name} has another index than {beside} ({how}), so its rows may be those "
             f"of other people. Select the rows of {beside}, "
-            f"sensitive_features.loc[{beside}.index], or, where the order is that of {beside}, "
-            "pass sensitive_features.to_numpy()."
+            f"{name}.loc[{beside}.index], or, where the order is that of {beside}, "
+            f"pass {name}.to_numpy()."
         )
 
 

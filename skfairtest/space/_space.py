@@ -101,8 +101,9 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         container of X and returns them with the values that follow, or an object whose
         ``transform`` does so, which is cloned and fitted to X. A transport, such as
         `QuantileTransport`, moves twins: each row is compared with where its ranks lie in the other
-        groups, and inputs that differ in their own group are different inputs. With None twins
-        differ in the sensitive attributes only.
+        groups, and inputs that differ in their own group are different inputs. With three groups or
+        more its moved twins are compared with each other, too: a pair may be one row, moved to two
+        other groups. With None twins differ in the sensitive attributes only.
     proposals : {"uniform", "data"}, default="uniform"
         Whether new inputs are drawn anywhere in the domain, or near the data, by crossing a row of
         X with one of its nearest neighbours. With `plausible` they are always drawn near the data.
@@ -214,7 +215,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         if isinstance(sensitive_features, str) and sensitive_features == "auto":
             sensitive_features = auto_sensitive([column.name for column in columns])
         if sensitive_features is not None:
-            positions = layout.resolve(sensitive_features)
+            positions = sorted(layout.resolve(sensitive_features))
             check_sensitive(columns, positions, n_rows)
         if odd := [column for column in columns if column.looks_like is not None]:
             warnings.warn(warning_of(odd), UserWarning, stacklevel=users_level())
@@ -226,6 +227,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         check_constraints(constraint, BoundColumns(layout, data, warns=True), domain, twins)
         if twins.dependents is not None and twins.moved is None:
             warn_of_data(data, twins.apply_dependents(data.copy()))
+        if twins.moved is not None:
+            twins.moved.warn(layout)
         for j, column in enumerate(columns):
             if column.given:
                 layout.check_holds(j, domain.low)

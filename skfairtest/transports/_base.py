@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,26 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._delegation import LinksToDocs
-from skfairtest._parameters import DeclaredParameters, whole
+from skfairtest._parameters import DeclaredParameters, checked, whole
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ConstraintWarning, users_level
 from skfairtest.space._layout import Layout
+from skfairtest.space._moved import warn_of_single_values
+from skfairtest.space._sensitive_features import check_index
 from skfairtest.space._space import InputSpace
 
 #: Rows that are moved at a time, so that memory does not grow with the table.
 CHUNK = 100_000
 #: Rows that a group needs: of one row nothing can be learned.
 LEAST_ROWS = 2
-#: Rows of a group that are looked at first for a column with a single value: nearly always they
-#: differ, and a large table is not read once more.
-FIRST_ROWS = 100
+
+
+def _check_space(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, InputSpace):
+        raise TypeError(
+            f"{name} must be an InputSpace or None; got {value!r}. Describe the columns by "
+            "InputSpace(categories=..., one_hot=...)."
+        )
 
 
 class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
@@ -46,7 +53,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
     """
 
     keep: Sequence[Any] = ()
-    space: Any = None
+    space: Any = checked(default=None, check=_check_space)
     random_state: int | None = whole(default=0, least=0)
 
     # Tables ---------------------------------------------------------------------------------
@@ -83,7 +90,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         labels = read_groups(groups, X)
         description = InputSpace() if self.space is None else clone(self.space)
         space = description.fit(X, None)
-        self.groups_, codes = np.unique(labels, return_inverse=True)
+        self.groups_, codes = numbered(labels)
         self.space_ = space
         # A space keeps a sample of tables in chunks only; this is all rows.
         self.fit_codes(space.layout, space.data, codes, self.groups_)
@@ -119,7 +126,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
             If moved rows break a constraint of `space` that the rows themselves satisfy.
         """
         check_is_fitted(self, "maps_")
-        own = self._codes_of(groups, "groups", len(X))
+        own = self._codes_of(groups, "groups", X)
         if to is None:
             if len(self.groups_) > 2:
                 raise ValueError(
@@ -128,10 +135,19 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                 )
             target = 1 - own
         else:
-            target = self._codes_of(to, "to", len(X))
+            target = self._codes_of(to, "to", X)
         space, Z = self.space_.read(X)
-        moved = self.move_codes(Z, own, target)
-        if space.constraint_ is not None:
+        endless = np.isinf(Z).any(axis=0)
+        if endless.any():
+            name = space.layout.columns[int(np.argmax(endless))].name
+            raise ValueError(
+                f"Column {name!r} contains infinity, which has no place among the numbers of a "
+                "group. Replace infinite values before moving rows."
+            )
+        if space.constraint_ is None:
+            moved = self._move_in_place(Z, own, target)
+        else:
+            moved = self.move_codes(Z, own, target)
             broken = int((space.valid(Z) & ~space.valid(moved)).sum())
             if broken:
                 warnings.warn(
@@ -146,25 +162,31 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
             table.index = X.index
         return table
 
-    def _codes_of(self, labels: Any, name: str, n: int) -> Ints:
+    def _codes_of(self, labels: Any, name: str, X: Any) -> Ints:
+        check_index(labels, _index_of(X), name=name)
+        n = len(X)
         given = np.asarray(labels, dtype=object)
-        array = np.full(n, labels, dtype=object) if given.ndim == 0 else given
-        if array.shape != (n,):
+        array = given.reshape(1) if given.ndim == 0 else given
+        if given.ndim and array.shape != (n,):
             raise ValueError(
                 f"{name}= must be one label or one for each of {n} rows; got shape {array.shape}."
             )
-        codes = pd.Index(self.groups_).get_indexer(pd.Index(array))
+        # As objects: to find out what the labels are takes longer than to find them.
+        known = pd.Index(self.groups_, dtype=object)
+        codes = known.get_indexer(pd.Index(array, dtype=object))
         if (codes < 0).any():
             unknown = pd.unique(pd.Series(array[codes < 0]))[:3].tolist()
             raise ValueError(
                 f"{name}= has groups that were not in fit: {unknown!r}. Expected some of "
                 f"{self.groups_.tolist()!r}."
             )
-        return codes.astype(np.intp)
+        return np.broadcast_to(codes.astype(np.intp), n)
 
     # Codes ----------------------------------------------------------------------------------
 
-    def fit_codes(self, layout: Layout, Z: Floats, groups: Ints, labels: Any) -> Any:
+    def fit_codes(
+        self, layout: Layout, Z: Floats, groups: Ints, labels: Any, stays: Sequence[int] = ()
+    ) -> Any:
         """Learn from codes of rows, as an `InputSpace` has them.
 
         Parameters
@@ -177,12 +199,16 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
             The group of each row, as a position in `labels`.
         labels : ndarray of shape (n_groups,)
             The groups.
+        stays : list of int, default=()
+            Positions of attributes that do not move, beside those in `keep`, such as those that say
+            the group.
 
         Returns
         -------
         self : object
             The fitted transport.
         """
+        self._check_declared()
         counts = np.bincount(groups, minlength=len(labels))
         if len(labels) < 2:
             raise ValueError(
@@ -196,11 +222,13 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                 f"{LEAST_ROWS} rows or more, and from hundreds to be of use. Join it with another "
                 "group, or leave its rows out."
             )
-        kept = set(layout.resolve(list(self.keep), "keep=")) if len(self.keep) else set()
+        kept = {*named_columns(layout, self.keep, "keep="), *stays}
         moving = [j for j in range(len(layout.columns)) if j not in kept]
         if not moving:
+            but = " but those that say the group" if len(stays) else ""
             raise ValueError(
-                "keep= names all columns, so that nothing would move. Leave out those that may."
+                f"keep= names all columns{but}, so that nothing would move. Leave out those that "
+                "may."
             )
         self.groups_, self.layout_ = np.asarray(labels), layout
         self.n_features_in_ = len(layout.columns)
@@ -223,8 +251,13 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         ndarray of shape (n_rows, n_features)
             Codes of the moved rows.
         """
-        moved = np.array(Z, dtype=np.float64)
-        for start in range(0, len(Z), CHUNK):
+        # By columns, each of which is moved by itself.
+        return self._move_in_place(np.array(Z, dtype=np.float64, order="F"), own, target)
+
+    def _move_in_place(self, moved: Floats, own: Ints, target: Ints) -> Floats:
+        """Move rows of codes, which are overwritten, and return them."""
+        columns = moved.T
+        for start in range(0, len(moved), CHUNK):
             part = slice(start, start + CHUNK)
             pairs = own[part] * len(self.groups_) + target[part]
             counts = np.bincount(pairs)
@@ -236,7 +269,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                     moved[part] = self._move(moved[part], a, b)
                 else:
                     rows = start + np.flatnonzero(pairs == pair)
-                    moved[rows] = self._move(moved[rows], a, b)
+                    columns[:, rows] = self._move(columns.take(rows, axis=1).T, a, b).T
         return moved
 
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:
@@ -248,8 +281,29 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         raise NotImplementedError
 
 
+def named_columns(layout: Layout, named: Any, parameter: str) -> list[int]:
+    """Return the positions of the columns that a parameter names, in its order; it may name none.
+
+    Raises
+    ------
+    ValueError
+        For columns that are not there or named twice, and for what names no columns.
+    """
+    if not isinstance(named, (str, int, np.integer)):
+        if not isinstance(named, Iterable):
+            raise ValueError(
+                f"{parameter} must be a column or a list of columns, by name or position; got "
+                f"{named!r}. Leave it out if it is about none."
+            )
+        named = list(named)
+        if not named:
+            return []
+    return layout.resolve(named, parameter)
+
+
 def read_groups(groups: Any, X: Any) -> Any:
     """Return the group of each row as an array, checked."""
+    check_index(groups, _index_of(X), name="groups")
     labels = np.asarray(groups)
     n = len(X)
     if labels.shape != (n,):
@@ -266,39 +320,19 @@ def read_groups(groups: Any, X: Any) -> Any:
     return labels
 
 
-def warn_of_single_values(
-    layout: Layout, Z: Floats, groups: Ints, labels: Any, moving: Ints
-) -> None:
-    """Warn of columns that have a single value in one group, and several in another.
-
-    Rows of the first group cannot be told apart by such a column, so that they are moved at random.
-    """
-    members = [np.flatnonzero(groups == g) for g in range(len(labels))]
-    found = []
-    for j in moving:
-        single = [_has_single_value(Z[:, j], rows) for rows in members]
-        if any(single) and not all(single):
-            g = single.index(True)
-            found.append((layout.columns[j].name, np.asarray(labels).tolist()[g], len(members[g])))
-    if not found:
-        return
-    name, label, n_rows = found[0]
-    others = [str(other) for other, _, _ in found[1:]]
-    warnings.warn(
-        f"Column {name!r} has a single value in all {n_rows:,} rows of group {label!r}, and "
-        "several values in another group: rows that are moved from there get one of these at random"
-        + (f" (so it is with {', '.join(others)})" if others else "")
-        + ". Shares of moved rows keep their meaning, but what happens to a single row is chance. "
-        "Name the column in keep= if it must not move.",
-        UserWarning,
-        stacklevel=users_level(),
-    )
+def _index_of(X: Any) -> Any:
+    return X.index if isinstance(X, pd.DataFrame) else None
 
 
-def _has_single_value(values: Floats, rows: Ints) -> bool:
-    """Whether the values of some rows are all the same, or all missing."""
-    for some in (rows[:FIRST_ROWS], rows):
-        part = values[some]
-        if not ((part == part[0]).all() or np.isnan(part).all()):
-            return False
-    return True
+def numbered(values: Any) -> tuple[Any, Ints]:
+    """Return the different values in order, and the place of each value among them."""
+    values = np.asarray(values)
+    places, levels = pd.factorize(values)  # quicker than sorting all values
+    levels = np.asarray(levels, dtype=values.dtype)
+    try:
+        order = np.argsort(levels, kind="stable")
+    except TypeError:  # words and numbers
+        order = np.argsort([str(value) for value in levels], kind="stable")
+    rank = np.empty(len(levels), dtype=np.intp)
+    rank[order] = np.arange(len(levels))
+    return levels[order], rank[places]

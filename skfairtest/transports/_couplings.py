@@ -13,6 +13,8 @@ from skfairtest._typing import Floats, Ints
 MOST_VALUES = 4096
 #: Equal parts that the range of a curve is divided into, and points in one of them at most.
 N_CELLS, MOST_IN_CELL = 1 << 15, 12
+#: Numbers from which on it pays to look them up in such parts.
+LEAST_FOR_CELLS = 5_000
 #: Ranks are told apart down to this: below it rounding decides.
 RANK_STEP = 1e-12
 
@@ -65,7 +67,7 @@ class Quantiles(NamedTuple):
 
     def ranks(self, codes: Floats, uniform: Floats) -> Floats:
         """Return the ranks of numbers, the same share `uniform` of the way through intervals."""
-        at = np.minimum(np.searchsorted(self.values, codes), len(self.values) - 1)
+        at = np.minimum(_places(self.values, codes), len(self.values) - 1)
         # Rounding must not carry ranks past those of the next value: certificates rest on a map
         # that never falls, to the last bit.
         inside = self.low[at] + uniform * (self.high[at] - self.low[at])
@@ -82,7 +84,7 @@ class Quantiles(NamedTuple):
 
     def at(self, ranks: Floats) -> Floats:
         """Return the numbers at some ranks; beyond the first and last rank these are the ends."""
-        at = np.minimum(np.searchsorted(self.high, ranks - RANK_STEP), len(self.values) - 1)
+        at = np.minimum(_places(self.high, ranks - RANK_STEP), len(self.values) - 1)
         before = np.maximum(at - 1, 0)
         gap = self.low[at] - self.high[before]
         share = np.where(gap > 0, (ranks - self.high[before]) / np.where(gap > 0, gap, 1), 1.0)
@@ -166,6 +168,27 @@ class Curve(NamedTuple):
 def _cells(x: Floats, inside: Floats) -> NDArray[np.int32]:
     """Return the part of the range of x that numbers in it lie in; it rises with them."""
     return ((inside - x[0]) / (x[-1] - x[0]) * (N_CELLS - 1)).astype(np.int32)
+
+
+def _places(values: Floats, numbers: Floats) -> NDArray[np.intp]:
+    """Return what `numpy.searchsorted` does, sooner where there are many numbers.
+
+    A number's part of the range says nearly where it lies: values in parts before its own are
+    smaller, as parts rise with numbers, and few are in the same one.
+    """
+    spread = values[-1] - values[0] if len(values) else 0.0
+    if len(numbers) < LEAST_FOR_CELLS or not 0 < spread < np.inf:
+        return np.searchsorted(values, numbers)
+    counts = np.bincount(_cells(values, values), minlength=N_CELLS)
+    most = int(counts.max())
+    if most > MOST_IN_CELL // 2:
+        return np.searchsorted(values, numbers)
+    before = np.cumsum(counts) - counts
+    at = before.take(_cells(values, np.clip(numbers, values[0], values[-1])))
+    after = np.append(values, np.inf)
+    for _ in range(most):
+        at += after.take(at) < numbers
+    return at.astype(np.intp, copy=False)
 
 
 def _counted(codes: Floats, discrete: bool) -> tuple[Floats, Floats]:

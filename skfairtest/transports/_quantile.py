@@ -10,7 +10,7 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
-from skfairtest.transports._base import BaseTransport
+from skfairtest.transports._base import BaseTransport, named_columns
 from skfairtest.transports._couplings import Curve, Quantiles, recategorized, shares_of
 from skfairtest.transports._ranks import GivenRanks, RowRanks
 
@@ -221,7 +221,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
     is_columnwise = True
 
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:
-        by = layout.resolve(list(self.by), "by=") if len(self.by) else []
+        by = named_columns(layout, self.by, "by=")
         self.moving_ = np.setdiff1d(self.moving_, by)
         if not len(self.moving_):
             raise ValueError(
@@ -269,7 +269,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
 
     def _moved(self, Z: Floats, key: str, own: int, target: int) -> Floats:
         ranks = RowRanks(Z, self.random_state or 0)
-        moved = Z.copy()
+        moved = Z.copy(order="K")
         if len(self._curves) > MOST_CURVES:
             self._curves = {}
         for j, column_map in zip(self.moving_.tolist(), self.maps_[key], strict=True):

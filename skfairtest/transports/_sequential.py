@@ -12,12 +12,12 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 
-from skfairtest._parameters import whole
+from skfairtest._parameters import check_methods, checked, whole
 from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
-from skfairtest.transports._base import BaseTransport
+from skfairtest.transports._base import BaseTransport, named_columns
 from skfairtest.transports._couplings import Quantiles, recategorized
 from skfairtest.transports._features import MOST_CATEGORIES, Feature
 from skfairtest.transports._quantile import (
@@ -170,6 +170,15 @@ class Conditional(NamedTuple):
     numbers: list[Residuals | None]
 
 
+def _check_regressor(name: str, value: Any) -> None:
+    check_methods(name, value, ("fit", "predict"), "Give a LinearRegression(), or None.")
+
+
+def _check_classifier(name: str, value: Any) -> None:
+    hint = "Give a LogisticRegression(), or None."
+    check_methods(name, value, ("fit", "predict_proba"), hint)
+
+
 class SequentialResults:
     """What `fit` sets, apart from parameters; `skfairtest.io` reads the types."""
 
@@ -265,8 +274,8 @@ class SequentialTransport(SequentialResults, BaseTransport):
 
     order: Any = None
     graph: Any = None
-    regressor: Any = None
-    classifier: Any = None
+    regressor: Any = checked(default=None, check=_check_regressor)
+    classifier: Any = checked(default=None, check=_check_classifier)
     max_rows: int = whole(default=20_000, least=LEAST_TO_LEARN)
 
     @one_thread()
@@ -333,10 +342,7 @@ class SequentialTransport(SequentialResults, BaseTransport):
         if self.order is None:
             sequence = moving
         else:
-            order = list(self.order)
-            layout.resolve(order, "order=")  # refuses what is unknown or named twice
-            # One by one, since together they would come in the order of the table.
-            sequence = list(dict.fromkeys(layout.resolve([name], "order=")[0] for name in order))
+            sequence = named_columns(layout, self.order, "order=")
             left_out = [names[j] for j in moving if j not in sequence]
             if left_out:
                 raise ValueError(
@@ -355,10 +361,16 @@ class SequentialTransport(SequentialResults, BaseTransport):
                 f'{{"pay": ["age", "hours"]}}; got {self.graph!r}.'
             )
         parents: dict[int, list[int]] = {j: [] for j in range(len(names))}
+        seen: set[int] = set()
         for name, given in self.graph.items():
-            listed = [given] if isinstance(given, (str, int, np.integer)) else list(given)
             j = layout.resolve([name], "graph=")[0]
-            parents[j] = layout.resolve(listed, "graph=") if listed else []
+            if j in seen:
+                raise ValueError(
+                    f"graph= has the parents of {names[j]!r} more than once. Name each column once."
+                )
+            seen.add(j)
+            # Models are given the parents in the order of the table: a graph has no other.
+            parents[j] = sorted(named_columns(layout, given, "graph="))
         try:
             sequence = list(TopologicalSorter(parents).static_order())
         except CycleError as error:
@@ -471,7 +483,7 @@ def _seeded(estimator: Any, seed: int) -> Any:
     """Return a copy of an estimator whose parts without a seed have this one."""
     model = clone(estimator)
     unset = {
-        name: seed
+        name: seed % 2**32
         for name, value in model.get_params().items()
         if name.rpartition("__")[2] == "random_state" and value is None
     }

@@ -275,6 +275,7 @@ def test_assert_within(foreign):
     assert first == "Exceeded: a difference of 0.30 is above 0.2."
     told = " ".join(" ".join(rest).split())
     assert "if only their sex were changed" in told and "exceeded: a difference" in told
+    assert "No limits were given" not in told
 
 
 def test_assert_within_fails_where_nothing_is_decided(foreign):

@@ -512,3 +512,19 @@ def test_no_row_of_real_columns_is_above_the_bound_of_probabilities(seed):
         for code in known.twins_.moved.codes
     )
     assert np.abs(first - second).max() <= auditor.fairness_degree_upper_bound_
+
+
+def test_a_column_of_one_value_counts_in_probabilities():
+    """It shifts all scores alike: no matter for a difference of these, but for probabilities."""
+    one_case(700_555, linear, by=True, aware=False)
+    rng = np.random.default_rng(0)
+    X = table(rng)
+    model = make_pipeline(
+        ColumnTransformer([("rest", "passthrough", ["whole", "flag"])]), LogisticRegression(C=10.0)
+    ).fit(X, X["whole"] + 4 * X["flag"] > rng.normal(4, 1, size=len(X)))
+    twins = QuantileTransport(keep=["flag"])
+    for flag in (0, 1):
+        space = InputSpace(twins=twins, bounds={"flag": (flag, flag)}).fit(X, ["sex"])
+        family, _ = read_family(model, space, "predict_proba", False, np.random.default_rng(0))
+        upper = family.solve(0.0, Limits(np.inf, 1e-9)).upper
+        assert upper == pytest.approx(enumerated(model, "predict_proba", space), abs=1e-9)

@@ -222,8 +222,9 @@ def moved(attribute="sex", transport="quantile", groups=("Female", "Male"), shar
     a, b = groups
     one = {
         "attribute": attribute, "transport": transport, "status": "done", "reason": "",
-        "applies": True, "not_moved": [], "n": 4_000, "n_rows": 30_162, "rate": 0.7 * share,
-        "low": max(0.0, 0.7 * share - 0.01), "high": 0.7 * share + 0.012, "counts_above": None,
+        "applies": True, "not_moved": [], "without_value": 0, "n": 4_000, "n_rows": 30_162,
+        "rate": 0.7 * share, "low": max(0.0, 0.7 * share - 0.01), "high": 0.7 * share + 0.012,
+        "counts_above": None,
         "flips": [*flips(a, b, 1_300, share, 0.01), *flips(b, a, 2_700, 0.01, share / 2)],
         "columns": [
             {"group": own, "to": to, "column": column, "before": before, "after": after,

@@ -704,3 +704,18 @@ class ByHalves(FlipTestAuditor):
 def test_scikit_learn_checks(model):
     tree = DecisionTreeClassifier(max_depth=3)
     assert_conforms(ByHalves(model, n_bootstrap=2, classifier=tree, random_state=0))
+
+
+@pytest.mark.parametrize("keep", ["sex", ["sex"], [0]])
+def test_the_attribute_may_be_named_among_the_columns_that_stay(keep):
+    X, group = make_rows()
+    X.insert(0, "sex", group)
+    rates = [
+        FlipTestAuditor(
+            Rule(), transport=QuantileTransport(keep=k), sensitive_features="sex", n_bootstrap=0
+        )
+        .fit(X)
+        .moved_rate_
+        for k in ((), keep)
+    ]
+    assert rates[0] == rates[1] > 0

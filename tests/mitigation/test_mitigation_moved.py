@@ -16,6 +16,7 @@ from skfairtest import (
     MitigationWarning,
     QuantileTransport,
     TestSGDAuditor,
+    compare_mitigations,
 )
 from skfairtest.datasets import make_proxy_classification, make_proxy_regression
 from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
@@ -211,3 +212,17 @@ def test_what_cannot_be_moved_is_an_error_before_any_training():
             FairnessRetrainer(LOGISTIC, auditor, strategy="moved").fit(X, y)
     with pytest.raises(TypeError, match="TestSGDAuditor finds none"):
         FairnessRetrainer(LOGISTIC, TestSGDAuditor(), strategy="moved").fit(X, y)
+
+
+def test_a_column_with_one_value_in_a_group_is_warned_of():
+    data = make_proxy_classification(400, random_state=0)
+    X = coded(data)
+    X.loc[X["group"] == 0, "income"] = 1.0
+    said = "Column 'income' has a single value in all .* rows of group 0"
+    with pytest.warns(UserWarning, match=said), pytest.warns(MitigationWarning):
+        mitigate(LOGISTIC, max_score_drop=0.0, max_rounds=1).fit(X, data.target.to_numpy())
+    with pytest.warns(UserWarning, match=said):
+        compare_mitigations(
+            LOGISTIC, X, data.target, sensitive_features="group", methods=["drop"], cv=2,
+            progress=False, random_state=0,
+        )  # fmt: skip

@@ -294,3 +294,17 @@ def test_a_model_that_does_not_take_the_attribute_is_not_within_by_construction(
 def test_two_reports_side_by_side(blind):
     table = blind.compare(blind)
     assert table.loc["moved twins that get another decision: race (quantile)", "change"] == 0
+
+
+def test_a_limit_names_the_people_who_were_not_moved():
+    race = RACE.mask(np.arange(N) % 30 == 0, "c").mask(np.arange(N) % 29 == 0, None)
+    n_missing = int(race.isna().sum())
+    report = look(sensitive=race)
+    assert part_of(report)["without_value"] == n_missing > 0
+    assert f"{n_missing} of {N} people were not moved, as their value of race" in report.to_html()
+    (check,) = report.check(Limits(max_moved_rate=0.99)).checks
+    assert check.status == "within"
+    assert check.left_out == [
+        "race = c: too few rows to be moved", f"{n_missing} rows without a value of race",
+    ]  # fmt: skip
+    assert "not checked: race = c" in check.words

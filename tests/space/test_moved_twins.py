@@ -304,3 +304,22 @@ def test_transports_that_cannot_be_used_are_errors():
         InputSpace(twins=QuantileTransport(space=InputSpace())).fit(table(), "sex")
     with pytest.raises(TypeError, match="A transport"):
         InputSpace(twins=QuantileTransport).fit(table(), "sex")
+
+
+def test_the_attribute_may_be_named_among_the_columns_that_stay():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": np.tile(["f", "m"], 50), "pay": rng.normal(size=100)})
+    space = InputSpace(twins=QuantileTransport(keep=["sex"])).fit(X, ["sex"])
+    assert space.twins_.moved.moving.tolist() == [1]
+    with pytest.raises(ValueError, match="keep= names all columns but those that say the group"):
+        InputSpace(twins=QuantileTransport(keep=["pay"])).fit(X, ["sex"])
+    with pytest.raises(ValueError, match="random_state must be a whole number"):
+        InputSpace(twins=QuantileTransport(random_state="x")).fit(X, ["sex"])
+
+
+def test_a_column_with_one_value_in_a_group_is_warned_of():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": np.tile(["f", "m"], 50), "pay": rng.normal(size=100)})
+    X.loc[X["sex"] == "f", "pay"] = 1.0
+    with pytest.warns(UserWarning, match="Column 'pay' has a single value in all 50 rows of"):
+        InputSpace(twins=QuantileTransport()).fit(X, ["sex"])

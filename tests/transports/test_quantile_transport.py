@@ -5,10 +5,12 @@ import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from planted_proxies import mixed
 from scipy.stats import ks_2samp
 
 from skfairtest import QuantileTransport
+from skfairtest.transports import _couplings as couplings
 from skfairtest.transports._couplings import Curve, Quantiles, recategorized
 
 
@@ -130,3 +132,19 @@ def test_recategorized_reaches_the_shares_with_least_change(seed, by_row):
     new = np.full(5, int(np.argmin(own)))
     shares = [p[:5] if by_row else p for p in given_shares]
     assert recategorized(*shares, new, np.linspace(0, 0.99, 5)).max() < k
+
+
+def test_places_are_those_of_halving_to_the_last_bit(monkeypatch):
+    monkeypatch.setattr(couplings, "LEAST_FOR_CELLS", 1)
+    rng = np.random.default_rng(0)
+    for k in range(40):
+        n = int(rng.integers(1, 2000))
+        some = [rng.normal(size=n), rng.random(n) * 1e-300, np.round(50 * rng.normal(size=n)),
+                rng.exponential(size=n) ** 6]  # fmt: skip
+        values = np.unique(some[k % 4])
+        known = rng.choice(values, 300)
+        numbers = np.concatenate(
+            [known, np.nextafter(known, np.inf), np.nextafter(known, -np.inf),
+             rng.uniform(values[0] - 1, values[-1] + 1, 300), [-np.inf, np.inf]]
+        )  # fmt: skip
+        assert_array_equal(couplings._places(values, numbers), np.searchsorted(values, numbers))

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from planted_proxies import GRAPH, planted
 from scipy.stats import ks_2samp
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.svm import LinearSVC
 
 from skfairtest import SequentialTransport
 
@@ -147,3 +148,17 @@ def test_zeros_that_most_rows_have_stay_zeros():
         assert abs((here["gain"] == 0).mean() - (there["gain"] == 0).mean()) < 0.03
         assert abs((here["hours"] == 40).mean() - (there["hours"] == 40).mean()) < 0.03
         assert here["gain"].min() == 0 and here["gain"].max() <= there["gain"].max()
+
+
+def test_models_that_cannot_be_learned_are_refused_in_fit():
+    X = pd.DataFrame({"a": np.arange(100.0), "b": np.tile([0.0, 1.0], 50)})
+    groups = np.repeat(["f", "m"], 50)
+    for params, said in (
+        ({"regressor": "ridge"}, "regressor must have the methods fit and predict; str has no"),
+        ({"regressor": Ridge}, "regressor must be an instance; got the class Ridge"),
+        ({"classifier": LinearSVC()}, "LinearSVC has no predict_proba"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            SequentialTransport(**params).fit(X, groups)
+    with pytest.raises(ValueError, match="graph= has the parents of 'b' more than once"):
+        SequentialTransport(graph={"b": ["a"], 1: []}).fit(X, groups)

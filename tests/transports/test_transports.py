@@ -243,3 +243,52 @@ def test_numbers_beyond_the_domain_are_no_missing_values(make):
     far = pd.DataFrame({"v": np.full(20, 50.0), "w": np.linspace(-1, 1, 20)})
     # A tenth of both groups lacks the number, so that hardly any present one goes missing.
     assert transport.transport(far, 0, to=1)["v"].notna().mean() > 0.7
+
+
+@every_transport
+def test_one_column_may_be_named_without_a_list(make, table):
+    groups, X = table
+    alone = make(keep="size").fit(X, groups)
+    assert_array_equal(alone.moving_, make(keep=["size"]).fit(X, groups).moving_)
+    with pytest.raises(ValueError, match="^keep= must be a column or a list of columns"):
+        make(keep=None).fit(X, groups)
+
+
+@every_transport
+def test_groups_may_be_words_and_numbers(make, table):
+    groups, X = table
+    mixed_labels = np.array([1 if one == "f" else "m" for one in groups], dtype=object)
+    transport = make().fit(X, mixed_labels)
+    assert transport.groups_.tolist() == [1, "m"]
+    assert_frame_equal(
+        transport.transport(X, mixed_labels), make().fit(X, groups).transport(X, groups)
+    )
+
+
+@every_transport
+def test_groups_of_another_index_are_refused(make, table):
+    groups, X = table
+    turned = pd.Series(groups, index=X.index[::-1])
+    with pytest.raises(ValueError, match=r"^groups has another index than X \(in another order\)"):
+        make().fit(X, turned)
+    transport = make().fit(X, pd.Series(groups, index=X.index))
+    with pytest.raises(ValueError, match="^groups has another index than X"):
+        transport.transport(X, turned)
+    with pytest.raises(ValueError, match="^to has another index than X"):
+        transport.transport(X, groups, to=turned)
+
+
+@every_transport
+def test_infinite_numbers_and_what_is_no_space_are_refused(make, table):
+    groups, X = table
+    with pytest.raises(TypeError, match="^space must be an InputSpace or None; got 'x'"):
+        make(space="x").fit(X, groups)
+    far = X.assign(size=np.where(np.arange(len(X)) == 3, np.inf, X["size"]))
+    with pytest.raises(ValueError, match="Column 'size' contains infinity"):
+        make().fit(X, groups).transport(far, groups)
+
+
+@every_transport
+def test_a_seed_may_be_any_whole_number(make, table):
+    groups, X = table
+    assert len(make(random_state=2**70).fit(X, groups).transport(X, groups)) == len(X)

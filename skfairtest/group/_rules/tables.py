@@ -276,7 +276,7 @@ def tables_of_space(X: Any, sensitive: Any, beside: Any, space: InputSpace | Non
 def sensitive_names(
     names: list[Any], wanted: Any, taken: list[Any], resolve: Any, *, needed: bool = True
 ) -> list[int]:
-    """Positions of the sensitive columns of X.
+    """Positions of the sensitive columns of X, in the order of the table.
 
     Parameters
     ----------
@@ -300,14 +300,14 @@ def sensitive_names(
                 "describe groups by sensitive_features=[...], or pass columns that are not in X "
                 "to fit."
             )
-        return list(resolve(found)) if found else []
+        return sorted(resolve(found)) if found else []
     if wanted is None and (taken or not needed):
         return []
     if wanted is None:
         raise ValueError(
             "sensitive_features must be 'auto', a column or a list of columns; got None."
         )
-    return list(resolve(wanted))
+    return sorted(resolve(wanted))
 
 
 def tables_of_columns(X: Any, sensitive: Any, attributes: Any, beside: Any) -> Any:

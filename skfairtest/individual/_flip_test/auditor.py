@@ -394,7 +394,7 @@ class FlipTestAuditor(
         if described.__sklearn_is_fitted__():
             space = described.with_data(X)
             return space.with_sensitive_features(
-                [] if sensitive is None else space.layout.resolve(sensitive)
+                [] if sensitive is None else sorted(space.layout.resolve(sensitive))
             )
         # What is plausible, and what follows from sensitive values, only twins need.
         alone = clone(described).set_params(plausible=None, twins=None)

@@ -10,7 +10,7 @@ import pandas as pd
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._space import InputSpace
-from skfairtest.transports._base import LEAST_ROWS
+from skfairtest.transports._base import LEAST_ROWS, numbered
 from skfairtest.transports._quantile import is_missing
 
 #: Groups that are listed in messages.
@@ -124,15 +124,9 @@ def _numbered(attributes: list[Any]) -> tuple[Any, Ints]:
     """Return the labels of the groups in order, and the group of each row."""
     places, levels = [], []
     for values in attributes:
-        place, level = pd.factorize(values)
-        try:
-            order = np.argsort(level)
-        except TypeError:  # words and numbers
-            order = np.argsort([str(value) for value in level])
-        rank = np.empty(len(level), dtype=np.intp)
-        rank[order] = np.arange(len(level))
-        places.append(rank[place])
-        levels.append(np.asarray(level, dtype=object)[order])
+        level, place = numbered(values)
+        places.append(place)
+        levels.append(np.asarray(level, dtype=object))
     if len(attributes) == 1:
         return levels[0], places[0]
     found, codes = np.unique(np.column_stack(places), axis=0, return_inverse=True)

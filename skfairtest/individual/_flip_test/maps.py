@@ -39,9 +39,8 @@ class Maps:
         if isinstance(transport, BaseTransport):
             # The sensitive columns say the group. An order need not name them, and where nothing
             # but them is left, nothing would move.
-            names = [self.space.layout.columns[j].name for j in self.groups.columns]
-            transport.set_params(keep=[*transport.keep, *names])._check_declared()
-            transport.fit_codes(self.space.layout, Z, codes, self.groups.labels)
+            stays, labels = self.groups.columns.tolist(), self.groups.labels
+            transport.fit_codes(self.space.layout, Z, codes, labels, stays)
         else:
             transport.fit(self.space.decode(Z), self.groups.labels[codes])
         return Map(transport, self.space, self.groups)

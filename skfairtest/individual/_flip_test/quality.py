@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from skfairtest._parameters import check_instance
+from skfairtest._parameters import check_methods
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import users_level
@@ -157,16 +157,8 @@ def outside(moved: Floats, others: Floats, kept: Ints, layout: Layout) -> Any:
 
 def check_classifier(classifier: Any) -> None:
     """Check that a classifier can tell rows apart by probabilities."""
-    if classifier is None:
-        return
-    check_instance("classifier", classifier)
-    lacks = [name for name in ("fit", "predict_proba") if not hasattr(classifier, name)]
-    if lacks:
-        raise TypeError(
-            "classifier must have the methods fit and predict_proba; "
-            f"{type(classifier).__name__} has no {' and no '.join(lacks)}. Give a "
-            "HistGradientBoostingClassifier(), or None."
-        )
+    hint = "Give a HistGradientBoostingClassifier(), or None."
+    check_methods("classifier", classifier, ("fit", "predict_proba"), hint)
 
 
 def warn_of_quality(table: pd.DataFrame) -> None:

@@ -93,9 +93,9 @@ class SubsetSearch:
 
 
 def candidate_columns(names: list[Any], candidates: Any) -> list[int]:
-    """Positions of the candidates."""
+    """Positions of the candidates, in the order of the table."""
     try:
-        return resolve_columns(names, candidates)
+        return sorted(resolve_columns(names, candidates))
     except ValueError as error:
         raise ValueError(str(error).replace("sensitive_features", "candidates")) from None
 

@@ -13,6 +13,7 @@ from skfairtest.individual._flip_test.rate import changes_of
 from skfairtest.mitigation._comparison.methods import Case
 from skfairtest.mitigation._shares import Judged
 from skfairtest.oracle._model import Model
+from skfairtest.space._moved import warn_of_single_values
 from skfairtest.transports import QuantileTransport
 
 #: Groups between which rows are moved at most: each row is moved to all of them.
@@ -50,14 +51,16 @@ def move_held_rows(case: Case, parts: list[tuple[Ints, Ints]]) -> Moved:
         if len(groups) > MOST_GROUPS:
             return Moved(None, _too_many(groups))
         maps = Maps(case.transport, case.space, groups)
-        Z = case.space.data
+        Z, moving = case.space.data, np.arange(0)
         found = []
         for training, held in parts:
             fitted = maps.learn(Z[training], groups.codes[training])
+            moving = getattr(fitted.transport, "moving_", moving)
             found.append(fitted.move_all(Z[held], groups.codes[held]))
     except Exception as error:
         first = str(error).strip().split("\n")[0].rstrip(".")
         return Moved(None, f"not measured: {first or type(error).__name__}")
+    warn_of_single_values(case.space.layout, Z, groups.codes, groups.labels, moving)
     return Moved(found)
 
 

@@ -17,6 +17,7 @@ from skfairtest.mitigation._retraining.training import Addition, TrainingFold, e
 from skfairtest.mitigation._retraining.twin_strategies import HALVINGS, PATIENCE, Twins
 from skfairtest.mitigation._shares import Judged, Measure, together
 from skfairtest.oracle._model import Model
+from skfairtest.space._moved import warn_of_single_values
 
 #: Rows that each group needs, so that every fold has some of them to learn a map from.
 LEAST_OF_GROUP = 20
@@ -40,7 +41,10 @@ class MovedRetraining(Twins):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.groups = _groups_of(self.space.with_codes(self.space.encode(self.task.X)))
+        space = self.space.with_codes(self.space.encode(self.task.X))
+        self.groups = groups = _groups_of(space)
+        moving = np.setdiff1d(np.arange(space.data.shape[1]), groups.columns)
+        warn_of_single_values(space.layout, space.data, groups.codes, groups.labels, moving)
         self._halves: list[Ints] = []
         self._any_kept = False
         self._idle = 0

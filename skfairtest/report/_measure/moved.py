@@ -149,6 +149,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
         attribute=name,
         transport=of.name,
         not_moved=left,
+        without_value=int(values.isna().sum()),
         n=len(rows),
         n_rows=n_rows,
         rate=float(auditor.moved_rate_),

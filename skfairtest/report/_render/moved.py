@@ -106,6 +106,11 @@ def _not_moved(part: dict[str, Any]) -> list[str]:
         few = "; ".join(names[:MOST_LISTED])
         more = f"; and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
         told.append(f"Groups with few rows were not moved: {few}{more}.")
+    if missing := part["without_value"]:
+        told.append(
+            f"{count(missing)} of {count(part['n_rows'])} people were not moved, as their value of "
+            f"{isolate(part['attribute'])} is missing."
+        )
     if part["counts_above"] is not None:
         told.append(
             "A decision counts as changed if the output differs by more than "
