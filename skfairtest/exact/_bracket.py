@@ -171,6 +171,11 @@ class Family:
         """
         return 0.0
 
+    def with_rounding(self, upper: float) -> float:
+        """Return a bound of what the model computes, from one of the model as it was read."""
+        # Where nothing takes twins apart, their outputs are the same to the last bit.
+        return upper + 2 * self.rounding if upper > 0 else upper
+
     def evaluate(self, Z: Floats) -> Floats:
         """Return outputs of the model as it was read, shape (n, n_outputs)."""
         raise NotImplementedError

@@ -60,7 +60,7 @@ def close(
     root, rtol = note_root_bound(oracle, family, history), limits.rtol
 
     def note(lower: float, upper: float, n: int, twins: Attained = unattained, /) -> None:
-        history.note(lower, with_rounding(family, min(upper, root)), n, twins)
+        history.note(lower, family.with_rounding(min(upper, root)), n, twins)
 
     ended = "closed" if root <= 0 else "time"
     # A closed form is worked out even where reading the model has taken all the time.
@@ -90,14 +90,8 @@ def close(
 def note_root_bound(oracle: Oracle, family: Family, history: BoundHistory) -> float:
     """Note the bound that takes little time, and return it without what rounding adds to it."""
     root = family.root_bound()
-    history.note(oracle.degree, with_rounding(family, root), 0)
+    history.note(oracle.degree, family.with_rounding(root), 0)
     return root
-
-
-def with_rounding(family: Family, upper: float) -> float:
-    """Return a bound of what the model itself computes, from one of the model as it was read."""
-    # Where nothing takes twins apart, their outputs are the same to the last bit.
-    return upper + 2 * family.rounding if upper > 0 else upper
 
 
 def closed_as(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +25,9 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._tree_model import (
+    EPS,
     EXPONENTIAL,
+    LOGISTIC,
     Output,
     all_nodes,
     evaluate_outputs,
@@ -91,6 +94,16 @@ class TreeFamily(Family):
             if group.link != EXPONENTIAL
         )
 
+    def with_rounding(self, upper: float) -> float:
+        if upper <= 0 or not all(_is_probability(output) for output in self.outputs):
+            return super().with_rounding(upper)
+        # Where the sums behind two probabilities that differ by d are moved apart by s each, their
+        # difference rises by (1 - d**2) / 2 * ds at most: most around 0.5, little next to 0 and 1.
+        off = max(sum_rounding(group.parts[0]) for (group,) in self.outputs)
+        link = max(8 * EPS + group.rounding for (group,) in self.outputs)
+        risen = math.tanh(math.atanh(upper) + off / 2) if upper < 1 else 1.0
+        return min(1.0, risen + 2 * link)
+
     def single_room(self, top: float) -> float:
         groups = [group for output in self.outputs for group in output]
         if not any(group.rounding or any(p.rounding for p in group.parts) for group in groups):
@@ -109,7 +122,7 @@ class TreeFamily(Family):
         ]
         if not any(group_rounding) or incumbent <= 0:
             return 0.0
-        return 0.5 * self._rounding(o) / min(2 * incumbent, bound)
+        return 0.25 * (self.with_rounding(bound) - bound) / min(2 * incumbent, bound)
 
     def evaluate(self, Z: Floats) -> Floats:
         return evaluate_outputs(self.outputs, Z)
@@ -222,6 +235,11 @@ class TreeFamily(Family):
     def _has(self, *functions: Any) -> bool:
         """Return whether compiled functions are to be used, and with "auto" are there by now."""
         return is_compiled(*functions) if self.compiled is None else self.compiled
+
+
+def _is_probability(output: Output) -> bool:
+    """Whether an output is the logistic function of a sum, or 1 minus that."""
+    return len(output) == 1 and output[0].link == LOGISTIC and abs(output[0].weight) == 1
 
 
 def _resumed(search: Any, kind: Any, incumbent: float) -> Any:

@@ -11,11 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from attacking import Attacks, dense, holds, numbers, reals, refused
+from scipy.special import expit
 from sklearn.ensemble import BaggingRegressor, VotingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from skfairtest import CertifiedAuditor
+from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.whitebox._tree_model import LOGISTIC, Group, Part, link_rounding, sum_rounding
 from skfairtest.whitebox._unsupported import Unsupported
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -483,3 +487,32 @@ def sparse_zeros_behind_an_encoder_in_a_bag():
 @attack.each()
 def test_what_readers_of_boosting_libraries_take_for_granted(attack):
     attack()
+
+
+# Rounding that is stated -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [1.0, -1.0])
+def test_rounding_counts_little_where_probabilities_are_next_to_0_and_1(weight):
+    rng = np.random.default_rng(0)
+    own = Part(base=0.0, trees=[], rounding=0.03)
+    family = TreeFamily.__new__(TreeFamily)
+    family.outputs = [[Group(LOGISTIC, weight, [own])]]
+    family.rounding = link_rounding(family.outputs[0][0])
+    off = sum_rounding(own)
+    one, two = np.sort(rng.normal(scale=4, size=(2, 10_000)), axis=0)[::-1]
+    attained = expit(one + off) - expit(two - off)
+    bounds = np.array([family.with_rounding(d) for d in expit(one) - expit(two)])
+    assert (attained <= bounds).all() and (bounds <= 1).all() and family.with_rounding(0.0) == 0
+    # Where one twin is as far above a half as the other is below, nothing is lost.
+    even = family.with_rounding(float(expit(2) - expit(-2)))
+    assert even == pytest.approx(expit(2 + off) - expit(-2 - off), rel=1e-9)
+
+
+def test_a_model_of_many_trees_is_certified_where_it_tells_twins_apart_most():
+    pytest.importorskip("xgboost")
+    X, y = numbers()
+    model = xgboost("Classifier", n_estimators=400, learning_rate=0.3).fit(X, y > 0.5)
+    auditor = CertifiedAuditor(model, sensitive_features=[0], random_state=0).fit(X)
+    assert auditor.certified_ and 0 < auditor.fairness_degree_upper_bound_ <= 1
+    assert auditor.gap_ <= 1e-4 * auditor.fairness_degree_upper_bound_
