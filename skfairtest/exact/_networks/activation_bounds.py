@@ -32,8 +32,80 @@ class Layer(NamedTuple):
     less: Floats
     more: Floats
 
+    def exchanged(self) -> Layer:
+        """Return the same with the copies exchanged."""
+        return Layer(self.low[::-1], self.high[::-1], -self.more, -self.less)
 
-class Leaky:
+
+def through(rows: Floats, lines: Lines) -> tuple[Floats, Floats]:
+    """Bound linear functions of what activations give by functions of what they get.
+
+    - `rows` (n, n_functions, n_units): the functions.
+    - `lines`: above and below the activations.
+    - the result: the functions above, and what has to be added to them, (n, n_functions).
+    """
+    above, above_at, below, below_at = (line[:, None, :] for line in lines)
+    up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
+    return up * above + down * below, (up * above_at + down * below_at).sum(axis=2)
+
+
+def line_above(
+    flat: Floats | float, steep: Floats | float, less: Floats, more: Floats
+) -> tuple[Floats, Floats]:
+    """Return a line above a slope times a change, by the change: its slope and its offset.
+
+    - `flat`, `steep`: ends of the slope.
+    - `less`, `more`: ends of the change.
+    """
+    crosses = (less < 0) & (more > 0)
+    width = np.where(crosses, more - less, 1.0)
+    slope = np.where(
+        crosses, (steep * more - flat * less) / width, np.where(less >= 0, steep, flat)
+    )
+    return slope, np.where(crosses, (flat - slope) * less, 0.0)
+
+
+class BoundedActivation:
+    """An activation, and lines around it."""
+
+    def value(self, sums: Floats) -> Floats:
+        """Return the activation."""
+        raise NotImplementedError
+
+    def slope(self, sums: Floats) -> Floats:
+        """Its slope."""
+        raise NotImplementedError
+
+    def slope_ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the largest slope between two ends."""
+        raise NotImplementedError
+
+    def lines(self, low: Floats, high: Floats) -> Lines:
+        """Return lines above and below it between two ends."""
+        raise NotImplementedError
+
+    def lines_of_difference(self, layer: Layer) -> Lines:
+        """Return lines above and below the difference, by the difference that the layer gets."""
+        above, above_at = self._above_difference(layer)
+        below, below_at = self._above_difference(layer.exchanged())
+        return above, above_at, below, -below_at
+
+    def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
+        """Return planes above and below the difference, in several ways; the least bound counts."""
+        above, above_at, below, below_at = self.lines_of_difference(layer)
+        by_difference = (above, -above, above_at), (below, -below, below_at)
+        return [by_difference, self._by_value(layer)]
+
+    def _above_difference(self, layer: Layer) -> tuple[Floats, Floats]:
+        """Return a line above the difference."""
+        raise NotImplementedError
+
+    def _by_value(self, layer: Layer) -> tuple[Plane, Plane]:
+        """Return planes above and below the difference that depend on where y and y' lie."""
+        raise NotImplementedError
+
+
+class Leaky(BoundedActivation):
     """The function max(x, slope * x), where the slope is between 0 and 1; ReLU where it is 0."""
 
     def __init__(self, left: float) -> None:
@@ -41,15 +113,15 @@ class Leaky:
         self.left, self.rest = left, 1.0 - left
 
     def value(self, sums: Floats) -> Floats:
-        """Return the activation."""
         return np.maximum(sums, self.left * sums)
 
     def slope(self, sums: Floats) -> Floats:
-        """Its slope."""
         return np.where(sums > 0, 1.0, self.left)
 
+    def slope_ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        return self.slope(low), self.slope(high)
+
     def lines(self, low: Floats, high: Floats) -> Lines:
-        """Return lines above and below it between two ends."""
         open_ = (low < 0) & (high > 0)
         above = np.where(open_, high / np.where(open_, high - low, 1.0), (low >= 0) * 1.0)
         below = np.where(open_, (high > -low) * 1.0, (low >= 0) * 1.0)
@@ -65,34 +137,67 @@ class Leaky:
         )  # fmt: skip
 
     def lines_of_difference(self, layer: Layer) -> Lines:
-        """Return lines above and below the difference, by the difference that the layer gets."""
-        return self._leaky(_lines(layer))
+        return self._leaky(super().lines_of_difference(layer))
 
-    def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
-        """Return planes above and below the difference, in several ways; the least bound counts."""
-        found = [_by_difference(layer), _by_value(layer)]
-        if self.left == 0.0:
-            return found
-        return [(self._plane(above), self._plane(below)) for above, below in found]
+    def _above_difference(self, layer: Layer) -> tuple[Floats, Floats]:
+        """Return a line above relu(y) - relu(y')."""
+        low, high, less, more = layer
+        slope, offset = line_above(0.0, 1.0, less, more)
+        # The difference of the outputs is also at most what the two copies allow each by itself.
+        cap = np.maximum(high[0], 0.0) - np.maximum(low[1], 0.0)
+        capped = cap < slope * (less + more) / 2 + offset
+        slope, offset = np.where(capped, 0.0, slope), np.where(capped, cap, offset)
+        both_on = (low[0] >= 0) & (low[1] >= 0)
+        both_off = (high[0] <= 0) & (high[1] <= 0)
+        slope = np.where(both_on, 1.0, np.where(both_off, 0.0, slope))
+        return slope, np.where(both_on | both_off, 0.0, offset)
+
+    def _by_value(self, layer: Layer) -> tuple[Plane, Plane]:
+        """Return planes above and below that depend on where y and y' lie.
+
+        Where the difference has one sign, relu(y) - relu(y') rises from 0 to it like a ramp, and a
+        line over the ramp tells that not all units can be at its upper end in the same input.
+        """
+        turned = self._ramp(layer.exchanged())
+        below = -turned[1], -turned[0], -turned[2]
+        return self._plane(self._ramp(layer)), self._plane(below)
+
+    def _ramp(self, layer: Layer) -> Plane:
+        low, high, less, more = layer
+        one, offset = self._above_difference(layer)
+        two = -one
+        # Rising: 0 until y = 0, then y, at most the difference.
+        top = np.minimum(more, high[0])
+        rising = (less >= 0) & (low[0] < 0) & (top > 0)
+        up = top / np.where(rising, top - low[0], 1.0)
+        rising &= up * (high[0] - low[0]) / 2 < top
+        one, two = np.where(rising, up, one), np.where(rising, 0.0, two)
+        offset = np.where(rising, -up * low[0], offset)
+        # Falling: 0 until y' = 0, then -y', at least the difference.
+        falling = (more < 0) & (high[1] > -more) & (low[1] < 0) & (low[1] + high[1] > 0)
+        down = more / np.where(falling, high[1], 1.0)
+        one, two = np.where(falling, 0.0, one), np.where(falling, down, two)
+        return one, two, np.where(falling, 0.0, offset)
 
     def _plane(self, plane: Plane) -> Plane:
         one, two, at = (self.rest * part for part in plane)
         return one + self.left, two - self.left, at
 
 
-class Tanh:
+class Tanh(BoundedActivation):
     """The hyperbolic tangent: convex left of zero, concave right of it."""
 
     def value(self, sums: Floats) -> Floats:
-        """Return the activation."""
         return np.tanh(sums)
 
     def slope(self, sums: Floats) -> Floats:
-        """Its slope."""
         return 1.0 - np.tanh(sums) ** 2
 
+    def slope_ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        far, near = np.maximum(np.abs(low), np.abs(high)), np.clip(0.0, low, high)
+        return self.slope(far), self.slope(near)
+
     def lines(self, low: Floats, high: Floats) -> Lines:
-        """Return lines above and below it between two ends."""
         above, above_at = self._above(low, high)
         below, below_at = self._above(-high, -low)
         return above, above_at, below, -below_at
@@ -124,106 +229,22 @@ class Tanh:
         slope = np.where(tight, 0.0, slope)
         return slope, np.where(tight, at_high, offset)
 
-    def lines_of_difference(self, layer: Layer) -> Lines:
-        """Return lines above and below the difference, by the difference that the layer gets."""
-        above = self._above_difference(layer.low, layer.high, layer.less, layer.more)
-        below = self._above_difference(layer.low[::-1], layer.high[::-1], -layer.more, -layer.less)
-        return above[0], above[1], below[0], -below[1]
-
-    def _above_difference(
-        self, low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return a line above tanh(y) - tanh(y') by the difference of y and y'."""
-        least, most = np.minimum(low[0], low[1]), np.maximum(high[0], high[1])
-        steep = self.slope(np.clip(0.0, least, most))
-        flat = self.slope(np.maximum(np.abs(least), np.abs(most)))
-        crosses = (less < 0) & (more > 0)
-        width = np.where(crosses, more - less, 1.0)
-        slope = np.where(
-            crosses, (steep * more - flat * less) / width, np.where(less >= 0, steep, flat)
-        )
-        offset = np.where(crosses, (flat - slope) * less, 0.0)
+    def _above_difference(self, layer: Layer) -> tuple[Floats, Floats]:
+        low, high, less, more = layer
+        flat, steep = self.slope_ends(np.minimum(*low), np.maximum(*high))
+        slope, offset = line_above(flat, steep, less, more)
         # What the copies allow each by itself, and twice the tanh of half of the difference.
         cap = np.minimum(np.tanh(high[0]) - np.tanh(low[1]), 2 * np.tanh(np.maximum(more, 0) / 2))
         cap = np.where(more > 0, cap, np.inf)
         capped = cap < slope * (less + more) / 2 + offset
         return np.where(capped, 0.0, slope), np.where(capped, cap, offset)
 
-    def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
-        """Return planes above and below the difference, in several ways; the least bound counts."""
-        above, above_at, below, below_at = self.lines_of_difference(layer)
-        by_difference = (above, -above, above_at), (below, -below, below_at)
+    def _by_value(self, layer: Layer) -> tuple[Plane, Plane]:
         one = self.lines(layer.low[0], layer.high[0])
         two = self.lines(layer.low[1], layer.high[1])
-        apart = (one[0], -two[2], one[1] - two[3]), (one[2], -two[0], one[3] - two[1])
-        return [by_difference, apart]
-
-
-BoundedActivation = Leaky | Tanh
+        return (one[0], -two[2], one[1] - two[3]), (one[2], -two[0], one[3] - two[1])
 
 
 def bounded_activation(activation: Activation) -> BoundedActivation:
     """Return lines around an activation of the normal form."""
     return Leaky(activation.slope) if activation.kind == LEAKY else Tanh()
-
-
-# ReLU ---------------------------------------------------------------------------------------
-
-
-def _by_difference(layer: Layer) -> tuple[Plane, Plane]:
-    """Return planes above and below that depend on y - y' alone."""
-    above, above_at, below, below_at = _lines(layer)
-    return (above, -above, above_at), (below, -below, below_at)
-
-
-def _by_value(layer: Layer) -> tuple[Plane, Plane]:
-    """Return planes above and below that depend on where y and y' lie.
-
-    Where the difference has one sign, relu(y) - relu(y') rises from 0 to it like a ramp, and a line
-    over the ramp tells that not all units can be at its upper end in the same input.
-    """
-    above = _ramp(layer.low, layer.high, layer.less, layer.more)
-    turned = _ramp(layer.low[::-1], layer.high[::-1], -layer.more, -layer.less)
-    return above, (-turned[1], -turned[0], -turned[2])
-
-
-def _ramp(low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats) -> Plane:
-    slope, offset = _above(low, high, less, more)
-    one, two = slope, -slope
-    # Rising: 0 until y = 0, then y, at most the difference.
-    top = np.minimum(more, high[0])
-    rising = (less >= 0) & (low[0] < 0) & (top > 0)
-    up = top / np.where(rising, top - low[0], 1.0)
-    rising &= up * (high[0] - low[0]) / 2 < top
-    one, two = np.where(rising, up, one), np.where(rising, 0.0, two)
-    offset = np.where(rising, -up * low[0], offset)
-    # Falling: 0 until y' = 0, then -y', at least the difference.
-    falling = (more < 0) & (high[1] > -more) & (low[1] < 0) & (low[1] + high[1] > 0)
-    down = more / np.where(falling, high[1], 1.0)
-    one, two = np.where(falling, 0.0, one), np.where(falling, down, two)
-    return one, two, np.where(falling, 0.0, offset)
-
-
-def _lines(layer: Layer) -> tuple[Floats, Floats, Floats, Floats]:
-    """Lines above and below relu(y) - relu(y') as functions of y - y': slopes and offsets."""
-    above, above_at = _above(layer.low, layer.high, layer.less, layer.more)
-    # relu(y') - relu(y) is bounded the same way, with the copies exchanged.
-    below, below_at = _above(layer.low[::-1], layer.high[::-1], -layer.more, -layer.less)
-    return above, above_at, below, -below_at
-
-
-def _above(
-    low: tuple[Floats, ...], high: tuple[Floats, ...], less: Floats, more: Floats
-) -> tuple[Floats, Floats]:
-    crosses = (less < 0) & (more > 0)
-    width = np.where(crosses, more - less, 1.0)
-    slope = np.where(crosses, more / width, (less >= 0) * 1.0)
-    offset = np.where(crosses, -slope * less, 0.0)
-    # The difference of the outputs is also at most what the two copies allow each by itself.
-    cap = np.maximum(high[0], 0.0) - np.maximum(low[1], 0.0)
-    capped = cap < slope * (less + more) / 2 + offset
-    slope, offset = np.where(capped, 0.0, slope), np.where(capped, cap, offset)
-    both_on = (low[0] >= 0) & (low[1] >= 0)
-    both_off = (high[0] <= 0) & (high[1] <= 0)
-    slope = np.where(both_on, 1.0, np.where(both_off, 0.0, slope))
-    return slope, np.where(both_on | both_off, 0.0, offset)

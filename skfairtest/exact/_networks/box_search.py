@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +45,6 @@ class BoxSearch:
         self._columns = self.network.stacked * self._reach
         self.queue.push(relaxation.whole_bound, relaxation.whole())
 
-    @property
-    def upper(self) -> float:
-        """No difference of an output is larger."""
-        return self.queue.upper
-
     def step(self) -> None:
         """Cut some boxes."""
         self.queue.step(self._cut, MOST_BOXES)
@@ -72,11 +66,6 @@ class BoxSearch:
 
     def try_corners(self, boxes: TwinBoxes) -> None:
         """Look for a larger difference at some corners of boxes."""
-        self.queue.offer(*self._best_corner(boxes))
-
-    def _best_corner(self, boxes: TwinBoxes) -> tuple[float, tuple[Floats, Floats]]:
-        """The best of some corners of the boxes: a difference that is attained, and its twins."""
-        best: tuple[float, Any] = (-1.0, None)
         network = self.network
         for at_top, places in self._corners(boxes):
             codes = np.where(at_top, boxes.high, boxes.low)
@@ -84,11 +73,10 @@ class BoxSearch:
             sums = [network.first_sums(values, places[twin], twin) for twin in (0, 1)]
             gaps = np.abs(network.outputs(sums[0]) - network.outputs(sums[1])).max(axis=1)
             i = int(gaps.argmax())
-            if gaps[i] > best[0]:
+            if gaps[i] > self.queue.incumbent:
                 own = [{j: p[i] for j, p in chosen.items()} for chosen in places]
-                pair = tuple(network.row_of(codes[i], p, twin) for twin, p in enumerate(own))
-                best = float(gaps[i]), pair
-        return best
+                first, second = (network.row_of(codes[i], p, t) for t, p in enumerate(own))
+                self.queue.offer(float(gaps[i]), (first, second))
 
     def _corners(self, boxes: TwinBoxes) -> Iterator[tuple[NDArray[np.bool_], list[Places]]]:
         """Corners of each box: interval variables at their upper ends, and places in tables."""

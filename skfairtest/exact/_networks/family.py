@@ -43,7 +43,7 @@ class NetworkFamily(Family):
 
     def _caps(self) -> list[Floats]:
         """Return the largest absolute values of what each hidden layer gives."""
-        layers = self.relaxation.layers(self.relaxation.whole())
+        layers = self.relaxation.whole_layers
         return [
             np.maximum(
                 np.abs(activation.value(np.minimum(*layer.low)[0])),
@@ -79,11 +79,11 @@ class NetworkFamily(Family):
             MarginSearch.make(self.relaxation, limits)
             or UnitSearch.make(self.relaxation, limits)
             or SlopeSearch.make(boxes, limits)
-        )
+        )  # of scores; None where there is no such search
         pairs = LocalSearch(self.network, np.random.default_rng(0))
         n_idle, n_rounds, queue = 0, 0, boxes.queue
         while True:
-            upper = min(boxes.upper, np.inf if scores is None else scores.upper)
+            upper = min(queue.upper, np.inf if scores is None else scores.upper)
             n_boxes = queue.n_boxes + (0 if scores is None else scores.queue.n_boxes)
             limits.note(queue.incumbent, max(upper, queue.incumbent), n_boxes, lambda: queue.twins)
             spent = queue.is_spent and (scores is None or scores.queue.is_spent)
@@ -91,8 +91,8 @@ class NetworkFamily(Family):
                 break
             n_rounds += 1
             if n_idle < MOST_IDLE and (n_rounds <= EARLY or n_rounds % SELDOM == 0):
-                n_idle = 0 if self._improve(pairs, boxes.queue, scores, limits) else n_idle + 1
-            ahead = scores is not None and scores.upper < boxes.upper
+                n_idle = 0 if self._improve(pairs, queue, scores, limits) else n_idle + 1
+            ahead = scores is not None and scores.upper < queue.upper
             for _ in range(1 if ahead else AHEAD):
                 if not limits.is_late:
                     boxes.step()
@@ -107,7 +107,7 @@ class NetworkFamily(Family):
 
     def _improve(self, pairs: LocalSearch, queue: Any, scores: Any, limits: Limits) -> bool:
         """Look for distant twins; return whether there were any farther apart than all before."""
-        if isinstance(scores, (MarginSearch, UnitSearch)):
+        if scores is not None:
             scores.suggest(pairs)
         pairs.step(limits)
         if pairs.best <= queue.incumbent:

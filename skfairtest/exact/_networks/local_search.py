@@ -13,7 +13,7 @@ from scipy.optimize import lsq_linear, minimize
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._networks.read_network import ReadNetwork
+from skfairtest.exact._networks.read_network import BOTH, ReadNetwork
 
 #: Candidates, rounds over all attributes after a perturbation, attributes perturbed at most.
 CANDIDATES, ROUNDS, MOST_PERTURBED = 32, 8, 4
@@ -55,6 +55,11 @@ class Candidates:
             place[which] = other.places[part][those]
 
 
+def _twins_of(owner: int) -> tuple[int, ...]:
+    """Return the twins that a copy is of."""
+    return (0, 1) if owner == BOTH else (owner,)
+
+
 class LocalSearch:
     """Candidate pairs of twins, improved and perturbed in turns.
 
@@ -76,8 +81,11 @@ class LocalSearch:
         np.add.at(self.start, network.interval_of, terms[0])
         np.add.at(self.way, network.interval_of, terms[1] - terms[0])
         self.grids = [self._grid(k) for k in range(n_variables)]
-        self.twins_of = [(0, 1) if twin == 2 else (twin,) for _, twin in network.variables]
+        self.real = np.array([grid is None for grid in self.grids], dtype=bool)
+        self.twins_of = [_twins_of(twin) for _, twin in network.variables]
         self.tables = {part: network.effects.tables[part[0]] for part in network.parts}
+        #: What a candidate is improved and perturbed by: variables and tabulated attributes.
+        self.moves: list[Any] = [*range(n_variables), *self.tables]
         self.candidates = self._draw(CANDIDATES)
         self._is_fresh, self.best = True, -np.inf
         self._kept: tuple[Floats, dict[tuple[int, int], int]] | None = None
@@ -118,7 +126,7 @@ class LocalSearch:
             total = network.effects.base + self.start[has].sum(axis=0)
             total = total + own.where[:, has] @ self.way[has]
             for (j, owner), place in own.places.items():
-                if owner in (twin, 2):
+                if twin in _twins_of(owner):
                     total = total + self.tables[j, owner][place]
             found.append(total)
         return found
@@ -159,46 +167,50 @@ class LocalSearch:
     def _try(self, own: Candidates, sums: list[Floats], k: int, places: Floats) -> Floats:
         """Take the best of (n_places, n) places of a variable, where it is better."""
         change = (places - own.where[:, k])[:, :, None] * self.way[k]
-        tried = [sums[t] + change if t in self.twins_of[k] else sums[t][None] for t in (0, 1)]
-        value = self._differences(tried, own.output)
-        best = value.argmax(axis=0)
-        rows = np.arange(len(best))
-        better = value[best, rows] > own.value
-        for twin in self.twins_of[k]:
-            sums[twin][better] = tried[twin][best, rows][better]
-        own.where[:, k] = np.where(better, places[best, rows], own.where[:, k])
-        own.value = np.where(better, value[best, rows], own.value)
-        return np.asarray(places[best, rows])
+        best, better = self._take(own, sums, self.twins_of[k], change)
+        found = places[best, np.arange(len(best))]
+        own.where[:, k] = np.where(better, found, own.where[:, k])
+        return np.asarray(found)
 
     def _place(self, own: Candidates, sums: list[Floats], part: tuple[int, int]) -> None:
         """Take the best value of a tabulated attribute."""
         table = self.tables[part]
-        twins = (0, 1) if part[1] == 2 else (part[1],)
+        twins = _twins_of(part[1])
         tried = np.arange(len(table))
         if len(table) > MOST_TRIED:
             tried = self.rng.choice(tried, MOST_TRIED, replace=False)
         change = table[tried][:, None] - table[own.places[part]]
-        every = [sums[t] + change if t in twins else sums[t][None] for t in (0, 1)]
-        value = self._differences(every, own.output)
+        best, better = self._take(own, sums, twins, change)
+        own.places[part] = np.where(better, tried[best], own.places[part])
+
+    def _take(
+        self, own: Candidates, sums: list[Floats], twins: tuple[int, ...], change: Floats
+    ) -> tuple[Ints, Bools]:
+        """Take the best of some changes of the first sums of twins, where it is better.
+
+        - `change` (n_changes, n, n_units): the changes.
+        - the result (n,): which change is the best, and whether it was taken.
+        """
+        tried = [sums[t] + change if t in twins else sums[t][None] for t in (0, 1)]
+        value = self._differences(tried, own.output)
         best = value.argmax(axis=0)
         rows = np.arange(len(best))
         better = value[best, rows] > own.value
         for twin in twins:
-            sums[twin][better] = every[twin][best, rows][better]
-        own.places[part] = np.where(better, tried[best], own.places[part])
+            sums[twin][better] = tried[twin][best, rows][better]
         own.value = np.where(better, value[best, rows], own.value)
+        return best, better
 
     def improve(self, own: Candidates, limits: Limits) -> None:
         """Go on until no candidate gets better, or for some rounds."""
-        moves: list[Any] = [*range(len(self.grids)), *self.tables]
         sums = self.sums(own)
         own.value = self._differences(sums, own.output)
         for _ in range(ROUNDS):
             before = own.value.copy()
-            for i in self.rng.permutation(len(moves)):
+            for i in self.rng.permutation(len(self.moves)):
                 if limits.is_late:
                     break
-                move = moves[i]
+                move = self.moves[i]
                 if isinstance(move, tuple):
                     self._place(own, sums, move)
                 else:
@@ -210,17 +222,15 @@ class LocalSearch:
     def step(self, limits: Limits) -> None:
         """Improve a perturbed copy of every candidate, and keep what is better."""
         own = self.candidates
-        if self._is_fresh:
-            self._is_fresh = False
-            self.improve(own, limits)
-            self._polish(own, limits)
-            self._archive(own)
-            return
-        new = own.copy()
-        self._displace(new)
+        new = own if self._is_fresh else own.copy()
+        if not self._is_fresh:
+            self._displace(new)
         self.improve(new, limits)
         self._polish(new, limits)
         self._archive(new)
+        if self._is_fresh:
+            self._is_fresh = False
+            return
         least = np.where(np.isfinite(own.value), own.value, -1e300)  # some were drawn anew
         kept = new.value >= least - self._tolerance * np.abs(least)
         own.put(kept, new, kept)
@@ -235,14 +245,13 @@ class LocalSearch:
     def _displace(self, own: Candidates) -> None:
         """Give some attributes of every candidate any value."""
         fresh = self._draw(len(own.where))
-        moves: list[Any] = [*range(len(self.grids)), *self.tables]
         n = len(own.where)
         times = self.rng.integers(1, MOST_PERTURBED + 1, size=n)
-        for turn in range(MOST_PERTURBED if moves else 0):
-            which = self.rng.integers(len(moves), size=n)
+        for turn in range(MOST_PERTURBED if self.moves else 0):
+            which = self.rng.integers(len(self.moves), size=n)
             # Those begun anew are improved as they are.
             for i in np.flatnonzero((turn < times) & np.isfinite(own.value)):
-                move = moves[which[i]]
+                move = self.moves[which[i]]
                 if isinstance(move, tuple):
                     own.places[move][i] = fresh.places[move][i]
                 else:
@@ -259,15 +268,14 @@ class LocalSearch:
 
     def _polish(self, own: Candidates, limits: Limits) -> None:
         """Follow the gradient from the best candidate, by real variables and by all of them."""
-        real = np.array([grid is None for grid in self.grids], dtype=bool)
         i = int(own.value.argmax())
-        if limits.is_late or not real.any() or own.value[i] < self.best * (1 - CLOSE):
+        if limits.is_late or not self.real.any() or own.value[i] < self.best * (1 - CLOSE):
             return
         for every in (False, True):
             where = own.where[i].copy()
             if every:
-                own.where[i] = self._on_grid(self._follow(own, i, np.ones_like(real)))
-            own.where[i, real] = self._follow(own, i, real)
+                own.where[i] = self._on_grid(self._follow(own, i, np.ones_like(self.real)))
+            own.where[i, self.real] = self._follow(own, i, self.real)
             value = self._differences(self.sums(own), own.output)[i]
             if value > own.value[i]:
                 own.value[i] = value
@@ -296,9 +304,8 @@ class LocalSearch:
         found = lsq_linear((self.way @ leads).T, at - (sums @ leads)[0], bounds=(0.0, 1.0)).x
         own.where[0] = self._on_grid(found)
         # What the steps of the grids have moved, real variables make up for.
-        real = np.array([grid is None for grid in self.grids], dtype=bool)
-        if real.any():
-            own.where[0, real] = self._follow(own, 0, real)
+        if self.real.any():
+            own.where[0, self.real] = self._follow(own, 0, self.real)
         own.value = self._differences(self.sums(own), own.output)
         self._archive(own)
 
@@ -355,7 +362,7 @@ class LocalSearch:
         codes = np.clip(codes, self.low, self.high)
         first, second = (
             self.network.row_of(
-                codes, {j: p for (j, owner), p in places.items() if owner in (twin, 2)}, twin
+                codes, {j: p for (j, owner), p in places.items() if twin in _twins_of(owner)}, twin
             )
             for twin in (0, 1)
         )

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.lagrangian import Combinations, Shared, listable
 from skfairtest.exact._networks.local_search import LocalSearch
 from skfairtest.exact._networks.relaxation import Relaxation
+from skfairtest.exact._networks.score_search import ScoreSearch
 
 #: Classes, and pairs of sensitive values times classes, beyond which there is no such search.
 MOST_CLASSES, MOST_PAIRS = 6, 20_000
@@ -45,13 +45,13 @@ def _joined(several: list[Margins]) -> Margins:
     )
 
 
-class MarginSearch:
-    """Open boxes of leads, those with the largest bounds first.
+class MarginSearch(ScoreSearch[Margins]):
+    """Open boxes of leads, those with the largest bounds first."""
 
-    - `queue`: what is known of the probabilities.
-    """
+    batch = BATCH
 
     def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
+        super().__init__(relaxation, limits)
         network, whole = relaxation.network, relaxation.whole()
         self._shared = Shared(network, whole.least[0], whole.most[0])
         self._sets = Combinations(network.effects, network.sensitive)
@@ -64,7 +64,6 @@ class MarginSearch:
         self._shifts = np.einsum("ps,ksj->kpj", parts, self._leads)
         n_terms = len(self._shared.weights) + len(self._shared.spans) + 64
         self.rounding = 1e-15 * n_terms * (1 + network.effects.size)
-        self.queue: BestFirst[Margins] = BestFirst(-np.inf, Limits(limits.deadline, 0.0))
         facts = np.array(
             [(k, *pair) for k in range(n) for pair in itertools.permutations(range(len(parts)), 2)]
         )
@@ -88,16 +87,6 @@ class MarginSearch:
         if limits.is_late or n < 2 or too_many:
             return None
         return cls(relaxation, limits)
-
-    @property
-    def upper(self) -> float:
-        """No difference of a probability is larger."""
-        return self.queue.upper + self.rounding
-
-    def step(self, enough: float) -> None:
-        """Cut some boxes, of those that allow a larger difference than `enough`."""
-        self.queue.incumbent = max(self.queue.incumbent, enough - self.rounding)
-        self.queue.step(self._cut, BATCH)
 
     def suggest(self, pairs: LocalSearch) -> None:
         """Let the local search look for the pair that the largest bound promises."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.exact._networks.activation_bounds import Layer
+from skfairtest.exact._networks.activation_bounds import Layer, through
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
 
@@ -70,6 +70,11 @@ class Relaxation:
             network.interval_values(low),
             network.interval_values(high),
         )
+
+    @cached_property
+    def whole_layers(self) -> list[Layer]:
+        """What each layer gets in the whole self-composition."""
+        return self.layers(self.whole())
 
     @cached_property
     def whole_bound(self) -> float:
@@ -180,10 +185,8 @@ class Relaxation:
             total += rows @ self._biases[layer]
             rows = rows @ self._weights[layer].T
             lines = self._activations[layer].lines(found[layer].low[twin], found[layer].high[twin])
-            above, above_at, below, below_at = (a[:, None, :] for a in lines)
-            up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
-            total += (up * above_at + down * below_at).sum(axis=2)
-            rows = up * above + down * below
+            rows, added = through(rows, lines)
+            total += added
         none = np.zeros_like(rows)
         one, two = (rows, none) if twin == 0 else (none, rows)
         return total + self.extreme(one, two, boxes)
@@ -193,11 +196,8 @@ class Relaxation:
         total = np.zeros(rows.shape[:2])
         for layer in range(depth - 1, 0, -1):
             rows = rows @ self._weights[layer].T
-            lines = self._activations[layer].lines_of_difference(found[layer])
-            above, above_at, below, below_at = (a[:, None, :] for a in lines)
-            up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
-            total += (up * above_at + down * below_at).sum(axis=2)
-            rows = up * above + down * below
+            rows, added = through(rows, self._activations[layer].lines_of_difference(found[layer]))
+            total += added
         if depth == 0:
             return total + self.extreme(rows, -rows, boxes)
         rows = rows @ self._weights[0].T

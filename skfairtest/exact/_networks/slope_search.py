@@ -17,13 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._networks.activation_bounds import Layer, Leaky, Lines
+from skfairtest.exact._networks.activation_bounds import Layer, Lines, line_above, through
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.lagrangian import Combinations, listable
 from skfairtest.exact._networks.relaxation import TwinBoxes
-from skfairtest.exact._networks.score_link import LINKS, ScoreLink
+from skfairtest.exact._networks.score_search import LINKS, ScoreSearch
 
 #: Ordered pairs of combinations of sensitive values beyond which there is no such search.
 MOST_PAIRS = 20_000
@@ -43,10 +42,6 @@ class Slopes(NamedTuple):
     first: Floats
     later: list[Floats]
 
-    def take(self, which: Ints) -> Slopes:
-        """Some of the nodes."""
-        return Slopes(self.output[which], self.first[:, which], [s[:, which] for s in self.later])
-
 
 class Part(NamedTuple):
     """A box of inputs for one pair of combinations of sensitive values, and one output.
@@ -59,18 +54,18 @@ class Part(NamedTuple):
     first: Floats
 
 
-class SlopeSearch:
-    """Open nodes, those with the largest bounds of a score's difference first.
+class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
+    """Open nodes: a part, and ends of the slopes of later layers.
 
     - `boxes`: cuts boxes; is told of better pairs.
-
-    - `queue`: what is known of the scores, of all pairs that were looked at.
     """
 
     def __init__(self, boxes: BoxSearch, limits: Limits) -> None:
-        self.boxes, self.relaxation = boxes, boxes.relaxation
-        network = self.network = boxes.network
+        network, self.boxes = boxes.network, boxes
         self._weights = network.weights[1:]
+        n_units = sum(len(W) for W in self._weights)
+        most = MOST_BYTES // (600 + 32 * n_units + 4 * len(network.stacked))
+        super().__init__(boxes.relaxation, limits, most)
         self._sets = Combinations(network.effects, network.sensitive)
         #: Parts by number, those alone that are not cut.
         self._parts: dict[int, Part] = {}
@@ -78,18 +73,12 @@ class SlopeSearch:
         n = len(self._sets.parts)
         self._waiting = [(i, j) for i in range(n) for j in range(n) if i != j]
         largest = max(W.size for W in self._weights)
-        self._n_nodes_a_batch = int(np.clip(MOST_PRODUCTS // largest, 4, NODES_A_BATCH))
+        self.batch = int(np.clip(MOST_PRODUCTS // largest, 4, NODES_A_BATCH))
         self._n_boxes_a_batch = int(np.clip(MOST_PRODUCTS // (8 * largest), 2, BOXES_A_BATCH))
-        n_units = sum(len(W) for W in self._weights)
-        most = MOST_BYTES // (600 + 32 * n_units + 4 * len(network.stacked))
-        self.queue: BestFirst[tuple[Ints, list[Floats]]] = BestFirst(
-            -np.inf, Limits(limits.deadline, 0.0), most_open=most
-        )
         size = network.effects.size
         for W in self._weights:
             size = size * max(1.0, float(np.abs(W).sum(axis=0).max()))
         self.rounding = 2 * 2.3e-16 * (n_units + 64) * size
-        self._link = ScoreLink(self.relaxation, self.rounding)
         while self._waiting and not limits.is_late:
             n = self._n_boxes_a_batch
             pairs, self._waiting = self._waiting[:n], self._waiting[n:]
@@ -112,9 +101,7 @@ class SlopeSearch:
     @property
     def upper(self) -> float:
         """No difference of an output is larger; infinite until all pairs were looked at."""
-        if self._waiting:
-            return np.inf
-        return self._link.answer(self.queue.upper + self.rounding)
+        return np.inf if self._waiting else super().upper
 
     # Boxes ----------------------------------------------------------------------------------
 
@@ -145,12 +132,8 @@ class SlopeSearch:
         first = self._changes(layers[0], first_sums[0] - first_sums[1])
         later = []
         for activation, layer in zip(network.activations[1:], layers[1:-1], strict=True):
-            low, high = np.minimum(*layer.low), np.maximum(*layer.high)
-            near, far = np.clip(0.0, low, high), np.maximum(np.abs(low), np.abs(high))
-            if isinstance(activation, Leaky):
-                later.append(np.stack([activation.slope(low), activation.slope(high)]))
-            else:
-                later.append(np.stack([activation.slope(far), activation.slope(near)]))
+            ends = np.minimum(*layer.low), np.maximum(*layer.high)
+            later.append(np.stack(activation.slope_ends(*ends)))
         # What relaxations of the box say holds, too; of a single input it is exact.
         above = np.minimum(above, layers[-1].more[np.arange(len(outputs)), outputs])
         numbers = self._n_parts + np.arange(len(outputs))
@@ -203,7 +186,9 @@ class SlopeSearch:
                 less = -self._back(-rows, lines, low, high)[0]
             spans.append((less, more))
             flat, steep = nodes.later[k]
-            lines.append(_lines(flat, steep, less, more))
+            above, above_at = line_above(flat, steep, less, more)
+            below, below_at = line_above(flat, steep, -more, -less)
+            lines.append((above, above_at, below, -below_at))
         total, factors = self._back(rows, lines, low, high)
         scores = []
         for factor, (less, more), own in zip(factors, spans, nodes.later, strict=True):
@@ -226,10 +211,9 @@ class SlopeSearch:
         factors = []
         for k in range(len(lines) - 1, -1, -1):
             factors.append(rows)
-            above, above_at, below, below_at = (a[:, None] for a in lines[k])
-            up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
-            total += (up * above_at + down * below_at).sum(axis=2)
-            rows = (up * above + down * below) @ self._weights[k].T
+            rows, added = through(rows, lines[k])
+            total += added
+            rows = rows @ self._weights[k].T
         up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
         total += np.matmul(up, high[:, :, None])[:, :, 0]
         total += np.matmul(down, low[:, :, None])[:, :, 0]
@@ -243,18 +227,8 @@ class SlopeSearch:
             facts = np.array([numbers[i], layer[i], unit[i]])
             self.queue.push(float(upper), (facts, [own[:, i].copy() for own in nodes.later]))
 
-    def step(self, enough: float) -> None:
-        """Fix a slope in the nodes of the largest bounds, at both of its ends, or cut their boxes.
-
-        - `enough`: nodes that allow no larger difference of an output are not taken apart.
-        """
-        top = max(self.queue.upper, 0.0)
-        self.queue.incumbent = max(
-            self.queue.incumbent, self._link.score(enough, top) - self.rounding
-        )
-        self.queue.step(self._cut, self._n_nodes_a_batch)
-
     def _cut(self, nodes: list[tuple[Ints, list[Floats]]], uppers: list[float]) -> None:
+        """Fix a slope of each node, at both of its ends, or cut the node's box."""
         taken: list[tuple[float, Ints, list[Floats]]] = []
         cut: list[Part] = []
         above: list[float] = []
@@ -291,18 +265,3 @@ class SlopeSearch:
         outputs = np.tile(np.array([part.output for part in parts]), 2)
         bounds = np.tile(np.array([entry[0] for entry in taken]), 2)
         self._push(Slopes(outputs, first, later), np.tile(facts[:, 0], 2), bounds)
-
-
-def _lines(flat: Floats, steep: Floats, less: Floats, more: Floats) -> Lines:
-    """Return lines above and below a slope times a change: slopes and offsets, by the change."""
-    crosses = (less < 0) & (more > 0)
-    width = np.where(crosses, more - less, 1.0)
-    above = np.where(
-        crosses, (steep * more - flat * less) / width, np.where(less >= 0, steep, flat)
-    )
-    below = np.where(
-        crosses, (flat * more - steep * less) / width, np.where(less >= 0, flat, steep)
-    )
-    above_at = np.where(crosses, (steep - above) * more, 0.0)
-    below_at = np.where(crosses, (flat - below) * more, 0.0)
-    return above, above_at, below, below_at

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.lagrangian import (
     MOST_MULTIPLIER,
@@ -22,7 +21,7 @@ from skfairtest.exact._networks.lagrangian import (
 from skfairtest.exact._networks.local_search import Candidates, LocalSearch
 from skfairtest.exact._networks.read_network import BOTH
 from skfairtest.exact._networks.relaxation import Relaxation
-from skfairtest.exact._networks.score_link import LINKS, ScoreLink
+from skfairtest.exact._networks.score_search import LINKS, ScoreSearch
 
 #: Nodes bounded in one go, and multiplier steps for the first node and for others.
 MOST_NODES, FIRST_STEPS, STEPS = 128, 200, 44
@@ -40,20 +39,19 @@ MOST_HINTS = 8
 BLUR = 0.3
 
 
-class UnitSearch:
-    """Open nodes: ends of what some units get, and sets of sensitive values for both twins.
-
-    - `queue`: what is known of the scores.
-    """
+class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
+    """Open nodes: ends of what some units get, and sets of sensitive values for both twins."""
 
     def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
         network, whole = relaxation.network, relaxation.whole()
-        self.network = network
+        n_units = len(network.weights[1])
+        super().__init__(
+            relaxation, limits, most_open=max(1024, MOST_BYTES // (8 * (3 * n_units + 32)))
+        )
         weights, size = network.weights[1], network.effects.size
         self.sets = sets = Combinations(network.effects, network.sensitive)
         self.shared = shared = Shared(network, whole.least[0], whole.most[0])
         self.weights = np.ascontiguousarray(weights.T)
-        n_units = len(weights)
         n = n_units + len(shared.weights) + len(shared.stacked) + 64
         # Every term of a bound is a multiplier, at most MOST_MULTIPLIER weights, times what a unit
         # gets.
@@ -61,12 +59,7 @@ class UnitSearch:
         self.rounding = 4 * 2.3e-16 * n * MOST_MULTIPLIER * largest * max(size, 1e-300)
         self.spread = np.abs(self.weights) @ (sets.high - sets.low).T
         #: Nodes in one go: fewer of large networks, so that the time is looked at often enough.
-        self._batch = max(4, min(MOST_NODES, MOST_TERMS // (n_units * n)))
-        most = max(1024, MOST_BYTES // (8 * (3 * n_units + 32)))
-        self.queue: BestFirst[tuple[Ints, Floats]] = BestFirst(
-            -np.inf, Limits(limits.deadline, 0.0), most_open=most
-        )
-        self._link = ScoreLink(relaxation, self.rounding)
+        self.batch = max(4, min(MOST_NODES, MOST_TERMS // (n_units * n)))
         #: What good multipliers show: the sum of the ramps, output and sets, and inputs.
         self._hints: list[tuple[float, Ints, Floats]] = []
         n_outputs = len(self.weights)
@@ -84,18 +77,8 @@ class UnitSearch:
             return None
         return cls(relaxation, limits)
 
-    @property
-    def upper(self) -> float:
-        """No difference of an output is larger."""
-        return self._link.answer(self.queue.upper + self.rounding)
-
     def step(self, enough: float) -> None:
-        """Cut some nodes, of those that allow a larger difference of an output than `enough`."""
-        enough, top = enough * (1 + FINE_ENOUGH), self.queue.upper + self.rounding
-        self.queue.incumbent = max(
-            self.queue.incumbent, self._link.score(enough, top) - self.rounding
-        )
-        self.queue.step(self._cut, self._batch)
+        super().step(enough * (1 + FINE_ENOUGH))
 
     def suggest(self, pairs: LocalSearch) -> None:
         """Let the local search go on from the inputs that good multipliers show."""
