@@ -149,13 +149,14 @@ def main():
             found, seconds = shares(
                 name, TESTERS[tester], bound, asked.budgets, range(asked.seeds)
             )  # fmt: skip
-            sums.setdefault((name not in TUNED_ON, tester), []).append(found.mean(axis=1))
+            sums.setdefault((name not in TUNED_ON, tester), []).append(found)
             listed = " | ".join(f"{share:.2f}" for share in found.mean(axis=1))
             print(f"| {name}{star} | {tester} | {listed} | {seconds[-1].mean():.1f} |", flush=True)
     print("\n| models | tester | " + " | ".join(f"{n:,}" for n in asked.budgets) + " |")
     print("| --- " * (2 + len(asked.budgets)) + "|")
     for (aside, tester), found in sorted(sums.items(), key=lambda item: item[0][0]):
-        listed = " | ".join(f"{share:.2f}" for share in np.mean(found, axis=0))
+        runs = np.concatenate(found, axis=1)  # (n_budgets, n_models * n_seeds)
+        listed = " | ".join(f"{one.mean():.2f} ({one.min():.2f})" for one in runs)
         print(f"| {'kept aside' if aside else 'tuned on'} | {tester} | {listed} |")
 
 
