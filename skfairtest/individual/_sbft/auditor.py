@@ -167,8 +167,8 @@ class SBFTAuditor(BaseAuditor):
     least a tenth of the degree is left above it, as islands may all miss the same narrow place.
 
     Measured on 25 certified models, three seeds each: with 300 to 3,000 queries there was never an
-    estimate. With 10,000 there was one in 63% of the runs, and it held the certified degree in 85%
-    of these; with 20,000 in 83% of the runs, and it held in 95%. The median width was a tenth of
+    estimate. With 10,000 there was one in 59% of the runs, and it held the certified degree in 95%
+    of these; with 20,000 in 79% of the runs, and it held in 98%. The median width was a tenth of
     the degree.
 
     References
