@@ -71,7 +71,7 @@ class SBFTAuditor(BaseAuditor):
         data.
     n_searches : int, default=None
         Number of local searches that run at the same time and share each ``predict`` call. None
-        means four at first, and up to 12 as the run goes on; more if there are few columns.
+        means four at first, and up to 24 as the run goes on; more if there are few columns.
 
     Attributes
     ----------

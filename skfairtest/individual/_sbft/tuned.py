@@ -64,7 +64,7 @@ TAKEN = (0.05, 0.1, 0.25, 0.5)
 OTHER_PAIR = 0.3
 #: Local searches at the start and at most, and queries after which there is one more: calls grow
 #: with the run, so that what they cost apart from their rows counts less and less.
-FIRST_SEARCHES, MOST_SEARCHES = 4, 12
+FIRST_SEARCHES, MOST_SEARCHES = 4, 24
 GROWTH = 3000
 #: Columns up to which there are more local searches, so that a batch is worth its call.
 WIDE = 12
@@ -88,7 +88,7 @@ class TunedSearch:
     crossover_proba : float
         Chance that a local search starts from a crossing, not from a row.
     n_searches : int or None
-        Local searches at a time; None: four at first, up to 12 as the run goes on, and more where
+        Local searches at a time; None: four at first, up to 24 as the run goes on, and more where
         columns are few.
     """
 
