@@ -95,14 +95,22 @@ class TreeFamily(Family):
         )
 
     def with_rounding(self, upper: float) -> float:
-        if upper <= 0 or not all(_is_probability(output) for output in self.outputs):
+        if upper <= 0 or self._off_and_link is None:
             return super().with_rounding(upper)
         # Where the sums behind two probabilities that differ by d are moved apart by s each, their
         # difference rises by (1 - d**2) / 2 * ds at most: most around 0.5, little next to 0 and 1.
-        off = max(sum_rounding(group.parts[0]) for (group,) in self.outputs)
-        link = max(8 * EPS + group.rounding for (group,) in self.outputs)
+        off, link = self._off_and_link
         risen = math.tanh(math.atanh(upper) + off / 2) if upper < 1 else 1.0
         return min(1.0, risen + 2 * link)
+
+    @cached_property
+    def _off_and_link(self) -> tuple[float, float] | None:
+        """How far rounding may carry the sums behind probabilities, and these; else None."""
+        if not all(map(_is_probability, self.outputs)):
+            return None
+        groups = [group for (group,) in self.outputs]
+        off = max(sum_rounding(group.parts[0]) for group in groups)
+        return off, max(8 * EPS + group.rounding for group in groups)
 
     def single_room(self, top: float) -> float:
         groups = [group for output in self.outputs for group in output]
