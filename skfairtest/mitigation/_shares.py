@@ -88,7 +88,6 @@ def judge(
     oracle = Oracle(model, space, clip=False, **settings)
     oracle.begin(Z, np.random.default_rng(0))
     judged = [Judged(j.verdict, j.disparity) for j in judge_rows(oracle, Z, most=most)]
-    oracle.needs_one_answer()
     return together(judged)
 
 

@@ -286,22 +286,19 @@ class Oracle:
 
     # Asking --------------------------------------------------------------------------------
 
-    def watch_answers(self) -> None:
+    def watch_answers(self) -> Repeats:
         """Ask the first pairs that differ again, to see whether the model's answers vary.
 
         If they do, half of what is left of the budget is kept for `confirm`.
         """
-        self.repeats = Repeats(self.model, self.stopping.budget.limits["max_queries"])
+        if self.repeats is None:
+            self.repeats = Repeats(self.model, self.stopping.budget.limits["max_queries"])
+        return self.repeats
 
     @property
     def answers_vary(self) -> bool:
         """Whether two answers to one row have differed, as far as answers are watched."""
         return self.repeats is not None and self.repeats.varies
-
-    def needs_one_answer(self) -> None:
-        """Raise an error where the answers that are watched vary; see `Repeats`."""
-        if self.repeats is not None:
-            self.repeats.needs_one_answer()
 
     def confirm(self, error_rate: float, *, asks: bool = True) -> Confirmed | None:
         """Confirm by fresh answers what was found; None if the model's answers do not vary.

@@ -239,7 +239,7 @@ class RowComparison:
             labels = np.array([answer[1][row] for answer, row in asked])
             again = model.ask(tables.single(take_rows(X, both), sides))
             repeats.note((scores, labels), again)
-            self._oracle.needs_one_answer()
+            repeats.needs_one_answer()
 
     def _settle(self, X: Any, start: int, waiting: list[_Shown]) -> None:
         """Count flips that `predict` confirms, if it must, and keep the worst rows."""
@@ -300,12 +300,12 @@ class RowComparison:
         """Judge rows of codes; `space` differs if numbers are off the steps of columns."""
         oracle = self._oracle
         if space is self.space:
-            return _judged_by_one_answer(oracle, Z)
+            return concatenated(list(judge_rows(oracle, Z)))
         # The codes of another chunk may mean other numbers, so that its answers are of no use.
         model = oracle.model.model.beside(space, oracle.model.model.chunk or CHUNK)
         oracle = Oracle(model, space, clip=False, threshold=self._threshold)
         try:
-            return _judged_by_one_answer(oracle, Z)
+            return concatenated(list(judge_rows(oracle, Z)))
         finally:
             self._n_asked += oracle.n_queries
 
@@ -328,12 +328,6 @@ class RowComparison:
         if largest > self.degree:
             self.degree, self.worst = largest, codes(np.array([disparity.argmax()]))
         self.sum += float(disparity.sum())
-
-
-def _judged_by_one_answer(oracle: Oracle, Z: Floats) -> Judgement:
-    judged = concatenated(list(judge_rows(oracle, Z)))
-    oracle.needs_one_answer()
-    return judged
 
 
 def rows_of_any(X: Any, n: int) -> Any:

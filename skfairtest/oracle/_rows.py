@@ -30,8 +30,6 @@ def judge_rows(
 ) -> Iterator[Judgement]:
     """Judge rows in their order, a batch at a time, all of them or until the deadline.
 
-    The first rows that discriminate are asked again: `oracle.answers_vary` says what that shows.
-
     Parameters
     ----------
     oracle : Oracle
@@ -49,6 +47,11 @@ def judge_rows(
     ------
     Judgement
         Of the next rows.
+
+    Raises
+    ------
+    EstimatorFailedError
+        If the estimator fails, or its answers vary: the first rows that differ are asked again.
     """
     space = oracle.space
     rng = np.random.default_rng(0)
@@ -57,8 +60,7 @@ def judge_rows(
     largest = size = max(1, BATCH_ROWS // n_compared)
     if np.isfinite(deadline):
         size = min(largest, FIRST_BATCH)
-    if oracle.repeats is None:
-        oracle.watch_answers()
+    repeats = oracle.watch_answers()
     start = 0
     while start < len(Z):
         began = _clock.now()
@@ -70,7 +72,9 @@ def judge_rows(
             values = np.concatenate(
                 [part[:, None, space.sensitive], space.twins_.twin_codes[drawn]], axis=1
             )
-        yield oracle.disparity(part, values)
+        judged = oracle.disparity(part, values)
+        repeats.needs_one_answer()
+        yield judged
         start += len(part)
         now = _clock.now()
         if np.isfinite(deadline):

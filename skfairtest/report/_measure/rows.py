@@ -10,6 +10,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._statistics import clopper_pearson
 from skfairtest._typing import Floats, Ints
+from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.inspection._curve_display import disparity_curve
@@ -55,13 +56,17 @@ def compare_rows(
     oracle = case.oracle(space)
     order = shuffled(case)
     done, of_all = 0, space.twins_.n_twins <= MOST_TWINS
-    for judged in judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline):
-        if oracle.answers_vary:
-            kept.clear()
-            return of_varying_answers(case, case.n_queries - before)
-        Z = space.data[order[done : done + len(judged.disparity)]]
-        kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
-        done += len(Z)
+    judging = judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline)
+    try:
+        for judged in judging:
+            Z = space.data[order[done : done + len(judged.disparity)]]
+            kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
+            done += len(Z)
+    except EstimatorFailedError:
+        if not oracle.answers_vary:
+            raise
+        kept.clear()
+        return of_varying_answers(case, case.n_queries - before)
     case.timed(began, case.n_queries - before)
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
