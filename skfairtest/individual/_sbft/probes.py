@@ -18,9 +18,11 @@ TRY_END = 0.3
 #: Share of the other values that are drawn from the domain, not from the data: a model may change
 #: where the data have no value.
 FOREIGN = 0.2
-#: Fewest values that are tried along a column which seldom changes anything, and how many times the
-#: share of values that did, counted with this weight for what was seen before, is that of all.
-FEWEST, ACTIVE, MEMORY = 2, 2.5, 0.9
+#: Weight of what was seen of a column before, in each update.
+MEMORY = 0.9
+#: Fewest values that are tried along a column that seldom changes anything. The share of PROBE that
+#: is tried is so many times the share of values that changed something, lately.
+FEWEST, ACTIVE = 2, 2.5
 #: Sensitive combinations that an input is compared by at once, at most.
 MOST_COMBINATIONS = 32
 
@@ -46,10 +48,14 @@ class CoordinateProbes:
         self.activity = dict.fromkeys(space.free.tolist(), 1.0)
 
     def learn(self, columns: list[int], changed: list[bool]) -> None:
-        """Learn which of the tried values, by their columns, changed the disparity."""
+        """Learn which of the tried values, by their columns, changed the disparity.
+
+        A column of -1 stands for a change of the pair, from which there is nothing to learn.
+        """
         by_column: dict[int, list[bool]] = {}
         for j, change in zip(columns, changed, strict=True):
-            by_column.setdefault(j, []).append(change)
+            if j >= 0:
+                by_column.setdefault(j, []).append(change)
         for j, changes in by_column.items():
             share = sum(changes) / len(changes)
             self.activity[j] = MEMORY * self.activity[j] + (1 - MEMORY) * share

@@ -31,6 +31,7 @@ from skfairtest.individual._sbft.islands import (
 )
 from skfairtest.individual._sbft.opening import FIRST_ROWS, FIRST_UNIFORM, Opening
 from skfairtest.individual._sbft.probes import (
+    MEMORY,
     CoordinateProbes,
     many_values,
     moved_sides,
@@ -70,8 +71,6 @@ GROWTH = 3000
 WIDE = 12
 #: Coordinate sweeps without a better input after which a local search is over.
 IDLE_SWEEPS = 1
-#: Weight of what a column brought before, in each update.
-MEMORY = 0.9
 
 
 class TunedSearch:
@@ -252,6 +251,10 @@ class TunedSearch:
         operators: list[int] = []
         parts: list[slice] = []
         for search, (columns, seen) in zip(searches, tried, strict=True):
+            if search.donor is None:
+                here = search.here.fitness
+                changed = [abs(one.fitness - here) > TINY * here for one in seen]
+                self.probes.learn(columns, changed)
             for j, gain in search.learn(columns, seen).items():
                 if j >= 0:
                     self.weight[j] = MEMORY * self.weight[j] + gain
@@ -308,13 +311,7 @@ class TunedSearch:
             return [([], []) for _ in columns]
         judged = self.ask(np.concatenate(Z), np.concatenate(pairs), np.array(operators))
         ends = np.cumsum([len(own) for own in columns])
-        seen = [judged[end - len(own) : end] for own, end in zip(columns, ends, strict=True)]
-        for search, own, found in zip(island.searches, columns, seen, strict=True):
-            if search.donor is None:
-                fitness, n = search.here.fitness, len(own) - n_moves
-                differs = [abs(one.fitness - fitness) > TINY * fitness for one in found[:n]]
-                self.probes.learn(own[:n], differs)
-        return list(zip(columns, seen, strict=True))
+        return [(own, judged[end - len(own) : end]) for own, end in zip(columns, ends, strict=True)]
 
     def other_side(self, search: LocalSearch, j: int) -> list[float]:
         """The value of column j that the other parent has."""
