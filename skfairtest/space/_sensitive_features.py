@@ -78,7 +78,7 @@ def split_sensitive(
     """
     if isinstance(X, Chunks):
         return SensitiveFeatures(X, given, None)
-    n, index = n_rows(X), getattr(X, "index", None) if isinstance(X, pd.DataFrame) else None
+    n, index = n_rows(X), index_of(X)
     named, parts = _sorted_out(given, n)
     if values is not None:
         parts.append(values)
@@ -175,6 +175,11 @@ def as_columns(
 def rows_beside(beside: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
     """Return rows of the columns beside the table."""
     return None if beside is None else beside.iloc[rows].reset_index(drop=True)
+
+
+def index_of(X: Any) -> Any:
+    """Return the index of a DataFrame; None for other tables."""
+    return X.index if isinstance(X, pd.DataFrame) else None
 
 
 def n_rows(X: Any) -> int:

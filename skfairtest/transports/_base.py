@@ -17,7 +17,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ConstraintWarning, users_level
 from skfairtest.space._layout import Layout
 from skfairtest.space._moved import warn_of_single_values
-from skfairtest.space._sensitive_features import check_index
+from skfairtest.space._sensitive_features import check_index, index_of
 from skfairtest.space._space import InputSpace
 
 #: Rows that are moved at a time, so that memory does not grow with the table.
@@ -163,7 +163,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
         return table
 
     def _codes_of(self, labels: Any, name: str, X: Any) -> Ints:
-        check_index(labels, _index_of(X), name=name)
+        check_index(labels, index_of(X), name=name)
         n = len(X)
         given = np.asarray(labels, dtype=object)
         array = given.reshape(1) if given.ndim == 0 else given
@@ -303,7 +303,7 @@ def named_columns(layout: Layout, named: Any, parameter: str) -> list[int]:
 
 def read_groups(groups: Any, X: Any) -> Any:
     """Return the group of each row as an array, checked."""
-    check_index(groups, _index_of(X), name="groups")
+    check_index(groups, index_of(X), name="groups")
     labels = np.asarray(groups)
     n = len(X)
     if labels.shape != (n,):
@@ -318,10 +318,6 @@ def read_groups(groups: Any, X: Any) -> Any:
             "their own."
         )
     return labels
-
-
-def _index_of(X: Any) -> Any:
-    return X.index if isinstance(X, pd.DataFrame) else None
 
 
 def numbered(values: Any) -> tuple[Any, Ints]:

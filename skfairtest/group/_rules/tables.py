@@ -23,7 +23,7 @@ from skfairtest.group._rules.cuts import bins_of
 from skfairtest.space._column_names import by_position, position_of, resolve_columns
 from skfairtest.space._containers import Container, make_container
 from skfairtest.space._protected_names import protected_names
-from skfairtest.space._sensitive_features import as_columns, n_rows
+from skfairtest.space._sensitive_features import as_columns, index_of, n_rows
 from skfairtest.space._space import InputSpace
 
 
@@ -249,8 +249,7 @@ def new_rows(
                 "to fit beside X; got None, and X does not have them."
             )
         sensitive_features = {name: X[name] for name in others.names}
-    index = X.index if isinstance(X, pd.DataFrame) else None
-    beside = as_columns(sensitive_features, n_rows(X), index)
+    beside = as_columns(sensitive_features, n_rows(X), index_of(X))
     return inputs.check_names(X), others.check_names(beside)
 
 
