@@ -42,6 +42,8 @@ class Twins:
     ----------
     sensitive, free : ndarray of int
         Positions of the sensitive attributes, and of the others.
+    n_combinations : int or float
+        Number of combinations of sensitive values; infinite with a real sensitive column.
     dependents : mapping, callable, MovedTwins or None
         As it was given; of a transport what was learned of it.
     moved : MovedTwins or None
@@ -66,6 +68,10 @@ class Twins:
         self.moved = dependents if isinstance(dependents, MovedTwins) else None
         self.sensitive = np.array(sensitive, dtype=np.intp)
         self.free = np.setdiff1d(np.arange(domain.n_features), self.sensitive)
+        n_values = [domain.columns[j].n_values for j in sensitive]
+        self.n_combinations: int | float = math.prod(
+            int(n) if np.isfinite(n) else n for n in n_values
+        )
         # Sensitive values that occur in the data, which draws prefer where a domain is too large
         # to be gone through; empty for other columns.
         self._observed = [self._values_in_data(j, data) for j in sensitive]
@@ -80,15 +86,6 @@ class Twins:
             return np.empty(0)
         inside = (domain.low[j] <= data[:, j]) & (data[:, j] <= domain.high[j])
         return np.unique(np.append(data[inside, j], [domain.low[j], domain.high[j]]))
-
-    @property
-    def n_combinations(self) -> int | float:
-        """Number of combinations of sensitive values; infinite with a real sensitive column."""
-        count: int | float = 1
-        for j in self.sensitive:
-            n = self.domain.columns[j].n_values
-            count *= int(n) if np.isfinite(n) else n
-        return count
 
     @property
     def is_enumerable(self) -> bool:

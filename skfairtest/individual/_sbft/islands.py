@@ -12,6 +12,9 @@ from skfairtest._typing import Bools, Floats, Ints
 
 #: Relative differences below this are the rounding of the model's sums.
 TINY = 1e-9
+#: Columns that are probed in a batch, and changes in one between two parents.
+COLUMNS = 24
+CHANGES = 48
 #: Chance that a neutral move changes a column that makes no difference.
 NEUTRAL_SHARE = 0.7
 #: An island has stalled after so many queries without a better input, and this many times those
@@ -119,6 +122,18 @@ class LocalSearch:
     better: list[tuple[int, Elite]] = field(default_factory=list)
     #: Values of single changes that made no difference, by column.
     neutral: dict[int, float] = field(default_factory=dict)
+
+    def next_columns(self) -> list[int]:
+        """Take the columns to try next off the queue."""
+        n = COLUMNS if self.donor is None else CHANGES
+        columns, self.queue = self.queue[:n], self.queue[n:]
+        return columns
+
+    def other_side(self, j: int) -> float:
+        """The value of column j that the other parent has."""
+        assert self.donor is not None and self.parent is not None
+        there, parent = self.donor[j], self.parent.z[j]
+        return float(parent if self.here.z[j] == there else there)
 
     def learn(self, columns: list[int], tried: list[Elite]) -> dict[int, float]:
         """Learn from the single changes of a batch; returns the relative gain of each column.

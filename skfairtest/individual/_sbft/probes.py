@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._space import InputSpace
 
-#: Values that a coordinate probe tries along one column.
+#: Values that a coordinate probe tries along one column, at most.
 PROBE = 6
-#: Of these, values of other elites.
-FROM_ELITES = 2
-#: Chance that a probe tries an end of the domain: models often are largest there.
-TRY_END = 0.3
-#: Share of the other values that are drawn from the domain, not from the data: a model may change
+#: Candidates for them: values spread over those of the data, values of elites, and both ends of the
+#: domain, each with a chance: models often are largest there.
+SPREAD, FROM_ELITES, TRY_END = 4, 2, 0.3
+MOST_CANDIDATES = SPREAD + FROM_ELITES + 2
+#: Share of the spread values that are drawn from the domain, not from the data: a model may change
 #: where the data have no value.
 FOREIGN = 0.2
 #: Weight of what was seen of a column before, in each update.
@@ -39,64 +37,71 @@ class CoordinateProbes:
     """
 
     def __init__(self, space: InputSpace, rows: Floats) -> None:
-        self.space = space
-        ends = np.stack([space.domain.low, space.domain.high])
-        # Lists, since of a handful of numbers Python is quicker than arrays are.
-        self.known = {j: np.unique(np.append(rows[:, j], ends[:, j])).tolist() for j in space.free}
-        self.is_level = {j: space.domain.columns[j].is_category for j in space.free}
+        self.domain = domain = space.domain
+        self.spread = domain.high - domain.low
+        ends = np.stack([domain.low, domain.high])
+        known = [np.unique(np.append(rows[:, j], ends[:, j])) for j in range(domain.n_features)]
+        # Values of the data, column after column: those of column j begin at first_known[j].
+        self.known, self.n_known = np.concatenate(known), np.array([len(one) for one in known])
+        self.first_known = np.cumsum(self.n_known) - self.n_known
+        # The order of categories means nothing, so that those of the data are not spread in it.
+        self.is_level = np.array([column.is_category for column in domain.columns])
+        self.has_few = domain.discrete & (self.spread < MOST_CANDIDATES)
         #: Share of the values tried along each column that changed the disparity, lately.
-        self.activity = dict.fromkeys(space.free.tolist(), 1.0)
+        self.activity = np.ones(domain.n_features)
 
-    def learn(self, columns: list[int], changed: list[bool]) -> None:
-        """Learn which of the tried values, by their columns, changed the disparity.
+    def learn(self, columns: Ints, changed: Bools) -> None:
+        """Learn which of the tried values, by their columns, changed the disparity."""
+        n_tried = np.bincount(columns, minlength=self.domain.n_features)
+        n_changed = np.bincount(columns[changed], minlength=self.domain.n_features)
+        share = n_changed / np.maximum(1, n_tried)
+        learned = MEMORY * self.activity + (1 - MEMORY) * share
+        self.activity = np.where(n_tried > 0, learned, self.activity)
 
-        A column of -1 stands for a change of the pair, from which there is nothing to learn.
+    def values(
+        self, Z: Floats, columns: Ints, elites: Floats, rng: np.random.Generator
+    ) -> tuple[Ints, Floats]:
+        """Values to try along one column of each of n inputs, other than the input's own.
+
+        These are all values where they are few. Otherwise some are spread over the values of the
+        data or over the domain, some are those that elites have, and some are the ends of the
+        domain. Of a column that seldom changes anything there are fewer. Returned are, for each
+        value, which of the inputs it is for, in their order, and the value.
         """
-        by_column: dict[int, list[bool]] = {}
-        for j, change in zip(columns, changed, strict=True):
-            if j >= 0:
-                by_column.setdefault(j, []).append(change)
-        for j, changes in by_column.items():
-            share = sum(changes) / len(changes)
-            self.activity[j] = MEMORY * self.activity[j] + (1 - MEMORY) * share
+        n, few = len(columns), self.has_few[columns]
+        low, high = self.domain.low[columns, None], self.domain.high[columns, None]
+        # A row of candidates for each input, NaN where there is none.
+        found = np.full((n, MOST_CANDIDATES), np.nan)
+        found[:, :SPREAD] = self._spread(columns, rng)
+        if len(elites):
+            chosen = rng.integers(0, len(elites), (n, FROM_ELITES))
+            found[:, SPREAD : SPREAD + FROM_ELITES] = elites[chosen, columns[:, None]]
+        tries_end = rng.random((n, 2)) < TRY_END
+        found[:, -2:] = np.where(tries_end, np.hstack([low, high]), np.nan)
+        found[few] = low[few] + np.arange(MOST_CANDIDATES)
+        found[found > high] = np.nan
+        found.sort(axis=1)
+        found[:, 1:][found[:, 1:] == found[:, :-1]] = np.nan
+        found[found == Z[np.arange(n), columns, None]] = np.nan
+        # As many of them, at random, as the column is worth.
+        share = np.minimum(1.0, ACTIVE * self.activity[columns, None])
+        most = np.maximum(FEWEST, np.ceil(PROBE * share))
+        place = np.where(np.isnan(found), np.inf, rng.random(found.shape)).argsort(axis=1)
+        found = np.take_along_axis(found, place, axis=1)[:, :PROBE]
+        taken = ~np.isnan(found) & (np.arange(PROBE) < most)
+        return np.nonzero(taken)[0], found[taken]
 
-    def values(self, z: Floats, j: int, elites: Floats, rng: np.random.Generator) -> list[float]:
-        """Some values of column j that differ from that of the input z.
-
-        These are all values where they are few. For a categorical column they are random ones, as
-        codes have no order. For a numeric column they are spread over the values of the data; some
-        are of the domain, and some are values that elites have. Of a column that seldom changes
-        anything there are fewer.
-        """
-        domain = self.space.domain
-        low, high = float(domain.low[j]), float(domain.high[j])
-        if domain.discrete[j] and high - low <= PROBE + 2:
-            found = [low + k for k in range(int(high - low) + 1)]
-        elif self.is_level[j]:
-            found = (low + rng.permutation(int(high - low) + 1)[:PROBE]).tolist()
-        else:
-            borrowed = []
-            if len(elites):
-                borrowed = elites[rng.integers(0, len(elites), FROM_ELITES), j].tolist()
-            tries_low, tries_high = (rng.random(2) < TRY_END).tolist()
-            found = borrowed + [low] * tries_low + [high] * tries_high
-            found += self._spread(j, PROBE - len(borrowed), rng)
-            inside = {min(max(value, low), high) for value in found}
-            found = sorted({float(round(one)) for one in inside} if domain.discrete[j] else inside)
-        found = [value for value in found if value != z[j]]
-        n = max(FEWEST, math.ceil(PROBE * min(1.0, ACTIVE * self.activity[j])))
-        return [found[k] for k in rng.permutation(len(found))[:n]] if n < len(found) else found
-
-    def _spread(self, j: int, n: int, rng: np.random.Generator) -> list[float]:
-        """One value from each of n equal parts of the values in the data, or of the domain."""
-        known = self.known[j]
-        low, high = float(self.space.domain.low[j]), float(self.space.domain.high[j])
-        places = [(k + within) / n for k, within in enumerate(rng.random(n).tolist())]
-        foreign = (rng.random(n) < FOREIGN).tolist()
-        return [
-            low + place * (high - low) if of_domain else known[int(place * len(known))]
-            for place, of_domain in zip(places, foreign, strict=True)
+    def _spread(self, columns: Ints, rng: np.random.Generator) -> Floats:
+        """One value of each of equal parts of the values in the data, or of the domain."""
+        place = (np.arange(SPREAD) + rng.random((len(columns), SPREAD))) / SPREAD
+        of_data = self.known[
+            self.first_known[columns, None] + (place * self.n_known[columns, None]).astype(np.intp)
         ]
+        width, whole = self.spread[columns, None], self.domain.discrete[columns, None]
+        of_domain = np.where(whole, np.floor(place * (width + 1)), place * width)
+        of_domain += self.domain.low[columns, None]
+        foreign = self.is_level[columns, None] | (rng.random(place.shape) < FOREIGN)
+        return np.where(foreign, of_domain, of_data)
 
 
 def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:

@@ -51,9 +51,6 @@ OPENING_AS_ROWS = 0.4
 FEW_PAIRED = 4
 #: Rows that are kept to start from.
 BEST_ROWS = 200
-#: Columns that are probed in a batch, and changes in one between two parents.
-COLUMNS = 24
-CHANGES = 48
 #: Moves of the pair in a batch.
 PAIR_MOVES = 4
 #: Where the other parent of a child is drawn from.
@@ -251,10 +248,6 @@ class TunedSearch:
         operators: list[int] = []
         parts: list[slice] = []
         for search, (columns, seen) in zip(searches, tried, strict=True):
-            if search.donor is None:
-                here = search.here.fitness
-                changed = [abs(one.fitness - here) > TINY * here for one in seen]
-                self.probes.learn(columns, changed)
             for j, gain in search.learn(columns, seen).items():
                 if j >= 0:
                     self.weight[j] = MEMORY * self.weight[j] + gain
@@ -279,45 +272,40 @@ class TunedSearch:
         A column of -1 is a change of the pair. Where no column has another value, a batch of new
         rows is judged instead.
         """
-        rng, elites = self.rng, island.elites.rows
-        Z: list[Floats] = []
-        pairs: list[Floats] = []
-        columns: list[list[int]] = []
-        operators: list[int] = []
-        for search in island.searches:
-            here, relinks = search.here, search.donor is not None
-            n = CHANGES if relinks else COLUMNS
-            chosen, search.queue = search.queue[:n], search.queue[n:]
-            own: list[int] = []
-            tried: list[float] = []
-            for j in chosen:
-                values = self.other_side(search, j) if relinks else (
-                    self.probes.values(here.z, j, elites, rng)
-                )  # fmt: skip
-                own += [j] * len(values)
-                tried += values
-            operators += [RELINKED if relinks else PROBES] * len(own)
-            n_moves = 0 if self.one_pair else PAIR_MOVES
-            changed = np.repeat(here.z[None], len(own) + n_moves, axis=0)
-            changed[np.arange(len(own)), own] = tried
-            Z.append(changed)
-            repeated = np.repeat(here.pair[None], len(own) + n_moves, axis=0)
-            repeated[len(own) :] = moved_sides(repeated[len(own) :], self.space, rng)
-            pairs.append(repeated)
-            operators += [PAIRS] * n_moves
-            columns.append(own + [-1] * n_moves)
-        if not operators:
+        searches = island.searches
+        chosen = [search.next_columns() for search in searches]
+        owner = np.repeat(np.arange(len(searches)), [len(columns) for columns in chosen])
+        column = np.concatenate(chosen).astype(np.intp)
+        here = np.array([search.here.z for search in searches])
+        relinks = np.array([search.donor is not None for search in searches])[owner]
+        probed, relinked = owner[~relinks], owner[relinks]
+        place, values = self.probes.values(
+            here[probed], column[~relinks], island.elites.rows, self.rng
+        )
+        moves = np.repeat(np.arange(len(searches)), 0 if self.one_pair else PAIR_MOVES)
+        owner = np.concatenate([probed[place], relinked, moves])
+        column = np.concatenate([column[~relinks][place], column[relinks], np.full(len(moves), -1)])
+        operators = np.repeat([PROBES, RELINKED, PAIRS], [len(place), len(relinked), len(moves)])
+        if not len(owner):
             self.look_at_rows()
-            return [([], []) for _ in columns]
-        judged = self.ask(np.concatenate(Z), np.concatenate(pairs), np.array(operators))
-        ends = np.cumsum([len(own) for own in columns])
-        return [(own, judged[end - len(own) : end]) for own, end in zip(columns, ends, strict=True)]
-
-    def other_side(self, search: LocalSearch, j: int) -> list[float]:
-        """The value of column j that the other parent has."""
-        assert search.donor is not None and search.parent is not None
-        donor, parent = search.donor[j], search.parent.z[j]
-        return [parent if search.here.z[j] == donor else donor]
+            return [([], []) for _ in searches]
+        Z, pairs = here[owner], np.array([search.here.pair for search in searches])[owner]
+        is_probe, is_relink, is_move = (operators == one for one in (PROBES, RELINKED, PAIRS))
+        Z[is_probe, column[is_probe]] = values
+        Z[is_relink, column[is_relink]] = [
+            searches[i].other_side(j)
+            for i, j in zip(relinked.tolist(), column[is_relink].tolist(), strict=True)
+        ]
+        pairs[is_move] = moved_sides(pairs[is_move], self.space, self.rng)
+        judged = self.ask(Z, pairs, operators)
+        before = np.array([search.here.fitness for search in searches])[owner]
+        changed = np.abs(np.array([one.fitness for one in judged]) - before) > TINY * before
+        self.probes.learn(column[is_probe], changed[is_probe])
+        tried: list[tuple[list[int], list[Elite]]] = [([], []) for _ in searches]
+        for i, j, one in zip(owner.tolist(), column.tolist(), judged, strict=True):
+            tried[i][0].append(j)
+            tried[i][1].append(one)
+        return tried
 
     def go_on(self, island: Island) -> None:
         """Give local searches whose queue is empty a new one, or replace them by others."""
