@@ -34,8 +34,8 @@ def test_a_larger_budget_goes_on_where_a_smaller_one_ends(forest):
     small, middle, large = (audit(*forest, max_queries=n).history_ for n in budgets)
     columns = ["queries", "inputs", "found", "degree"]
     for first, second in ((small, middle), (middle, large)):
-        # The last batch was cut by the budget.
-        n = len(first) - 2
+        # The last batch was cut by the budget, and judged in parts.
+        n = int((first["queries"] < 0.9 * first["queries"].iloc[-1]).sum())
         assert n >= 2
         pd.testing.assert_frame_equal(first[columns][:n], second[columns][:n])
         assert first["degree"].iloc[-1] <= second["degree"].iloc[-1]

@@ -108,32 +108,34 @@ class LocalSearch:
         Whether it has moved since the queue was filled.
     idle_sweeps : int
         Coordinate sweeps, one after the other, in which it has not moved.
-    donor : ndarray or None
-        One of the two parents while it moves between them; `parent` is the other one.
+    parents : tuple of two Elite, or None
+        The inputs between which it moves, as long as it does.
+    is_unborn : bool
+        Whether it is still at the first of the parents, as none of their children were judged.
     """
 
     here: Elite
     queue: list[int]
     moved: bool = False
     idle_sweeps: int = 0
-    donor: Floats | None = None
-    parent: Elite | None = None
+    parents: tuple[Elite, Elite] | None = None
+    is_unborn: bool = False
     #: Single changes of the last batch that were better, best first, as (column, input).
     better: list[tuple[int, Elite]] = field(default_factory=list)
     #: Values of single changes that made no difference, by column.
     neutral: dict[int, float] = field(default_factory=dict)
 
-    def next_columns(self) -> list[int]:
-        """Take the columns to try next off the queue."""
-        n = COLUMNS if self.donor is None else CHANGES
-        columns, self.queue = self.queue[:n], self.queue[n:]
-        return columns
+    def begin(self, children: list[Elite]) -> None:
+        """Begin at the best child that differs from the parent in fitness."""
+        apart = TINY * self.here.fitness
+        new = [one for one in children if abs(one.fitness - self.here.fitness) > apart]
+        self.here, self.is_unborn = max(new or children, key=lambda one: one.fitness), False
 
     def other_side(self, j: int) -> float:
         """The value of column j that the other parent has."""
-        assert self.donor is not None and self.parent is not None
-        there, parent = self.donor[j], self.parent.z[j]
-        return float(parent if self.here.z[j] == there else there)
+        assert self.parents is not None
+        one, other = (parent.z[j] for parent in self.parents)
+        return float(one if self.here.z[j] == other else other)
 
     def learn(self, columns: list[int], tried: list[Elite]) -> dict[int, float]:
         """Learn from the single changes of a batch; returns the relative gain of each column.
@@ -199,6 +201,56 @@ class LocalSearch:
         if best.fitness > self.here.fitness * (1 + TINY):
             self.moved = True
         self.here = best
+
+
+class Changes(NamedTuple):
+    """Inputs and pairs that local searches propose in a batch.
+
+    Attributes
+    ----------
+    owner : ndarray of shape (n,)
+        Positions of the searches.
+    column : ndarray of shape (n,)
+        The column that was changed; -1 if it was the pair, or many columns.
+    Z, pairs : ndarray
+        The proposed inputs, and pairs of sensitive codes.
+    operators : ndarray of shape (n,)
+        The operator that made them.
+    """
+
+    owner: Ints
+    column: Ints
+    Z: Floats
+    pairs: Floats
+    operators: Ints
+
+    @classmethod
+    def of(cls, searches: list[LocalSearch], owner: Ints, operator: int) -> Changes:
+        """Where the searches are, each as often as it occurs in `owner`."""
+        n = len(owner)
+        Z, pairs = (np.array([search.here[k] for search in searches])[owner] for k in (1, 2))
+        return cls(owner, np.full(n, -1), Z, pairs, np.full(n, operator))
+
+    def with_values(self, column: Ints, values: Floats) -> Changes:
+        """The same with one value of one column changed in each."""
+        self.Z[np.arange(len(column)), column] = values
+        return self._replace(column=column)
+
+
+def next_columns(searches: list[LocalSearch], *, relinks: bool) -> tuple[Ints, Ints]:
+    """Take the columns to try next off the queues: positions of the searches, and columns.
+
+    Of those that move between two parents, or of the others.
+    """
+    owner: list[int] = []
+    column: list[int] = []
+    n = CHANGES if relinks else COLUMNS
+    for i, search in enumerate(searches):
+        if (search.parents is not None) == relinks:
+            chosen, search.queue = search.queue[:n], search.queue[n:]
+            owner += [i] * len(chosen)
+            column += chosen
+    return np.array(owner, dtype=np.intp), np.array(column, dtype=np.intp)
 
 
 # Islands -----------------------------------------------------------------------------------

@@ -23,11 +23,13 @@ from skfairtest.individual._sbft.islands import (
     RELINKED,
     ROWS,
     TINY,
+    Changes,
     Elite,
     Elites,
     Island,
     LocalSearch,
     OperatorStats,
+    next_columns,
 )
 from skfairtest.individual._sbft.opening import FIRST_ROWS, FIRST_UNIFORM, Opening
 from skfairtest.individual._sbft.probes import (
@@ -241,13 +243,20 @@ class TunedSearch:
     # A step --------------------------------------------------------------------------------
 
     def step(self, island: Island) -> None:
-        """All local searches try single changes in one batch, then several together in another."""
+        """All local searches try single changes in one batch, then several together in another.
+
+        A search between two parents, which begins, tries their children instead.
+        """
         searches = island.searches
         tried = self.try_changes(island)
         together: list[tuple[Floats, Floats]] = []
         operators: list[int] = []
         parts: list[slice] = []
         for search, (columns, seen) in zip(searches, tried, strict=True):
+            if search.is_unborn:
+                search.begin(seen)
+                search.queue = self.differing(search)
+                columns, seen = [], []
             for j, gain in search.learn(columns, seen).items():
                 if j >= 0:
                     self.weight[j] = MEMORY * self.weight[j] + gain
@@ -267,51 +276,78 @@ class TunedSearch:
             self.island_bests[-1] = island.best
 
     def try_changes(self, island: Island) -> list[tuple[list[int], list[Elite]]]:
-        """Judge single changes of all local searches: their columns, and what each change shows.
+        """Judge changes of all local searches: their columns, and what each change shows.
 
-        A column of -1 is a change of the pair. Where no column has another value, a batch of new
-        rows is judged instead.
+        The column is -1 where the pair was changed, or many columns. Where no column has another
+        value, a batch of new rows is judged instead.
         """
         searches = island.searches
-        chosen = [search.next_columns() for search in searches]
-        owner = np.repeat(np.arange(len(searches)), [len(columns) for columns in chosen])
-        column = np.concatenate(chosen).astype(np.intp)
-        here = np.array([search.here.z for search in searches])
-        relinks = np.array([search.donor is not None for search in searches])[owner]
-        probed, relinked = owner[~relinks], owner[relinks]
-        place, values = self.probes.values(
-            here[probed], column[~relinks], island.elites.rows, self.rng
-        )
-        moves = np.repeat(np.arange(len(searches)), 0 if self.one_pair else PAIR_MOVES)
-        owner = np.concatenate([probed[place], relinked, moves])
-        column = np.concatenate([column[~relinks][place], column[relinks], np.full(len(moves), -1)])
-        operators = np.repeat([PROBES, RELINKED, PAIRS], [len(place), len(relinked), len(moves)])
+        parts = [
+            self.children(searches),
+            self.probed(searches, island.elites.rows),
+            self.relinked(searches),
+            self.pair_moves(searches),
+        ]
+        tried: list[tuple[list[int], list[Elite]]] = [([], []) for _ in searches]
+        owner, column, Z, pairs, operators = map(np.concatenate, zip(*parts, strict=True))
         if not len(owner):
             self.look_at_rows()
-            return [([], []) for _ in searches]
-        Z, pairs = here[owner], np.array([search.here.pair for search in searches])[owner]
-        is_probe, is_relink, is_move = (operators == one for one in (PROBES, RELINKED, PAIRS))
-        Z[is_probe, column[is_probe]] = values
-        Z[is_relink, column[is_relink]] = [
-            searches[i].other_side(j)
-            for i, j in zip(relinked.tolist(), column[is_relink].tolist(), strict=True)
-        ]
-        pairs[is_move] = moved_sides(pairs[is_move], self.space, self.rng)
+            return tried
         judged = self.ask(Z, pairs, operators)
         before = np.array([search.here.fitness for search in searches])[owner]
         changed = np.abs(np.array([one.fitness for one in judged]) - before) > TINY * before
+        is_probe = operators == PROBES
         self.probes.learn(column[is_probe], changed[is_probe])
-        tried: list[tuple[list[int], list[Elite]]] = [([], []) for _ in searches]
         for i, j, one in zip(owner.tolist(), column.tolist(), judged, strict=True):
             tried[i][0].append(j)
             tried[i][1].append(one)
         return tried
 
+    def children(self, searches: list[LocalSearch]) -> Changes:
+        """Children of the parents of each search that begins, which take some of the other's."""
+        rng, free = self.rng, self.space.free
+        unborn = [
+            (i, one.parents[1]) for i, one in enumerate(searches) if one.is_unborn and one.parents
+        ]
+        owner = np.repeat(np.array([i for i, _ in unborn], dtype=np.intp), CHILDREN)
+        changes, n = Changes.of(searches, owner, CROSSED), len(owner)
+        if n:
+            taken = np.zeros(changes.Z.shape, dtype=bool)
+            taken[:, free] = rng.random((n, len(free))) < rng.choice(TAKEN, n)[:, None]
+            others = np.repeat([other.z for _, other in unborn], CHILDREN, axis=0)
+            changes.Z[taken] = others[taken]
+            changed = rng.random(n) < OTHER_PAIR
+            others = np.repeat([other.pair for _, other in unborn], CHILDREN, axis=0)
+            changes.pairs[changed] = others[changed]
+        return changes
+
+    def probed(self, searches: list[LocalSearch], elites: Floats) -> Changes:
+        """Single columns of the searches of one input, with other values."""
+        owner, column = next_columns(searches, relinks=False)
+        Z = np.array([search.here.z for search in searches])
+        place, values = self.probes.values(Z[owner], column, elites, self.rng)
+        return Changes.of(searches, owner[place], PROBES).with_values(column[place], values)
+
+    def relinked(self, searches: list[LocalSearch]) -> Changes:
+        """Single columns of the searches between two parents, as the other parent has them."""
+        owner, column = next_columns(searches, relinks=True)
+        values = [
+            searches[i].other_side(j) for i, j in zip(owner.tolist(), column.tolist(), strict=True)
+        ]
+        return Changes.of(searches, owner, RELINKED).with_values(column, np.array(values))
+
+    def pair_moves(self, searches: list[LocalSearch]) -> Changes:
+        """Other pairs of sensitive values, where there is more than one."""
+        born = [i for i, search in enumerate(searches) if not search.is_unborn]
+        n = 0 if self.one_pair else PAIR_MOVES
+        changes = Changes.of(searches, np.repeat(np.array(born, dtype=np.intp), n), PAIRS)
+        return changes._replace(pairs=moved_sides(changes.pairs, self.space, self.rng))
+
     def go_on(self, island: Island) -> None:
         """Give local searches whose queue is empty a new one, or replace them by others."""
         idle = [search for search in island.searches if not search.queue]
-        done = [one for one in idle if one.donor is None and one.has_converged(IDLE_SWEEPS)]
-        over = [one for one in idle if one.donor is not None and self.ends_between(island, one)]
+        done = [one for one in idle if one.parents is None and one.has_converged(IDLE_SWEEPS)]
+        over = [one for one in idle if one.parents is not None and self.ends_between(island, one)]
         # The pairs of all would cost too much: those of the better half are looked at.
         good = [one for one in done if one.here.fitness >= island.elites.quantile(0.5)]
         over += [one for one in done if one.here.fitness < island.elites.quantile(0.5)]
@@ -325,7 +361,7 @@ class TunedSearch:
         for search in done:
             island.elites.add(search.here)
         for search in idle:
-            if search.donor is None:
+            if search.parents is None:
                 search.queue = self.all_columns()
             search.moved = False
         going = [search for search in island.searches if all(search is not o for o in over)]
@@ -336,12 +372,12 @@ class TunedSearch:
 
         If it has moved, its queue is filled with the parents' differences again, and it goes on.
         """
-        here, parent = search.here, search.parent
-        assert parent is not None and search.donor is not None
+        assert search.parents is not None
+        here, parent = search.here, search.parents[0]
         if search.moved:
-            search.queue = self.differing(parent.z, search.donor)
+            search.queue = self.differing(search)
             return False
-        search.donor = None
+        search.parents = None
         poor = here.fitness < min(parent.fitness, island.elites.quantile(0.5))
         return poor or island.elites.knows(here.fitness)
 
@@ -352,27 +388,25 @@ class TunedSearch:
     # Starts --------------------------------------------------------------------------------
 
     def starts(self, island: Island, n: int) -> list[LocalSearch]:
-        """Start so many local searches, at children of elites and other inputs or at good rows."""
+        """Start so many local searches, between elites and other inputs or at good rows."""
         if n <= 0:
             return []
         rng = self.rng
         if self.row_queries < ROW_SHARE * self.oracle.n_queries:
             self.look_at_rows()
-        couples = []
+        crossed = []
         for crosses in rng.random(n) < self.crossover_proba:
-            couple = self.couple(island) if crosses and len(island.elites) > 1 else None
-            if couple is not None and self.differing(couple[0].z, couple[1].z):
-                couples.append(couple)
-        rows = [self.rows.draw(rng, 4.0) for _ in range(n - len(couples))]
-        searches = [LocalSearch(one, self.all_columns()) for one in self.with_best_pairs(rows)]
-        children = self.best_children(couples)
-        for (parent, other), child in zip(couples, children, strict=True):
-            queue = self.differing(parent.z, other.z)
-            searches.append(LocalSearch(child, queue, donor=other.z, parent=parent))
-        return searches
+            if crosses and len(island.elites) > 1:
+                search = self.between(island)
+                if self.differing(search):
+                    crossed.append(search)
+        rows = [self.rows.draw(rng, 4.0) for _ in range(n - len(crossed))]
+        return [
+            LocalSearch(one, self.all_columns()) for one in self.with_best_pairs(rows)
+        ] + crossed
 
-    def couple(self, island: Island) -> tuple[Elite, Elite]:
-        """An elite, and an input to cross it with."""
+    def between(self, island: Island) -> LocalSearch:
+        """A local search between an elite and an input to cross it with."""
         rng = self.rng
         parent = island.elites.draw(rng)
         partners = PARTNERS[rng.integers(len(PARTNERS))]
@@ -384,31 +418,11 @@ class TunedSearch:
             other = self.rows.draw(rng)
         else:
             other = Elite(0.0, self.data[rng.integers(len(self.data))], parent.pair)
-        return parent, other
+        return LocalSearch(parent, [], parents=(parent, other), is_unborn=True)
 
-    def best_children(self, couples: list[tuple[Elite, Elite]]) -> list[Elite]:
-        """Judge some children of each couple; the best that differs from the parent in fitness."""
-        if not couples:
-            return []
-        rng, free = self.rng, self.space.free
-        Z, pairs = [], []
-        for parent, other in couples:
-            share = rng.choice(TAKEN, CHILDREN)[:, None]
-            taken = np.zeros((CHILDREN, self.space.n_features), dtype=bool)
-            taken[:, free] = rng.random((CHILDREN, len(free))) < share
-            Z.append(np.where(taken, other.z, parent.z))
-            changed = rng.random(CHILDREN) < OTHER_PAIR
-            pairs.append(np.where(changed[:, None, None], other.pair, parent.pair))
-        born = self.ask_alike(np.concatenate(Z), np.concatenate(pairs), CROSSED)
-        best = []
-        for place, (parent, _) in enumerate(couples):
-            children = born[place * CHILDREN : (place + 1) * CHILDREN]
-            apart = TINY * parent.fitness
-            new = [one for one in children if abs(one.fitness - parent.fitness) > apart]
-            best.append(max(new or children, key=lambda one: one.fitness))
-        return best
-
-    def differing(self, first: Floats, second: Floats) -> list[int]:
-        """The free columns in which two inputs differ, in random order."""
-        free = self.space.free
-        return self.rng.permutation(free[first[free] != second[free]]).tolist()
+    def differing(self, search: LocalSearch) -> list[int]:
+        """The free columns in which the parents of a search differ, in random order."""
+        assert search.parents is not None
+        free, (one, other) = self.space.free, search.parents
+        differs = one.z[free] != other.z[free]
+        return self.rng.permutation(free[differs]).tolist()
