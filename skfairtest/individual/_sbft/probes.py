@@ -16,8 +16,8 @@ MOST_CANDIDATES = SPREAD + FROM_ELITES + 2
 #: Share of the spread values that are drawn from the domain, not from the data: a model may change
 #: where the data have no value.
 FOREIGN = 0.2
-#: Weight of what was seen of a column before, in each update.
-MEMORY = 0.9
+#: Weight of what was seen of a column before, with each value that is tried along it.
+VALUE_MEMORY = 0.97
 #: Fewest values that are tried along a column that seldom changes anything. The share of PROBE that
 #: is tried is so many times the share of values that changed something, lately.
 FEWEST, ACTIVE = 2, 2.5
@@ -55,8 +55,8 @@ class CoordinateProbes:
         n_tried = np.bincount(columns, minlength=self.domain.n_features)
         n_changed = np.bincount(columns[changed], minlength=self.domain.n_features)
         share = n_changed / np.maximum(1, n_tried)
-        learned = MEMORY * self.activity + (1 - MEMORY) * share
-        self.activity = np.where(n_tried > 0, learned, self.activity)
+        kept = VALUE_MEMORY**n_tried
+        self.activity = kept * self.activity + (1 - kept) * share
 
     def values(
         self, Z: Floats, columns: Ints, elites: Floats, rng: np.random.Generator

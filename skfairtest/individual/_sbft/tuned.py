@@ -33,7 +33,6 @@ from skfairtest.individual._sbft.islands import (
 )
 from skfairtest.individual._sbft.opening import FIRST_ROWS, FIRST_UNIFORM, Opening
 from skfairtest.individual._sbft.probes import (
-    MEMORY,
     CoordinateProbes,
     many_values,
     moved_sides,
@@ -62,6 +61,8 @@ PARTNERS = ("elites", "good rows", "any rows")
 CHILDREN = 32
 TAKEN = (0.05, 0.1, 0.25, 0.5)
 OTHER_PAIR = 0.3
+#: Weight of what a column brought before, with each coordinate sweep's probes of it.
+MEMORY = 0.9
 #: Local searches at the start and at most, and queries after which there is one more: calls grow
 #: with the run, so that what they cost apart from their rows counts less and less.
 FIRST_SEARCHES, MOST_SEARCHES = 4, 24
