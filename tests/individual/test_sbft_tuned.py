@@ -11,6 +11,7 @@ from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._sbft.islands import OPERATORS, Elite, Elites, estimated_range
+from skfairtest.individual._sbft.probes import CoordinateProbes
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +149,36 @@ def test_every_proposal_is_an_input_of_the_domain(forest, models):
     codes = space.encode(rows)
     assert ((space.domain.low <= codes) & (codes <= space.domain.high)).all()
     assert rows["1"].dtype.kind == "i"
+
+
+def test_probed_values_are_of_the_domain_different_and_not_the_inputs_own():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "sex": rng.integers(0, 2, 300),
+            "real": rng.normal(size=300),
+            "whole": rng.integers(0, 1000, 300),
+            "few": rng.integers(3, 8, 300),
+            "kind": rng.choice([f"kind {k}" for k in range(30)], 300),
+        }
+    )
+    X.loc[::7, "real"] = np.nan
+    space = InputSpace().fit(X, ["sex"])
+    domain = space.domain
+    probes = CoordinateProbes(space, space.encode(X)[:50])
+    Z = domain.draw(200, rng)
+    for j in space.free.tolist():
+        for elites in (np.empty((0, 5)), Z[:10]):
+            place, values = probes.values(Z, np.full(200, j), elites, rng)
+            tried = np.repeat(Z[:1], len(values), axis=0)
+            tried[:, j] = values
+            assert (domain.clip(tried) == tried).all()
+            assert (values != Z[place, j]).all()
+            assert len(np.unique(np.column_stack([place, values]), axis=0)) == len(values)
+    # All values of a column of five, and fewer of one that has changed nothing.
+    few = X.columns.get_loc("few")
+    place, values = probes.values(Z, np.full(200, few), Z[:10], rng)
+    assert (np.bincount(place) == 4).all()
+    probes.learn(np.full(300, few), np.zeros(300, dtype=bool))
+    place, values = probes.values(Z, np.full(200, few), Z[:10], rng)
+    assert (np.bincount(place) == 2).all()

@@ -80,6 +80,8 @@ class CoordinateProbes:
         found[:, -2:] = np.where(tries_end, np.hstack([low, high]), np.nan)
         found[few] = low[few] + np.arange(MOST_CANDIDATES)
         found[found > high] = np.nan
+        # Of a real column a tenth of the codes mean missing, which is one value.
+        found = np.where(found > self.domain.top[columns, None], high, found)
         found.sort(axis=1)
         found[:, 1:][found[:, 1:] == found[:, :-1]] = np.nan
         found[found == Z[np.arange(n), columns, None]] = np.nan

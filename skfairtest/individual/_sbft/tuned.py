@@ -66,7 +66,7 @@ MEMORY = 0.9
 #: Local searches at the start and at most, and queries after which there is one more: calls grow
 #: with the run, so that what they cost apart from their rows counts less and less.
 FIRST_SEARCHES, MOST_SEARCHES = 4, 24
-GROWTH = 3000
+GROWTH = 2000
 #: Columns up to which there are more local searches, so that a batch is worth its call.
 WIDE = 12
 #: Coordinate sweeps without a better input after which a local search is over.
