@@ -163,7 +163,13 @@ class Passage(NamedTuple):
         return np.where(there == here, codes, codes_of(there, n))
 
     def _own_shares(self, here: Ints, n: int, like: Ints) -> Floats:
-        return np.eye(n)[here] if self.here is None else self.here.shares[like]
+        itself = np.eye(n)[here]
+        if self.here is None:
+            return itself
+        shares = self.here.shares[like]
+        # None of those that the row is like has its value, which so is all that is known of it.
+        is_seen = shares[np.arange(len(here)), here] > 0
+        return np.where(is_seen[:, None], shares, itself)
 
 
 def _check_reg(name: str, value: Any) -> None:
