@@ -267,10 +267,8 @@ def main():
         case = PLANTED.get(name) or CASES[name]
         measured = measure_planted if name in PLANTED else measure
         for line in measured(case, given.runs, given.rows, given.bootstrap, given.seconds):
-            print(
-                f"{line[0]:28}" + "".join(f"{value:9.4f}" for value in line[1:-1]) + f"{line[-1]:6}",
-                flush=True,
-            )
+            figures = "".join(f"{value:9.4f}" for value in line[1:-1])
+            print(f"{line[0]:28}{figures}{line[-1]:6}", flush=True)
 
 
 if __name__ == "__main__":

@@ -41,9 +41,7 @@ class Groups(NamedTuple):
     names: list[Any]
 
     @classmethod
-    def of(
-        cls, space: InputSpace, beside: pd.DataFrame | None, least: int = LEAST_ROWS
-    ) -> Groups:
+    def of(cls, space: InputSpace, beside: pd.DataFrame | None, least: int = LEAST_ROWS) -> Groups:
         """Read the groups of the rows of a space, by its sensitive columns and those beside it.
 
         Raises

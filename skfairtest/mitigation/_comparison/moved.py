@@ -94,8 +94,8 @@ def _too_many(groups: Groups) -> str:
 def _too_small(every: Groups) -> str:
     return (
         f"not measured: the values of {_them(every)} form {len(every)} groups, of which fewer than "
-        f"two have {LEAST_ROWS} rows in the training rows of each fold. Pass wider groups beside X, "
-        "such as sensitive_features=X['age'] >= 40"
+        f"two have {LEAST_ROWS} rows in the training rows of each fold. Pass wider groups beside "
+        "X, such as sensitive_features=X['age'] >= 40"
     )
 
 
