@@ -9,8 +9,9 @@ import pandas as pd
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
+from skfairtest.space._moved import LEAST_ROWS
 from skfairtest.space._space import InputSpace
-from skfairtest.transports._base import LEAST_ROWS, numbered
+from skfairtest.transports._base import numbered
 from skfairtest.transports._quantile import is_missing
 
 #: Groups that are listed in messages.

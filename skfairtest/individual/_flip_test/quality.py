@@ -193,4 +193,5 @@ def _largest(table: pd.DataFrame, name: str, most: float) -> tuple[dict[str, Any
     """Return the line with the largest figure, and how many others are above `most`."""
     # By columns: a row of a table of numbers alone would make floats of the groups.
     place = int(table[name].argmax())
-    return {key: table[key].tolist()[place] for key in table}, int((table[name] > most).sum()) - 1
+    line = {str(key): table[key].tolist()[place] for key in table}
+    return line, int((table[name] > most).sum()) - 1
