@@ -246,6 +246,10 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
       population that the rows are a sample of. The limit is exceeded if some group is known to
       break it, and within if every group is known to keep to it. There is no limit on groups of
       perturbed inputs.
+    - The share of people who get another decision when they are moved is that of the attribute with
+      the largest one. Where an attribute has no share, as it has no groups or there was no time,
+      the limit is not within, and undecided if the others do not exceed it. Groups of too few rows
+      beside others are named.
 
     So the probability of calling a figure within its limit although it breaks the limit is at most
     2.5%, and so is the probability of calling it exceeded although it keeps to the limit. If a
@@ -500,24 +504,23 @@ def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     for part in moved:
         if part["attribute"] not in measured:
             missing.setdefault(part["attribute"], part)
-    # Of an attribute without groups nobody is moved; of others there may be more to know.
-    not_moved = [part for part in missing.values() if not part["applies"]]
-    unknown = [part for part in missing.values() if part["applies"]]
+    failed = any(part["status"] == "failed" for part in missing.values())
     if not parts:
         reason = "no people were moved (moved=False)"
         if missing:
-            reason = next(iter(unknown or not_moved))["reason"]
-        failed = any(part["status"] == "failed" for part in unknown)
+            # One that could have been measured says more than one without groups.
+            reason = max(missing.values(), key=lambda part: part["applies"])["reason"]
         part = {"status": "failed" if failed else "done", "reason": reason}
         return _unknown(name, limit, _nothing("share of people whose moved twin differs"), part)
     known = _known.moved_rate(parts)
     status = _at_most(known, limit, estimates_decide)
-    if unknown and status != "exceeded":
-        status = "failed" if any(p["status"] == "failed" for p in unknown) else "undecided"
+    if missing and status != "exceeded":
+        # Nobody knows what was not measured, for lack of time or of groups.
+        status = "failed" if failed else "undecided"
     side = "above" if known.value > limit else "within"
     words = f"{known.figure}: {_percent(known.value, limit)}, {side} {in_full(100 * limit)}%"
     if not (math.isnan(known.low) or math.isnan(known.high)):
-        but = ", but" if status == "undecided" and not unknown else ";"
+        but = ", but" if status == "undecided" and not missing else ";"
         ends = ends_in_words({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
         words += f"{but} of all people {ends} ({known.interval})"
     left_out = [f"{part['attribute']}: {part['reason']}" for part in missing.values()]

@@ -16,14 +16,12 @@ from skfairtest._parameters import DeclaredParameters, checked, whole
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ConstraintWarning, users_level
 from skfairtest.space._layout import Layout
-from skfairtest.space._moved import warn_of_single_values
+from skfairtest.space._moved import LEAST_ROWS, warn_of_single_values
 from skfairtest.space._sensitive_features import check_index, index_of
 from skfairtest.space._space import InputSpace
 
 #: Rows that are moved at a time, so that memory does not grow with the table.
 CHUNK = 100_000
-#: Rows that a group needs: of one row nothing can be learned.
-LEAST_ROWS = 2
 
 
 def _check_space(name: str, value: Any) -> None:

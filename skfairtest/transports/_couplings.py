@@ -212,8 +212,9 @@ def shares_of(codes: Ints, n: int) -> Floats:
 def recategorized(own: Floats, other: Floats, here: Ints, uniform: Floats) -> Ints:
     """Return the category that each row gets, so that as few rows as possible change theirs.
 
-    A row keeps its category with the probability other / own, at most 1; those that lose it are
-    spread over the categories that the other group has more often, by what these lack.
+    A row keeps its category with the probability other / own, at most 1, and one that the own group
+    was not seen with in any case; those that lose it are spread over the categories that the other
+    group has more often, by what these lack.
 
     Parameters
     ----------
@@ -231,8 +232,6 @@ def recategorized(own: Floats, other: Floats, here: Ints, uniform: Floats) -> In
     """
     mine, theirs = _at(own, here), _at(other, here)
     stay = np.minimum(1.0, np.divide(theirs, mine, out=np.ones(len(here)), where=mine > 0))
-    # A category that neither group has, or that this one was not seen with.
-    stay[(mine <= 0) & (theirs <= 0)] = 0.0
     goes = np.flatnonzero(uniform >= stay)
     there = here.copy()
     if not len(goes):

@@ -13,7 +13,8 @@ from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
-from skfairtest.transports._base import LEAST_ROWS, BaseTransport
+from skfairtest.space._moved import LEAST_ROWS
+from skfairtest.transports._base import BaseTransport
 from skfairtest.transports._couplings import recategorized
 from skfairtest.transports._features import Feature
 from skfairtest.transports._quantile import (
@@ -163,7 +164,13 @@ class Passage(NamedTuple):
         return np.where(there == here, codes, codes_of(there, n))
 
     def _own_shares(self, here: Ints, n: int, like: Ints) -> Floats:
-        return np.eye(n)[here] if self.here is None else self.here.shares[like]
+        itself = np.eye(n)[here]
+        if self.here is None:
+            return itself
+        shares = self.here.shares[like]
+        # None of those that the row is like has its value, which so is all that is known of it.
+        is_seen = shares[np.arange(len(here)), here] > 0
+        return np.where(is_seen[:, None], shares, itself)
 
 
 def _check_reg(name: str, value: Any) -> None:

@@ -159,8 +159,9 @@ class QuantileTransport(QuantileResults, BaseTransport):
     """Move each column by its ranks: the tenth percentile goes to the tenth percentile.
 
     Numbers get the value that has the same rank in the other group. Of categories, as few rows as
-    possible change theirs. Missing values are a category of their column. What columns have to do
-    with each other within a group is kept as far as ranks tell it.
+    possible change theirs. Missing values are a category of their column, and what no row of either
+    group had in `fit` stays. What columns have to do with each other within a group is kept as far
+    as ranks tell it.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample
 
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._trees import driver, stored_code
+from skfairtest.exact._trees import driver, numpy_engine, stored_code
 from skfairtest.exact._trees import family as families
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.numpy_engine import ListSearch
@@ -101,6 +101,7 @@ def test_numpy_leaves_as_soon_as_all_is_compiled(forest, uncompiled, monkeypatch
 
     monkeypatch.setattr(families, "is_compiled", is_compiled)
     monkeypatch.setattr(families, "CompiledSearch", Compiled)
+    monkeypatch.setattr(numpy_engine, "LEAVES_EVERY", 1)  # the search is a short one
     notes = []
     limits = Limits(1e12, 1e-9, lambda *bracket: notes.append(bracket[:2]))
     bracket = TreeFamily(*forest, "regression").solve(0.0, limits)

@@ -845,6 +845,18 @@ def test_what_cannot_be_moved_is_a_remark_and_no_error(settings, note):
     assert "Moved to another group" not in comparison.recommend(max_score_drop=1).reason
 
 
+def test_a_group_of_one_row_costs_the_others_no_moved_twins():
+    X, y, group = proxies()
+    usual = by_proxies(X.drop(columns="group"), y, sensitive_features=group)
+    some = pd.Series(np.asarray(group, dtype=object))
+    some.iloc[[3, 8]] = ["c", "d"]
+    comparison = by_proxies(X.drop(columns="group"), y, sensitive_features=some)
+    shares = [one.table.loc["original", "share_moved"] for one in (comparison, usual)]
+    assert shares[0] == pytest.approx(shares[1], abs=0.02) and shares[0] > 0.05
+    assert "rows of c (1), d (1) are not moved" in comparison.settings["moved_note"]
+    assert "rows of c (1), d (1)" in repr(comparison)
+
+
 def test_a_model_that_refuses_moved_rows_has_its_other_figures(monkeypatch):
     def refuse(*args):
         raise ValueError("never seen")

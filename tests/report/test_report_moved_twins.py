@@ -267,10 +267,12 @@ def test_a_limit_is_about_all_attributes():
     check = checked([small, large], 0.1)
     assert check.status == "exceeded" and "largest of 2 attributes" in check.figure
     assert "in sex" in check.figure
-    # Nobody can be moved by a number; what was not measured may be anything.
+    # What was not measured may be anything, also where a number has no groups.
     number = report_samples.not_moved("age", "age is a number", applies=False)
     check = checked([small, number], 0.1)
-    assert check.status == "within" and check.left_out == ["age: age is a number"]
+    assert check.status == "undecided" and check.left_out == ["age: age is a number"]
+    assert "within 10%" in check.words and "not checked: age: age is a number" in check.words
+    assert checked([large, number], 0.1).status == "exceeded"
     late = report_samples.not_moved("age", "no time was left")
     assert checked([small, late], 0.1).status == "undecided"
     assert checked([large, late], 0.1).status == "exceeded"

@@ -107,6 +107,27 @@ def test_missing_values_reach_the_share_of_the_other_group(make, table):
         assert abs(reached - X["gap"][groups == other].isna().mean()) < 0.07
 
 
+@pytest.mark.parametrize("make", [quantile, sequential])
+def test_what_no_row_had_in_fit_stays(make):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(["a", "b"], 50)
+    X = pd.DataFrame({
+        "number": rng.normal(size=100) + (groups == "b"), "job": rng.choice(["p", "q"], 100),
+    })  # fmt: skip
+    space = InputSpace(categories={"job": ["p", "q", "r"]})
+    transport = make(space=space).fit(X, groups)
+    rows = X.iloc[:4].copy()
+    rows.loc[0, "number"], rows.loc[1, "job"] = np.nan, "r"
+    moved = transport.transport(rows, "a", to="b")
+    assert moved["number"].isna().tolist() == [True, False, False, False]
+    assert moved.loc[1, "job"] == "r" and not (moved["job"].drop(1) == "r").any()
+    # So it is where a column is moved given another one.
+    if make is sequential:
+        moved = make(space=space, order=["job", "number"]).fit(X, groups).transport(rows, "a")
+        assert moved["number"].isna().tolist() == [True, False, False, False]
+        assert moved.loc[1, "job"] == "r"
+
+
 @every_transport
 def test_of_several_groups_the_target_is_named(make, table):
     _, X = table

@@ -170,6 +170,8 @@ MOST_LISTED = 150_000_000
 #: Pairs that are listed for the whole domain, and for one box (or a few for every tree); more are
 #: listed coarsely. Boxes with a quarter of that left list them anew, by which they become finer.
 MOST_PAIRS, MOST_OF_BOX = 1_000_000, 20_000
+#: Boxes after which a search asks whether another one can go on, which looks at the disk.
+LEAVES_EVERY = 16
 #: Trees whose best pairs propose cuts.
 PROPOSERS = 30
 
@@ -248,7 +250,7 @@ class ListSearch:
                 self.dropped = max(self.dropped, -self.heap[0].bound)
                 self.heap.clear()
                 break
-            if _clock.now() >= deadline or leaves():
+            if _clock.now() >= deadline or (self.n_boxes % LEAVES_EVERY == 0 and leaves()):
                 reason = "time"
                 break
             least, _, box, table, listed = heapq.heappop(self.heap)

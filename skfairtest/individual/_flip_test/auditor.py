@@ -296,8 +296,9 @@ class FlipTestAuditor(
         Warns
         -----
         UserWarning
-            If a classifier tells moved rows from real ones with an AUC above 0.6, a column has a
-            single value in one group alone, or a sample of the rows is moved.
+            If a classifier tells moved rows from real ones with an AUC above 0.6, or unmoved ones
+            with one above 0.995, a column has a single value in one group alone, or a sample of the
+            rows is moved.
         ConstraintWarning
             If moved twins break the constraint of the space.
         NoDisparityWarning

@@ -9,8 +9,9 @@ import pandas as pd
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
+from skfairtest.space._moved import LEAST_ROWS
 from skfairtest.space._space import InputSpace
-from skfairtest.transports._base import LEAST_ROWS, numbered
+from skfairtest.transports._base import numbered
 from skfairtest.transports._quantile import is_missing
 
 #: Groups that are listed in messages.
@@ -25,7 +26,7 @@ class Groups(NamedTuple):
     labels : ndarray of shape (n_groups,)
         Of one attribute its values, of several their values joined by commas.
     codes : ndarray of int of shape (n_rows,)
-        The group of each row, as a position in `labels`.
+        The group of each row, as a position in `labels`; -1 where it is none of them.
     values : ndarray of shape (n_groups, n_sensitive)
         Codes of the sensitive columns that the model takes, in each group.
     columns : ndarray of int of shape (n_sensitive,)
@@ -41,14 +42,14 @@ class Groups(NamedTuple):
     names: list[Any]
 
     @classmethod
-    def of(cls, space: InputSpace, beside: pd.DataFrame | None) -> Groups:
+    def of(cls, space: InputSpace, beside: pd.DataFrame | None, least: int = LEAST_ROWS) -> Groups:
         """Read the groups of the rows of a space, by its sensitive columns and those beside it.
 
         Raises
         ------
         ValueError
-            If sensitive values are missing, there are fewer than two groups, or one has a single
-            row.
+            If sensitive values are missing, there are fewer than two groups, or one has fewer than
+            the `least` rows.
         """
         Z, layout = space.data, space.layout
         columns = np.asarray(space.sensitive, dtype=np.intp)
@@ -70,9 +71,17 @@ class Groups(NamedTuple):
                 f"{names!r} must form two groups or more; all rows belong to {labels[0]!r} "
                 f"(n_samples={len(Z)}). Pass rows of other groups as well."
             )
-        _check_sizes(labels, counts, names)
+        if counts.min() < least:
+            _check_sizes(labels, counts, names)
         first = np.array([int(np.flatnonzero(codes == g)[0]) for g in range(len(labels))])
         return cls(labels, codes, Z[np.ix_(first, columns)], columns, names)
+
+    def only(self, kept: Ints) -> Groups:
+        """Return some of the groups; rows of the others have the code -1."""
+        codes = np.full(len(self), -1, dtype=np.intp)
+        codes[kept] = np.arange(len(kept))
+        own = self.labels[kept], codes[self.codes], self.values[kept]
+        return Groups(*own, self.columns, self.names)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -109,8 +118,6 @@ def _check_present(name: Any, missing: Any) -> None:
 
 def _check_sizes(labels: Any, counts: Ints, names: list[Any]) -> None:
     small = np.flatnonzero(counts < LEAST_ROWS)
-    if not len(small):
-        return
     listed = [labels[g] for g in small[:MOST_LISTED]]
     raise ValueError(
         f"{names!r} form {len(labels)} groups, of which {len(small)} have one row, such as "

@@ -22,6 +22,8 @@ from skfairtest.transports._quantile import is_missing
 
 #: AUC above which a map does not reach the other group.
 MOST_AUC = 0.6
+#: AUC of unmoved rows from which on two groups have hardly any rows alike.
+NO_OVERLAP = 0.995
 #: Folds of the classifier, and rows of either side that it needs.
 FOLDS, LEAST_SIDE = 3, 20
 #: Rows of either side that it is trained with.
@@ -162,19 +164,34 @@ def check_classifier(classifier: Any) -> None:
 
 
 def warn_of_quality(table: pd.DataFrame) -> None:
-    """Warn of maps that do not reach the other group."""
-    bad = table[table["auc_after"] > MOST_AUC]
-    if not len(bad):
+    """Warn of maps that do not reach the other group, and of groups that have no rows alike."""
+    if (table["auc_after"] > MOST_AUC).any():
+        worst, others = _largest(table, "auc_after", MOST_AUC)
+        text = (
+            f"The map from {worst['group']!r} to {worst['to']!r} does not reach the other group: a "
+            "classifier tells moved rows from real ones with an AUC of "
+            f"{worst['auc_after']:.2f} (0.5 is a perfect map; unmoved rows: "
+            f"{worst['auc_before']:.2f})"
+            + (f", and {others} other maps do not either" if others else "")
+            + ". Read what was found with care. Try another transport, let more columns move "
+            "(keep=), or pass more rows."
+        )
+    elif (table["auc_before"] > NO_OVERLAP).any():
+        worst, _ = _largest(table, "auc_before", NO_OVERLAP)
+        text = (
+            f"Rows of {worst['group']!r} and of {worst['to']!r} hardly overlap: before they are "
+            f"moved, a classifier tells them apart with an AUC of {worst['auc_before']:.3f}. So no "
+            "rows of both groups are alike, and what a moved twin is rests on the map alone. Read "
+            "what was found with care, and leave out columns that say the group."
+        )
+    else:
         return
+    warnings.warn(text, UserWarning, stacklevel=users_level())
+
+
+def _largest(table: pd.DataFrame, name: str, most: float) -> tuple[dict[str, Any], int]:
+    """Return the line with the largest figure, and how many others are above `most`."""
     # By columns: a row of a table of numbers alone would make floats of the groups.
-    worst = {name: bad[name].tolist()[int(bad["auc_after"].argmax())] for name in bad}
-    warnings.warn(
-        f"The map from {worst['group']!r} to {worst['to']!r} does not reach the other group: a "
-        f"classifier tells moved rows from real ones with an AUC of {worst['auc_after']:.2f} (0.5 "
-        f"is a perfect map; unmoved rows: {worst['auc_before']:.2f})"
-        + (f", and {len(bad) - 1} other maps do not either" if len(bad) > 1 else "")
-        + ". Read what was found with care. Try another transport, let more columns move (keep=), "
-        "or pass more rows.",
-        UserWarning,
-        stacklevel=users_level(),
-    )
+    place = int(table[name].argmax())
+    line = {str(key): table[key].tolist()[place] for key in table}
+    return line, int((table[name] > most).sum()) - 1

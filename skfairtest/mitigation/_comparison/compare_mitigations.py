@@ -174,9 +174,10 @@ def compare_mitigations(
     [4]_ is a row held out, moved to where the rows of another group have the same ranks: dropping
     the columns leaves what differs there. It is no counterfactual, and errors of the map change
     some outputs, too, so that the share is never 0 in practice; `FlipTestAuditor` looks closer.
-    Attributes with more than 12 combinations of values, such as an age in years, are not moved, as
-    a remark says. Groups are the combinations of sensitive values; numbers with more than six
-    values are cut at their quartiles. The rates are as fairlearn defines them [3]_.
+    Attributes with more than 12 combinations of values, such as an age in years, are not moved, and
+    neither are rows of a group with fewer than two rows to train on, as a remark says. Groups are
+    the combinations of sensitive values; numbers with more than six values are cut at their
+    quartiles. The rates are as fairlearn defines them [3]_.
 
     All intervals have a confidence of 95%. Those of the changes are those of a jackknife over 30
     parts of the rows, those of the shares Wilson's. Both tell the uncertainty about rows and inputs

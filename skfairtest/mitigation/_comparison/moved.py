@@ -13,15 +13,19 @@ from skfairtest.individual._flip_test.rate import changes_of
 from skfairtest.mitigation._comparison.methods import Case
 from skfairtest.mitigation._shares import Judged
 from skfairtest.oracle._model import Model
-from skfairtest.space._moved import warn_of_single_values
+from skfairtest.space._moved import LEAST_ROWS, warn_of_single_values
 from skfairtest.transports import QuantileTransport
 
 #: Groups between which rows are moved at most: each row is moved to all of them.
 MOST_GROUPS = 12
 
 
+#: Groups that a remark names.
+MOST_NAMED = 3
+
+
 class Moved(NamedTuple):
-    """Moved twins of the rows that each fold holds out; `note` says why there are none."""
+    """Moved twins of the rows that each fold holds out; `note` says why rows have none."""
 
     folds: list[list[MovedRows]] | None
     note: str = ""
@@ -47,35 +51,64 @@ def move_held_rows(case: Case, parts: list[tuple[Ints, Ints]]) -> Moved:
     if case.transport is None:
         return Moved(None)
     try:
-        groups = Groups.of(case.space, case.beside)
+        every = Groups.of(case.space, case.beside, least=1)
+        counts = [np.bincount(every.codes[rows], minlength=len(every)) for rows, _ in parts]
+        is_large = np.min(counts, axis=0) >= LEAST_ROWS
+        groups = every.only(np.flatnonzero(is_large))
+        if len(groups) < 2:
+            return Moved(None, _too_small(every))
         if len(groups) > MOST_GROUPS:
             return Moved(None, _too_many(groups))
         maps = Maps(case.transport, case.space, groups)
         Z, moving = case.space.data, np.arange(0)
         found = []
         for training, held in parts:
-            fitted = maps.learn(Z[training], groups.codes[training])
+            known = training[groups.codes[training] >= 0]
+            fitted = maps.learn(Z[known], groups.codes[known])
             moving = getattr(fitted.transport, "moving_", moving)
             found.append(fitted.move_all(Z[held], groups.codes[held]))
     except Exception as error:
         first = str(error).strip().split("\n")[0].rstrip(".")
         return Moved(None, f"not measured: {first or type(error).__name__}")
     warn_of_single_values(case.space.layout, Z, groups.codes, groups.labels, moving)
-    return Moved(found)
+    return Moved(found, "" if is_large.all() else _left_out(every, np.flatnonzero(~is_large)))
 
 
 def judge_moved(model: Any, case: Case, held: Ints, moved: list[MovedRows]) -> Judged:
-    """Say how a model treats the rows held out and their moved twins."""
+    """Say how a model treats the rows held out that are moved, and their moved twins."""
     asked = Model(model, case.space, response_method="auto", n_jobs=1)
     changes = changes_of(asked, case.space.data[held], moved, case.threshold)
-    return Judged(changes.differs, changes.disparity)
+    rows = np.unique([row for part in moved for row in part.rows.tolist()]).astype(np.intp)
+    return Judged(changes.differs[rows], changes.disparity[rows])
 
 
 def _too_many(groups: Groups) -> str:
-    counts = np.bincount(groups.codes)
-    them = " and ".join(str(name) for name in groups.names)
+    counts = np.bincount(groups.codes[groups.codes >= 0])
     return (
-        f"not measured: the values of {them} form {len(groups)} groups of {counts.min()} rows or "
-        f"more, and rows are moved between {MOST_GROUPS} at most. Pass wider groups beside X, such "
-        "as sensitive_features=X['age'] >= 40"
+        f"not measured: the values of {_them(groups)} form {len(groups)} groups of {counts.min()} "
+        f"rows or more, and rows are moved between {MOST_GROUPS} at most. Pass wider groups beside "
+        "X, such as sensitive_features=X['age'] >= 40"
     )
+
+
+def _too_small(every: Groups) -> str:
+    return (
+        f"not measured: the values of {_them(every)} form {len(every)} groups, of which fewer than "
+        f"two have {LEAST_ROWS} rows in the training rows of each fold. Pass wider groups beside "
+        "X, such as sensitive_features=X['age'] >= 40"
+    )
+
+
+def _left_out(every: Groups, small: Ints) -> str:
+    """Say whose rows are not moved."""
+    counts = np.bincount(every.codes, minlength=len(every))
+    named = [f"{every.labels[g]} ({counts[g]})" for g in small[:MOST_NAMED]]
+    more = f" and {len(small) - MOST_NAMED} more groups" if len(small) > MOST_NAMED else ""
+    return (
+        f"rows of {', '.join(named)}{more} are not moved and do not count, as a map needs "
+        f"{LEAST_ROWS} rows of a group among the training rows of each fold"
+    )
+
+
+def _them(groups: Groups) -> str:
+    return " and ".join(str(name) for name in groups.names)
