@@ -236,15 +236,6 @@ class Oracle:
             batches=batches, price=price, least=least, most=most, whole=whole
         )
 
-    def in_time(self, n: int, *, batches: float = 1.0) -> int:
-        """Return the number of inputs, at most n, for which the time is enough.
-
-        Before the first query of a run with max_time this is not known, and a small batch measures
-        it.
-        """
-        queries = self.stopping.budget.queries_in_time(1 / batches)
-        return int(max(1, min(n, queries / self.draws.n_compared)))
-
     def sub_budget(
         self,
         *,
