@@ -232,7 +232,9 @@ class SurrogateAuditor(BaseAuditor):
                 memory = verdicts
                 proposals.reset()
             if enough and self.objective == "diverse":
-                search_diverse(oracle, proposals, verdicts.parents(), partial(affordable, most), rng)
+                search_diverse(
+                    oracle, proposals, verdicts.parents(), partial(affordable, most), rng
+                )
             if proposals.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
             proposals.fit_surrogate(memory, self._surrogate, rng)
