@@ -490,7 +490,7 @@ class Oracle:
             own=own,
         )
         verdict = self._confirm(Z, inputs, values, shown)
-        if self.repeats is not None and self.repeats.n_left:
+        if self.repeats is not None and not self.repeats.varies:
             self.repeats.look(Z, values, shown, scores, labels, self.queries_left)
             if self.repeats.varies:
                 least = LEAST_QUERIES * self.model.cost
