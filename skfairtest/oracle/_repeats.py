@@ -2,10 +2,10 @@
 
 The first pairs of twins that differ are asked again, and later, now and then, the one that differs
 most: a search for large differences comes to where the noise is. Equal answers change nothing.
-Where they differ, the search proposes candidates only, on half of the budget that is left. The other half asks
-them again: first to choose among the candidates (sequential halving [1]_), then, of those chosen,
-with answers that played no part in the choice. So neither the largest of many noisy differences nor
-the choice of it makes a finding.
+Where they differ, the search proposes candidates only, on half of the budget that is left. The
+other half asks them again: first to choose among the candidates (sequential halving [1]_), then, of
+those chosen, with answers that played no part in the choice. So neither the largest of many noisy
+differences nor the choice of it makes a finding.
 
 Each call asks the twins a, b of every candidate as a, b, b, a: two differences between the twins,
 in which a steady drift cancels, and as many between an input and itself, which are the control arm.
