@@ -44,8 +44,9 @@ from skfairtest.space._space import InputSpace
 #: more: that one changes now and then shows in many rows only, and each change makes a false pair.
 MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
 MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
-#: Later, a pair is asked again whenever the queries have grown so many times.
-GROWTH = 1.5
+#: Later, a pair is asked again whenever the queries have grown so many times, and no batch takes
+#: more than a share of the budget.
+GROWTH, SHARE_AT_ONCE = 1.5, 1 / 4
 #: What of a pair's difference is too little to make one, and may be rounding in a larger batch.
 NEGLIGIBLE = 1e-3
 #: Queries of the first batch.
@@ -119,12 +120,14 @@ class Repeats:
     def most_at_once(self) -> float:
         """Queries of a batch: most of the budget has to be left when the first pairs differ.
 
-        The first batch is small, and others are half as large as all before as long as none has.
+        The first batch is small, and others are as large as all before until the first pairs were
+        asked again; later ones leave enough for another look.
         """
         if self.varies:
             return np.inf
-        first = min(FIRST_BATCH, SHARE_AGAIN * self._budget)
-        return max(first, (GROWTH - 1) * self._model.n_queries)
+        if not self.n_left:
+            return SHARE_AT_ONCE * self._budget
+        return max(min(FIRST_BATCH, SHARE_AGAIN * self._budget), self._model.n_queries)
 
     def to_ask_again(self, disparity: Floats, queries_left: float = np.inf) -> Ints:
         """Return which of some pairs to ask again: the first that differ."""
