@@ -160,14 +160,15 @@ class RandomAuditor(BaseAuditor):
     """
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        # A small budget is spent in several batches, so that the history has a course.
-        n = oracle.affordable(
-            batches=N_BATCHES,
-            least=LEAST_ROWS / oracle.draws.n_compared,
-            most=BATCH_ROWS / oracle.draws.n_compared,
-        )
         counts = oracle.measured["uniform"] = UniformCounts()
         while True:
+            # A small budget is spent in several batches, so that the history has a course.
+            n = oracle.affordable(
+                batches=N_BATCHES,
+                least=LEAST_ROWS / oracle.draws.n_compared,
+                most=BATCH_ROWS / oracle.draws.n_compared,
+                whole=True,
+            )
             Z, uniform, _ = oracle.draws.sample(n, rng)
             counts.add(oracle.judge(Z[uniform], rng))
             if not uniform.all():

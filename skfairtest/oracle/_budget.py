@@ -18,6 +18,9 @@ TIME_SHARE = 0.5
 LEAST_SECONDS = 0.01
 #: A call of fewer queries than the largest call divided by this says little about a query's time.
 FEW_OF_MOST = 8
+#: A call that takes no longer than so many times the shortest one may have twice as many queries:
+#: most of its time is that of the call.
+MOSTLY_THE_CALL = 1.5
 
 
 class Budget:
@@ -59,6 +62,10 @@ class Budget:
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
         self._most_queries = 0
+        self._shortest_call = np.inf
+        #: Queries that a call may have whatever its share of the time, to see whether most of the
+        #: time is that of the call.
+        self._trial = 0
 
     @property
     def seconds(self) -> float:
@@ -87,18 +94,28 @@ class Budget:
         if self._most_queries <= FEW_OF_MOST * n_queries or pace < self.seconds_a_query:
             self.seconds_a_query = pace
         self._most_queries = max(self._most_queries, n_queries)
+        self._shortest_call = min(self._shortest_call, seconds)
+        if seconds <= MOSTLY_THE_CALL * self._shortest_call:
+            self._trial = max(self._trial, 2 * n_queries)
+        else:
+            self._trial = min(self._trial, n_queries // 2)
 
     def queries_in_time(self, share: float = TIME_SHARE, unknown: float = FIRST_QUERIES) -> float:
         """Return how many queries fit into a share of the time left.
 
-        Never so few that the call itself would take most of the time; `unknown` before the first
-        query, infinite without max_time.
+        Never so few that the call itself would take most of the time, if half of the time left is
+        enough for that; `unknown` before the first query, infinite without max_time.
         """
         if np.isinf(self.limits["max_time"]):
             return np.inf
         if not self.seconds_a_query:
             return unknown
-        return max(share * self.seconds_left, LEAST_SECONDS) / self.seconds_a_query
+        left = self.seconds_left
+        n = max(share * left, LEAST_SECONDS) / self.seconds_a_query
+        # Twice the queries take twice the time at most.
+        if 2 * MOSTLY_THE_CALL * self._shortest_call <= TIME_SHARE * left:
+            n = max(n, self._trial)
+        return n
 
     def share_spent(self, spent: dict[str, float]) -> float:
         """Return the largest share of a limit that is spent."""

@@ -236,15 +236,6 @@ class Oracle:
             batches=batches, price=price, least=least, most=most, whole=whole
         )
 
-    def in_time(self, n: int, *, batches: float = 1.0) -> int:
-        """Return the number of inputs, at most n, for which the time is enough.
-
-        Before the first query of a run with max_time this is not known, and a small batch measures
-        it.
-        """
-        queries = self.stopping.budget.queries_in_time(1 / batches)
-        return int(max(1, min(n, queries / self.draws.n_compared)))
-
     def sub_budget(
         self,
         *,
@@ -499,7 +490,7 @@ class Oracle:
             own=own,
         )
         verdict = self._confirm(Z, inputs, values, shown)
-        if self.repeats is not None and self.repeats.n_left:
+        if self.repeats is not None and not self.repeats.varies:
             self.repeats.look(Z, values, shown, scores, labels, self.queries_left)
             if self.repeats.varies:
                 least = LEAST_QUERIES * self.model.cost

@@ -1,10 +1,11 @@
 """Models whose answers vary: rows are asked again, and pairs confirmed by fresh answers.
 
-The first pairs of twins that differ are asked again. Equal answers change nothing. Where they
-differ, the search proposes candidates only, on half of the budget that is left. The other half asks
-them again: first to choose among the candidates (sequential halving [1]_), then, of those chosen,
-with answers that played no part in the choice. So neither the largest of many noisy differences nor
-the choice of it makes a finding.
+The first pairs of twins that differ are asked again, and later, now and then, the one that differs
+most: a search for large differences comes to where the noise is. Equal answers change nothing.
+Where they differ, the search proposes candidates only, on half of the budget that is left. The
+other half asks them again: first to choose among the candidates (sequential halving [1]_), then, of
+those chosen, with answers that played no part in the choice. So neither the largest of many noisy
+differences nor the choice of it makes a finding.
 
 Each call asks the twins a, b of every candidate as a, b, b, a: two differences between the twins,
 in which a steady drift cancels, and as many between an input and itself, which are the control arm.
@@ -43,6 +44,11 @@ from skfairtest.space._space import InputSpace
 #: more: that one changes now and then shows in many rows only, and each change makes a false pair.
 MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
 MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
+#: Later, a pair is asked again whenever the queries have grown so many times, and no batch takes
+#: more than a share of the budget.
+GROWTH, SHARE_AT_ONCE = 1.5, 1 / 4
+#: What of a pair's difference is too little to make one, and may be rounding in a larger batch.
+NEGLIGIBLE = 1e-3
 #: Queries of the first batch.
 FIRST_BATCH = 64
 #: Probability at most that any pair of a run is reported although its twins do not differ.
@@ -81,6 +87,7 @@ class Repeats:
         self._model, self._budget = model, max_queries
         self.varies = False
         self._n_asked = 0.0
+        self._next_look = float(FIRST_BATCH)
         self._n_compared, self._squares, self._n_changed = 0, np.zeros(1), 0
 
     @property
@@ -99,20 +106,27 @@ class Repeats:
     @property
     def n_left(self) -> float:
         """Queries that may still ask pairs again; 0 where these are less than a pair."""
-        most, share = MOST_AGAIN, SHARE_AGAIN
-        if self._model.response == "labels":
-            most, share = MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN
-        left = min(most, share * self._budget) - self._n_asked
+        of_labels = self._model.response == "labels"
+        left = min(MOST_LABELS_AGAIN if of_labels else MOST_AGAIN, self._most) - self._n_asked
         return 0.0 if self.varies or left < 2 * self._model.cost else left
+
+    @property
+    def _most(self) -> float:
+        """Queries that may ask pairs again in the whole run."""
+        of_labels = self._model.response == "labels"
+        return (SHARE_LABELS_AGAIN if of_labels else SHARE_AGAIN) * self._budget
 
     @property
     def most_at_once(self) -> float:
         """Queries of a batch: most of the budget has to be left when the first pairs differ.
 
-        The first batch is small, and others are as large as all before as long as none has.
+        The first batch is small, and others are as large as all before until the first pairs were
+        asked again; later ones leave enough for another look.
         """
-        if not self.n_left:
+        if self.varies:
             return np.inf
+        if not self.n_left:
+            return SHARE_AT_ONCE * self._budget
         return max(min(FIRST_BATCH, SHARE_AGAIN * self._budget), self._model.n_queries)
 
     def to_ask_again(self, disparity: Floats, queries_left: float = np.inf) -> Ints:
@@ -124,16 +138,31 @@ class Repeats:
         self, Z: Floats, values: Floats, shown: Comparison, scores: Floats, labels: Labels,
         queries_left: float,
     ) -> None:  # fmt: skip
-        """Ask the first pairs that differ again, as long as these are few."""
+        """Ask the first pairs that differ again, and later the one that differs most."""
         model = self._model
-        found = self.to_ask_again(shown.disparity, queries_left)
+        found, least = self.to_ask_again(shown.disparity, queries_left), 0.0
+        if not len(found) and not self.n_left:
+            found = self._most_different(shown.disparity, queries_left)
+            least = NEGLIGIBLE * float(shown.disparity.max(initial=0.0))
         if not len(found):
             return
         pair = shown.pair[found]
         twins = np.take_along_axis(values[found], pair[:, :, None], axis=1)
         again = model.ask_again(model.space.twins_.of_each(Z[found], twins))
         before = scores[found[:, None], pair].reshape(2 * len(found), -1)
-        self.note((before, labels[found[:, None], pair].ravel()), again)
+        self.note((before, labels[found[:, None], pair].ravel()), again, least)
+
+    def _most_different(self, disparity: Floats, queries_left: float) -> Ints:
+        """Return the place of the pair that differs most, if it is time to ask one again."""
+        n_queries, price = self._model.n_queries, 2 * self._model.cost
+        affordable = min(queries_left, self._most - self._n_asked)
+        if self.varies or n_queries < self._next_look or affordable < price:
+            return np.empty(0, dtype=np.intp)
+        place = np.flatnonzero(disparity == disparity.max(initial=0.0))[-1:]
+        if not len(place) or not disparity[place[0]] > 0:
+            return place[:0]
+        self._next_look = GROWTH * n_queries
+        return place
 
     def needs_one_answer(self) -> None:
         """Raise an error where inputs are compared by single answers, and these vary.
@@ -150,14 +179,16 @@ class Repeats:
                 "are drawn from: a seed, dropout that is off, a temperature of 0."
             )
 
-    def note(self, before: tuple[Floats, Labels], after: tuple[Floats, Labels]) -> None:
-        """Compare two answers to each of some rows."""
+    def note(
+        self, before: tuple[Floats, Labels], after: tuple[Floats, Labels], least: float = 0.0
+    ) -> None:
+        """Compare two answers to each of some rows; no scores differ by less than `least`."""
         self._n_asked += self._model.cost * len(before[0])
         gaps = np.abs(after[0] - before[0])
         changed = before[1] != after[1]
         # The last digits may depend on the rows beside; of labels read off scores so may a tie.
         scale = max(float(np.abs(before[0]).max()), float(np.abs(after[0]).max()))
-        self.varies |= bool((gaps > ROUNDING_SINGLE * scale).any())
+        self.varies |= bool((gaps > max(ROUNDING_SINGLE * scale, least)).any())
         if not self._model.infers_labels:
             self.varies |= bool(changed.any())
         self._n_compared += len(gaps)

@@ -16,13 +16,15 @@ class Varying(BaseEstimator):
     """What `effect` does to twins where the third column is above a half, and noise.
 
     `kind` says what the noise is: "normal"; "call", the same for all rows of a call; "drift", which
-    grows with each call and has no chance in it.
+    grows with each call and has no chance in it; "part", where the third column is above 0.9;
+    "late", from the 200th row on.
     """
 
     def __init__(self, effect=0.3, noise=0.05, kind="normal", seed=0):
         self.effect, self.noise, self.kind, self.seed = effect, noise, kind, seed
         self.rng = np.random.default_rng(seed)
         self.rows = self.calls = 0
+        self.asked = []
 
     def fit(self, X, y=None):
         """Learn nothing."""
@@ -38,11 +40,16 @@ class Varying(BaseEstimator):
     def answer(self, X):
         self.rows += len(X)
         self.calls += 1
+        self.asked.append(np.array(X))
         noise = self.calls if self.kind == "drift" else 0.0
         if self.kind == "call":  # a weight of the call's own on a column that is not sensitive
             noise = self.rng.normal() * X[:, 1]
-        if self.kind == "normal":
+        if self.kind in ("normal", "part", "late"):
             noise = self.rng.normal(size=len(X))
+        if self.kind == "part":
+            noise *= X[:, 2] > 0.9
+        if self.kind == "late":
+            noise *= self.rows > 200
         return self.quiet(X) + self.noise * noise
 
 

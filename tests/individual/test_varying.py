@@ -65,6 +65,27 @@ def test_a_disparity_is_found_in_noise(auditor):
         fitted.n_found_, fitted.fairness_degree_]  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", ["part", "late"])
+@pytest.mark.parametrize("auditor", AUDITORS)
+def test_noise_that_the_first_pairs_do_not_show_is_noticed_later(auditor, kind):
+    model = VaryingRegressor(effect=0.3, noise=0.2, kind=kind)
+    with pytest.warns(UserWarning, match="answers vary"):
+        fitted = fit(auditor, model, max_queries=2000)
+    assert fitted.n_queries_ == model.rows <= 2000
+    low, high = fitted.fairness_degree_interval_
+    assert low <= 0.3 <= high  # single answers differ by 1
+    found, twins = fitted.discriminatory_inputs_, fitted.counterfactuals_
+    np.testing.assert_allclose(np.abs(model.quiet(found) - model.quiet(twins)), 0.3)
+
+
+def test_asking_again_keeps_to_a_tenth_of_the_budget():
+    for max_queries in (50, 100, 1000):
+        model = VaryingRegressor(noise=0.0)
+        fitted = fit(RandomAuditor, model, max_queries=max_queries)
+        asked_again = fitted.n_queries_ - len(np.unique(np.concatenate(model.asked), axis=0))
+        assert 0 < asked_again <= max_queries / 10
+
+
 def test_the_same_seed_gives_the_same_result():
     runs = []
     for _ in range(2):

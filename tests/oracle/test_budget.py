@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from tiers import SAMPLE, slow_sample
 
 from skfairtest import (
@@ -68,6 +68,52 @@ def test_batches_follow_the_measured_time_of_a_query(clock, auditor, max_queries
     assert fitted.stop_kind_ == "max_time"
     assert 1 <= clock.now() - began <= 1.1
     assert fitted.n_found_ > 0
+
+
+class Far(ClassifierMixin, BaseEstimator):
+    """Takes a hundredth of a second a call, however many rows it has, as a service may."""
+
+    classes_ = np.array([0, 1])
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict_proba(self, X):
+        Slow.clock.sleep(1e-2)
+        p = 0.3 * X[:, 0] * (X[:, 1] > 0.8) + 0.7 * X[:, 2]
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return (self.predict_proba(X)[:, 1] > 0.5).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("auditor", "params"),
+    [
+        (RandomAuditor, {}),
+        (SurrogateAuditor, {}),
+        (SurrogateAuditor, {"objective": "diverse"}),
+        (SurrogateAuditor, {"space": InputSpace(plausible="auto")}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:X holds columns that identify rows")
+def test_batches_grow_where_a_call_takes_long_and_a_row_does_not(clock, auditor, params):
+    # All that the first call says, of one row, is that a query takes a hundredth of a second.
+    fitted = auditor(
+        Far(), sensitive_features=[0], max_time=1, max_queries=None, random_state=0, **params
+    ).fit(table())
+    assert fitted.n_queries_ > 10_000  # in a hundred calls
+
+
+def test_a_batch_grows_no_further_once_its_rows_take_the_time(clock):
+    budget = Budget(max_time=100)
+    budget.took(1, 5.0)
+    assert budget.queries_in_time(1 / 50) == 2  # nobody knows yet that it is the row
+    budget.took(2, 10.0)
+    assert budget.queries_in_time(1 / 50) == 1
+    clock.sleep(80)
+    budget.took(1, 5.0)
+    assert budget.queries_in_time(1 / 50) < 1  # there is no time for a trial
 
 
 def test_long_answers_end_the_run_in_time_as_well(clock):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -211,10 +212,15 @@ class SurrogateAuditor(BaseAuditor):
         proposals = ProposalMixture(oracle, regions, self.explore_share, rng)
         price = min(space.twins_.n_combinations, FEW_COMBINATIONS)
         most = self.batch_size * (1 if space.constraint_ is None else CONSTRAINED)
-        size = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=most)
+
+        def affordable(most: int) -> int:
+            # Asked anew for each batch: what a query takes is known better after larger calls.
+            n = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=most, whole=True)
+            return max(2, n)
+
         # Uniform inputs, until there is something to go by.
-        size, most = min(size, FIRST), size
-        n = max(2, oracle.in_time(size, batches=N_ROUNDS))
+        size = min(FIRST, most)
+        n = affordable(size)
         batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
             judged = proposals.judge(batch)
@@ -226,13 +232,14 @@ class SurrogateAuditor(BaseAuditor):
                 memory = verdicts
                 proposals.reset()
             if enough and self.objective == "diverse":
-                search_diverse(oracle, proposals, verdicts.parents(), most, rng)
+                search_diverse(
+                    oracle, proposals, verdicts.parents(), partial(affordable, most), rng
+                )
             if proposals.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
             proposals.fit_surrogate(memory, self._surrogate, rng)
             size = min(2 * size, most)
-            n = max(2, oracle.in_time(size, batches=N_ROUNDS))
-            batch = proposals.propose(n, memory, rng)
+            batch = proposals.propose(affordable(size), memory, rng)
 
     def _surrogate(self, by_degree: bool, rng: np.random.Generator) -> Any:
         kind = DecisionTreeRegressor if by_degree else DecisionTreeClassifier

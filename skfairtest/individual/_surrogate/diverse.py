@@ -5,6 +5,8 @@ Walkers move from one discriminatory input to the next, balanced over cells of t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
@@ -27,18 +29,20 @@ SEVERAL = 0.3
 
 
 def search_diverse(
-    oracle: Oracle, proposals: ProposalMixture, start: Parents, size: int, rng: np.random.Generator
-) -> None:
+    oracle: Oracle, proposals: ProposalMixture, start: Parents, affordable: Callable[[], int],
+    rng: np.random.Generator,
+) -> None:  # fmt: skip
     """Walk by drawing values anew, on to wherever twins are treated differently.
 
     A move goes as often there as back, so that walkers that set out from uniform discriminatory
     inputs stay spread like these, at a success rate far above theirs. Walkers in cells where many
-    discriminatory inputs were found are moved less often.
+    discriminatory inputs were found are moved less often. `affordable` gives the size of a batch.
     """
     space = oracle.space
-    cells = Cells(oracle, max(2, min(TRAINING_ROWS, size)), rng)
+    cells = Cells(oracle, min(TRAINING_ROWS, affordable()), rng)
     walkers = Parents(start.Z[-MOST_WALKERS:].copy(), start.pairs[-MOST_WALKERS:].copy())
     while True:
+        size = affordable()
         n_uniform = int(np.ceil(UNIFORM_SHARE * size))
         uniform = proposals.uniform(n_uniform, rng)
         twins = oracle.draws.twins(uniform, rng)

@@ -69,9 +69,11 @@ class PlausibleSearch:
     def run(self) -> None:
         """Ask until the oracle ends the run, or no crossing is left that was not asked about."""
         price = min(self.space.twins_.n_combinations, FEW_COMBINATIONS)
-        size = self.oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=self.batch_size)
         while self._n_vain < VAIN:
-            Z = self.propose(max(2, self.oracle.in_time(size, batches=N_ROUNDS)))
+            n = self.oracle.affordable(
+                batches=N_ROUNDS, price=price, least=2, most=self.batch_size, whole=True
+            )
+            Z = self.propose(max(2, n))
             self.remember(Z, self.oracle.judge(Z, self.rng).verdict)
 
     @one_thread()
