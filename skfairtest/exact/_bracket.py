@@ -199,6 +199,13 @@ class Family:
         """
         return np.empty((0, 0))
 
+    def ranges(self) -> tuple[Floats, Floats]:
+        """Return lower and upper bounds of each output, without what rounding adds to them.
+
+        One entry where they are the same for all outputs.
+        """
+        return np.array([-np.inf]), np.array([np.inf])
+
     def root_bound(self) -> float:
         """Return a bound that takes little time."""
         raise NotImplementedError

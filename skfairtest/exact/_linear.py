@@ -189,20 +189,28 @@ class LinearFamily(Family):
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.features], rng)
 
+    def ranges(self) -> tuple[Floats, Floats]:
+        low = high = self.effects.base
+        for j in (*self.effects.tables, *self.effects.continuous):
+            found = self.effects.extremes(j)
+            low, high = low + found.low, high + found.high
+        if self.logistic:
+            return _expit(self.factor * low), _expit(self.factor * high)
+        return low, high
+
     def root_bound(self) -> float:
         """Bound by the ranges of the sensitive parts; for a probability, by their largest gap."""
-        ranges = self._ranges()
-        most = float(ranges.max(initial=0.0))
+        most = float(self._gaps().max(initial=0.0))
         # Over a score difference D the logistic function rises by at most tanh(D / 4).
         return float(np.tanh(self.factor * most / 4)) if self.logistic else most
 
-    def _ranges(self) -> Floats:
+    def _gaps(self) -> Floats:
         parts = [found.high - found.low for found in self.sensitive.values()]
         return np.sum(parts, axis=0) if parts else np.zeros(len(self.base))
 
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Return the largest difference, and a pair that shows it."""
-        o = int(self._ranges().argmax())
+        o = int(self._gaps().argmax())
         first = self.space.domain.clip(
             ((self.space.domain.low + self.space.domain.high) / 2)[None]
         )[0]
@@ -210,7 +218,7 @@ class LinearFamily(Family):
         second = first.copy()
         for j, found in self.sensitive.items():
             first[j], second[j] = found.at_high[o], found.at_low[o]
-        upper = float(self._ranges()[o])
+        upper = float(self._gaps()[o])
         pairs = [(first, second)]
         if self.logistic:
             pairs, upper = self._even_odds(o, first, second, limits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logsumexp
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Family, Limits
@@ -65,6 +66,21 @@ class NetworkFamily(Family):
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.network.features], rng)
+
+    def ranges(self) -> tuple[Floats, Floats]:
+        last, out = self.relaxation.whole_layers[-1], self.network.out
+        low, high = np.minimum(*last.low)[0], np.maximum(*last.high)[0]
+        if out == "logistic":
+            return expit(low), expit(high)
+        if out == "exp":
+            with np.errstate(over="ignore"):
+                return np.exp(low), np.exp(high)
+        if out == "softmax":
+            others = ~np.eye(len(low), dtype=bool)
+            least = [expit(low[k] - logsumexp(high[own])) for k, own in enumerate(others)]
+            most = [expit(high[k] - logsumexp(low[own])) for k, own in enumerate(others)]
+            return np.array(least), np.array(most)
+        return low, high
 
     def root_bound(self) -> float:
         """Return the bound of the whole domain, unsplit."""
