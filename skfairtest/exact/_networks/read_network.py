@@ -9,6 +9,7 @@ from scipy.special import expit, softmax
 from sklearn.linear_model import SGDClassifier
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.exact._compared_rows import middle_row
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._networks.activation_bounds import bounded_activation
 from skfairtest.space._space import InputSpace
@@ -180,10 +181,7 @@ class ReadNetwork:
 
     def row_of(self, codes: Floats, places: dict[int, Any], twin: int) -> Floats:
         """Codes of a twin, from those of the interval variables and positions in the tables."""
-        row = self.space.domain.clip(((self.space.domain.low + self.space.domain.high) / 2)[None])[
-            0
-        ]
-        row[self.space.sensitive] = self.space.domain.low[self.space.sensitive]
+        row = middle_row(self.space)
         for (j, owner), code in zip(self.variables, codes, strict=True):
             if owner in (twin, BOTH):
                 row[j] = code

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints, Words
+from skfairtest.exact._compared_rows import middle_row
 from skfairtest.exact._trees.threshold_cells import Grid, as_words, first_cell
 
 
@@ -92,15 +93,9 @@ class Layout:
         return cells
 
     def codes(self, box: Box) -> tuple[Floats, Floats]:
-        """Return the codes of a pair of twins inside a box, shape (n_features,) each.
-
-        Attributes that no tree looks at get the middle of their domain, sensitive ones its low end.
-        """
-        space = self.grid.space
-        middle = (space.domain.low + space.domain.high) / 2
-        middle[space.sensitive] = space.domain.low[space.sensitive]
-        first = space.domain.clip(middle[None])[0]
-        second, cells = first.copy(), self.first_cells(box)
+        """Return the codes of a pair of twins inside a box, shape (n_features,) each."""
+        first, second = middle_row(self.grid.space), middle_row(self.grid.space)
+        cells = self.first_cells(box)
         for j in self.place:
             first[j], second[j] = self.grid.codes(j, cells[:, j])
         return first, second
