@@ -53,10 +53,36 @@ class BoxSearch:
             self.queue.settle(uppers[i])  # nothing is left to split: the bound stands
         if not len(origin):
             return
+        self.try_corners(parts)
         bounds = np.minimum(self.relaxation.bounds(parts), np.array(uppers)[origin])
         self.queue.n_boxes += len(bounds)
         for i, bound in enumerate(bounds):
             self.queue.push(float(bound), parts.take(np.array([i])))
+
+    def try_corners(self, boxes: TwinBoxes) -> None:
+        """Look for a larger difference where the interval variables of boxes are at their ends.
+
+        Behind splines and other steps that are no lines the local search knows no place between.
+        """
+        network = self.network
+        places = [
+            {j: allowed[:, span].argmax(axis=1) for j, span in network.spans.items()}
+            for allowed in (boxes.one, boxes.two)
+        ]
+        twin = np.array([twin for _, twin in network.variables], dtype=np.intp)
+        for top in (False, True):
+            for highest in (0, 1) if network.continuous_sensitive else (0,):
+                # The copies of a sensitive attribute go to opposite ends.
+                at_top = np.where(twin == BOTH, top, twin == highest)
+                codes = np.where(at_top, boxes.high, boxes.low)
+                values = np.where(at_top[network.interval_of], boxes.most, boxes.least)
+                sums = [network.first_sums(values, places[t], t) for t in (0, 1)]
+                gaps = np.abs(network.outputs(sums[0]) - network.outputs(sums[1])).max(axis=1)
+                i = int(gaps.argmax())
+                if gaps[i] > self.queue.incumbent:
+                    own = [{j: p[i] for j, p in chosen.items()} for chosen in places]
+                    first, second = (network.row_of(codes[i], p, t) for t, p in enumerate(own))
+                    self.queue.offer(float(gaps[i]), (first, second))
 
     # Splits ---------------------------------------------------------------------------------
 

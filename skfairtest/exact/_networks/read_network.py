@@ -159,6 +159,14 @@ class ReadNetwork:
             return np.asarray(softmax(scores, axis=1))
         return scores
 
+    def first_sums(self, values: Floats, places: dict[int, Ints], twin: int) -> Floats:
+        """Return what the first layer gets in a twin, with positions along tables."""
+        has = self.has[twin]
+        sums = self.effects.base + values[:, has] @ self.interval_weights[has]
+        for j, place in places.items():
+            sums = sums + self.effects.tables[j][place]
+        return np.asarray(sums)
+
     def gradient(self, sums: Floats, output: Ints) -> Floats:
         """How an output changes with what the first layer gets, (n, n_units)."""
         slopes = []

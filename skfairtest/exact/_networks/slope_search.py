@@ -57,7 +57,7 @@ class Part(NamedTuple):
 class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
     """Open nodes: a part, and ends of the slopes of later layers.
 
-    - `boxes`: cuts boxes.
+    - `boxes`: cuts boxes; is told of better pairs.
     """
 
     def __init__(self, boxes: BoxSearch, limits: Limits) -> None:
@@ -152,6 +152,7 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
         for upper in above[single]:
             self.queue.settle(float(upper))
         if len(origin):
+            self.boxes.try_corners(halves)
             outputs = np.array([part.output for part in parts])[origin]
             self._begin(outputs, halves, above[origin])
 
