@@ -55,11 +55,6 @@ class BestFirst(Generic[Node]):
         return -self._heap[0][0] if self._heap else -float("inf")
 
     @property
-    def first(self) -> Node | None:
-        """The open node of the largest bound, if there is any."""
-        return self._heap[0][2] if self._heap else None
-
-    @property
     def enough(self) -> float:
         """A bound that closes the bracket."""
         rtol = self.limits.rtol

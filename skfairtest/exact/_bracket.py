@@ -9,6 +9,8 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
+from skfairtest.exact._compared_rows import rows_with_ends
+from skfairtest.space._space import InputSpace
 
 #: What is noted of a bracket at a time.
 COLUMNS = ("seconds", "boxes", "degree", "bound")
@@ -153,10 +155,13 @@ class Bracket(NamedTuple):
 class Family:
     """Model as it was read: a base for all that can be certified."""
 
+    space: InputSpace
     #: Whether the bracket takes next to no time.
     quick: bool = False
     #: How far rounding may carry the outputs of the model itself.
     rounding: float = 0.0
+    #: Whether the model computes in single precision.
+    single: bool = False
     #: Whether outputs that tell twins apart may be further from those of `evaluate` than that.
     vague: bool = False
     #: Queries that are worth spending on a search beforehand. They are few where `solve` looks for
@@ -169,7 +174,8 @@ class Family:
         `top` is the larger output of the pair that was found, which rounding behind an exponential
         is measured by.
         """
-        return 0.0
+        # Each end of the bracket is off by the rounding of two outputs.
+        return 4 * self.rounding if self.single else 0.0
 
     def with_rounding(self, upper: float) -> float:
         """Return a bound of what the model computes, from one of the model as it was read."""
@@ -190,7 +196,7 @@ class Family:
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Return rows of codes on which a model that was read wrongly would show."""
-        raise NotImplementedError
+        return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         """Return rows that take both sides of every test and enter every piece of every step.
@@ -198,6 +204,13 @@ class Family:
         At `until`, by `_clock.now`, as many as there are by then.
         """
         return np.empty((0, 0))
+
+    def ranges(self) -> tuple[Floats, Floats]:
+        """Return lower and upper bounds of each output, without what rounding adds to them.
+
+        One entry where they are the same for all outputs.
+        """
+        return np.array([-np.inf]), np.array([np.inf])
 
     def root_bound(self) -> float:
         """Return a bound that takes little time."""

@@ -1,4 +1,4 @@
-"""Rows on which a model that was read out is compared with the model itself."""
+"""Rows of codes: those on which models are compared with what was read, and one to begin with."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from skfairtest.whitebox._monotone_features import MonotoneFeatures
 
 #: Rows that enter pieces at most; a column may have two thousand.
 MOST_ROWS = 4_096
+
+
+def middle_row(space: InputSpace) -> Floats:
+    """Return the middle of the domain, with sensitive attributes at their low ends."""
+    row = space.domain.clip(((space.domain.low + space.domain.high) / 2)[None])[0]
+    row[space.sensitive] = space.domain.low[space.sensitive]
+    return row
 
 
 def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:

@@ -7,12 +7,27 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Family, Limits, unnoted
 from skfairtest.exact._expression import Known, ModelOutput, Node
-from skfairtest.exact._ranges import output_ranges
 from skfairtest.whitebox._tree_model import exponential_rounding
 
 #: Share of the width of a bracket that the models inside may leave.
 NARROW = 0.5
+#: How far beyond 0 and 1 rounding may carry the ends of probabilities.
+NEARLY = 1e-6
 APART = "the inner models, or their link and their difference, are bounded separately"
+
+
+def output_ranges(family: Family, response: str) -> tuple[Floats, Floats]:
+    """Return the ranges of a family's outputs, rounding included.
+
+    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    """
+    low, high = family.ranges()
+    low, high = low - family.rounding, high + family.rounding
+    if response == "predict_proba":
+        # Votes with negative weights may well be no probabilities: only what rounding adds goes.
+        low = np.where((low > -NEARLY) | np.isinf(low), np.maximum(low, 0.0), low)
+        high = np.where((high < 1 + NEARLY) | np.isinf(high), np.minimum(high, 1.0), high)
+    return low, high
 
 
 class CompositeFamily(Family):
@@ -52,9 +67,7 @@ class CompositeFamily(Family):
         family = self.families[key]
         rounding = family.rounding + exponential_rounding(getattr(family, "outputs", []))
         # Its sums may be of single precision.
-        if (room := getattr(family, "single_room", None)) is not None:
-            rounding = max(rounding, float(room(max(abs(low), abs(high)))))
-        return low, high, rounding
+        return low, high, max(rounding, family.single_room(max(abs(low), abs(high))))
 
     def evaluate(self, Z: Floats) -> Floats:
         said = {key: family.evaluate(Z) for key, family in self.families.items()}
@@ -91,7 +104,6 @@ class CompositeFamily(Family):
         return found[..., 0], found[..., 1]
 
     def ranges(self) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds of each output."""
         return np.array([k.low for k in self._known]), np.array([k.high for k in self._known])
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:

@@ -73,6 +73,10 @@ class ConstrainedFamily(Family):
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return np.asarray(self.base.through(rng, until))
 
+    def ranges(self) -> tuple[Floats, Floats]:
+        low, high = self.base.ranges()
+        return low, high
+
     def root_bound(self) -> float:
         """Return a bound that takes little time: of the box of all valid rows."""
         return float(self.base.root_bound())

@@ -8,6 +8,7 @@ to. Every part is bounded by itself: of several parts the bound holds, but need 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -52,8 +53,27 @@ class Known(NamedTuple):
 Given = Callable[["ModelOutput"], Any]
 
 
+class Node(ABC):
+    """A number that is made of the outputs of models."""
+
+    of: Any  # another number, or several
+
+    def model_outputs(self) -> Iterator[ModelOutput]:
+        """Return the outputs of models on which the number depends."""
+        for node in self.of if isinstance(self.of, tuple) else (self.of,):
+            yield from node.model_outputs()
+
+    @abstractmethod
+    def value(self, given: Given) -> Floats:
+        """Return the number, from the values of the models' outputs."""
+
+    @abstractmethod
+    def known(self, given: Given) -> Known:
+        """Return the bounds of the number, from the bounds of the models' outputs."""
+
+
 @dataclass(frozen=True)
-class ModelOutput:
+class ModelOutput(Node):
     """Output of an inner model.
 
     - `estimator`: Fitted.
@@ -66,21 +86,18 @@ class ModelOutput:
     output: int
 
     def model_outputs(self) -> Iterator[ModelOutput]:
-        """Return the outputs of models on which the number depends."""
         yield self
 
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the models' outputs."""
         return np.asarray(given(self))
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the models' outputs."""
         known: Known = given(self)
         return known
 
 
 @dataclass(frozen=True)
-class MonotoneFunction:
+class MonotoneFunction(Node):
     """Monotone function of another number.
 
     - `of`: the number.
@@ -102,16 +119,10 @@ class MonotoneFunction:
     knots: tuple[float, ...] = ()
     link: tuple[str, float, float] | None = None
 
-    def model_outputs(self) -> Iterator[ModelOutput]:
-        """Return the outputs of models on which the number depends."""
-        return self.of.model_outputs()
-
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the models' outputs."""
         return np.asarray(self.function(self.of.value(given)), dtype=np.float64)
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the models' outputs."""
         gap, low, high, rounding, vague = self.of.known(given)
         low, high = low - rounding, high + rounding
         if low < self.start:
@@ -160,7 +171,7 @@ class MonotoneFunction:
 
 
 @dataclass(frozen=True)
-class WeightedSum:
+class WeightedSum(Node):
     """Weighted sum of other numbers.
 
     - `of`: the numbers.
@@ -172,18 +183,11 @@ class WeightedSum:
     weights: tuple[float, ...]
     base: float = 0.0
 
-    def model_outputs(self) -> Iterator[ModelOutput]:
-        """Return the outputs of models on which the number depends."""
-        for node in self.of:
-            yield from node.model_outputs()
-
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the models' outputs."""
         parts = [w * node.value(given) for w, node in zip(self.weights, self.of, strict=True) if w]
         return np.asarray(sum(parts, self.base * np.ones(1)))
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the models' outputs."""
         gap, low, high, rounding, size = 0.0, self.base, self.base, 0.0, abs(self.base)
         vague = False
         for weight, node in zip(self.weights, self.of, strict=True):
@@ -200,7 +204,7 @@ class WeightedSum:
 
 
 @dataclass(frozen=True)
-class Softmax:
+class Softmax(Node):
     """Share of the exponential of one number in the sum of all exponentials.
 
     - `of`: all numbers.
@@ -210,18 +214,11 @@ class Softmax:
     of: tuple[Node, ...]
     which: int
 
-    def model_outputs(self) -> Iterator[ModelOutput]:
-        """Return the outputs of models on which the number depends."""
-        for node in self.of:
-            yield from node.model_outputs()
-
     def value(self, given: Given) -> Floats:
-        """Return the number, from the values of the models' outputs."""
         values = np.stack(np.broadcast_arrays(*(node.value(given) for node in self.of)))
         return np.asarray(softmax(values, axis=0)[self.which])
 
     def known(self, given: Given) -> Known:
-        """Return the bounds of the number, from the bounds of the models' outputs."""
         parts = [node.known(given) for node in self.of]
         own, rest = parts[self.which], [p for k, p in enumerate(parts) if k != self.which]
         # It is the logistic function of the own number less a mean of the others.
@@ -232,9 +229,6 @@ class Softmax:
         moved = (own.rounding + max(p.rounding for p in rest)) / 4 + (len(parts) + 8) * EPS
         vague = any(part.vague for part in parts)
         return Known(gap, float(expit(low)), float(expit(high)), moved, vague)
-
-
-Node = ModelOutput | MonotoneFunction | WeightedSum | Softmax
 
 
 def rising_gap(

@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 from sklearn import linear_model
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Family, Limits
-from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
+from skfairtest.exact._compared_rows import middle_row, rows_of_pieces
 from skfairtest.exact._support import SEARCH
-from skfairtest.exact._trees.link_bounds import expit
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import Chain
@@ -156,9 +156,6 @@ class LinearFamily(Family):
         eps = float(np.finfo(np.float32 if self.single else np.float64).eps)
         self.rounding = min(1.0, self.factor * error / 4 + 8 * eps) if self.logistic else error
 
-    def single_room(self, top: float) -> float:
-        return 4 * self.rounding if self.single else 0.0
-
     def _rounding(self, model: Any) -> float:
         """Return how far rounding may carry a score: it grows with the terms that are added up."""
         n = len(self.weights) + 8
@@ -180,37 +177,37 @@ class LinearFamily(Family):
 
     def evaluate(self, Z: Floats) -> Floats:
         scores = self.features.transform(Z) @ self.weights + self.base
-        return _expit(self.factor * scores) if self.logistic else scores
-
-    def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return random rows of codes; every fourth attribute at an end of its domain."""
-        return rows_with_ends(self.space, n, rng)
+        return np.asarray(expit(self.factor * scores)) if self.logistic else scores
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.features], rng)
 
+    def ranges(self) -> tuple[Floats, Floats]:
+        low = high = self.effects.base
+        for j in (*self.effects.tables, *self.effects.continuous):
+            found = self.effects.extremes(j)
+            low, high = low + found.low, high + found.high
+        if self.logistic:
+            return expit(self.factor * low), expit(self.factor * high)
+        return low, high
+
     def root_bound(self) -> float:
         """Bound by the ranges of the sensitive parts; for a probability, by their largest gap."""
-        ranges = self._ranges()
-        most = float(ranges.max(initial=0.0))
+        most = float(self._gaps().max(initial=0.0))
         # Over a score difference D the logistic function rises by at most tanh(D / 4).
         return float(np.tanh(self.factor * most / 4)) if self.logistic else most
 
-    def _ranges(self) -> Floats:
+    def _gaps(self) -> Floats:
         parts = [found.high - found.low for found in self.sensitive.values()]
         return np.sum(parts, axis=0) if parts else np.zeros(len(self.base))
 
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Return the largest difference, and a pair that shows it."""
-        o = int(self._ranges().argmax())
-        first = self.space.domain.clip(
-            ((self.space.domain.low + self.space.domain.high) / 2)[None]
-        )[0]
-        first[self.space.sensitive] = self.space.domain.low[self.space.sensitive]
-        second = first.copy()
+        o = int(self._gaps().argmax())
+        first, second = middle_row(self.space), middle_row(self.space)
         for j, found in self.sensitive.items():
             first[j], second[j] = found.at_high[o], found.at_low[o]
-        upper = float(self._ranges()[o])
+        upper = float(self._gaps()[o])
         pairs = [(first, second)]
         if self.logistic:
             pairs, upper = self._even_odds(o, first, second, limits)
@@ -249,10 +246,7 @@ class LinearFamily(Family):
         high = float(sum(found.high[o] for found in self.sensitive.values()))
         low = float(sum(found.low[o] for found in self.sensitive.values()))
         middle = -(high + low) / 2 - float(effects.base[o])
-        sets, continuous = {}, {}
-        codes = self.space.domain.clip(
-            ((self.space.domain.low + self.space.domain.high) / 2)[None]
-        )[0]
+        sets, continuous, codes = {}, {}, middle_row(self.space)
         for j in (int(j) for j in self.space.free):
             if j in effects.tables:
                 sets[j] = effects.tables[j][:, o]
@@ -314,12 +308,6 @@ class LinearFamily(Family):
             else:
                 high, over = middle, part
         return low if wanted - under <= over - wanted else high
-
-
-def _expit(scores: Floats) -> Floats:
-    from scipy.special import expit as vector_expit
-
-    return np.asarray(vector_expit(scores))
 
 
 # Which sums of one value from each of several sets come nearest to a target ----------------

@@ -29,11 +29,6 @@ READERS = {"xgboost": read_xgboost, "lightgbm": read_lightgbm, "catboost": read_
 #: What a wrapper predicts with, besides its own methods.
 BOOSTERS = {"xgboost": "_Booster", "lightgbm": "_Booster", "catboost": "_object"}
 
-__all__ = [
-    "check_library_model", "check_library_settings", "is_library_model", "library_of",
-    "read_library",
-]  # fmt: skip
-
 
 def library_of(model: Any) -> tuple[str, str] | None:
     """The library that a model comes from, and the name of its class there.

@@ -25,8 +25,6 @@ BAGGED = (BaggingClassifier, BaggingRegressor)
 VOTING = (VotingClassifier, VotingRegressor)
 ENSEMBLES = (*TREES, *FORESTS, *BOOSTED, *HISTOGRAM, *BAGGED, *VOTING)
 
-__all__ = ["BAGGED", "ENSEMBLES", "VOTING", "is_ensemble", "read_ensemble", "voting_shares"]
-
 
 def is_ensemble(model: Any) -> bool:
     """Whether a model is one of trees that is read, of whatever library."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, logsumexp, softmax
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.whitebox._features import Features
@@ -198,6 +198,23 @@ def link_value(link: str, sums: Floats) -> Floats:
     if link == EXPONENTIAL:
         return np.exp(sums[0])
     return np.asarray(softmax(sums, axis=0)[0])
+
+
+def output_ends(output: Output) -> tuple[float, float]:
+    """Bounds of an output: each tree by itself at its least, and at its largest."""
+    low = high = 0.0
+    for group in output:
+        ends = np.array([part.ends() for part in group.parts])
+        if group.link == SOFTMAX:
+            own = expit(ends[0] - [logsumexp(ends[1:, 1]), logsumexp(ends[1:, 0])])
+        else:
+            with np.errstate(over="ignore"):
+                own = link_value(group.link, ends)
+        if group.link == EXPONENTIAL:
+            own = own * np.array([1 - 1e-9, 1 + 1e-9])
+        first, second = sorted((group.weight * own[0], group.weight * own[1]))
+        low, high = low + float(first), high + float(second)
+    return low, high
 
 
 def evaluate_outputs(outputs: list[Output], Z: Floats) -> Floats:

@@ -13,8 +13,6 @@ from skfairtest.space._unaware import UnawareModel
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code, foreign_code
 from skfairtest.whitebox._own_steps import OwnStep
 
-__all__ = ["flat_steps", "is_nothing", "run_step", "run_steps", "unwrap"]
-
 #: Packages whose code counts as the library's own in wrappers of this package.
 OWN = (*LIBRARIES, "skfairtest")
 #: Classifiers that change labels alone: their scores and probabilities are those of what they hold.

@@ -69,7 +69,7 @@ def test_boxes_of_leads_are_never_below_the_truth(n_classes, seed):
 def test_boxes_that_no_inputs_reach_are_left_out():
     _, _, family = linear(1, n_real=3)
     search = MarginSearch.make(family.relaxation, NO_LIMITS)
-    box = search.queue.first
+    (_, _, box) = search.queue._heap[0]
     far = box._replace(low=box.high + 1.0, high=box.high + 2.0)
     assert search._bound(far)[0] == -np.inf
     assert np.isfinite(search._bound(box)[0])

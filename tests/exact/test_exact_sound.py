@@ -18,7 +18,8 @@ from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
 from skfairtest.exact._trees import numpy_engine
 from skfairtest.exact._trees.family import TreeFamily
-from skfairtest.exact._trees.numpy_engine import first_undecided, leaves_at, list_pairs
+from skfairtest.exact._trees.numpy_engine import first_undecided, list_pairs
+from skfairtest.exact._trees.problem import leaves_of
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
@@ -160,7 +161,7 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
                 cell = int(rng.integers(size))
                 words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
             point = Box(low, low + 1, words)
-            leaves = [leaves_at(problem.forest, point, twin) for twin in (0, 1)]
+            leaves = leaves_of(problem.forest, layout.first_cells(point))
             found, bound = search._value(*problem.forest.low[leaves])
             answers = family.evaluate(np.stack(layout.codes(point)))[:, o]
             assert found == pytest.approx(answers[0] - answers[1], abs=1e-9)

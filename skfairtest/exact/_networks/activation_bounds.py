@@ -93,15 +93,10 @@ class BoundedActivation:
     def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
         """Return planes above and below the difference, in several ways; the least bound counts."""
         above, above_at, below, below_at = self.lines_of_difference(layer)
-        by_difference = (above, -above, above_at), (below, -below, below_at)
-        return [by_difference, self._by_value(layer)]
+        return [((above, -above, above_at), (below, -below, below_at))]
 
     def _above_difference(self, layer: Layer) -> tuple[Floats, Floats]:
         """Return a line above the difference."""
-        raise NotImplementedError
-
-    def _by_value(self, layer: Layer) -> tuple[Plane, Plane]:
-        """Return planes above and below the difference that depend on where y and y' lie."""
         raise NotImplementedError
 
 
@@ -151,37 +146,6 @@ class Leaky(BoundedActivation):
         both_off = (high[0] <= 0) & (high[1] <= 0)
         slope = np.where(both_on, 1.0, np.where(both_off, 0.0, slope))
         return slope, np.where(both_on | both_off, 0.0, offset)
-
-    def _by_value(self, layer: Layer) -> tuple[Plane, Plane]:
-        """Return planes above and below that depend on where y and y' lie.
-
-        Where the difference has one sign, relu(y) - relu(y') rises from 0 to it like a ramp, and a
-        line over the ramp tells that not all units can be at its upper end in the same input.
-        """
-        turned = self._ramp(layer.exchanged())
-        below = -turned[1], -turned[0], -turned[2]
-        return self._plane(self._ramp(layer)), self._plane(below)
-
-    def _ramp(self, layer: Layer) -> Plane:
-        low, high, less, more = layer
-        one, offset = self._above_difference(layer)
-        two = -one
-        # Rising: 0 until y = 0, then y, at most the difference.
-        top = np.minimum(more, high[0])
-        rising = (less >= 0) & (low[0] < 0) & (top > 0)
-        up = top / np.where(rising, top - low[0], 1.0)
-        rising &= up * (high[0] - low[0]) / 2 < top
-        one, two = np.where(rising, up, one), np.where(rising, 0.0, two)
-        offset = np.where(rising, -up * low[0], offset)
-        # Falling: 0 until y' = 0, then -y', at least the difference.
-        falling = (more < 0) & (high[1] > -more) & (low[1] < 0) & (low[1] + high[1] > 0)
-        down = more / np.where(falling, high[1], 1.0)
-        one, two = np.where(falling, 0.0, one), np.where(falling, down, two)
-        return one, two, np.where(falling, 0.0, offset)
-
-    def _plane(self, plane: Plane) -> Plane:
-        one, two, at = (self.rest * part for part in plane)
-        return one + self.left, two - self.left, at
 
 
 class Tanh(BoundedActivation):
@@ -239,10 +203,12 @@ class Tanh(BoundedActivation):
         capped = cap < slope * (less + more) / 2 + offset
         return np.where(capped, 0.0, slope), np.where(capped, cap, offset)
 
-    def _by_value(self, layer: Layer) -> tuple[Plane, Plane]:
+    def planes(self, layer: Layer) -> list[tuple[Plane, Plane]]:
+        # Each copy by itself, too: that depends on where y and y' lie.
         one = self.lines(layer.low[0], layer.high[0])
         two = self.lines(layer.low[1], layer.high[1])
-        return (one[0], -two[2], one[1] - two[3]), (one[2], -two[0], one[3] - two[1])
+        by_value = (one[0], -two[2], one[1] - two[3]), (one[2], -two[0], one[3] - two[1])
+        return [*super().planes(layer), by_value]
 
 
 def bounded_activation(activation: Activation) -> BoundedActivation:

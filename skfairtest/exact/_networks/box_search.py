@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
 from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._networks.activation_bounds import Leaky
-from skfairtest.exact._networks.read_network import BOTH, Places
+from skfairtest.exact._networks.read_network import BOTH
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
 
 #: Boxes bounded in one go.
@@ -62,26 +59,12 @@ class BoxSearch:
         for i, bound in enumerate(bounds):
             self.queue.push(float(bound), parts.take(np.array([i])))
 
-    # Corners --------------------------------------------------------------------------------
-
     def try_corners(self, boxes: TwinBoxes) -> None:
-        """Look for a larger difference at some corners of boxes."""
-        network = self.network
-        for at_top, places in self._corners(boxes):
-            codes = np.where(at_top, boxes.high, boxes.low)
-            values = np.where(at_top[:, network.interval_of], boxes.most, boxes.least)
-            sums = [network.first_sums(values, places[twin], twin) for twin in (0, 1)]
-            gaps = np.abs(network.outputs(sums[0]) - network.outputs(sums[1])).max(axis=1)
-            i = int(gaps.argmax())
-            if gaps[i] > self.queue.incumbent:
-                own = [{j: p[i] for j, p in chosen.items()} for chosen in places]
-                first, second = (network.row_of(codes[i], p, t) for t, p in enumerate(own))
-                self.queue.offer(float(gaps[i]), (first, second))
+        """Look for a larger difference where the interval variables of boxes are at their ends.
 
-    def _corners(self, boxes: TwinBoxes) -> Iterator[tuple[NDArray[np.bool_], list[Places]]]:
-        """Corners of each box: interval variables at their upper ends, and places in tables."""
+        Behind splines and other steps that are no lines the local search knows no place between.
+        """
         network = self.network
-        shape = (len(boxes.one), len(network.variables))
         places = [
             {j: allowed[:, span].argmax(axis=1) for j, span in network.spans.items()}
             for allowed in (boxes.one, boxes.two)
@@ -91,37 +74,15 @@ class BoxSearch:
             for highest in (0, 1) if network.continuous_sensitive else (0,):
                 # The copies of a sensitive attribute go to opposite ends.
                 at_top = np.where(twin == BOTH, top, twin == highest)
-                yield np.broadcast_to(at_top, shape), places
-        yield self._steepest_corner(boxes, places)
-
-    def _steepest_corner(
-        self, boxes: TwinBoxes, places: list[Places]
-    ) -> tuple[NDArray[np.bool_], list[Places]]:
-        """Return the corner where the difference is largest if every ReLU stays as it is midway.
-
-        In a box in which none changes that is the best of all points.
-        """
-        network = self.network
-        middle = (boxes.least + boxes.most) / 2
-        sums = [network.first_sums(middle, places[twin], twin) for twin in (0, 1)]
-        answers = [network.outputs(s) for s in sums]
-        output = np.abs(answers[0] - answers[1]).argmax(axis=1)
-        slopes = [network.slopes(sums[0], output), -network.slopes(sums[1], output)]
-        rises = np.zeros(middle.shape)
-        for own, has in zip(slopes, network.has, strict=True):
-            rises[:, has] += own @ network.interval_weights[has].T
-        rises *= boxes.most - boxes.least
-        at_top = np.zeros((len(middle), len(network.variables)), dtype=bool)
-        for k in range(len(network.variables)):
-            at_top[:, k] = rises[:, network.interval_of == k].sum(axis=1) > 0
-        steepest: list[Places] = [{}, {}]
-        for j, span in network.spans.items():
-            table = network.effects.tables[j].T
-            for twin, allowed in enumerate((boxes.one, boxes.two)):
-                own = slopes[twin] if j in network.sensitive else slopes[0] + slopes[1]
-                gains = np.where(allowed[:, span], own @ table, -np.inf)
-                steepest[twin][j] = gains.argmax(axis=1)
-        return at_top, steepest
+                codes = np.where(at_top, boxes.high, boxes.low)
+                values = np.where(at_top[network.interval_of], boxes.most, boxes.least)
+                sums = [network.first_sums(values, places[t], t) for t in (0, 1)]
+                gaps = np.abs(network.outputs(sums[0]) - network.outputs(sums[1])).max(axis=1)
+                i = int(gaps.argmax())
+                if gaps[i] > self.queue.incumbent:
+                    own = [{j: p[i] for j, p in chosen.items()} for chosen in places]
+                    first, second = (network.row_of(codes[i], p, t) for t, p in enumerate(own))
+                    self.queue.offer(float(gaps[i]), (first, second))
 
     # Splits ---------------------------------------------------------------------------------
 
@@ -158,37 +119,20 @@ class BoxSearch:
             both = both._replace(least=ends[: len(both.low)], most=ends[len(both.low) :])
         return both, np.tile(origin, 2)
 
-    def _influence(self, boxes: TwinBoxes) -> Floats:
-        """How much it is worth to narrow down each unit of the first layer, (n_boxes, n_units).
-
-        A ReLU that is on or off throughout in both copies costs the bound nothing; another one
-        costs what it may differ by, and a part of its range takes that part of the cost away.
-        """
-        if len(self.network.weights) == 1:
-            return np.ones((len(boxes.one), len(self._reach)))
-        layer = self.relaxation.first_layer(boxes)
-        low, high = np.minimum(*layer.low), np.maximum(*layer.high)
-        size = np.maximum(np.abs(layer.less), np.abs(layer.more))
-        open_ = (low < 0) & (high > 0)
-        if not isinstance(self.network.activations[0], Leaky):
-            open_ = high > low
-        return self._reach * (open_ * size / np.maximum(high - low, 1e-300) + 1e-6)
-
     def _spreads(self, boxes: TwinBoxes) -> tuple[Floats, list[tuple[int, int]]]:
         """How much each copy moves the first layer in each box; -1 where it cannot be split."""
         columns, how = [], []
-        influence = self._influence(boxes)
         for j, span in self.network.spans.items():
             own = self.network.effects.tables[j]
             sensitive = j in self.network.sensitive
             for twin in (0, 1) if sensitive else (BOTH,):
                 allowed = (boxes.two if twin == 1 else boxes.one)[:, span]
                 low, high = value_range(own, allowed)
-                spread = ((high - low) * influence).sum(axis=1) * (SENSITIVE_FIRST**sensitive)
+                spread = ((high - low) @ self._reach) * (SENSITIVE_FIRST**sensitive)
                 columns.append(np.where(allowed.sum(axis=1) > 1, spread, -1.0))
                 how.append((j, twin))
         reach = np.abs(boxes.most - boxes.least) * (
-            influence @ np.abs(self.network.interval_weights).T
+            np.abs(self.network.interval_weights) @ self._reach
         )
         for k, (j, twin) in enumerate(self.network.variables):
             spread = reach[:, self.network.interval_of == k].sum(axis=1)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logsumexp
 
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Family, Limits
-from skfairtest.exact._compared_rows import rows_of_pieces, rows_with_ends
+from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.local_search import LocalSearch
 from skfairtest.exact._networks.margin_search import MarginSearch
@@ -39,7 +40,7 @@ class NetworkFamily(Family):
         self.relaxation = Relaxation(self.network)
         if len(self.network.weights) > 1:
             self.network.rounding = self.network.error(self._caps())
-        self.rounding = self.network.rounding
+        self.rounding, self.single = self.network.rounding, self.network.single
 
     def _caps(self) -> list[Floats]:
         """Return the largest absolute values of what each hidden layer gives."""
@@ -52,19 +53,26 @@ class NetworkFamily(Family):
             for activation, layer in zip(self.network.activations, layers[:-1], strict=True)
         ]
 
-    def single_room(self, top: float) -> float:
-        # Each end of the bracket is off by the rounding of two outputs.
-        return 4 * self.rounding if self.network.single else 0.0
-
     def evaluate(self, Z: Floats) -> Floats:
         return self.network.evaluate(Z)
 
-    def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return random rows of codes; every fourth attribute at an end of its domain."""
-        return rows_with_ends(self.space, n, rng)
-
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.network.features], rng)
+
+    def ranges(self) -> tuple[Floats, Floats]:
+        last, out = self.relaxation.whole_layers[-1], self.network.out
+        low, high = np.minimum(*last.low)[0], np.maximum(*last.high)[0]
+        if out == "logistic":
+            return expit(low), expit(high)
+        if out == "exp":
+            with np.errstate(over="ignore"):
+                return np.exp(low), np.exp(high)
+        if out == "softmax":
+            others = ~np.eye(len(low), dtype=bool)
+            least = [expit(low[k] - logsumexp(high[own])) for k, own in enumerate(others)]
+            most = [expit(high[k] - logsumexp(low[own])) for k, own in enumerate(others)]
+            return np.array(least), np.array(most)
+        return low, high
 
     def root_bound(self) -> float:
         """Return the bound of the whole domain, unsplit."""

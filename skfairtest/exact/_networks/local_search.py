@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import lsq_linear, minimize
+from scipy.optimize import minimize
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exact._bracket import Limits
@@ -281,33 +281,6 @@ class LocalSearch:
                 own.value[i] = value
             else:
                 own.where[i] = where
-
-    def aim(self, output: int, places: tuple[Ints, Ints], leads: Floats, at: Floats) -> None:
-        """Look for inputs at which a linear model has given leads of scores.
-
-        - `output`: the class whose probability differs.
-        - `places`: positions along the grids of the sensitive attributes, of either twin.
-        - `leads` (n_outputs, n_leads): what makes leads of scores.
-        - `at` (n_leads,): the leads, without what the sensitive attributes add.
-        """
-        if self._kept is None:
-            return
-        where, kept = self._kept
-        held = {part: np.array([place]) for part, place in kept.items()}
-        for twin in (0, 1):
-            for j, place in zip(self.network.sensitive, places[twin], strict=True):
-                held[j, twin] = np.array([place])
-        own = Candidates(np.zeros((1, len(where))), held, np.array([output]))
-        sums = self.sums(own)[0] - sum(
-            self.tables[j, 0][held[j, 0]] for j in self.network.sensitive
-        )
-        found = lsq_linear((self.way @ leads).T, at - (sums @ leads)[0], bounds=(0.0, 1.0)).x
-        own.where[0] = self._on_grid(found)
-        # What the steps of the grids have moved, real variables make up for.
-        if self.real.any():
-            own.where[0, self.real] = self._follow(own, 0, self.real)
-        own.value = self._differences(self.sums(own), own.output)
-        self._archive(own)
 
     def _on_grid(self, where: Floats) -> Floats:
         """Return the nearest places of one candidate that exist."""

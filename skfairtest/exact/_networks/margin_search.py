@@ -16,7 +16,6 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.lagrangian import Combinations, Shared, listable
-from skfairtest.exact._networks.local_search import LocalSearch
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.score_search import ScoreSearch
 
@@ -87,15 +86,6 @@ class MarginSearch(ScoreSearch[Margins]):
         if limits.is_late or n < 2 or too_many:
             return None
         return cls(relaxation, limits)
-
-    def suggest(self, pairs: LocalSearch) -> None:
-        """Let the local search look for the pair that the largest bound promises."""
-        if self.queue.first is None:
-            return
-        box = self.queue.first
-        k, one, two = box.facts[0]
-        places = self._sets.places[one], self._sets.places[two]
-        pairs.aim(int(k), places, self._leads[k], (box.low + box.high)[0] / 2)
 
     def _cut(self, taken: list[Margins], uppers: list[float]) -> None:
         boxes = _joined(taken)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.special import expit, softmax
 from sklearn.linear_model import SGDClassifier
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.exact._compared_rows import middle_row
 from skfairtest.exact._linear import linear_map
 from skfairtest.exact._networks.activation_bounds import bounded_activation
 from skfairtest.space._space import InputSpace
@@ -20,9 +20,6 @@ from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import mixes_in_single, unmixed
 from skfairtest.whitebox._skorch import is_skorch_net, read_net
 from skfairtest.whitebox._steps import HINT
-
-#: Positions along the tables of some attributes, an array over rows each.
-Places = dict[int, Ints]
 
 #: Marks a variable that both twins share.
 BOTH = 2
@@ -162,53 +159,37 @@ class ReadNetwork:
             return np.asarray(softmax(scores, axis=1))
         return scores
 
-    def first_sums(self, values: Floats, places: Places, twin: int) -> Floats:
-        """Return what the first layer gets in a twin."""
+    def first_sums(self, values: Floats, places: dict[int, Ints], twin: int) -> Floats:
+        """Return what the first layer gets in a twin, with positions along tables."""
         has = self.has[twin]
         sums = self.effects.base + values[:, has] @ self.interval_weights[has]
         for j, place in places.items():
             sums = sums + self.effects.tables[j][place]
         return np.asarray(sums)
 
-    def slopes(self, sums: Floats, output: Ints) -> Floats:
-        """How the score of an output changes with what the first layer gets, (n, n_units)."""
-        return self._slopes(sums, lambda scores: np.eye(scores.shape[1])[output])
-
     def gradient(self, sums: Floats, output: Ints) -> Floats:
-        """How the output itself changes with what the first layer gets, (n, n_units)."""
-
-        def linked(scores: Floats) -> Floats:
-            own = np.eye(scores.shape[1])[output]
-            if self.out == "logistic":
-                return np.asarray(own * expit(scores) * expit(-scores))
-            if self.out == "exp":
-                return np.asarray(own * np.exp(scores))
-            if self.out == "softmax":
-                said = softmax(scores, axis=1)
-                return np.asarray((own - said) * (own * said).sum(axis=1, keepdims=True))
-            return own
-
-        return self._slopes(sums, linked)
-
-    def _slopes(self, sums: Floats, rows: Callable[[Floats], Floats]) -> Floats:
-        """Pull rows of weights on the scores, which depend on these, back to the first layer."""
+        """How an output changes with what the first layer gets, (n, n_units)."""
         slopes = []
         for activation, W, b in zip(
             self.activations, self.weights[1:], self.biases[1:], strict=True
         ):
             slopes.append(activation.slope(sums))
             sums = activation.value(sums) @ W + b
-        found = rows(sums)
+        found = np.eye(sums.shape[1])[output]
+        if self.out == "logistic":
+            found = found * expit(sums) * expit(-sums)
+        elif self.out == "exp":
+            found = found * np.exp(sums)
+        elif self.out == "softmax":
+            said = softmax(sums, axis=1)
+            found = (found - said) * (found * said).sum(axis=1, keepdims=True)
         for W, own in zip(self.weights[:0:-1], slopes[::-1], strict=True):
             found = (found @ W.T) * own
-        return found
+        return np.asarray(found)
 
     def row_of(self, codes: Floats, places: dict[int, Any], twin: int) -> Floats:
         """Codes of a twin, from those of the interval variables and positions in the tables."""
-        row = self.space.domain.clip(((self.space.domain.low + self.space.domain.high) / 2)[None])[
-            0
-        ]
-        row[self.space.sensitive] = self.space.domain.low[self.space.sensitive]
+        row = middle_row(self.space)
         for (j, owner), code in zip(self.variables, codes, strict=True):
             if owner in (twin, BOTH):
                 row[j] = code

@@ -20,6 +20,9 @@ from skfairtest.exact._networks.activation_bounds import Layer, through
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
 
+#: What is made of each score by itself, as a bound of its differences.
+GAPS = {"logistic": logistic_gap, "exp": exponential_gap}
+
 
 class TwinBoxes(NamedTuple):
     """Boxes of the self-composition; arrays of length n_boxes along the first axis.
@@ -86,11 +89,10 @@ class Relaxation:
         layers = self.layers(boxes)
         last = layers[-1]
         depth = len(layers) - 1
-        if self.network.out in ("identity", "exp", "logistic"):
-            gaps = {"exp": exponential_gap, "logistic": logistic_gap}
-            if self.network.out == "identity":
-                return np.asarray(last.more.max(axis=1))
-            gap = np.vectorize(gaps[self.network.out])
+        if self.network.out == "identity":
+            return np.asarray(last.more.max(axis=1))
+        if self.network.out in GAPS:
+            gap = np.vectorize(GAPS[self.network.out])
             return np.asarray(gap(last.more, last.high[0], last.low[1]).max(axis=1))
         n = last.more.shape[1]
         best = np.full(len(boxes.one), -np.inf)
@@ -99,8 +101,8 @@ class Relaxation:
             rows = np.eye(n)[k] - np.eye(n)[others]
             rows = np.broadcast_to(rows, (len(boxes.one), *rows.shape))
             margins = self.difference(rows, depth, layers[:-1], boxes)
-            high = last.high[0][:, k] - _logsumexp(last.low[0][:, others])
-            low = last.low[1][:, k] - _logsumexp(last.high[1][:, others])
+            high = last.high[0][:, k] - logsumexp(last.low[0][:, others], axis=1)
+            low = last.low[1][:, k] - logsumexp(last.high[1][:, others], axis=1)
             best = np.maximum(best, np.vectorize(logistic_gap)(margins.max(axis=1), high, low))
         return best
 
@@ -221,7 +223,3 @@ def value_range(table: Floats, allowed: Bools) -> tuple[Floats, Floats]:
     """Return the smallest and largest entries among the allowed rows of a table, (n, n_sums)."""
     chosen = allowed[:, :, None]
     return np.where(chosen, table, np.inf).min(axis=1), np.where(chosen, table, -np.inf).max(axis=1)
-
-
-def _logsumexp(scores: Floats) -> Floats:
-    return np.asarray(logsumexp(scores, axis=1))

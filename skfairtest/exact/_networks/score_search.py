@@ -9,11 +9,8 @@ from typing import Generic
 from skfairtest.exact._best_first import BestFirst, Node
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.local_search import LocalSearch
-from skfairtest.exact._networks.relaxation import Relaxation
-from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap
+from skfairtest.exact._networks.relaxation import GAPS, Relaxation
 
-#: What is made of each score by itself, as a bound of its differences.
-GAPS = {"logistic": logistic_gap, "exp": exponential_gap}
 #: Links of one score an output that are understood.
 LINKS = ("identity", *GAPS)
 

@@ -18,7 +18,7 @@ from skfairtest import _clock
 from skfairtest._clock import OutOfTime, check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._trees.driver import node_boxes_of
-from skfairtest.exact._trees.problem import Forest, Problem, levels_of
+from skfairtest.exact._trees.problem import Problem, leaves_of, levels_of
 from skfairtest.exact._trees.threshold_cells import WORD, Grid
 from skfairtest.space._columns import Column
 from skfairtest.whitebox._code_order import CodeOrder
@@ -202,27 +202,12 @@ class _Cover:
 
     def _leaves(self, cells: dict[int, Ints]) -> Ints:
         """Return the leaves that rows on cells reach."""
-        forest: Forest = self.forest
-        n = len(next(iter(cells.values()), ()))
-        table = np.zeros((n, self.space.n_features), dtype=np.intp)
+        table = np.zeros(
+            (len(next(iter(cells.values()), ())), self.space.n_features), dtype=np.intp
+        )
         for j, own in cells.items():
             table[:, j] = own
-        at = np.tile(forest.roots, n)
-        row = np.repeat(np.arange(n), len(forest.roots))
-        on = np.flatnonzero(forest.attribute[at] >= 0)
-        while len(on):
-            here = at[on]
-            tested, cut = forest.attribute[here], forest.cut[here]
-            cell = table[row[on], tested]
-            goes = cell < cut
-            other = np.flatnonzero(forest.ordered[tested] == 0)
-            if len(other):
-                words = forest.sets[cut[other], cell[other] // WORD]
-                bits = words >> (cell[other] % WORD).astype(np.uint64)
-                goes[other] = (bits & np.uint64(1)).astype(bool)
-            at[on] = np.where(goes, forest.first[here], forest.second[here])
-            on = on[forest.attribute[at[on]] >= 0]
-        return at
+        return leaves_of(self.forest, table)
 
 
 def _zero_of(column: Column) -> float:

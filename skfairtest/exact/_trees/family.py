@@ -32,6 +32,7 @@ from skfairtest.whitebox._tree_model import (
     all_nodes,
     evaluate_outputs,
     link_rounding,
+    output_ends,
     sum_rounding,
 )
 from skfairtest.workers._sending import n_threads
@@ -163,6 +164,10 @@ class TreeFamily(Family):
         if self.problems:
             parts.append(covering_rows(self.problems, rng, until))
         return np.concatenate(parts)
+
+    def ranges(self) -> tuple[Floats, Floats]:
+        ends = np.array([output_ends(output) for output in self.outputs])
+        return ends[:, 0], ends[:, 1]
 
     def root_bound(self) -> float:
         """Return a bound from the ranges of the trees alone."""

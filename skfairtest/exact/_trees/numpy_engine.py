@@ -21,10 +21,9 @@ from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed
-from skfairtest.exact._trees.problem import Forest, Problem
+from skfairtest.exact._trees.problem import Forest, Problem, leaves_of
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
-from skfairtest.exact._trees.threshold_cells import first_cell
 from skfairtest.workers._compiled import plain
 
 Cells32 = NDArray[np.int32]
@@ -415,8 +414,8 @@ class ListSearch:
 
     def _try(self, point: Box) -> None:
         """Evaluate the twins at the first cells of a box."""
-        forest = self.problem.forest
-        one, two = (forest.low[leaves_at(forest, point, twin)] for twin in (0, 1))
+        forest, layout = self.problem.forest, self.problem.layout
+        one, two = forest.low[leaves_of(forest, layout.first_cells(point))]
         value, _ = self._value(one, two)
         if value > self.incumbent:
             self.incumbent, self.point = value, point
@@ -515,26 +514,6 @@ class Cut(NamedTuple):
     place: int
     cell: int
     words: NDArray[np.uint64]
-
-
-def leaves_at(forest: Forest, box: Box, twin: int) -> Ints:
-    """The leaf of every tree that a twin (0 or 1) reaches from a box's first cells, (n_trees,)."""
-    is_ordered, places = forest.ordered, (forest.place_one, forest.place_two)
-    starts = forest.word_start
-    sets = [first_cell(box.words[a:b]) for a, b in zip(starts[:-1], starts[1:], strict=True)]
-    node = forest.roots.copy()
-    while len(inner := np.flatnonzero(forest.attribute[node] >= 0)):
-        at = node[inner]
-        j, cut = forest.attribute[at], forest.cut[at]
-        place = places[twin][j]
-        first = np.zeros(len(at), dtype=bool)
-        rows = np.flatnonzero(is_ordered[j])
-        first[rows] = box.low[place[rows]] < cut[rows]
-        for k in np.flatnonzero(is_ordered[j] == 0):
-            word, bit = divmod(sets[place[k]], 64)
-            first[k] = bool(forest.sets[cut[k], word] >> np.uint64(bit) & np.uint64(1))
-        node[inner] = np.where(first, forest.first[at], forest.second[at])
-    return node
 
 
 def first_undecided(forest: Forest, box: Box, tree: int) -> Cut | None:

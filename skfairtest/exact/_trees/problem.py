@@ -17,7 +17,7 @@ from skfairtest.exact._trees.link_bounds import (
     signs,
 )
 from skfairtest.exact._trees.self_composition import Layout
-from skfairtest.exact._trees.threshold_cells import CutNodes, Grid
+from skfairtest.exact._trees.threshold_cells import WORD, CutNodes, Grid
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tree_model import (
     EPS,
@@ -237,6 +237,29 @@ def _skip(nodes: Ints, cut: CutNodes) -> Ints:
         if not idle.any():
             return nodes
         nodes[idle] = cut.first[nodes[idle]]
+
+
+def leaves_of(forest: Forest, cells: Ints) -> Ints:
+    """Return the leaf of each tree that rows on cells reach, (n, n_trees).
+
+    - `cells` (n, n_features): the cell of each attribute, of a row that is one twin.
+    """
+    n_trees = len(forest.roots)
+    at = np.tile(forest.roots, len(cells))
+    on = np.flatnonzero(forest.attribute[at] >= 0)
+    while len(on):
+        here = at[on]
+        tested, cut = forest.attribute[here], forest.cut[here]
+        cell = cells[on // n_trees, tested]
+        goes = cell < cut
+        other = np.flatnonzero(forest.ordered[tested] == 0)
+        if len(other):
+            words = forest.sets[cut[other], cell[other] // WORD]
+            bits = words >> (cell[other] % WORD).astype(np.uint64)
+            goes[other] = (bits & np.uint64(1)).astype(bool)
+        at[on] = np.where(goes, forest.first[here], forest.second[here])
+        on = on[forest.attribute[at[on]] >= 0]
+    return at.reshape(len(cells), n_trees)
 
 
 def levels_of(attribute: Ints64, first: Ints64, second: Ints64, roots: Ints64) -> list[Ints64]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints, Words
+from skfairtest.exact._compared_rows import middle_row
 from skfairtest.exact._trees.threshold_cells import Grid, as_words, first_cell
 
 
@@ -79,23 +80,22 @@ class Layout:
             place[:, j] = self.place[j]
         return ordered, place[0], place[1]
 
-    def codes(self, box: Box, share: float = 0.5) -> tuple[Floats, Floats]:
-        """Return the codes of a pair of twins inside a box, shape (n_features,) each.
-
-        Attributes that no tree looks at get the middle of their domain, sensitive ones its low end.
-        """
-        space = self.grid.space
-        middle = (space.domain.low + space.domain.high) / 2
-        middle[space.sensitive] = space.domain.low[space.sensitive]
-        first = space.domain.clip(middle[None])[0]
-        second = first.copy()
-        for j in (int(j) for j in self.attributes):
-            for row, place in ((first, self.place[j][0]), (second, self.place[j][1])):
+    def first_cells(self, box: Box) -> Ints:
+        """Return the first cell of each attribute of both twins in a box, (2, n_features)."""
+        cells = np.zeros((2, self.grid.space.n_features), dtype=np.intp)
+        for j, places in self.place.items():
+            for twin, place in enumerate(places):
                 if self.is_ordered[j]:
-                    cell = int(box.low[place])
+                    cells[twin, j] = box.low[place]
                 else:
-                    cell = first_cell(
-                        box.words[self.word_start[place] : self.word_start[place + 1]]
-                    )
-                row[j] = self.grid.codes(j, np.array([cell]), share)[0]
+                    own = slice(self.word_start[place], self.word_start[place + 1])
+                    cells[twin, j] = first_cell(box.words[own])
+        return cells
+
+    def codes(self, box: Box) -> tuple[Floats, Floats]:
+        """Return the codes of a pair of twins inside a box, shape (n_features,) each."""
+        first, second = middle_row(self.grid.space), middle_row(self.grid.space)
+        cells = self.first_cells(box)
+        for j in self.place:
+            first[j], second[j] = self.grid.codes(j, cells[:, j])
         return first, second
