@@ -8,7 +8,8 @@ its upper bound stands for the degree, and a star marks the model: shares are th
 
 Run with ``python examples/benchmarks/bench_few_queries.py``. The public data are read from the
 folder that SKFAIRTEST_DATA names, or fetched from OpenML. ``--truth`` names a file that keeps the
-certified bounds for the next run.
+certified bounds for the next run. ``--picture`` names a file for the curves of all models together.
+The guide's has ``--seeds 1 --budgets 100 300 1000 3000 10000 20000 --testers`` and all their names.
 """
 
 import argparse
@@ -34,13 +35,29 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor
+from skfairtest import (
+    AequitasAuditor,
+    CertifiedAuditor,
+    MAFTAuditor,
+    PublishedSBFTAuditor,
+    RandomAuditor,
+    SBFTAuditor,
+    SurrogateAuditor,
+    SymbolicAuditor,
+    ThemisAuditor,
+)
 
 TESTERS = {
     "random": RandomAuditor(),
     "surrogate": SurrogateAuditor(objective="degree"),
     "SBFT": SBFTAuditor(),
+    "SBFT as published": PublishedSBFTAuditor(),
+    "Aequitas": AequitasAuditor(),
+    "Themis": ThemisAuditor(),
+    "MAFT": MAFTAuditor(),
+    "SG": SymbolicAuditor(),
 }
+SHORT = ("random", "surrogate", "SBFT")
 MAX_TIME = 60.0
 TUNED_ON = (
     "crime forest",
@@ -126,15 +143,50 @@ def shares(name, tester, bound, budgets, seeds):
     return found, seconds
 
 
+def draw(budgets, means, asked):
+    """Draw the mean share of the certified degree against the queries, a line a tester."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
+    order = sorted(means, key=lambda tester: -means[tester][-1])
+    for place, tester in enumerate(order):
+        is_ours = tester == "SBFT"
+        color = "#0072b2" if is_ours else str(0.25 + 0.5 * place / len(order))
+        axes.plot(budgets, means[tester], color=color, lw=2.5 if is_ours else 1.2, marker="o", ms=3)
+    # Names at the ends of the lines, as far apart as they have to be to be read.
+    heights = [means[tester][-1] for tester in order]
+    for place in range(1, len(heights)):
+        heights[place] = min(heights[place], heights[place - 1] - 0.045)
+    for tester, height in zip(order, heights, strict=True):
+        axes.annotate(
+            tester, (budgets[-1], means[tester][-1]), (budgets[-1] * 1.25, height), va="center",
+            color="#0072b2" if tester == "SBFT" else "0.2",
+            arrowprops={"arrowstyle": "-", "color": "0.8", "lw": 0.6},
+        )  # fmt: skip
+    axes.set(xscale="log", ylim=(0, 1.02), xlim=(budgets[0], budgets[-1] * 4.5))
+    axes.set_xticks(budgets, [f"{n:,}" for n in budgets])
+    axes.minorticks_off()
+    axes.set_xlabel("queries")
+    axes.set_ylabel("largest difference found / certified")
+    axes.set_title(
+        f"Mean of {len(asked.cases)} models with a known largest difference",
+        loc="left",
+        fontsize=11,
+    )
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(asked.picture, dpi=110)
+
+
 def main():
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--budgets", type=int, nargs="+", default=[300, 1000, 3000])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--testers", nargs="+", default=list(TESTERS), choices=list(TESTERS))
+    parser.add_argument("--testers", nargs="+", default=list(SHORT), choices=list(TESTERS))
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     default = Path(tempfile.gettempdir()) / "skfairtest-few-queries.json"
     parser.add_argument("--truth", type=Path, default=default)
+    parser.add_argument("--picture", type=Path)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     print(describe_machine())
@@ -158,6 +210,14 @@ def main():
         runs = np.concatenate(found, axis=1)  # (n_budgets, n_models * n_seeds)
         listed = " | ".join(f"{one.mean():.2f} ({one.min():.2f})" for one in runs)
         print(f"| {'kept aside' if aside else 'tuned on'} | {tester} | {listed} |")
+    if asked.picture:
+        means = {
+            tester: np.concatenate(
+                [run for (_, one), found in sums.items() if one == tester for run in found], axis=1
+            ).mean(axis=1)
+            for tester in asked.testers
+        }
+        draw(asked.budgets, means, asked)
 
 
 if __name__ == "__main__":
