@@ -9,7 +9,8 @@ its upper bound stands for the degree, and a star marks the model: shares are th
 Run with ``python examples/benchmarks/bench_few_queries.py``. The public data are read from the
 folder that SKFAIRTEST_DATA names, or fetched from OpenML. ``--truth`` names a file that keeps the
 certified bounds for the next run. ``--picture`` names a file for the curves of all models together.
-The guide's has ``--seeds 1 --budgets 100 300 1000 3000 10000 20000 --testers`` and all their names.
+The guide's has the eleven models, ``--seeds 1 --budgets 300 1000 3000 10000 20000`` and
+``--testers random surrogate SBFT Aequitas MAFT Themis``.
 """
 
 import argparse
