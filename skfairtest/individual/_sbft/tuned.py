@@ -67,8 +67,9 @@ MEMORY = 0.9
 #: with the run, so that what they cost apart from their rows counts less and less.
 FIRST_SEARCHES, MOST_SEARCHES = 4, 24
 GROWTH = 2000
-#: Columns up to which there are more local searches, so that a batch is worth its call.
-WIDE = 12
+#: Changes of a local search in a batch below which there are more of them, so that a batch is worth
+#: its call: columns are few, or few of their values are tried.
+FEW_CHANGES = 64
 #: Coordinate sweeps without a better input after which a local search is over.
 IDLE_SWEEPS = 1
 
@@ -88,7 +89,7 @@ class TunedSearch:
         Chance that a local search starts from a crossing, not from a row.
     n_searches : int or None
         Local searches at a time; None: four at first, up to 24 as the run goes on, and more where
-        columns are few.
+        each has few changes to try.
     """
 
     def __init__(
@@ -107,6 +108,8 @@ class TunedSearch:
         self.row_queries = 0
         self.rows = Elites(BEST_ROWS)
         self.weight = np.ones(self.space.n_features)
+        #: Changes of a local search in a batch, lately.
+        self.n_changes = float(FEW_CHANGES)
         # The best pair seen so far, of all islands: the paper's cache.
         self.cached = self.space.twins_.draw_sensitive_pairs(1, rng)[0]
         self.degree = 0.0
@@ -187,8 +190,7 @@ class TunedSearch:
         """How many local searches an island has by now."""
         if self.n_searches is not None:
             return self.n_searches
-        # Where columns are few, a batch would be too small for its call.
-        return self.grown * max(1, WIDE // len(self.space.free))
+        return int(self.grown * max(1.0, FEW_CHANGES / self.n_changes))
 
     # Asking --------------------------------------------------------------------------------
 
@@ -298,6 +300,7 @@ class TunedSearch:
         before = np.array([search.here.fitness for search in searches])[owner]
         changed = np.abs(np.array([one.fitness for one in judged]) - before) > TINY * before
         is_probe = operators == PROBES
+        self.n_changes = MEMORY * self.n_changes + (1 - MEMORY) * len(owner) / len(searches)
         self.probes.learn(column[is_probe], changed[is_probe])
         for i, j, one in zip(owner.tolist(), column.tolist(), judged, strict=True):
             tried[i][0].append(j)
