@@ -58,8 +58,8 @@ def test_operators_account_for_all_queries_and_the_degree(forest):
     assert table["queries"].sum() == pytest.approx(found.n_queries_, abs=len(OPERATORS))
     assert table["gain"].sum() == pytest.approx(found.fairness_degree_)
     assert table["inputs"].sum() >= found.n_inputs_
-    # What the batch that the budget cut has found is not told apart: a tenth of so short a run.
-    assert table["found"].sum() >= 0.85 * found.n_found_
+    # What the batch that the budget cut has found is shared out.
+    assert table["found"].sum() >= 0.95 * found.n_found_
     assert table.loc[["rows", "probes", "crossed"], "queries"].min() > 0
     assert table.loc["pairs", "queries"] == 0  # two sensitive values make one pair
 

@@ -41,9 +41,8 @@ def test_equal_answers_change_nothing(models):
     X = oracle.space.data[:40]
     for judged, other in zip(oracle.disparity(X), plain.disparity(X), strict=True):
         np.testing.assert_array_equal(judged, other)
-    assert (
-        oracle.n_queries == plain.n_queries + 10 + 2
-    )  # five pairs again, and then the one that differs most
+    # Five pairs again, and then the one that differs most.
+    assert oracle.n_queries == plain.n_queries + 10 + 2
     assert not oracle.repeats.varies and oracle.repeats.noise == 0 and oracle.confirm(0.05) is None
     oracle.disparity(oracle.space.data[40:60])
     assert oracle.n_queries == plain.n_queries + 10 + 2 + 40

@@ -110,8 +110,6 @@ class LocalSearch:
         Coordinate sweeps, one after the other, in which it has not moved.
     parents : tuple of two Elite, or None
         The inputs between which it moves, as long as it does.
-    is_unborn : bool
-        Whether it is still at the first of the parents, as none of their children were judged.
     """
 
     here: Elite
@@ -119,17 +117,21 @@ class LocalSearch:
     moved: bool = False
     idle_sweeps: int = 0
     parents: tuple[Elite, Elite] | None = None
-    is_unborn: bool = False
     #: Single changes of the last batch that were better, best first, as (column, input).
     better: list[tuple[int, Elite]] = field(default_factory=list)
     #: Values of single changes that made no difference, by column.
     neutral: dict[int, float] = field(default_factory=dict)
 
+    @property
+    def is_unborn(self) -> bool:
+        """Whether it is still at the first parent, as no children of the two were judged."""
+        return self.parents is not None and self.here is self.parents[0]
+
     def begin(self, children: list[Elite]) -> None:
         """Begin at the best child that differs from the parent in fitness."""
         apart = TINY * self.here.fitness
         new = [one for one in children if abs(one.fitness - self.here.fitness) > apart]
-        self.here, self.is_unborn = max(new or children, key=lambda one: one.fitness), False
+        self.here = max(new or children, key=lambda one: one.fitness)
 
     def other_side(self, j: int) -> float:
         """The value of column j that the other parent has."""
@@ -316,17 +318,19 @@ class OperatorStats:
 
     def __init__(self) -> None:
         n = len(OPERATORS)
-        self.inputs, self.found = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self.inputs, self.found = np.zeros(n, dtype=np.int64), np.zeros(n)
         self.queries, self.gain = np.zeros(n), np.zeros(n)
 
-    def add(self, operators: Ints, verdict: Bools, queries: int, best: int, gain: float) -> None:
+    def add(
+        self, operators: Ints, found: Bools | Floats, queries: int, best: int, gain: float
+    ) -> None:
         """Add a batch: the operator of each input, and what the batch cost and brought.
 
         The queries are shared out by inputs; the gain is that of the operator of the best input.
         """
         counts = np.bincount(operators, minlength=len(OPERATORS))
         self.inputs += counts
-        self.found += np.bincount(operators[verdict], minlength=len(OPERATORS))
+        self.found += np.bincount(operators, weights=found, minlength=len(OPERATORS))
         self.queries += queries * counts / max(1, counts.sum())
         if gain > 0:
             self.gain[operators[best]] += gain
@@ -336,6 +340,6 @@ class OperatorStats:
         return {
             "inputs": self.inputs,
             "queries": np.rint(self.queries).astype(np.int64),
-            "found": self.found,
+            "found": np.rint(self.found).astype(np.int64),
             "gain": self.gain,
         }

@@ -182,7 +182,7 @@ class TunedSearch:
 
     @property
     def grown(self) -> int:
-        """Local searches that the run has come to by now, where columns are many."""
+        """Local searches that the run has come to by now, where each has many changes to try."""
         grown = FIRST_SEARCHES - 1 + int(self.oracle.n_queries / GROWTH)
         return min(MOST_SEARCHES, max(FIRST_SEARCHES, grown))
 
@@ -203,17 +203,19 @@ class TunedSearch:
         """Judge inputs by pairs of sensitive values, or by more; returns what each shows."""
         oracle = self.oracle
         Z = self.repaired(Z, values)
-        queries, degree = oracle.n_queries, oracle.degree
+        queries, n_found, degree = oracle.n_queries, oracle.n_found, oracle.degree
         judged: Judgement | None = None
         try:
             judged = oracle.disparity(Z, None if self.one_pair else values)
         finally:
-            # The last batch of a run counts as well, as far as it came.
-            verdict = np.zeros(len(Z), dtype=bool) if judged is None else judged.verdict
+            # The last batch of a run counts as well, as far as it came: nothing tells which of its
+            # inputs are discriminatory, so that these are shared out.
             best = 0 if judged is None or not len(Z) else int(judged.disparity.argmax())
             spent, gain = oracle.n_queries - queries, oracle.degree - degree
             if len(Z):
-                self.stats.add(operators, verdict, spent, best, gain)
+                share = np.full(len(Z), (oracle.n_found - n_found) / len(Z))
+                found = share if judged is None else judged.verdict
+                self.stats.add(operators, found, spent, best, gain)
         pairs = np.stack([judged.first, judged.second], axis=1)
         if len(Z) and judged.disparity[best] > self.degree:
             self.degree, self.cached = float(judged.disparity[best]), pairs[best]
@@ -311,7 +313,7 @@ class TunedSearch:
         """Children of the parents of each search that begins, which take some of the other's."""
         rng, free = self.rng, self.space.free
         unborn = [
-            (i, one.parents[1]) for i, one in enumerate(searches) if one.is_unborn and one.parents
+            (i, one.parents[1]) for i, one in enumerate(searches) if one.parents and one.is_unborn
         ]
         owner = np.repeat(np.array([i for i, _ in unborn], dtype=np.intp), CHILDREN)
         changes, n = Changes.of(searches, owner, CROSSED), len(owner)
@@ -422,7 +424,7 @@ class TunedSearch:
             other = self.rows.draw(rng)
         else:
             other = Elite(0.0, self.data[rng.integers(len(self.data))], parent.pair)
-        return LocalSearch(parent, [], parents=(parent, other), is_unborn=True)
+        return LocalSearch(parent, [], parents=(parent, other))
 
     def differing(self, search: LocalSearch) -> list[int]:
         """The free columns in which the parents of a search differ, in random order."""

@@ -18,8 +18,6 @@ from skfairtest.transports import QuantileTransport
 
 #: Groups between which rows are moved at most: each row is moved to all of them.
 MOST_GROUPS = 12
-
-
 #: Groups that a remark names.
 MOST_NAMED = 3
 
