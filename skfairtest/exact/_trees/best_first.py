@@ -1,9 +1,8 @@
 """Best-first branch and bound, compiled: open boxes in one pool, the largest bound first.
 
 A box is kept with the best pair of leaves of every tree in it. The two parts of a box inherit the
-pairs that the cut leaves alone; only the other trees are asked anew. Now and then the trees of a
-box are merged (`box_merging`), which takes as long as to cut some forty boxes, and lowers its bound
-by much.
+pairs that the cut leaves alone; only the other trees are asked anew. Before a box is cut, prices
+(`box_pricing`) lower its bound by much, which takes as long as to cut some forty boxes.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, plant
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
-from skfairtest.exact._trees.merged_trees import Groups, copy_groups, leave_groups
+from skfairtest.exact._trees.prices import Kept, copy_prices, leave_prices
 from skfairtest.exact._trees.split_choice import (
     CELL,
     LEVEL_GAP,
@@ -35,9 +34,9 @@ from skfairtest.workers._compiled import inlined, njit
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
-#: a better point was found, boxes open, spare places (-1: not begun), cuts after which the trees of
-#: a box are to be merged, and a box in which they just were (-1: none).
-INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, WAIT, MERGED = 0, 1, 2, 3, 4, 5, 6, 7
+#: a better point was found, boxes open, spare places (-1: not begun), cuts after which a box is to
+#: be priced, and a box that just was (-1: none).
+INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, WAIT, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
 #: Places of limits: most boxes, of which what is left is written there; relative tolerance.
 MOST, RTOL = 0, 1
 
@@ -54,10 +53,11 @@ class Room(NamedTuple):
     """What else a search needs memory for."""
 
     best: PairBoxes
-    groups: Groups
+    prices: Kept
     weights: NDArray[np.float64]  # (n_trees,)
-    cut: NDArray[np.float64]  # (4,) that of a box whose trees were merged
+    cut: NDArray[np.float64]  # (4,) that of a box that was priced
     chosen: NDArray[np.uint64]  # (n_words,) its cells, of an unordered copy
+    point: NDArray[np.int32]  # (n_ordered,) cells where its columns give back most
 
 
 class Pool(NamedTuple):
@@ -71,8 +71,8 @@ class Pool(NamedTuple):
     two: NDArray[np.int32]
     top: NDArray[np.int32]  # leaves with the largest value of the first twin; where levels matter
     bottom: NDArray[np.int32]  # with the smallest value of the second
-    groups: NDArray[np.int64]  # place of the groups of merged trees, -1 if there are none
-    n_cuts: NDArray[np.int64]  # cuts since trees were merged
+    prices: NDArray[np.int64]  # place of its prices, -1 if there are none
+    n_cuts: NDArray[np.int64]  # cuts since it was priced
     heap: NDArray[np.int64]
     spare: NDArray[np.int64]  # places that are free
 
@@ -111,7 +111,7 @@ def pop(heap, n, bounds):
 
 
 @njit
-def hand_over(pool, groups, state, other, other_groups, other_state, most, levels):
+def hand_over(pool, prices, state, other, other_prices, other_state, most, levels):
     """Move to another pool every second box with a larger bound than all boxes of that pool.
 
     `state` and `other_state` are those of `search`; at most `most` boxes change place, and at
@@ -135,8 +135,8 @@ def hand_over(pool, groups, state, other, other_groups, other_state, most, level
         place = other.spare[m_spare]
         # Number by number: to copy rows at once has numba compile all of its errors' texts.
         other.bound[place], other.n_cuts[place] = pool.bound[node], pool.n_cuts[node]
-        other.groups[place] = copy_groups(groups, pool.groups[node], other_groups)
-        leave_groups(groups, pool.groups[node])
+        other.prices[place] = copy_prices(prices, pool.prices[node], other_prices)
+        leave_prices(prices, pool.prices[node])
         for c in range(pool.low.shape[1]):
             other.low[place, c], other.high[place, c] = pool.low[node, c], pool.high[node, c]
         for w in range(pool.words.shape[1]):
@@ -163,26 +163,18 @@ def difference(values, a, b):
 
 
 @njit
-def bound_box(forest, links, pool, groups, node):
-    """Upper bound of the output's difference from the best leaf pairs of a box, and its groups."""
-    n = len(links.base)
+def bound_box(forest, links, pool, node):
+    """Upper bound of the output's difference from the best leaf pairs of a box."""
+    n, values = len(links.base), forest.low
     D, U, V = np.zeros(n), np.zeros(n), np.zeros(n)
     for p in range(n):
         U[p], V[p] = links.base[p], links.base[p]
-    values, kept = forest.low, pool.groups[node]
-    sums = np.zeros(len(forest.roots) if kept >= 0 else 0)
     for t in range(len(forest.roots)):
-        part, own = links.part[t], difference(values, pool.one[node, t], pool.two[node, t])
-        D[part] += own
-        if kept >= 0:
-            sums[groups.first[kept, t]] += own
+        part = links.part[t]
+        D[part] += difference(values, pool.one[node, t], pool.two[node, t])
         if forest.levels:
             U[part] += values[pool.top[node, t]]
             V[part] += values[pool.bottom[node, t]]
-    # Of a group the smaller one counts: its bound, or the sum of its trees' best pairs.
-    for t in range(len(sums)):
-        if sums[t] > groups.most[kept, t]:
-            D[links.part[t]] -= sums[t] - groups.most[kept, t]
     return bound_of_sums(links, D, U, V)
 
 
@@ -227,7 +219,7 @@ def descend_child(
     word_start, leaf_words = forest.word_start, boxes.words
     twin_word, first_word = boxes.twin_word, boxes.first_word
     pair_low, pair_high, pair_words = best.low, best.high, best.words
-    pool.n_cuts[child], pool.groups[child] = pool.n_cuts[parent] + 1, pool.groups[parent]
+    pool.n_cuts[child], pool.prices[child] = pool.n_cuts[parent] + 1, pool.prices[parent]
     for t in range(len(ones)):
         ones[t], twos[t] = pool.one[parent, t], pool.two[parent, t]
     for t in range(len(ones)):
@@ -389,24 +381,24 @@ def enough_of(state, rtol):
 
 @inlined
 def branch(
-    forest, pairs, links, boxes, pool, room, node, children, settled, is_merged, state, rtol,
+    forest, pairs, links, boxes, pool, room, node, children, settled, is_priced, state, rtol,
     waiting,
 ):  # fmt: skip
     """Cut a box in two and bound both parts; minus infinity means that a part is finished."""
     first, second = children
-    best, groups, weights, cut = room.best, room.groups, room.weights, room.cut
+    best, prices, weights, cut = room.best, room.prices, room.weights, room.cut
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     pool.bound[first], pool.bound[second] = -np.inf, -np.inf
     found = False
     if settled < 0:
         found = propose_level(forest, links, boxes, pool, node, best, weights, cut)
-    elif is_merged:
+    elif is_priced:
         found = cut[SCORE] > 0
         for w in range(len(words) if found else 0):
             best.words[w, 0] = room.chosen[w]
     if found:
         halves(forest.word_start, cut, best, pool, node, first, second)
-    if settled < 0 or is_merged:
+    if settled < 0 or is_priced:
         gather_boxes(boxes, pool.one[node], pool.two[node], best)
     halved = found
     # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
@@ -431,18 +423,18 @@ def branch(
             if left > -np.inf:  # else its bound is what is known, up to rounding
                 if forest.levels:
                     level_child(forest, boxes, pool, node, child, ordered, place, waiting)
-                bound = min(pool.bound[node], bound_box(forest, links, pool, groups, child))
+                bound = min(pool.bound[node], bound_box(forest, links, pool, child))
                 # A box that cannot raise the largest bound that was dropped changes nothing either.
                 if bound > enough_of(state, rtol):
                     pool.bound[child] = bound
-                    if pool.groups[child] >= 0:
-                        groups.n_boxes[pool.groups[child]] += 1
+                    if pool.prices[child] >= 0:
+                        prices.n_boxes[pool.prices[child]] += 1
                 else:
                     state[DROPPED] = max(state[DROPPED], bound)
 
 
 @inlined
-def begin(forest, pairs, links, boxes, pool, groups, waiting):
+def begin(forest, pairs, links, boxes, pool, waiting):
     """The whole domain, which stands in the first place: its best pairs, and its bound."""
     plant(forest, pairs)
     low, high, words = pool.low[0], pool.high[0], pool.words[0]
@@ -456,20 +448,20 @@ def begin(forest, pairs, links, boxes, pool, groups, waiting):
             for twin in range(2):
                 kept = pool.top if twin == 0 else pool.bottom
                 kept[0, t] = best_leaf(forest, root, twin, low, high, words, waiting)
-    pool.groups[0], pool.n_cuts[0] = -1, 0
-    pool.bound[0] = bound_box(forest, links, pool, groups, np.int64(0)) if complete else np.inf
+    pool.prices[0], pool.n_cuts[0] = -1, 0
+    pool.bound[0] = bound_box(forest, links, pool, np.int64(0)) if complete else np.inf
     return complete
 
 
 @inlined
-def is_to_be_merged(pool, groups, state):
-    """Whether the trees of the box with the largest bound are to be merged."""
-    return pool.n_cuts[pool.heap[0]] >= state[WAIT] and groups.n_spare[0] > 0
+def is_to_be_priced(pool, prices, state):
+    """Whether the box with the largest bound is to be priced."""
+    return pool.n_cuts[pool.heap[0]] >= state[WAIT] and prices.n_spare[0] > 0
 
 
 @njit
 def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
-    """Split open boxes until none may hold more, trees are to be merged, or a limit is met.
+    """Split open boxes until none may hold more, one is to be priced, or a limit is met.
 
     - `forest`, `pairs`, `links`, `boxes`, `pool`, `room`: the trees, their product trees, how they
       make the output, the nodes' boxes, open boxes, and what else a search needs memory for.
@@ -481,24 +473,24 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
     if n_spare < 0:
         # The first place is the last of the spare ones; the last two are no boxes at all.
         n_spare = len(pool.bound) - 3
-        if not begin(forest, pairs, links, boxes, pool, room.groups, waiting):
+        if not begin(forest, pairs, links, boxes, pool, waiting):
             n_spare = 0
         pool.heap[0] = 0
         n_open = 1
     rtol = limits[RTOL]
     n = 0
-    while n < limits[MOST] and n_spare >= 2 and (n_open > 0 or state[MERGED] >= 0):
-        node, is_merged = int(state[MERGED]), state[MERGED] >= 0
-        if not is_merged:
+    while n < limits[MOST] and n_spare >= 2 and (n_open > 0 or state[PRICED] >= 0):
+        node, is_priced = int(state[PRICED]), state[PRICED] >= 0
+        if not is_priced:
             node = pool.heap[0]
             if pool.bound[node] <= enough_of(state, rtol):
                 state[DROPPED] = max(state[DROPPED], pool.bound[node])
                 n_open = 0
                 break
-            if is_to_be_merged(pool, room.groups, state):
+            if is_to_be_priced(pool, room.prices, state):
                 break
             n_open = pop(pool.heap, n_open, pool.bound)
-        state[MERGED] = -1
+        state[PRICED] = -1
         n += 1
         turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
         done = settle(forest, links, boxes, pool, node, room.best, room.weights, state, turn)
@@ -508,7 +500,7 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                forest, pairs, links, boxes, pool, room, node, children, done, is_merged, state,
+                forest, pairs, links, boxes, pool, room, node, children, done, is_priced, state,
                 rtol, waiting,
             )  # fmt: skip
             for child in children:
@@ -517,7 +509,7 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
                 else:
                     pool.spare[n_spare] = child
                     n_spare += 1
-        leave_groups(room.groups, pool.groups[node])
+        leave_prices(room.prices, pool.prices[node])
         pool.spare[n_spare] = node
         n_spare += 1
     state[OPENED] += n

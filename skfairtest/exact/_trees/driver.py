@@ -10,12 +10,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
-from skfairtest.exact._trees import best_first, box_merging
+from skfairtest.exact._trees import best_first, box_pricing
 from skfairtest.exact._trees.best_first import (
     MOST,
     N_OPEN,
@@ -26,7 +27,7 @@ from skfairtest.exact._trees.best_first import (
     hand_over,
     search,
 )
-from skfairtest.exact._trees.box_merging import Merger, merge_box
+from skfairtest.exact._trees.box_pricing import price_box
 from skfairtest.exact._trees.leaf_pairs import (
     FOLDED,
     LEAF,
@@ -35,10 +36,15 @@ from skfairtest.exact._trees.leaf_pairs import (
     ProductTrees,
     is_finished,
     node_boxes,
+    thresholds_of,
 )
-from skfairtest.exact._trees.list_cuts import cuts_for
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
-from skfairtest.exact._trees.merged_trees import groups_for, leaves_and_merging
+from skfairtest.exact._trees.prices import (
+    Kept,
+    Pricer,
+    kept_for,
+    pricer_for,
+)
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
 from skfairtest.exact._trees.self_composition import Box, Layout
@@ -66,11 +72,9 @@ SECONDS_A_CALL = 0.2
 #: and needs a tenth less time like this.
 RARELY = (20_000, 50, 50)
 #: What the process does that helps the one that compiles.
-MERGING_STATEMENTS = "from skfairtest.exact._trees import driver; driver.compile_merging()"
-#: Boxes that share the groups of merged trees, on the average, as far as memory is concerned.
-BOXES_OF_GROUPS = 6
-#: Boxes that are cut in the time of merging the trees of one.
-MERGING = 40
+PRICING_STATEMENTS = "from skfairtest.exact._trees import driver; driver.compile_pricing()"
+#: Boxes that are cut in the time of pricing one.
+PRICING = 40
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
 
@@ -88,13 +92,13 @@ def _small_problem() -> Problem:
 def warm_up() -> None:
     """Compile all functions, or load them from disk."""
     one = _compile_search()
-    one.merge()
-    one.merge_top(0.0)
-    note_stored(merge_box)
+    one.begin_pricing()
+    one.price_top(0.0)
+    note_stored(price_box)
 
 
 def _compile_search() -> Worker:
-    """Compile what searches without merging trees, the smallest function first."""
+    """Compile what searches without prices, the smallest function first."""
     problem = _small_problem()
     boxes = node_boxes_of(problem)
     one, two = (Worker(problem, boxes, 0.0, 2) for _ in range(2))
@@ -112,28 +116,28 @@ def _compile_search() -> Worker:
 def fill_cache() -> None:
     """Compile all functions unless another process does: for a process that does nothing else.
 
-    A process of its own compiles what merges trees meanwhile, where there is a core for it.
+    A process of its own compiles what prices boxes meanwhile, where there is a core for it.
     """
     with locked(state_file()) as is_free:
         if is_free:
             gc.set_threshold(*RARELY)
-            helper = start_python(MERGING_STATEMENTS) if (os.cpu_count() or 1) > 1 else None
+            helper = start_python(PRICING_STATEMENTS) if (os.cpu_count() or 1) > 1 else None
             _compile_search()
             if helper is not None:
                 helper.wait()
             warm_up()
 
 
-def compile_merging() -> None:
-    """Compile what merges trees: for the process that helps `fill_cache`."""
+def compile_pricing() -> None:
+    """Compile what prices boxes: for the process that helps `fill_cache`."""
     from numba import typeof
 
     gc.set_threshold(*RARELY)
     problem = _small_problem()
     worker = Worker(problem, node_boxes_of(problem), 0.0, 1)
-    worker.merge()
-    merge_box.compile(tuple(map(typeof, worker.merge_arguments(0.0))))
-    note_stored(merge_box)
+    worker.begin_pricing()
+    price_box.compile(tuple(map(typeof, worker.price_arguments(0.0))))
+    note_stored(price_box)
 
 
 def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:
@@ -160,7 +164,9 @@ def _boxes_of(forest: Forest, layout: Layout, deadline: float) -> NodeBoxes:
             a, b = (slice(*layout.word_start[p : p + 2]) for p in (one, two))
             twin_word[a], twin_word[b] = 0, 1
             first_word[b] = np.arange(a.start, a.stop)
-    return node_boxes(forest, whole, (twin_ordered, first_ordered, twin_word, first_word), deadline)
+    thresholds = thresholds_of(forest, len(whole.low))
+    twins_of = (twin_ordered, first_ordered, twin_word, first_word, thresholds)
+    return node_boxes(forest, whole, twins_of, deadline)
 
 
 class Worker:
@@ -177,16 +183,16 @@ class Worker:
         self, problem: Problem, boxes: NodeBoxes, incumbent: float, n_workers: int
     ) -> None:
         self.forest, self.links, self.boxes = problem.forest, problem.links, boxes
-        whole = problem.layout.whole
+        whole = self.whole = problem.layout.whole
         n_trees, size = len(self.forest.roots), 4 * int(self.forest.depth.max(initial=0)) + 8
         self.waiting = np.empty(size, np.int64)
         self.pairs = _product_trees(self.forest, n_workers)
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
-        self.room = _room(n_trees, whole, len(self.pool.bound) // BOXES_OF_GROUPS + 2)
+        self.room = _room(n_trees, whole, kept_for(len(self.boxes.thresholds.cell), n_workers))
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
         self.state = np.array([incumbent, incumbent, 0.0, 0.0, 0.0, n_spare, np.inf, -1.0])
-        self.merger: Merger | None = None
+        self.pricer: Pricer | None = None
         self.most = 16.0
 
     @property
@@ -215,9 +221,9 @@ class Worker:
     def _call(self, most: float, rtol: float) -> None:
         limits = np.array([most, rtol])
         self._search(limits)
-        while limits[MOST] > 0 and self._has_to_merge(rtol):
-            self.merge_top(rtol)
-            limits[MOST] = max(limits[MOST] - MERGING, 1.0)
+        while limits[MOST] > 0 and self._has_to_price(rtol):
+            self.price_top(rtol)
+            limits[MOST] = max(limits[MOST] - PRICING, 1.0)
             self._search(limits)
 
     def _search(self, limits: Floats) -> None:
@@ -226,30 +232,30 @@ class Worker:
             limits, self.waiting,
         )  # fmt: skip
 
-    def _has_to_merge(self, rtol: float) -> bool:
-        """Whether the search goes on no further until trees are merged."""
+    def _has_to_price(self, rtol: float) -> bool:
+        """Whether the search goes on no further until a box is priced."""
         enough = plain(best_first.enough_of)(self.state, rtol)
-        is_asked = self.n_open and plain(best_first.is_to_be_merged)(
-            self.pool, self.room.groups, self.state
+        is_asked = self.n_open and plain(best_first.is_to_be_priced)(
+            self.pool, self.room.prices, self.state
         )
         return bool(is_asked and self.state[N_SPARE] >= 2 and self.top > enough)
 
-    def merge_top(self, rtol: float) -> None:
-        """Merge the trees of the open box with the largest bound."""
-        merge_box(*self.merge_arguments(rtol))
+    def price_top(self, rtol: float) -> None:
+        """Price the open box with the largest bound."""
+        price_box(*self.price_arguments(rtol))
 
-    def merge_arguments(self, rtol: float) -> tuple[Any, ...]:
-        """Return what `merge_box` takes."""
+    def price_arguments(self, rtol: float) -> tuple[Any, ...]:
+        """Return what `price_box` takes."""
         read = self.forest, self.pairs, self.links, self.boxes
-        return *read, self.pool, self.room, self.merger, self.state, rtol
+        return *read, self.pool, self.room, self.pricer, self.state, rtol
 
-    def merge(self) -> None:
-        """Merge trees from now on."""
-        if self.merger is None:
-            best, n_trees = self.room.best, len(self.forest.roots)
-            leaves, merging = leaves_and_merging(n_trees, len(best.low), len(best.words))
-            self.merger = Merger(leaves, merging, cuts_for())
-            self.state[best_first.WAIT] = box_merging.FIRST_WAIT
+    def begin_pricing(self) -> None:
+        """Price boxes from now on."""
+        if self.pricer is None:
+            self.pricer = pricer_for(
+                self.boxes.thresholds, len(self.forest.roots), self.whole.high, len(self.links.base)
+            )
+            self.state[best_first.WAIT] = box_pricing.FIRST_WAIT
 
     def best(self) -> Box:
         """Return the best point that this worker has found."""
@@ -272,7 +278,7 @@ class Worker:
         """Move every second box to another worker."""
         levels = self.forest.levels
         hand_over(
-            self.pool, self.room.groups, self.state, other.pool, other.room.groups, other.state,
+            self.pool, self.room.prices, self.state, other.pool, other.room.prices, other.state,
             MOST_HANDED, levels,
         )  # fmt: skip
 
@@ -293,21 +299,26 @@ def _product_trees(forest: Forest, n_workers: int) -> ProductTrees:
     return ProductTrees(nodes, np.array([n_trees + n_trees % 2], dtype=np.int64))
 
 
-def _room(n_trees: int, whole: Box, n_groups: int) -> Room:
+def _room(n_trees: int, whole: Box, kept: Kept) -> Room:
     n_ordered, n_words = len(whole.low), len(whole.words)
     best = PairBoxes(
         np.empty((n_ordered, n_trees), np.int32),
         np.empty((n_ordered, n_trees), np.int32),
         np.empty((n_words, n_trees), np.uint64),
     )
-    groups, weights = groups_for(n_trees, n_groups), np.empty(n_trees)
-    return Room(best, groups, weights, np.zeros(4), np.zeros(n_words, np.uint64))
+    return Room(
+        best,
+        kept,
+        np.empty(n_trees),
+        np.zeros(4),
+        np.zeros(n_words, np.uint64),
+        np.full(n_ordered, -1, np.int32),
+    )
 
 
 def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
     n_extremes = n_trees if levels else 1
     size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 40
-    size += 12 * n_trees // BOXES_OF_GROUPS
     n = max(64, min(4_000_000, MEMORY // size) // n_workers)
     return Pool(
         np.empty((n, len(whole.low)), dtype=np.int32),
@@ -351,16 +362,22 @@ class _PrimalHeuristic:
         # Fixed: the certificate of a model does not depend on a seed.
         self.random = np.array([88172645463325252], dtype=np.uint64)
 
-    def step(self, box: Box) -> float:
-        """Let the next start search once, also inside a box; return the largest value so far."""
+    def step(self, box: Box, point: NDArray[np.int32] | None = None) -> float:
+        """Let the next start search once, also inside a box; return the largest value so far.
+
+        With a point the worst start goes on from there.
+        """
         i = self.turn
+        if point is not None and i % 2:
+            i = int(self.values.argmin())
+            self.cells[i], self.values[i] = point, -1e300
         self.values[i] = search_locally(
             self.forest, self.links, self.whole.high, self.sizes, box.low, box.high,
             self.cells[i], self.words[i], self.values[i], self.random, self.line,
         )  # fmt: skip
         best = int(self.values.argmax())
         self.best = Box(self.cells[best].copy(), self.cells[best] + 1, self.words[best].copy())
-        self.turn = (i + 1) % len(self.values)
+        self.turn = (self.turn + 1) % len(self.values)
         if self.turn == 0:
             self._start_anew(best)
         return float(self.values[best])
@@ -401,7 +418,7 @@ class CompiledSearch:
     ) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`.
 
-        A local search and what merges trees take part as soon as it `has` them compiled.
+        A local search and prices take part as soon as it `has` them compiled.
         """
         reason, began, local = "closed", _clock.now(), 0.0
         with ThreadPoolExecutor(len(self.workers)) as threads:
@@ -419,8 +436,8 @@ class CompiledSearch:
                     self._search_locally(busy)
                     local += _clock.now() - now
                     now = _clock.now()
-                for worker in self.workers if has(merge_box) else ():
-                    worker.merge()
+                for worker in self.workers if has(price_box) else ():
+                    worker.begin_pricing()
                 # The threads may well wait for each other: a round is short.
                 list(threads.map(lambda worker: worker.work(rtol), busy))
                 self._meet()
@@ -443,7 +460,8 @@ class CompiledSearch:
     def _search_locally(self, busy: list[Worker]) -> None:
         """Search locally once, also into the box with the largest bound."""
         ahead = max(busy, key=lambda worker: worker.top)
-        value = self.heuristic.step(ahead.top_box())
+        point = ahead.room.point
+        value = self.heuristic.step(ahead.top_box(), point if point.min(initial=0) >= 0 else None)
         if value > self.incumbent:
             self.incumbent, self.point = value, self.heuristic.best
         for worker in self.workers:

@@ -39,7 +39,7 @@ NODE = np.dtype(
         ("second", np.int32),  # child; where there is none, the second twin's node
         ("parent", np.int32),
         ("place", np.int32),  # ordered copy; -1 - place of another one; LEAF or FOLDED
-        ("padding", np.int32),
+        ("threshold", np.int32),  # number of the cell among those at which the tree cuts the copy
     ]
 )
 
@@ -49,6 +49,15 @@ class ProductTrees(NamedTuple):
 
     node: NDArray[np.void]
     size: NDArray[np.int64]  # (1,) nodes so far
+
+
+class Thresholds(NamedTuple):
+    """Cells at which trees cut ordered copies, numbered: by tree, then by copy, rising."""
+
+    one: NDArray[np.int32]  # number of each node's cell where the first twin is tested; -1 if none
+    two: NDArray[np.int32]
+    start: NDArray[np.int64]  # (n_trees * n_ordered + 1,) first number of a tree and copy
+    cell: NDArray[np.int64]
 
 
 class NodeBoxes(NamedTuple):
@@ -61,10 +70,31 @@ class NodeBoxes(NamedTuple):
     first_ordered: NDArray[np.int64]  # by copy: where the first twin's stands
     twin_word: NDArray[np.int64]
     first_word: NDArray[np.int64]
+    thresholds: Thresholds
+
+
+def thresholds_of(forest: Forest, n_ordered: int) -> Thresholds:
+    """Number the cells at which each tree cuts each ordered copy."""
+    tree = np.zeros(len(forest.attribute), dtype=np.int64)
+    tree[forest.roots] = np.arange(len(forest.roots))
+    for here in levels_of(forest.attribute, forest.first, forest.second, forest.roots):
+        inner = here[forest.attribute[here] >= 0]
+        tree[forest.first[inner]] = tree[forest.second[inner]] = tree[inner]
+    inner = np.flatnonzero(forest.attribute >= 0)
+    inner = inner[forest.ordered[forest.attribute[inner]] == 1]
+    j, cut = forest.attribute[inner], forest.cut[inner]
+    places = forest.place_one[j], forest.place_two[j]
+    most = int(cut.max(initial=0)) + 1
+    keys = np.concatenate([(tree[inner] * n_ordered + place) * most + cut for place in places])
+    keys, number = np.unique(keys, return_inverse=True)
+    start = np.searchsorted(keys // most, np.arange(len(forest.roots) * n_ordered + 1))
+    numbers = np.full((2, len(forest.attribute)), -1, dtype=np.int32)
+    numbers[:, inner] = number.reshape(2, -1)
+    return Thresholds(numbers[0], numbers[1], start.astype(np.int64), keys % most)
 
 
 def node_boxes(forest: Forest, whole, twins_of, deadline=np.inf) -> NodeBoxes:
-    """The boxes of all nodes inside the whole domain; `twins_of` are the last four fields."""
+    """The boxes of all nodes inside the whole domain; `twins_of` are the fields behind that."""
     n = len(forest.attribute)
     low = np.repeat(whole.low[None], n, axis=0)
     high = np.repeat(whole.high[None], n, axis=0)
@@ -206,6 +236,10 @@ def unfold(forest, pairs, boxes, node):
                 is_ordered = forest.ordered[forest.attribute[test]] == 1
                 nodes[node]["place"] = copy if is_ordered else -1 - copy
                 nodes[node]["cut"] = forest.cut[test]
+                thresholds = boxes.thresholds
+                is_first = forest.place_one[forest.attribute[test]] == copy
+                number = thresholds.one[test] if is_first else thresholds.two[test]
+                nodes[node]["threshold"] = number
                 nodes[node]["first"], nodes[node]["second"] = n, n + 1
                 bound = max(nodes[n]["bound"], nodes[n + 1]["bound"])
                 nodes[node]["bound"] = min(nodes[node]["bound"], bound)

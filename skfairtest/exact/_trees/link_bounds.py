@@ -35,6 +35,7 @@ class Links(NamedTuple):
     link: NDArray[np.int64]  # (n_groups,) one of CODES
     weight: NDArray[np.float64]  # (n_groups,)
     slack: NDArray[np.float64]  # (n_parts,) rounding of a sum that stands in an exponent
+    unit: NDArray[np.float64]  # (n_parts,) of which all values of its trees are multiples; 0 else
     plain: bool  # whether the output is a sum of trees and nothing else
 
 

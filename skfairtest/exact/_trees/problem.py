@@ -67,7 +67,7 @@ def range_bound(space: InputSpace, output: Output, *, whole: bool = False) -> fl
         V[part] += low.sum()
         parting = slice(None) if whole else _sensitive_trees(space, nodes)
         D[part] += (high - low)[parting].sum()
-    links = Links(np.empty(0, dtype=np.int64), *groups, False)
+    links = Links(np.empty(0, dtype=np.int64), *groups, np.zeros(len(base)), False)
     return _bound_of_ranges(links, D, U, V)
 
 
@@ -115,7 +115,7 @@ class Problem:
         ]
         levels = not plain
         self.forest, part_of = _forest(self.layout, with_cuts, levels, deadline)
-        self.links = Links(part_of, *groups, plain)
+        self.links = Links(part_of, *groups, _units(self.forest, part_of, len(groups[0])), plain)
 
     def root_bound(self) -> float:
         """Return a bound from the ranges of the trees alone."""
@@ -227,6 +227,24 @@ def _forest(
     tests = (attribute, cuts, first, second, roots, sets)
     copies = (places[0], places[1], places[2], starts)
     return Forest(*tests, *summaries, *copies, levels), part_of
+
+
+def _units(forest: Forest, part_of: Ints64, n_parts: int) -> Floats:
+    """Return the number of which all values of a part's trees are multiples; 0 if there is none.
+
+    Sums of leaves that say yes or no are whole numbers of votes, and so are their differences.
+    """
+    units = np.zeros(n_parts)
+    for p in range(n_parts):
+        leaves, here = [], [forest.roots[part_of == p]]
+        for nodes in levels_of(forest.attribute, forest.first, forest.second, *here):
+            leaves.append(nodes[forest.attribute[nodes] < 0])
+        values = np.abs(forest.low[np.concatenate(leaves)])
+        least = values[values > 0].min(initial=np.inf)
+        shares = values / least
+        if np.all(np.abs(shares - np.round(shares)) <= 1e-9) and np.isfinite(least):
+            units[p] = least
+    return units
 
 
 def _skip(nodes: Ints, cut: CutNodes) -> Ints:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from skfairtest.exact._trees.best_first import hand_over, search
-from skfairtest.exact._trees.box_merging import merge_box
+from skfairtest.exact._trees.box_pricing import price_box
 from skfairtest.exact._trees.local_search import search_locally
 from skfairtest.exact._trees.rows_on_cells import sums_of_twins
 from skfairtest.workers import _compiled, _detached
@@ -25,7 +25,7 @@ from skfairtest.workers._compiled import AVAILABLE, plain
 
 #: The functions that Python calls, in the order in which they are compiled: a search of boxes can
 #: begin without the others.
-ENTRIES = (hand_over, search, search_locally, sums_of_twins, merge_box)
+ENTRIES = (hand_over, search, search_locally, sums_of_twins, price_box)
 #: What the other process does.
 STATEMENTS = "from skfairtest.exact._trees import driver; driver.fill_cache()"
 

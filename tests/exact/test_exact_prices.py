@@ -1,4 +1,4 @@
-"""Merged trees: no bound of a box is below what its points show, and groups are kept and left."""
+"""Prices: no bound of a box is below what its points show, and prices are kept and left."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ from tiers import SAMPLE
 pytest.importorskip("numba")
 
 from skfairtest.exact import _all_inputs
-from skfairtest.exact._trees import box_merging, driver
+from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.driver import CompiledSearch
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.leaf_pairs import ask_tree
-from skfairtest.exact._trees.list_cuts import cuts_for, propose_by_lists
 from skfairtest.exact._trees.local_search import value_at
-from skfairtest.exact._trees.merged_trees import (
-    MOST_LEAVES,
-    copy_groups,
-    groups_for,
-    keep_groups,
-    leave_groups,
-    leaves_and_merging,
-    merge_trees,
-    most_of,
+from skfairtest.exact._trees.prices import (
+    MOST_NODES,
+    copy_prices,
+    keep_prices,
+    kept_for,
+    leave_prices,
+    price_trees,
+    pricer_for,
+    propose_by_prices,
 )
-from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE
+from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE
 from skfairtest.space._space import InputSpace
 
 MODELS = {
@@ -89,30 +88,38 @@ def largest_value(problem, low, high, words):
     )
 
 
-class Box:
-    """The trees of a problem in a box, merged until its bound is at most a value."""
+class Priced:
+    """The bound of boxes of a problem by prices."""
 
-    def __init__(self, problem, box, value=-np.inf):
-        forest, links = problem.forest, problem.links
-        n_trees = len(forest.roots)
-        boxes, pairs = driver.node_boxes_of(problem), driver._product_trees(forest, 4)
+    def __init__(self, problem):
+        self.problem, self.boxes = problem, driver.node_boxes_of(problem)
+        forest, thresholds = problem.forest, self.boxes.thresholds
+        self.pairs = driver._product_trees(forest, 4)
+        high, n_parts = problem.layout.whole.high, len(problem.links.base)
+        self.pricer = pricer_for(thresholds, len(forest.roots), high, n_parts)
+        self.kept = kept_for(len(thresholds.cell), 1)
+
+    def bound(self, box, place=-1, enough=-np.inf):
+        """Bound a box, beginning with the prices at a place; also by each tree for itself."""
+        forest, links = self.problem.forest, self.problem.links
         waiting = np.empty(1000, dtype=np.int64)
-        best = [
-            ask_tree(forest, pairs, boxes, np.int64(t), *box, np.inf, waiting)[0]
-            for t in range(n_trees)
-        ]
-        self.differences = np.array(best)
-        self.leaves, self.merging = leaves_and_merging(n_trees, len(box[0]), len(box[2]))
-        self.n_lists, self.n_short = merge_trees(
-            forest, pairs, links, boxes, self.leaves, self.merging, self.differences, *box, value
+        own = np.array(
+            [
+                ask_tree(forest, self.pairs, self.boxes, np.int64(t), *box, np.inf, waiting)[0]
+                for t in range(len(forest.roots))
+            ]
         )
-        self.alive = [i for i in range(self.n_lists) if self.merging.alive[i]]
-        listed = self.merging.tree[: self.n_lists]
-        rest = np.delete(self.differences, listed).sum()
+        best = np.array([own.sum()])
+        self.n_sides = price_trees(
+            forest, self.pairs, links, self.boxes, self.pricer, self.kept, np.int64(place), own,
+            *box, best, enough,
+        )  # fmt: skip
         weight = abs(links.weight[0])
-        merged = sum(most_of(self.leaves, i) for i in self.alive)
-        self.plain = weight * self.differences.sum()
-        self.bound = weight * (rest + merged)
+        return weight * best[0], weight * own.sum()
+
+    def keep(self):
+        """Keep the prices of the box that was bounded last."""
+        return keep_prices(self.kept, self.pricer.sides, self.n_sides)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -120,77 +127,92 @@ def test_no_bound_is_below_a_point_of_the_box(name):
     lower = 0
     for seed in range(3):
         problem, rng = make_problem(name, seed), np.random.default_rng(seed)
+        priced, place = Priced(problem), -1
         for _ in range(4):
             box = random_box(problem.layout.whole, rng)
-            merged = Box(problem, box)
             largest = largest_value(problem, *box)
-            assert largest <= merged.bound + 1e-9
-            assert merged.bound <= merged.plain + 1e-9
-            lower += merged.bound < merged.plain - 1e-9
-    assert lower > 0  # merging is good for something
+            # Whatever the prices are, those of another box among them, the bound holds.
+            for begins in (-1, place):
+                bound, plain = priced.bound(box, begins)
+                assert largest <= bound + 1e-9
+                assert bound <= plain + 1e-9
+                lower += bound < plain - 1e-9
+            place = priced.keep()
+    assert lower > 0  # prices are good for something
 
 
-def test_merging_ends_where_the_bound_is_low_enough():
+def test_prices_end_where_the_bound_is_low_enough():
     problem, rng = make_problem("regressor", 0), np.random.default_rng(0)
+    priced = Priced(problem)
     box = random_box(problem.layout.whole, rng)
-    while len((all_merged := Box(problem, box)).alive) == all_merged.n_lists:
+    while np.ptp(priced.bound(box)) == 0:
         box = random_box(problem.layout.whole, rng)
-    between = (all_merged.bound + all_merged.plain) / 2
-    some_merged = Box(problem, box, between)
-    assert all_merged.bound <= some_merged.bound <= between + 1e-9
-    assert len(some_merged.alive) > len(all_merged.alive)
+    best, plain = priced.bound(box)
+    weight = abs(problem.links.weight[0])
+    between = (best + plain) / 2
+    bound, _ = priced.bound(box, enough=between / weight)
+    assert best <= bound <= between + 1e-9
 
 
-def test_a_list_that_is_cut_short_counts_what_it_leaves_out():
-    problem = make_problem("forest", 1)
-    whole = problem.layout.whole
-    merged = Box(problem, whole, np.inf)  # nothing is merged
-    assert merged.n_short > 0
-    for i in range(merged.n_lists):
-        n = merged.leaves.n_leaves[i]
-        values = merged.leaves.value[i, :n]
-        assert (np.diff(values) <= 0).all()
-        assert values[0] == pytest.approx(merged.differences[merged.merging.tree[i]])
-        assert n == MOST_LEAVES or merged.leaves.rest[i] == 0
-        assert merged.leaves.rest[i] <= values[-1]
+@pytest.mark.parametrize("name", ["forest", "regressor"])
+def test_parts_of_a_box_begin_with_its_bound(name):
+    problem = make_problem(name, 0)
+    priced, (low, high, words) = Priced(problem), problem.layout.whole
+    bound, _ = priced.bound((low, high, words))
+    place = priced.keep()
+    for c in np.flatnonzero(high - low > 1):
+        for side in range(2):
+            ends = low.copy(), high.copy()
+            ends[1 - side][c] = (low[c] + high[c]) // 2
+            part, _ = priced.bound((*ends, words), place)
+            assert part <= bound * 1.02 + 1e-9
+
+
+def test_few_nodes_stand_for_a_tree():
+    priced = Priced(make_problem("forest", 1))
+    priced.bound(priced.problem.layout.whole)
+    listed = priced.pricer.listed
+    numbers = np.diff(listed.start)
+    assert 0 < numbers.max() <= MOST_NODES
+    assert (listed.value[: listed.start[-1]] > 0).all()
+    assert (listed.n_sides[: listed.start[-1]] > 0).all()
 
 
 def test_a_cut_parts_the_box():
-    cuts = cuts_for()
     for seed in range(5):
         problem = make_problem("forest", seed)
         low, high, words = random_box(problem.layout.whole, np.random.default_rng(seed))
-        merged, cut, chosen = Box(problem, (low, high, words)), np.empty(4), words.copy()
-        found = propose_by_lists(
-            merged.leaves, merged.merging.alive, merged.n_lists, cuts, problem.forest.word_start,
-            low, high, words, chosen, cut,
-        )  # fmt: skip
-        if found and cut[ORDERED]:
+        priced, cut = Priced(problem), np.zeros(4)
+        priced.bound((low, high, words))
+        propose_by_prices(priced.pricer, priced.n_sides, np.int64(len(low)), low, high, cut)
+        if cut[SCORE] > 0:
+            assert cut[ORDERED] == 1
             assert low[int(cut[PLACE])] < cut[CELL] < high[int(cut[PLACE])]
 
 
-def test_groups_are_kept_while_a_box_needs_them():
+def test_prices_are_kept_while_a_box_needs_them():
     problem = make_problem("small regressor", 0)
-    merged = Box(problem, problem.layout.whole)
-    n_trees = len(problem.forest.roots)
-    groups, others = groups_for(n_trees, 3), groups_for(n_trees, 1)
-    place = keep_groups(groups, merged.leaves, merged.merging, merged.n_lists)
-    groups.n_boxes[place] += 1
-    leave_groups(groups, place)
-    assert groups.n_spare[0] == 2
-    copy = copy_groups(groups, place, others)
-    np.testing.assert_array_equal(others.first[copy], groups.first[place])
-    np.testing.assert_array_equal(others.most[copy], groups.most[place])
-    assert copy_groups(groups, place, others) == -1  # there is no more room
-    leave_groups(groups, place)
-    leave_groups(groups, -1)
-    assert groups.n_spare[0] == 3
+    priced = Priced(problem)
+    priced.bound(problem.layout.whole)
+    kept, others = priced.kept, kept_for(len(priced.boxes.thresholds.cell), 1)
+    n_spare, others.n_spare[0] = kept.n_spare[0], 1
+    place = priced.keep()
+    kept.n_boxes[place] += 1
+    leave_prices(kept, place)
+    assert kept.n_spare[0] == n_spare - 1
+    copy, n = copy_prices(kept, place, others), kept.n[place]
+    assert others.n[copy] == n > 0
+    np.testing.assert_array_equal(others.which[copy, :n], kept.which[place, :n])
+    np.testing.assert_array_equal(others.price[copy, :n], kept.price[place, :n])
+    assert copy_prices(kept, place, others) == -1  # there is no more room
+    leave_prices(kept, place)
+    leave_prices(kept, -1)
+    assert kept.n_spare[0] == n_spare
 
 
 @pytest.fixture
-def merging_at_once(monkeypatch):
-    """Merge the trees of the first box already, and look at no domain as a whole."""
-    monkeypatch.setattr(box_merging, "FIRST_WAIT", 0.0)
+def without_whole_domains(monkeypatch):
+    """Look at no domain as a whole, so that boxes are searched."""
     monkeypatch.setattr(_all_inputs, "MOST_INPUTS", 0)
 
 
@@ -206,7 +228,7 @@ CERTIFIED = {
 @pytest.mark.parametrize("seed", [pytest.param(0, marks=SAMPLE), 1, 2, 3])
 @pytest.mark.parametrize("name", CERTIFIED)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_certificates_are_those_of_all_inputs(merging_at_once, name, seed, n_classes, n_jobs):
+def test_certificates_are_those_of_all_inputs(without_whole_domains, name, seed, n_classes, n_jobs):
     X, y = make_table(seed)
     if seed % 2:
         X["c"] = X["c"].astype(str).astype("category")
@@ -221,18 +243,18 @@ def test_certificates_are_those_of_all_inputs(merging_at_once, name, seed, n_cla
     assert auditor.certified_
 
 
-def test_workers_hand_over_boxes_with_their_groups(merging_at_once):
+def test_workers_hand_over_boxes_with_their_prices(without_whole_domains):
     X, y = make_table(3)
     model = RandomForestRegressor(20, random_state=0).fit(X, y)
     family = TreeFamily(model, InputSpace().fit(X, ["s"]), "regression", True)
     search = CompiledSearch(family.problems[0], 0.0, 2)
     one, two = search.workers
     one.most = 60.0
-    one.merge()
+    one.begin_pricing()
     one.work(0.0)
-    kept = one.room.groups.n_boxes.sum()
+    kept = one.room.prices.n_boxes.sum()
     upper = max(one.top, two.top)
     one.hand_over(two)
     assert two.n_open > 0
     assert max(one.top, two.top) == upper
-    assert one.room.groups.n_boxes.sum() + two.room.groups.n_boxes.sum() == kept > 0
+    assert one.room.prices.n_boxes.sum() + two.room.prices.n_boxes.sum() == kept > 0

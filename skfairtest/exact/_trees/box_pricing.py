@@ -1,0 +1,126 @@
+"""Bound the open box with the largest bound by prices, and choose where to cut it.
+
+It is compiled by itself: the search of boxes does without until this is there.
+"""
+
+from __future__ import annotations
+
+# Types are those of the compiled code; annotations would only repeat them.
+# mypy: disable-error-code="no-untyped-def"
+import math
+
+import numpy as np
+
+from skfairtest.exact._trees.best_first import (
+    DROPPED,
+    N_OPEN,
+    N_SPARE,
+    OPENED,
+    PRICED,
+    difference,
+    enough_of,
+    pop,
+)
+from skfairtest.exact._trees.leaf_pairs import FOLDED
+from skfairtest.exact._trees.link_bounds import bound_of_sums, loss_allowed
+from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_trees, propose_by_prices
+from skfairtest.exact._trees.split_choice import CELL, ORDERED, SCORE, propose
+from skfairtest.workers._compiled import inlined, njit
+
+#: Cuts after which a box is priced again.
+FIRST_WAIT = 1.0
+#: Share of a vote by which sums of votes may be off.
+ROUNDING = 1e-5
+
+
+@inlined
+def write_chosen(forest, pairs, boxes, pricer, best, weights):
+    """Write the boxes and values of the trees' best nodes at the prices."""
+    listed, sides, nodes = pricer.listed, pricer.sides, pairs.node
+    n_ordered = len(best.low)
+    for t in range(len(weights)):
+        weights[t] = 1e-12
+        for c in range(n_ordered):
+            best.low[c, t], best.high[c, t] = 0, 2**31 - 1
+        for w in range(len(best.words)):
+            best.words[w, t] = ~np.uint64(0)
+        k = pricer.chosen[t]
+        if k >= 0:
+            weights[t] = listed.value[k]
+            for q in range(listed.n_sides[k]):
+                m = listed.side[k, q]
+                c, which = sides.group[m] % n_ordered, sides.which[m]
+                cell = pricer.thresholds.cell[which // 2]
+                if which % 2 == 1:
+                    best.low[c, t] = cell
+                else:
+                    best.high[c, t] = cell
+            at = np.int64(listed.node[k])
+            if nodes[at]["place"] >= FOLDED:
+                a, b = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
+                for w in range(len(best.words)):
+                    word = ~np.uint64(0)
+                    if boxes.twin_word[w] != 1:
+                        word = boxes.words[a, w]
+                    if boxes.twin_word[w] != 0:
+                        word &= boxes.words[b, boxes.first_word[w]]
+                    best.words[w, t] = word
+
+
+@njit
+def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
+    """Take the box with the largest bound, and lower its bound.
+
+    It is closed, or `state` names it and `room.cut` says where to cut it.
+
+    - `forest`, `pairs`, `links`, `boxes`, `pool`, `room`: those of `best_first.search`.
+    - `pricer`: scratch room.
+    - `state` (8,): that of the search, which has asked for it; is written to.
+    - `rtol`: relative tolerance.
+    """
+    kept, weights, values = room.prices, room.weights, forest.low
+    node, enough = pool.heap[0], enough_of(state, rtol)
+    low, high, words = pool.low[node], pool.high[node], pool.words[node]
+    state[N_OPEN] = pop(pool.heap, int(state[N_OPEN]), pool.bound)
+    n = len(links.base)
+    D, U, V, total = np.zeros(n), links.base.copy(), links.base.copy(), 0.0
+    for t in range(len(weights)):
+        own = difference(values, pool.one[node, t], pool.two[node, t])
+        D[links.part[t]] += own
+        weights[t] = own
+        total += own
+        if forest.levels:
+            U[links.part[t]] += values[pool.top[node, t]]
+            V[links.part[t]] += values[pool.bottom[node, t]]
+    # A sum of whole numbers of votes is low enough as soon as it is below the next one.
+    low_enough = total - loss_allowed(links, total, enough) + links.unit[0] * (1 - ROUNDING)
+    n_sides = price_trees(
+        forest, pairs, links, boxes, pricer, kept, pool.prices[node], weights, low, high, words, D,
+        low_enough,
+    )  # fmt: skip
+    leave_prices(kept, pool.prices[node])
+    pool.prices[node], pool.n_cuts[node] = keep_prices(kept, pricer.sides, n_sides), 0
+    for p in range(n):
+        if links.unit[p] > 0:
+            D[p] = math.floor(D[p] / links.unit[p] + ROUNDING / 2) * links.unit[p] * (1 + 1e-12)
+    bound = min(pool.bound[node], bound_of_sums(links, D, U, V))
+    pool.bound[node] = bound
+    if bound <= enough:
+        state[DROPPED] = max(state[DROPPED], bound)
+        leave_prices(kept, pool.prices[node])
+        pool.spare[int(state[N_SPARE])] = node
+        state[N_SPARE] += 1
+        state[OPENED] += 1
+        return
+    state[PRICED], room.cut[SCORE] = node, 0.0
+    if len(words):
+        write_chosen(forest, pairs, boxes, pricer, room.best, weights)
+        propose(room.best, weights, forest.word_start, low, high, words, room.cut, np.int64(30))
+        if room.cut[ORDERED] == 0:
+            for w in range(len(words)):
+                room.chosen[w] = room.best.words[w, int(room.cut[CELL])]
+            room.cut[CELL] = 0.0
+    propose_by_prices(pricer, n_sides, np.int64(len(low)), low, high, room.cut)
+    for c in range(len(low)):
+        k = pricer.columns.best[c]
+        room.point[c] = max(pricer.columns.cell[k], low[c])

@@ -1,0 +1,617 @@
+"""Bound the sum of trees in a box by prices: the Lagrangian dual of agreement between the trees.
+
+The best leaves of all trees, each taken for itself, bound their sum, but they need not share a
+point. So a tree pays for what it asks for. A leaf lies below a cut, or above it; a *side* is such a
+demand of one tree, and has a price that the tree pays for each leaf that makes it, or a stronger
+one. The point gets back the prices of all sides that it is on. A tree pays no more than what is
+given back for it, so that, whatever the prices are,
+
+    max over leaves (value - prices)   summed over trees
+  + max over cells (prices given back) summed over columns
+
+bounds the sum. The best prices give the bound of the linear relaxation of [1]_, made stronger where
+several leaves of a tree make the same demand. They are found step by step: where the trees' best
+leaves demand what the columns' best cells do not give, prices rise [2]_. Parts of a box inherit its
+prices, and so begin with its bound.
+
+References
+----------
+.. [1] Mišić, V. V. (2020). Optimization of tree ensembles. Operations Research, 68(5), 1605-1624.
+.. [2] Kingma, D. P., Ba, J. (2015). Adam: a method for stochastic optimization. ICLR.
+"""
+
+from __future__ import annotations
+
+# Types are those of the compiled code; annotations would only repeat them.
+# mypy: disable-error-code="no-untyped-def"
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skfairtest.exact._trees.leaf_pairs import (
+    FOLDED,
+    LEAF,
+    SPARE_NODES,
+    Thresholds,
+    meets_sets,
+    unfold,
+)
+from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE, split_score
+from skfairtest.workers._compiled import inlined, njit
+
+#: Nodes that stand for a tree, at most.
+MOST_NODES = 12
+#: Sides that a node pays for, at most: what it demands beside them is free.
+MOST_SIDES = 32
+#: Prices that are kept of a box, and bytes for those of all boxes.
+MOST_KEPT, MEMORY_KEPT = 4096, 1_000_000_000
+#: Steps for a box without prices, each time that its trees are listed, how often they are, and
+#: steps for one that inherits some.
+FIRST_STEPS, FIRST_TIMES, STEPS = 50, 6, 80
+#: Length of the first and the last step, as a share of the best value of a tree.
+FIRST_LENGTHS, LENGTHS = (0.02, 0.002), (0.01, 0.002)
+#: How much of a mean gradient, and of its square, is kept at a step; what is added to its root.
+KEEP, KEEP_SQUARE, LEAST_ROOT = 0.9, 0.99, 1e-3
+#: Differences below are rounding.
+TINY = 1e-12
+
+
+class Listed(NamedTuple):
+    """Nodes that stand for all of a tree in a box, and the sides that they demand."""
+
+    start: NDArray[np.int64]  # (n_trees + 1,) first node of each tree
+    rest: NDArray[np.float64]  # (n_trees,) the most of a tree that is not listed, and pays nothing
+    value: NDArray[np.float64]  # (n_nodes,)
+    node: NDArray[np.int64]
+    charge: NDArray[np.float64]
+    n_sides: NDArray[np.int64]
+    side: NDArray[np.int32]  # (n_nodes, MOST_SIDES) threshold, twice, plus 1 if above; then sides
+    place: NDArray[np.int32]  # (n_nodes, MOST_SIDES) of the copy, twice, plus 1 if above
+    heap: NDArray[np.int64]  # of one tree: nodes to look into, the largest value left first
+    key: NDArray[np.float64]
+    price: NDArray[np.float64]  # (2 * n_thresholds,) with which to begin
+    charges: NDArray[np.float64]
+
+
+class Sides(NamedTuple):
+    """The sides that listed leaves demand: trees in turn, of each the columns, rising cells."""
+
+    number: NDArray[np.int32]  # (2 * n_thresholds,) of each side that is demanded; -1 else
+    which: NDArray[np.int32]  # threshold, twice, plus 1 for the side above it
+    group: NDArray[np.int32]  # of the same tree and ordered copy
+    column: NDArray[np.int32]  # ordered copy; of each part of the output others
+    scale: NDArray[np.float64]  # best value of the tree
+    segment: NDArray[np.int32]  # of the column, which begins at the cell
+    price: NDArray[np.float64]
+    charge: NDArray[np.float64]  # what a leaf pays that demands this side, and so weaker ones, too
+    demand: NDArray[np.float64]
+    asked: NDArray[np.float64]  # mean value of the trees that demand it at the last steps
+    mean: NDArray[np.float64]
+    square: NDArray[np.float64]
+
+
+class Columns(NamedTuple):
+    """Columns in segments, in which all that is given back is the same."""
+
+    at: NDArray[np.int32]  # (n_cells,) scratch room
+    offset: NDArray[np.int64]  # (n_ordered + 1,) first cell of a copy there
+    start: NDArray[np.int64]  # (n_columns + 1,)
+    given: NDArray[np.float64]  # (n_segments,)
+    cell: NDArray[np.int32]  # (n_segments,) first cell of a segment
+    best: NDArray[np.int64]  # (n_columns,) segment where most is given back
+    lost: NDArray[np.float64]  # (2, n_segments,) what trees lose in either part of a cut
+
+
+class Pricer(NamedTuple):
+    """Memory to bound a box by prices."""
+
+    thresholds: Thresholds
+    listed: Listed
+    sides: Sides
+    columns: Columns
+    chosen: NDArray[
+        np.int64
+    ]  # (n_trees,) leaf that is best at these prices; -1 is what pays nothing
+
+
+def pricer_for(thresholds: Thresholds, n_trees: int, whole_high, n_parts: int) -> Pricer:
+    """Return memory to bound boxes by prices."""
+    n_ordered, n_sides = len(whole_high), 2 * len(thresholds.cell)
+    n_nodes = n_trees * MOST_NODES
+    n_columns = n_parts * n_ordered
+    n_segments = n_parts * len(thresholds.cell) + n_columns + 1
+    listed = Listed(
+        np.zeros(n_trees + 1, np.int64), np.zeros(n_trees), np.empty(n_nodes),
+        np.empty(n_nodes, np.int64), np.empty(n_nodes), np.zeros(n_nodes, np.int64),
+        np.empty((n_nodes, MOST_SIDES), np.int32), np.empty((n_nodes, MOST_SIDES), np.int32),
+        np.empty(MOST_NODES + 2, np.int64), np.empty(MOST_NODES + 2), np.zeros(n_sides),
+        np.zeros(n_sides),
+    )  # fmt: skip
+    scale, price, charge, demand, asked, mean, square = (np.zeros(n_sides) for _ in range(7))
+    sides = Sides(
+        np.full(n_sides, -1, np.int32), np.empty(n_sides, np.int32), np.empty(n_sides, np.int32),
+        np.empty(n_sides, np.int32), scale, np.empty(n_sides, np.int32), price, charge, demand,
+        asked, mean, square,
+    )  # fmt: skip
+    offset = np.concatenate([[0], np.cumsum(whole_high.astype(np.int64) + 1)])
+    columns = Columns(
+        np.zeros(offset[-1], np.int32), offset, np.zeros(n_columns + 1, np.int64),
+        np.zeros(n_segments), np.zeros(n_segments, np.int32), np.zeros(n_columns, np.int64),
+        np.zeros((2, n_segments)),
+    )  # fmt: skip
+    return Pricer(thresholds, listed, sides, columns, np.zeros(n_trees, np.int64))
+
+
+class Kept(NamedTuple):
+    """Prices, kept once for all boxes that inherit them."""
+
+    n: NDArray[np.int64]  # (n_kept,) how many there are
+    which: NDArray[np.int32]  # (n_kept, MOST_KEPT) threshold, twice, plus 1 for the side above it
+    price: NDArray[np.float32]
+    n_boxes: NDArray[np.int64]  # (n_kept,) how many boxes they are for
+    spare: NDArray[np.int64]  # places that are free
+    n_spare: NDArray[np.int64]  # (1,)
+
+
+def kept_for(n_thresholds: int, n_workers: int) -> Kept:
+    """Return room for the prices of boxes."""
+    most = max(1, min(MOST_KEPT, 2 * n_thresholds))
+    n = max(MEMORY_KEPT // (8 * most) // n_workers, 2)
+    return Kept(
+        np.zeros(n, np.int64), np.empty((n, most), np.int32), np.empty((n, most), np.float32),
+        np.zeros(n, np.int64), np.arange(n), np.array([n]),
+    )  # fmt: skip
+
+
+@inlined
+def leave_prices(kept, place):
+    """Note that a box needs some prices no longer; -1 is none."""
+    if place >= 0:
+        kept.n_boxes[place] -= 1
+        if kept.n_boxes[place] == 0:
+            kept.spare[kept.n_spare[0]] = place
+            kept.n_spare[0] += 1
+
+
+@inlined
+def new_place(kept):
+    """Take a place for the prices of one box."""
+    kept.n_spare[0] -= 1
+    place = kept.spare[kept.n_spare[0]]
+    kept.n_boxes[place] = 1
+    return place
+
+
+@njit
+def copy_prices(kept, place, other):
+    """Copy prices to where others are kept; return their place there, or -1 if there is no room."""
+    if place < 0 or other.n_spare[0] == 0:
+        return np.int64(-1)
+    copy = new_place(other)
+    other.n[copy] = kept.n[place]
+    for m in range(kept.n[place]):
+        other.which[copy, m], other.price[copy, m] = kept.which[place, m], kept.price[place, m]
+    return copy
+
+
+@njit
+def keep_prices(kept, sides, n_sides):
+    """Keep the prices of a box; return their place."""
+    place, n = new_place(kept), 0
+    for m in range(n_sides):
+        if sides.price[m] > 0 and n < kept.which.shape[1]:
+            kept.which[place, n], kept.price[place, n] = sides.which[m], sides.price[m]
+            n += 1
+    kept.n[place] = n
+    return place
+
+
+@njit
+def add_waiting(heap, key, n, node, bound):
+    """Add a node to n that wait; return how many there are then."""
+    i = n
+    while i > 0:
+        up = (i - 1) // 2
+        if key[up] >= bound:
+            break
+        heap[i], key[i] = heap[up], key[up]
+        i = up
+    heap[i], key[i] = node, bound
+    return n + 1
+
+
+@njit
+def drop_first(heap, key, n):
+    """Drop the node with the largest bound of n that wait; return how many there are then."""
+    n -= 1
+    node, bound = heap[n], key[n]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        if child + 1 < n and key[child + 1] > key[child]:
+            child += 1
+        if bound >= key[child]:
+            break
+        heap[i], key[i] = heap[child], key[child]
+        i = child
+    heap[i], key[i] = node, bound
+    return n
+
+
+@inlined
+def sides_in_box(forest, place, cut, low, high, words):
+    """Whether a box has cells on the first side of a test, and on the second."""
+    if place >= 0:
+        first, second = low[place] < cut, high[place] > cut
+    else:
+        first, second = False, False
+        start = forest.word_start[-1 - place]
+        for w in range(start, forest.word_start[-place]):
+            chosen = forest.sets[cut, w - start]
+            first = first or (words[w] & chosen) != 0
+            second = second or (words[w] & ~chosen) != 0
+    return first, second
+
+
+@inlined
+def demand_side(listed, k, place, threshold, above):
+    """Let a listed node demand a side, in place of a weaker one."""
+    side, at, n = 2 * threshold + above, 2 * place + above, listed.n_sides[k]
+    q = 0
+    while q < n and listed.place[k, q] != at:
+        q += 1
+    if q < n:
+        listed.charge[k] -= listed.charges[listed.side[k, q]]
+    if q < MOST_SIDES:
+        listed.side[k, q], listed.place[k, q] = side, at
+        listed.charge[k] += listed.charges[side]
+        listed.n_sides[k] = max(n, q + 1)
+
+
+@inlined
+def copy_node(listed, k, other):
+    """Write a listed node to another place."""
+    listed.charge[other], listed.n_sides[other] = listed.charge[k], listed.n_sides[k]
+    for q in range(listed.n_sides[k]):
+        listed.side[other, q], listed.place[other, q] = listed.side[k, q], listed.place[k, q]
+
+
+@njit
+def charge_tree(thresholds, listed, t, low, high):
+    """Add up what is paid for each side of a tree at the prices with which to begin."""
+    n_ordered, price, charge, cell = len(low), listed.price, listed.charges, thresholds.cell
+    for c in range(n_ordered):
+        one, two = thresholds.start[t * n_ordered + c], thresholds.start[t * n_ordered + c + 1]
+        total = 0.0
+        for i in range(one, two):
+            if low[c] < cell[i] < high[c]:
+                total += price[2 * i + 1]
+                charge[2 * i + 1] = total
+        total = 0.0
+        for i in range(two - 1, one - 1, -1):
+            if low[c] < cell[i] < high[c]:
+                total += price[2 * i]
+                charge[2 * i] = total
+
+
+@njit
+def list_nodes(forest, pairs, boxes, thresholds, listed, t, low, high, words):
+    """List nodes that stand for all of a tree in a box: those that count most at the prices."""
+    charge_tree(thresholds, listed, t, low, high)
+    nodes, heap, key = pairs.node, listed.heap, listed.key
+    first, n_heap = listed.start[t], np.int64(1)
+    n = first + 1
+    listed.node[first], listed.charge[first], listed.n_sides[first] = t, 0.0, 0
+    heap[0], key[0] = first, nodes[t]["bound"]
+    while n_heap and n < first + MOST_NODES:
+        k = heap[0]
+        at = listed.node[k]
+        n_heap = drop_first(heap, key, n_heap)
+        while True:
+            place, cut = nodes[at]["place"], nodes[at]["cut"]
+            if place == LEAF or nodes[at]["bound"] <= 0:
+                break
+            if place == FOLDED:
+                if pairs.size[0] + SPARE_NODES >= len(nodes):
+                    break
+                unfold(forest, pairs, boxes, at)
+                continue
+            one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
+            is_first, is_second = sides_in_box(forest, place, cut, low, high, words)
+            is_first = is_first and nodes[one]["bound"] > 0
+            is_second = is_second and nodes[two]["bound"] > 0
+            is_side = place >= 0 and low[place] < cut < high[place]
+            threshold = np.int64(nodes[at]["threshold"])
+            if is_first and is_second:
+                copy_node(listed, k, n)
+                if is_side:
+                    demand_side(listed, n, place, threshold, 1)
+                listed.node[n] = two
+                n_heap = add_waiting(heap, key, n_heap, n, nodes[two]["bound"] - listed.charge[n])
+                n += 1
+            if is_first or is_second:
+                if is_side:
+                    demand_side(listed, k, place, threshold, 0 if is_first else 1)
+                at = one if is_first else two
+                if is_second and is_first:
+                    n_heap = add_waiting(
+                        heap, key, n_heap, k, nodes[at]["bound"] - listed.charge[k]
+                    )
+                    break
+            else:
+                at = np.int64(-1)
+                break
+        listed.node[k] = at
+    close_list(listed, nodes, boxes, forest.word_start, t, n, words)
+
+
+@inlined
+def close_list(listed, nodes, boxes, word_start, t, n, words):
+    """Keep the nodes that demand a side and may have a positive value; the others pay nothing."""
+    kept = listed.start[t]
+    for k in range(listed.start[t], n):
+        at = listed.node[k]
+        bound = nodes[at]["bound"] if at >= 0 else 0.0
+        # Sets may each meet a box of which they share no cell.
+        if bound > 0 and len(words) and nodes[at]["place"] >= FOLDED:
+            one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
+            if not meets_sets(
+                boxes.words, boxes.twin_word, boxes.first_word, one, two, words, word_start
+            ):
+                bound = 0.0
+        if bound > 0 and listed.n_sides[k] == 0:
+            listed.rest[t] = max(listed.rest[t], bound)
+        elif bound > 0:
+            if k > kept:
+                copy_node(listed, k, kept)
+            listed.node[kept], listed.value[kept] = at, bound
+            kept += 1
+    listed.start[t + 1] = kept
+
+
+@njit
+def number_sides(pricer, part, low, high):
+    """Number the sides that have a price or are demanded, in order; return how many there are."""
+    thresholds, listed, sides = pricer.thresholds, pricer.listed, pricer.sides
+    n, n_ordered, price = 0, len(low), listed.price
+    for t in range(len(listed.rest)):
+        first, last = listed.start[t], listed.start[t + 1]
+        scale = listed.rest[t]
+        for k in range(first, last):
+            scale = max(scale, listed.value[k])
+        for k in range(first, last):
+            for q in range(listed.n_sides[k]):
+                sides.number[listed.side[k, q]] = 0
+        for c in range(n_ordered if first < last else 0):
+            at = t * n_ordered + c
+            for which in range(2 * thresholds.start[at], 2 * thresholds.start[at + 1]):
+                is_inside = price[which] > 0 and low[c] < thresholds.cell[which // 2] < high[c]
+                if sides.number[which] == 0 or is_inside:
+                    sides.number[which], sides.which[n] = n, which
+                    sides.group[n], sides.column[n] = at, part[t] * n_ordered + c
+                    sides.scale[n], sides.price[n] = scale, price[which]
+                    n += 1
+        for k in range(first, last):
+            for q in range(listed.n_sides[k]):
+                listed.side[k, q] = sides.number[listed.side[k, q]]
+    return n
+
+
+@njit
+def cut_columns(pricer, n_sides, n_ordered):
+    """Cut the columns into segments at the cells of all sides."""
+    columns, sides, cell = pricer.columns, pricer.sides, pricer.thresholds.cell
+    n = 0
+    for p in range(len(columns.best) // n_ordered if n_ordered else 0):
+        for m in range(n_sides):
+            if sides.column[m] // n_ordered == p:
+                c = sides.column[m] % n_ordered
+                columns.at[columns.offset[c] + cell[sides.which[m] // 2]] = 1
+        for c in range(n_ordered):
+            columns.start[p * n_ordered + c] = n
+            columns.cell[n] = 0
+            n += 1
+            for k in range(columns.offset[c], columns.offset[c + 1]):
+                if columns.at[k] != 0:
+                    columns.at[k], columns.cell[n] = n, k - columns.offset[c]
+                    n += 1
+        for m in range(n_sides):
+            if sides.column[m] // n_ordered == p:
+                c = sides.column[m] % n_ordered
+                k = columns.offset[c] + cell[sides.which[m] // 2]
+                sides.segment[m] = columns.at[k]
+        for k in range(len(columns.at)):
+            columns.at[k] = 0
+    columns.start[len(columns.best)] = n
+
+
+@inlined
+def charge_leaves(sides, n_sides):
+    """Add up what a leaf pays that demands a side: weaker demands follow from stronger ones."""
+    price, charge, which, group = sides.price, sides.charge, sides.which, sides.group
+    total, before = 0.0, -1
+    for m in range(n_sides):
+        if group[m] != before:
+            total, before = 0.0, group[m]
+        if which[m] % 2 == 1:
+            total += price[m]
+            charge[m] = total
+    total, before = 0.0, -1
+    for m in range(n_sides - 1, -1, -1):
+        if group[m] != before:
+            total, before = 0.0, group[m]
+        if which[m] % 2 == 0:
+            total += price[m]
+            charge[m] = total
+
+
+@inlined
+def choose_leaves(listed, sides, part, chosen, sums):
+    """Find each tree's best leaf at the prices; add what they have to the sums of the parts."""
+    value, n_sides, side, charge = listed.value, listed.n_sides, listed.side, sides.charge
+    for t in range(len(chosen)):
+        best, own = listed.rest[t], -1
+        for k in range(listed.start[t], listed.start[t + 1]):
+            left = value[k]
+            for q in range(n_sides[k]):
+                left -= charge[side[k, q]]
+            if left > best:
+                best, own = left, k
+        chosen[t] = own
+        sums[part[t]] += best
+
+
+@inlined
+def choose_cells(columns, sides, n_sides, n_ordered, sums):
+    """Find each column's best segment; add what is given back there to the sums of the parts."""
+    given, price = columns.given, sides.price
+    for k in range(columns.start[len(columns.best)]):
+        given[k] = 0.0
+    for m in range(n_sides):
+        if price[m] > 0:
+            if sides.which[m] % 2 == 1:
+                given[sides.segment[m]] += price[m]
+            else:
+                given[columns.start[sides.column[m]]] += price[m]
+                given[sides.segment[m]] -= price[m]
+    for c in range(len(columns.best)):
+        total, best, own = 0.0, -np.inf, columns.start[c]
+        for k in range(columns.start[c], columns.start[c + 1]):
+            total += given[k]
+            if total > best + TINY:
+                best, own = total, k
+        columns.best[c] = own
+        sums[c // n_ordered] += best
+
+
+@inlined
+def count_demands(listed, sides, chosen, n_sides):
+    """Write by how many leaves each side is demanded, or a stronger one of the tree's column."""
+    demand, which, group = sides.demand, sides.which, sides.group
+    for m in range(n_sides):
+        demand[m] = 0.0
+    for t in range(len(chosen)):
+        k = chosen[t]
+        if k >= 0:
+            for q in range(listed.n_sides[k]):
+                demand[listed.side[k, q]] = 1.0
+    for m in range(n_sides):
+        sides.asked[m] = KEEP * sides.asked[m] + (1 - KEEP) * demand[m] * sides.scale[m]
+    total, before = 0.0, -1
+    for m in range(n_sides):
+        if group[m] != before:
+            total, before = 0.0, group[m]
+        if which[m] % 2 == 0:
+            total += demand[m]
+            demand[m] = total
+    total, before = 0.0, -1
+    for m in range(n_sides - 1, -1, -1):
+        if group[m] != before:
+            total, before = 0.0, group[m]
+        if which[m] % 2 == 1:
+            total += demand[m]
+            demand[m] = total
+
+
+@njit
+def improve_prices(pricer, part, n_sides, n_ordered, n_steps, lengths, sums, best, enough):
+    """Improve the prices step by step; write the least sums of each part to `best`."""
+    listed, sides, columns, chosen = pricer.listed, pricer.sides, pricer.columns, pricer.chosen
+    price, mean, square = sides.price, sides.mean, sides.square
+    for m in range(n_sides):
+        mean[m], square[m], sides.asked[m] = 0.0, 0.0, 0.0
+    kept, kept_square, length = 1.0, 1.0, lengths[0]
+    shrink = (lengths[1] / lengths[0]) ** (1.0 / n_steps)
+    for _ in range(n_steps):
+        charge_leaves(sides, n_sides)
+        sums[:] = 0.0
+        choose_leaves(listed, sides, part, chosen, sums)
+        choose_cells(columns, sides, n_sides, n_ordered, sums)
+        done = len(best) == 1
+        for p in range(len(best)):
+            # Sums of the same numbers in another order.
+            best[p] = min(best[p], sums[p] + TINY * abs(sums[p]))
+            done = done and best[p] <= enough
+        if done:
+            break
+        count_demands(listed, sides, chosen, n_sides)
+        kept, kept_square = kept * KEEP, kept_square * KEEP_SQUARE
+        for m in range(n_sides):
+            is_below = columns.best[sides.column[m]] < sides.segment[m]
+            slope = 1.0 if is_below == (sides.which[m] % 2 == 0) else 0.0
+            slope -= sides.demand[m]
+            mean[m] = KEEP * mean[m] + (1 - KEEP) * slope
+            square[m] = KEEP_SQUARE * square[m] + (1 - KEEP_SQUARE) * slope * slope
+            root = np.sqrt(square[m] / (1 - kept_square)) + LEAST_ROOT
+            step = length * sides.scale[m] * mean[m] / (1 - kept) / root
+            price[m] = max(0.0, price[m] - step)
+        length *= shrink
+
+
+@njit
+def price_trees(
+    forest, pairs, links, boxes, pricer, kept, place, own, low, high, words, best, enough
+):  # fmt: skip
+    """Bound the sums of trees in a box by prices.
+
+    - `kept`, `place`: prices with which to begin; -1 is none.
+    - `own` (n_trees,): the best difference of each tree by itself.
+    - `best` (n_parts,): bounds that are known; lower ones are written there.
+    - `enough`: of a single part, the sum that is low enough.
+    - `n_sides`: how many prices there are.
+    """
+    listed, sides, n_ordered = pricer.listed, pricer.sides, np.int64(len(low))
+    sums, n_sides = np.zeros(len(best)), 0
+    for i in range(kept.n[place] if place >= 0 else 0):
+        listed.price[kept.which[place, i]] = kept.price[place, i]
+    for turn in range(1 if place >= 0 else FIRST_TIMES):
+        for t in range(len(forest.roots)):
+            listed.rest[t] = min(own[t], 0.0)
+            listed.start[t + 1] = listed.start[t]
+            if own[t] > 0:
+                list_nodes(forest, pairs, boxes, pricer.thresholds, listed, t, low, high, words)
+        n_sides = number_sides(pricer, links.part, low, high)
+        cut_columns(pricer, n_sides, n_ordered)
+        n_steps, first, last = np.int64(STEPS), LENGTHS[0], LENGTHS[1]
+        if place < 0:
+            n_steps = np.int64(FIRST_STEPS)
+            first = FIRST_LENGTHS[0] * (FIRST_LENGTHS[1] / FIRST_LENGTHS[0]) ** (turn / FIRST_TIMES)
+            last = first * (FIRST_LENGTHS[1] / FIRST_LENGTHS[0]) ** (1 / FIRST_TIMES)
+        improve_prices(
+            pricer, links.part, n_sides, n_ordered, n_steps, (first, last), sums, best, enough
+        )
+        for m in range(n_sides):
+            listed.price[sides.which[m]] = sides.price[m]
+            sides.number[sides.which[m]] = -1
+    for i in range(kept.n[place] if place >= 0 else 0):
+        listed.price[kept.which[place, i]] = 0.0
+    for m in range(n_sides):
+        listed.price[sides.which[m]] = 0.0
+    return n_sides
+
+
+@njit
+def propose_by_prices(pricer, n_sides, n_ordered, low, high, cut):
+    """Write the cut where trees demanded the most on either side of it in the last steps."""
+    columns, sides, lost = pricer.columns, pricer.sides, pricer.columns.lost
+    for k in range(columns.start[len(columns.best)]):
+        lost[0, k], lost[1, k] = 0.0, 0.0
+    for m in range(n_sides):
+        # A tree that demands less than a cell loses in the part at and above it.
+        lost[1 - sides.which[m] % 2, sides.segment[m]] += sides.asked[m]
+    for p in range(len(columns.best)):
+        total = 0.0
+        for k in range(columns.start[p], columns.start[p + 1]):
+            total += lost[1, k]
+            lost[1, k] = total
+        total = 0.0
+        for k in range(columns.start[p + 1] - 1, columns.start[p], -1):
+            total += lost[0, k]
+            lost[0, k] = total
+            score = split_score(lost[0, k], lost[1, k])
+            c = p % n_ordered
+            if score > cut[SCORE] and low[c] < columns.cell[k] < high[c]:
+                cut[SCORE], cut[ORDERED], cut[PLACE], cut[CELL] = score, 1, c, columns.cell[k]
