@@ -117,7 +117,7 @@ def test_gaps_hold_for_weights_of_both_signs(link, sign):
     starts, one = np.array([0, n_parts]), np.array([CODES[link]])
     links = Links(
         np.empty(0, int), np.zeros(n_parts), starts, one, np.array([group.weight]),
-        np.zeros(n_parts), False,
+        np.zeros(n_parts), np.zeros(n_parts), False,
     )  # fmt: skip
     for _ in range(200):
         u, v = rng.normal(size=(2, 4, n_parts)) * 2

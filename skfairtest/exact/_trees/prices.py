@@ -1,18 +1,23 @@
 """Bound the sum of trees in a box by prices: the Lagrangian dual of agreement between the trees.
 
 The best leaves of all trees, each taken for itself, bound their sum, but they need not share a
-point. So a tree pays for what it asks for. A leaf lies below a cut, or above it; a *side* is such a
-demand of one tree, and has a price that the tree pays for each leaf that makes it, or a stronger
-one. The point gets back the prices of all sides that it is on. A tree pays no more than what is
-given back for it, so that, whatever the prices are,
+point. So each tree pays for what its leaf demands of the point. A leaf lies below some cuts and
+above others; a *side* is such a demand of one tree, "below this cut" say, and has a price that the
+tree pays for each leaf that makes this demand, or a stronger one. The price is given back where the
+point is on that side. At a point that all leaves share every price that is paid is given back. So,
+whatever the prices are, their sum is at most
 
-    max over leaves (value - prices)   summed over trees
-  + max over cells (prices given back) summed over columns
+    the sum over trees of the largest value of a leaf less what it pays
+    + the sum over columns of the most that is given back in a cell.
 
-bounds the sum. The best prices give the bound of the linear relaxation of [1]_, made stronger where
-several leaves of a tree make the same demand. They are found step by step: where the trees' best
-leaves demand what the columns' best cells do not give, prices rise [2]_. Parts of a box inherit its
-prices, and so begin with its bound.
+The least of these bounds, at the best prices, is that of the linear relaxation of [1]_, in which
+the leaves of a tree that make one demand share a constraint. Prices are improved step by step: they
+rise where the trees' best leaves demand what the columns' best cells do not give, and fall where
+these give what no leaf demands; each price has its own length of step [2]_.
+
+A tree has very many leaves, few of which matter. A dozen nodes stand for it: those that are largest
+at the prices with which a box begins are looked into, and all others bound the leaves below them.
+More nodes bound a box hardly better and take longer. Parts of a box begin with its prices.
 
 References
 ----------
@@ -110,9 +115,7 @@ class Pricer(NamedTuple):
     listed: Listed
     sides: Sides
     columns: Columns
-    chosen: NDArray[
-        np.int64
-    ]  # (n_trees,) leaf that is best at these prices; -1 is what pays nothing
+    chosen: NDArray[np.int64]  # (n_trees,) best node at these prices; -1 is what pays nothing
 
 
 def pricer_for(thresholds: Thresholds, n_trees: int, whole_high, n_parts: int) -> Pricer:
@@ -524,7 +527,7 @@ def improve_prices(pricer, part, n_sides, n_ordered, n_steps, lengths, sums, bes
     for m in range(n_sides):
         mean[m], square[m], sides.asked[m] = 0.0, 0.0, 0.0
     kept, kept_square, length = 1.0, 1.0, lengths[0]
-    shrink = (lengths[1] / lengths[0]) ** (1.0 / n_steps)
+    shrink, most = (lengths[1] / lengths[0]) ** (1.0 / n_steps), np.abs(best) + np.abs(sums)
     for _ in range(n_steps):
         charge_leaves(sides, n_sides)
         sums[:] = 0.0
@@ -532,8 +535,8 @@ def improve_prices(pricer, part, n_sides, n_ordered, n_steps, lengths, sums, bes
         choose_cells(columns, sides, n_sides, n_ordered, sums)
         done = len(best) == 1
         for p in range(len(best)):
-            # Sums of the same numbers in another order.
-            best[p] = min(best[p], sums[p] + TINY * abs(sums[p]))
+            # Sums of the same numbers in another order, and of larger ones.
+            best[p] = min(best[p], sums[p] + TINY * most[p])
             done = done and best[p] <= enough
         if done:
             break
