@@ -233,6 +233,8 @@ class CertifiedAuditor(BaseAuditor):
        2654-2664.
     .. [3] Zhang, H., Weng, T.-W., Chen, P.-Y., Hsieh, C.-J., & Daniel, L. (2018). Efficient neural
        network robustness certification with general activation functions. NeurIPS, 4939-4948.
+    .. [4] Mišić, V. V. (2020). Optimization of tree ensembles. Operations Research, 68(5),
+       1605-1624.
 
     Examples
     --------

@@ -34,9 +34,9 @@ from skfairtest.workers._compiled import inlined, njit
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
-#: a better point was found, boxes open, spare places (-1: not begun), cuts after which a box is to
-#: be priced, and a box that just was (-1: none).
-INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, WAIT, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
+#: a better point was found, boxes open, spare places (-1: not begun), 1 where boxes are priced
+#: before they are cut, and a box that just was (-1: none).
+INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, PRICES, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
 #: Places of limits: most boxes, of which what is left is written there; relative tolerance.
 MOST, RTOL = 0, 1
 
@@ -72,7 +72,6 @@ class Pool(NamedTuple):
     top: NDArray[np.int32]  # leaves with the largest value of the first twin; where levels matter
     bottom: NDArray[np.int32]  # with the smallest value of the second
     prices: NDArray[np.int64]  # place of its prices, -1 if there are none
-    n_cuts: NDArray[np.int64]  # cuts since it was priced
     heap: NDArray[np.int64]
     spare: NDArray[np.int64]  # places that are free
 
@@ -134,7 +133,7 @@ def hand_over(pool, prices, state, other, other_prices, other_state, most, level
         m_spare -= 1
         place = other.spare[m_spare]
         # Number by number: to copy rows at once has numba compile all of its errors' texts.
-        other.bound[place], other.n_cuts[place] = pool.bound[node], pool.n_cuts[node]
+        other.bound[place] = pool.bound[node]
         other.prices[place] = copy_prices(prices, pool.prices[node], other_prices)
         leave_prices(prices, pool.prices[node])
         for c in range(pool.low.shape[1]):
@@ -219,7 +218,7 @@ def descend_child(
     word_start, leaf_words = forest.word_start, boxes.words
     twin_word, first_word = boxes.twin_word, boxes.first_word
     pair_low, pair_high, pair_words = best.low, best.high, best.words
-    pool.n_cuts[child], pool.prices[child] = pool.n_cuts[parent] + 1, pool.prices[parent]
+    pool.prices[child] = pool.prices[parent]
     for t in range(len(ones)):
         ones[t], twos[t] = pool.one[parent, t], pool.two[parent, t]
     for t in range(len(ones)):
@@ -448,15 +447,15 @@ def begin(forest, pairs, links, boxes, pool, waiting):
             for twin in range(2):
                 kept = pool.top if twin == 0 else pool.bottom
                 kept[0, t] = best_leaf(forest, root, twin, low, high, words, waiting)
-    pool.prices[0], pool.n_cuts[0] = -1, 0
+    pool.prices[0] = -1
     pool.bound[0] = bound_box(forest, links, pool, np.int64(0)) if complete else np.inf
     return complete
 
 
 @inlined
-def is_to_be_priced(pool, prices, state):
-    """Whether the box with the largest bound is to be priced."""
-    return pool.n_cuts[pool.heap[0]] >= state[WAIT] and prices.n_spare[0] > 0
+def is_to_be_priced(prices, state):
+    """Whether the next box is to be priced: it is asked for, and there is room."""
+    return state[PRICES] == 1 and prices.n_spare[0] > 0
 
 
 @njit
@@ -487,7 +486,7 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
                 state[DROPPED] = max(state[DROPPED], pool.bound[node])
                 n_open = 0
                 break
-            if is_to_be_priced(pool, room.prices, state):
+            if is_to_be_priced(room.prices, state):
                 break
             n_open = pop(pool.heap, n_open, pool.bound)
         state[PRICED] = -1

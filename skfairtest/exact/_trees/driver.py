@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeRegressor
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
-from skfairtest.exact._trees import best_first, box_pricing
+from skfairtest.exact._trees import best_first
 from skfairtest.exact._trees.best_first import (
     MOST,
     N_OPEN,
@@ -191,7 +191,7 @@ class Worker:
         self.room = _room(n_trees, whole, kept_for(len(self.boxes.thresholds.cell), n_workers))
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
-        self.state = np.array([incumbent, incumbent, 0.0, 0.0, 0.0, n_spare, np.inf, -1.0])
+        self.state = np.array([incumbent, incumbent, 0.0, 0.0, 0.0, n_spare, 0.0, -1.0])
         self.pricer: Pricer | None = None
         self.most = 16.0
 
@@ -235,9 +235,7 @@ class Worker:
     def _has_to_price(self, rtol: float) -> bool:
         """Whether the search goes on no further until a box is priced."""
         enough = plain(best_first.enough_of)(self.state, rtol)
-        is_asked = self.n_open and plain(best_first.is_to_be_priced)(
-            self.pool, self.room.prices, self.state
-        )
+        is_asked = self.n_open and plain(best_first.is_to_be_priced)(self.room.prices, self.state)
         return bool(is_asked and self.state[N_SPARE] >= 2 and self.top > enough)
 
     def price_top(self, rtol: float) -> None:
@@ -255,7 +253,7 @@ class Worker:
             self.pricer = pricer_for(
                 self.boxes.thresholds, len(self.forest.roots), self.whole.high, len(self.links.base)
             )
-            self.state[best_first.WAIT] = box_pricing.FIRST_WAIT
+            self.state[best_first.PRICES] = 1.0
 
     def best(self) -> Box:
         """Return the best point that this worker has found."""
@@ -329,7 +327,6 @@ def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
         np.empty((n, n_trees), dtype=np.int32),
         np.empty((n if levels else 1, n_extremes), dtype=np.int32),
         np.empty((n if levels else 1, n_extremes), dtype=np.int32),
-        np.empty(n, dtype=np.int64),
         np.empty(n, dtype=np.int64),
         np.empty(n, dtype=np.int64),
         np.arange(n - 3, -1, -1, dtype=np.int64),  # the first place is taken first
