@@ -27,8 +27,6 @@ from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_tree
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, SCORE, propose
 from skfairtest.workers._compiled import inlined, njit
 
-#: Cuts after which a box is priced again.
-FIRST_WAIT = 1.0
 #: Share of a vote by which sums of votes may be off.
 ROUNDING = 1e-5
 
@@ -99,7 +97,7 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
         low_enough,
     )  # fmt: skip
     leave_prices(kept, pool.prices[node])
-    pool.prices[node], pool.n_cuts[node] = keep_prices(kept, pricer.sides, n_sides), 0
+    pool.prices[node] = keep_prices(kept, pricer.sides, n_sides)
     for p in range(n):
         if links.unit[p] > 0:
             D[p] = math.floor(D[p] / links.unit[p] + ROUNDING / 2) * links.unit[p] * (1 + 1e-12)
