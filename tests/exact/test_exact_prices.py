@@ -26,6 +26,7 @@ from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.leaf_pairs import ask_tree
 from skfairtest.exact._trees.local_search import value_at
 from skfairtest.exact._trees.prices import (
+    MOST_LEAVES,
     MOST_NODES,
     copy_prices,
     keep_prices,
@@ -95,9 +96,10 @@ class Priced:
         self.problem, self.boxes = problem, driver.node_boxes_of(problem)
         forest, thresholds = problem.forest, self.boxes.thresholds
         self.pairs = driver._product_trees(forest, 4)
-        high, n_parts = problem.layout.whole.high, len(problem.links.base)
-        self.pricer = pricer_for(thresholds, len(forest.roots), high, n_parts)
-        self.kept = kept_for(len(thresholds.cell), 1)
+        layout, n_parts = problem.layout, len(problem.links.base)
+        n_cells = np.concatenate([layout.whole.high, layout.set_sizes()])
+        self.pricer = pricer_for(forest, thresholds, n_cells, n_parts)
+        self.kept = kept_for(len(thresholds.cut), 1)
 
     def bound(self, box, place=-1, enough=-np.inf):
         """Bound a box, beginning with the prices at a place; also by each tree for itself."""
@@ -173,7 +175,7 @@ def test_few_nodes_stand_for_a_tree():
     priced.bound(priced.problem.layout.whole)
     listed = priced.pricer.listed
     numbers = np.diff(listed.start)
-    assert 0 < numbers.max() <= MOST_NODES
+    assert 0 < numbers.max() <= MOST_NODES < MOST_LEAVES
     assert (listed.value[: listed.start[-1]] > 0).all()
     assert (listed.n_sides[: listed.start[-1]] > 0).all()
 
@@ -184,7 +186,9 @@ def test_a_cut_parts_the_box():
         low, high, words = random_box(problem.layout.whole, np.random.default_rng(seed))
         priced, cut = Priced(problem), np.zeros(4)
         priced.bound((low, high, words))
-        propose_by_prices(priced.pricer, priced.n_sides, np.int64(len(low)), low, high, cut)
+        propose_by_prices(
+            problem.forest, priced.pricer, priced.n_sides, low, high, words, words.copy(), cut
+        )
         if cut[SCORE] > 0:
             assert cut[ORDERED] == 1
             assert low[int(cut[PLACE])] < cut[CELL] < high[int(cut[PLACE])]
@@ -194,7 +198,7 @@ def test_prices_are_kept_while_a_box_needs_them():
     problem = make_problem("small regressor", 0)
     priced = Priced(problem)
     priced.bound(problem.layout.whole)
-    kept, others = priced.kept, kept_for(len(priced.boxes.thresholds.cell), 1)
+    kept, others = priced.kept, kept_for(len(priced.boxes.thresholds.cut), 1)
     n_spare, others.n_spare[0] = kept.n_spare[0], 1
     place = priced.keep()
     kept.n_boxes[place] += 1

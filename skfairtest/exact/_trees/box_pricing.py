@@ -21,48 +21,12 @@ from skfairtest.exact._trees.best_first import (
     enough_of,
     pop,
 )
-from skfairtest.exact._trees.leaf_pairs import FOLDED
 from skfairtest.exact._trees.link_bounds import bound_of_sums, loss_allowed
 from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_trees, propose_by_prices
-from skfairtest.exact._trees.split_choice import CELL, ORDERED, SCORE, propose
-from skfairtest.workers._compiled import inlined, njit
+from skfairtest.workers._compiled import njit
 
 #: Share of a vote by which sums of votes may be off.
 ROUNDING = 1e-5
-
-
-@inlined
-def write_chosen(forest, pairs, boxes, pricer, best, weights):
-    """Write the boxes and values of the trees' best nodes at the prices."""
-    listed, sides, nodes = pricer.listed, pricer.sides, pairs.node
-    n_ordered = len(best.low)
-    for t in range(len(weights)):
-        weights[t] = 1e-12
-        for c in range(n_ordered):
-            best.low[c, t], best.high[c, t] = 0, 2**31 - 1
-        for w in range(len(best.words)):
-            best.words[w, t] = ~np.uint64(0)
-        k = pricer.chosen[t]
-        if k >= 0:
-            weights[t] = listed.value[k]
-            for q in range(listed.n_sides[k]):
-                m = listed.side[k, q]
-                c, which = sides.group[m] % n_ordered, sides.which[m]
-                cell = pricer.thresholds.cell[which // 2]
-                if which % 2 == 1:
-                    best.low[c, t] = cell
-                else:
-                    best.high[c, t] = cell
-            at = np.int64(listed.node[k])
-            if nodes[at]["place"] >= FOLDED:
-                a, b = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
-                for w in range(len(best.words)):
-                    word = ~np.uint64(0)
-                    if boxes.twin_word[w] != 1:
-                        word = boxes.words[a, w]
-                    if boxes.twin_word[w] != 0:
-                        word &= boxes.words[b, boxes.first_word[w]]
-                    best.words[w, t] = word
 
 
 @njit
@@ -110,15 +74,8 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
         state[N_SPARE] += 1
         state[OPENED] += 1
         return
-    state[PRICED], room.cut[SCORE] = node, 0.0
-    if len(words):
-        write_chosen(forest, pairs, boxes, pricer, room.best, weights)
-        propose(room.best, weights, forest.word_start, low, high, words, room.cut, np.int64(30))
-        if room.cut[ORDERED] == 0:
-            for w in range(len(words)):
-                room.chosen[w] = room.best.words[w, int(room.cut[CELL])]
-            room.cut[CELL] = 0.0
-    propose_by_prices(pricer, n_sides, np.int64(len(low)), low, high, room.cut)
+    state[PRICED] = node
+    propose_by_prices(forest, pricer, n_sides, low, high, words, room.chosen, room.cut)
     for c in range(len(low)):
         k = pricer.columns.best[c]
         room.point[c] = max(pricer.columns.cell[k], low[c])

@@ -183,12 +183,12 @@ class Worker:
         self, problem: Problem, boxes: NodeBoxes, incumbent: float, n_workers: int
     ) -> None:
         self.forest, self.links, self.boxes = problem.forest, problem.links, boxes
-        whole = self.whole = problem.layout.whole
+        self.layout, whole = problem.layout, problem.layout.whole
         n_trees, size = len(self.forest.roots), 4 * int(self.forest.depth.max(initial=0)) + 8
         self.waiting = np.empty(size, np.int64)
         self.pairs = _product_trees(self.forest, n_workers)
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
-        self.room = _room(n_trees, whole, kept_for(len(self.boxes.thresholds.cell), n_workers))
+        self.room = _room(n_trees, whole, kept_for(len(self.boxes.thresholds.cut), n_workers))
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
         self.state = np.array([incumbent, incumbent, 0.0, 0.0, 0.0, n_spare, 0.0, -1.0])
@@ -250,9 +250,9 @@ class Worker:
     def begin_pricing(self) -> None:
         """Price boxes from now on."""
         if self.pricer is None:
-            self.pricer = pricer_for(
-                self.boxes.thresholds, len(self.forest.roots), self.whole.high, len(self.links.base)
-            )
+            n_cells = np.concatenate([self.layout.whole.high, self.layout.set_sizes()])
+            n_parts = len(self.links.base)
+            self.pricer = pricer_for(self.forest, self.boxes.thresholds, n_cells, n_parts)
             self.state[best_first.PRICES] = 1.0
 
     def best(self) -> Box:

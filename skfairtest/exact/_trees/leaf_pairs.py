@@ -39,7 +39,7 @@ NODE = np.dtype(
         ("second", np.int32),  # child; where there is none, the second twin's node
         ("parent", np.int32),
         ("place", np.int32),  # ordered copy; -1 - place of another one; LEAF or FOLDED
-        ("threshold", np.int32),  # number of the cell among those at which the tree cuts the copy
+        ("threshold", np.int32),  # number of the test
     ]
 )
 
@@ -52,12 +52,12 @@ class ProductTrees(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """Cells at which trees cut ordered copies, numbered: by tree, then by copy, rising."""
+    """The tests of trees, numbered by tree, then by copy, ordered ones first, then by cut."""
 
-    one: NDArray[np.int32]  # number of each node's cell where the first twin is tested; -1 if none
+    one: NDArray[np.int32]  # number of each node's test of the first twin; -1 at a leaf
     two: NDArray[np.int32]
-    start: NDArray[np.int64]  # (n_trees * n_ordered + 1,) first number of a tree and copy
-    cell: NDArray[np.int64]
+    start: NDArray[np.int64]  # (n_trees * n_copies + 1,) first number of a tree and copy
+    cut: NDArray[np.int64]  # cell, rising in a copy, or number of a set
 
 
 class NodeBoxes(NamedTuple):
@@ -74,20 +74,21 @@ class NodeBoxes(NamedTuple):
 
 
 def thresholds_of(forest: Forest, n_ordered: int) -> Thresholds:
-    """Number the cells at which each tree cuts each ordered copy."""
+    """Number the tests of each tree."""
     tree = np.zeros(len(forest.attribute), dtype=np.int64)
     tree[forest.roots] = np.arange(len(forest.roots))
     for here in levels_of(forest.attribute, forest.first, forest.second, forest.roots):
         inner = here[forest.attribute[here] >= 0]
         tree[forest.first[inner]] = tree[forest.second[inner]] = tree[inner]
     inner = np.flatnonzero(forest.attribute >= 0)
-    inner = inner[forest.ordered[forest.attribute[inner]] == 1]
     j, cut = forest.attribute[inner], forest.cut[inner]
-    places = forest.place_one[j], forest.place_two[j]
+    n_copies = n_ordered + len(forest.word_start) - 1
+    behind = np.where(forest.ordered[j] == 1, 0, n_ordered)
+    places = forest.place_one[j] + behind, forest.place_two[j] + behind
     most = int(cut.max(initial=0)) + 1
-    keys = np.concatenate([(tree[inner] * n_ordered + place) * most + cut for place in places])
+    keys = np.concatenate([(tree[inner] * n_copies + place) * most + cut for place in places])
     keys, number = np.unique(keys, return_inverse=True)
-    start = np.searchsorted(keys // most, np.arange(len(forest.roots) * n_ordered + 1))
+    start = np.searchsorted(keys // most, np.arange(len(forest.roots) * n_copies + 1))
     numbers = np.full((2, len(forest.attribute)), -1, dtype=np.int32)
     numbers[:, inner] = number.reshape(2, -1)
     return Thresholds(numbers[0], numbers[1], start.astype(np.int64), keys % most)

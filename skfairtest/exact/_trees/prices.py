@@ -42,11 +42,12 @@ from skfairtest.exact._trees.leaf_pairs import (
     meets_sets,
     unfold,
 )
+from skfairtest.exact._trees.problem import Forest
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE, split_score
 from skfairtest.workers._compiled import inlined, njit
 
-#: Nodes that stand for a tree, at most.
-MOST_NODES = 12
+#: Nodes that stand for a tree, at most: for a deep one, and for one that has no more leaves.
+MOST_NODES, MOST_LEAVES = 12, 48
 #: Sides that a node pays for, at most: what it demands beside them is free.
 MOST_SIDES = 32
 #: Prices that are kept of a box, and bytes for those of all boxes.
@@ -72,7 +73,8 @@ class Listed(NamedTuple):
     charge: NDArray[np.float64]
     n_sides: NDArray[np.int64]
     side: NDArray[np.int32]  # (n_nodes, MOST_SIDES) threshold, twice, plus 1 if above; then sides
-    place: NDArray[np.int32]  # (n_nodes, MOST_SIDES) of the copy, twice, plus 1 if above
+    place: NDArray[np.int32]  # (n_nodes, MOST_SIDES) that a stricter demand has as well
+    most: NDArray[np.int64]  # (n_trees,) nodes that may stand for a tree
     heap: NDArray[np.int64]  # of one tree: nodes to look into, the largest value left first
     key: NDArray[np.float64]
     price: NDArray[np.float64]  # (2 * n_thresholds,) with which to begin
@@ -83,9 +85,9 @@ class Sides(NamedTuple):
     """The sides that listed leaves demand: trees in turn, of each the columns, rising cells."""
 
     number: NDArray[np.int32]  # (2 * n_thresholds,) of each side that is demanded; -1 else
-    which: NDArray[np.int32]  # threshold, twice, plus 1 for the side above it
-    group: NDArray[np.int32]  # of the same tree and ordered copy
-    column: NDArray[np.int32]  # ordered copy; of each part of the output others
+    which: NDArray[np.int32]  # threshold, twice, plus 1 for the side above it, or outside a set
+    group: NDArray[np.int32]  # of the same tree and ordered copy; of a set one by itself
+    column: NDArray[np.int32]  # copy; of each part of the output others
     scale: NDArray[np.float64]  # best value of the tree
     segment: NDArray[np.int32]  # of the column, which begins at the cell
     price: NDArray[np.float64]
@@ -100,7 +102,7 @@ class Columns(NamedTuple):
     """Columns in segments, in which all that is given back is the same."""
 
     at: NDArray[np.int32]  # (n_cells,) scratch room
-    offset: NDArray[np.int64]  # (n_ordered + 1,) first cell of a copy there
+    offset: NDArray[np.int64]  # (n_copies + 1,) first cell of a copy there
     start: NDArray[np.int64]  # (n_columns + 1,)
     given: NDArray[np.float64]  # (n_segments,)
     cell: NDArray[np.int32]  # (n_segments,) first cell of a segment
@@ -118,17 +120,23 @@ class Pricer(NamedTuple):
     chosen: NDArray[np.int64]  # (n_trees,) best node at these prices; -1 is what pays nothing
 
 
-def pricer_for(thresholds: Thresholds, n_trees: int, whole_high, n_parts: int) -> Pricer:
-    """Return memory to bound boxes by prices."""
-    n_ordered, n_sides = len(whole_high), 2 * len(thresholds.cell)
-    n_nodes = n_trees * MOST_NODES
-    n_columns = n_parts * n_ordered
-    n_segments = n_parts * len(thresholds.cell) + n_columns + 1
+def pricer_for(forest: Forest, thresholds: Thresholds, n_cells, n_parts: int) -> Pricer:
+    """Return memory to bound boxes by prices.
+
+    - `n_cells` (n_copies,): cells of each copy, ordered ones first.
+    """
+    n_trees, n_sides = len(forest.roots), 2 * len(thresholds.cut)
+    ends = np.append(forest.roots[1:], len(forest.attribute))
+    n_leaves = [np.sum(forest.attribute[a:b] < 0) for a, b in zip(forest.roots, ends, strict=True)]
+    most = np.where(np.array(n_leaves) <= MOST_LEAVES, MOST_LEAVES, MOST_NODES)
+    n_nodes = int(most.sum())
+    n_columns = n_parts * len(n_cells)
+    n_segments = n_parts * int(np.sum(n_cells + 1)) + 1
     listed = Listed(
         np.zeros(n_trees + 1, np.int64), np.zeros(n_trees), np.empty(n_nodes),
         np.empty(n_nodes, np.int64), np.empty(n_nodes), np.zeros(n_nodes, np.int64),
         np.empty((n_nodes, MOST_SIDES), np.int32), np.empty((n_nodes, MOST_SIDES), np.int32),
-        np.empty(MOST_NODES + 2, np.int64), np.empty(MOST_NODES + 2), np.zeros(n_sides),
+        most, np.empty(MOST_LEAVES + 2, np.int64), np.empty(MOST_LEAVES + 2), np.zeros(n_sides),
         np.zeros(n_sides),
     )  # fmt: skip
     scale, price, charge, demand, asked, mean, square = (np.zeros(n_sides) for _ in range(7))
@@ -137,7 +145,7 @@ def pricer_for(thresholds: Thresholds, n_trees: int, whole_high, n_parts: int) -
         np.empty(n_sides, np.int32), scale, np.empty(n_sides, np.int32), price, charge, demand,
         asked, mean, square,
     )  # fmt: skip
-    offset = np.concatenate([[0], np.cumsum(whole_high.astype(np.int64) + 1)])
+    offset = np.concatenate([[0], np.cumsum(n_cells.astype(np.int64) + 1)])
     columns = Columns(
         np.zeros(offset[-1], np.int32), offset, np.zeros(n_columns + 1, np.int64),
         np.zeros(n_segments), np.zeros(n_segments, np.int32), np.zeros(n_columns, np.int64),
@@ -262,7 +270,9 @@ def sides_in_box(forest, place, cut, low, high, words):
 @inlined
 def demand_side(listed, k, place, threshold, above):
     """Let a listed node demand a side, in place of a weaker one."""
-    side, at, n = 2 * threshold + above, 2 * place + above, listed.n_sides[k]
+    side, n = 2 * threshold + above, listed.n_sides[k]
+    # No demand of a set follows from that of another one.
+    at = 2 * place + above if place >= 0 else -1 - side
     q = 0
     while q < n and listed.place[k, q] != at:
         q += 1
@@ -282,20 +292,35 @@ def copy_node(listed, k, other):
         listed.side[other, q], listed.place[other, q] = listed.side[k, q], listed.place[k, q]
 
 
+@inlined
+def parts_box(forest, n_ordered, c, cut, low, high, words):
+    """Whether a box has cells on either side of a test of a copy."""
+    if c < n_ordered:
+        first, second = low[c] < cut, cut < high[c]
+    else:
+        first, second = sides_in_box(forest, -1 - (c - n_ordered), cut, low, high, words)
+    return first and second
+
+
 @njit
-def charge_tree(thresholds, listed, t, low, high):
+def charge_tree(forest, thresholds, listed, t, low, high, words):
     """Add up what is paid for each side of a tree at the prices with which to begin."""
-    n_ordered, price, charge, cell = len(low), listed.price, listed.charges, thresholds.cell
-    for c in range(n_ordered):
-        one, two = thresholds.start[t * n_ordered + c], thresholds.start[t * n_ordered + c + 1]
+    n_ordered, price, charge, cut = len(low), listed.price, listed.charges, thresholds.cut
+    n_copies = n_ordered + len(forest.word_start) - 1
+    for c in range(n_copies):
+        one, two = thresholds.start[t * n_copies + c], thresholds.start[t * n_copies + c + 1]
+        if c >= n_ordered:
+            for side in range(2 * one, 2 * two):
+                charge[side] = price[side]
+            continue
         total = 0.0
         for i in range(one, two):
-            if low[c] < cell[i] < high[c]:
+            if low[c] < cut[i] < high[c]:
                 total += price[2 * i + 1]
                 charge[2 * i + 1] = total
         total = 0.0
         for i in range(two - 1, one - 1, -1):
-            if low[c] < cell[i] < high[c]:
+            if low[c] < cut[i] < high[c]:
                 total += price[2 * i]
                 charge[2 * i] = total
 
@@ -303,13 +328,13 @@ def charge_tree(thresholds, listed, t, low, high):
 @njit
 def list_nodes(forest, pairs, boxes, thresholds, listed, t, low, high, words):
     """List nodes that stand for all of a tree in a box: those that count most at the prices."""
-    charge_tree(thresholds, listed, t, low, high)
+    charge_tree(forest, thresholds, listed, t, low, high, words)
     nodes, heap, key = pairs.node, listed.heap, listed.key
     first, n_heap = listed.start[t], np.int64(1)
     n = first + 1
     listed.node[first], listed.charge[first], listed.n_sides[first] = t, 0.0, 0
     heap[0], key[0] = first, nodes[t]["bound"]
-    while n_heap and n < first + MOST_NODES:
+    while n_heap and n < first + listed.most[t]:
         k = heap[0]
         at = listed.node[k]
         n_heap = drop_first(heap, key, n_heap)
@@ -324,10 +349,10 @@ def list_nodes(forest, pairs, boxes, thresholds, listed, t, low, high, words):
                 continue
             one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
             is_first, is_second = sides_in_box(forest, place, cut, low, high, words)
+            is_side = is_first and is_second
             is_first = is_first and nodes[one]["bound"] > 0
             is_second = is_second and nodes[two]["bound"] > 0
-            is_side = place >= 0 and low[place] < cut < high[place]
-            threshold = np.int64(nodes[at]["threshold"])
+            place, threshold = np.int64(place), np.int64(nodes[at]["threshold"])
             if is_first and is_second:
                 copy_node(listed, k, n)
                 if is_side:
@@ -376,25 +401,29 @@ def close_list(listed, nodes, boxes, word_start, t, n, words):
 
 
 @njit
-def number_sides(pricer, part, low, high):
+def number_sides(forest, pricer, part, low, high, words):
     """Number the sides that have a price or are demanded, in order; return how many there are."""
     thresholds, listed, sides = pricer.thresholds, pricer.listed, pricer.sides
     n, n_ordered, price = 0, len(low), listed.price
+    n_copies = n_ordered + len(forest.word_start) - 1
     for t in range(len(listed.rest)):
         first, last = listed.start[t], listed.start[t + 1]
         scale = listed.rest[t]
         for k in range(first, last):
             scale = max(scale, listed.value[k])
-        for k in range(first, last):
             for q in range(listed.n_sides[k]):
                 sides.number[listed.side[k, q]] = 0
-        for c in range(n_ordered if first < last else 0):
-            at = t * n_ordered + c
+        for c in range(n_copies if first < last else 0):
+            at = t * n_copies + c
             for which in range(2 * thresholds.start[at], 2 * thresholds.start[at + 1]):
-                is_inside = price[which] > 0 and low[c] < thresholds.cell[which // 2] < high[c]
-                if sides.number[which] == 0 or is_inside:
+                is_priced = price[which] > 0 and sides.number[which] != 0
+                if is_priced:
+                    cut = thresholds.cut[which // 2]
+                    is_priced = parts_box(forest, n_ordered, c, cut, low, high, words)
+                if sides.number[which] == 0 or is_priced:
                     sides.number[which], sides.which[n] = n, which
-                    sides.group[n], sides.column[n] = at, part[t] * n_ordered + c
+                    sides.group[n] = at if c < n_ordered else -1 - n
+                    sides.column[n] = part[t] * n_copies + c
                     sides.scale[n], sides.price[n] = scale, price[which]
                     n += 1
         for k in range(first, last):
@@ -404,31 +433,36 @@ def number_sides(pricer, part, low, high):
 
 
 @njit
-def cut_columns(pricer, n_sides, n_ordered):
-    """Cut the columns into segments at the cells of all sides."""
-    columns, sides, cell = pricer.columns, pricer.sides, pricer.thresholds.cell
+def cut_columns(pricer, n_sides, n_ordered, n_copies):
+    """Cut the columns into segments at the cells of all sides; of sets each cell is one."""
+    columns, sides, cut = pricer.columns, pricer.sides, pricer.thresholds.cut
     n = 0
-    for p in range(len(columns.best) // n_ordered if n_ordered else 0):
+    for p in range(len(columns.best) // n_copies if n_copies else 0):
         for m in range(n_sides):
-            if sides.column[m] // n_ordered == p:
-                c = sides.column[m] % n_ordered
-                columns.at[columns.offset[c] + cell[sides.which[m] // 2]] = 1
-        for c in range(n_ordered):
-            columns.start[p * n_ordered + c] = n
+            c = sides.column[m] % n_copies
+            if sides.column[m] // n_copies == p and c < n_ordered:
+                columns.at[columns.offset[c] + cut[sides.which[m] // 2]] = 1
+        for c in range(n_copies):
+            columns.start[p * n_copies + c] = n
             columns.cell[n] = 0
             n += 1
-            for k in range(columns.offset[c], columns.offset[c + 1]):
-                if columns.at[k] != 0:
+            for k in range(columns.offset[c] + 1, columns.offset[c + 1] - 1):
+                if columns.at[k] != 0 or c >= n_ordered:
                     columns.at[k], columns.cell[n] = n, k - columns.offset[c]
                     n += 1
         for m in range(n_sides):
-            if sides.column[m] // n_ordered == p:
-                c = sides.column[m] % n_ordered
-                k = columns.offset[c] + cell[sides.which[m] // 2]
-                sides.segment[m] = columns.at[k]
+            c = sides.column[m] % n_copies
+            if sides.column[m] // n_copies == p and c < n_ordered:
+                sides.segment[m] = columns.at[columns.offset[c] + cut[sides.which[m] // 2]]
         for k in range(len(columns.at)):
             columns.at[k] = 0
     columns.start[len(columns.best)] = n
+
+
+@inlined
+def has_cell(sets, row, cell):
+    """Whether a set has a cell."""
+    return (sets[row, cell // 64] >> np.uint64(cell % 64)) & np.uint64(1) != 0
 
 
 @inlined
@@ -468,26 +502,40 @@ def choose_leaves(listed, sides, part, chosen, sums):
 
 
 @inlined
-def choose_cells(columns, sides, n_sides, n_ordered, sums):
+def choose_cells(forest, pricer, words, n_sides, n_ordered, n_copies, sums):
     """Find each column's best segment; add what is given back there to the sums of the parts."""
+    columns, sides, cut = pricer.columns, pricer.sides, pricer.thresholds.cut
     given, price = columns.given, sides.price
     for k in range(columns.start[len(columns.best)]):
         given[k] = 0.0
     for m in range(n_sides):
         if price[m] > 0:
-            if sides.which[m] % 2 == 1:
+            above, p = sides.which[m] % 2 == 1, sides.column[m]
+            if p % n_copies >= n_ordered:
+                row = cut[sides.which[m] // 2]
+                for k in range(columns.start[p], columns.start[p + 1]):
+                    if has_cell(forest.sets, row, k - columns.start[p]) != above:
+                        given[k] += price[m]
+            elif above:
                 given[sides.segment[m]] += price[m]
             else:
-                given[columns.start[sides.column[m]]] += price[m]
+                given[columns.start[p]] += price[m]
                 given[sides.segment[m]] -= price[m]
-    for c in range(len(columns.best)):
-        total, best, own = 0.0, -np.inf, columns.start[c]
-        for k in range(columns.start[c], columns.start[c + 1]):
-            total += given[k]
+    for p in range(len(columns.best)):
+        total, best, own = 0.0, -np.inf, columns.start[p]
+        start, c = columns.start[p], p % n_copies - n_ordered
+        for k in range(start, columns.start[p + 1]):
+            if c < 0:
+                total += given[k]
+            else:
+                cell = k - start
+                word = words[forest.word_start[c] + cell // 64]
+                is_there = (word >> np.uint64(cell % 64)) & np.uint64(1) != 0
+                total = given[k] if is_there else -np.inf
             if total > best + TINY:
                 best, own = total, k
-        columns.best[c] = own
-        sums[c // n_ordered] += best
+        columns.best[p] = own
+        sums[p // n_copies] += best
 
 
 @inlined
@@ -520,10 +568,13 @@ def count_demands(listed, sides, chosen, n_sides):
 
 
 @njit
-def improve_prices(pricer, part, n_sides, n_ordered, n_steps, lengths, sums, best, enough):
+def improve_prices(
+    forest, pricer, part, words, n_sides, n_ordered, n_steps, lengths, sums, best, enough
+):  # fmt: skip
     """Improve the prices step by step; write the least sums of each part to `best`."""
     listed, sides, columns, chosen = pricer.listed, pricer.sides, pricer.columns, pricer.chosen
     price, mean, square = sides.price, sides.mean, sides.square
+    n_copies, cut = n_ordered + len(forest.word_start) - 1, pricer.thresholds.cut
     for m in range(n_sides):
         mean[m], square[m], sides.asked[m] = 0.0, 0.0, 0.0
     kept, kept_square, length = 1.0, 1.0, lengths[0]
@@ -532,7 +583,7 @@ def improve_prices(pricer, part, n_sides, n_ordered, n_steps, lengths, sums, bes
         charge_leaves(sides, n_sides)
         sums[:] = 0.0
         choose_leaves(listed, sides, part, chosen, sums)
-        choose_cells(columns, sides, n_sides, n_ordered, sums)
+        choose_cells(forest, pricer, words, n_sides, n_ordered, n_copies, sums)
         done = len(best) == 1
         for p in range(len(best)):
             # Sums of the same numbers in another order, and of larger ones.
@@ -543,8 +594,13 @@ def improve_prices(pricer, part, n_sides, n_ordered, n_steps, lengths, sums, bes
         count_demands(listed, sides, chosen, n_sides)
         kept, kept_square = kept * KEEP, kept_square * KEEP_SQUARE
         for m in range(n_sides):
-            is_below = columns.best[sides.column[m]] < sides.segment[m]
-            slope = 1.0 if is_below == (sides.which[m] % 2 == 0) else 0.0
+            p = sides.column[m]
+            if p % n_copies < n_ordered:
+                is_first = columns.best[p] < sides.segment[m]
+            else:
+                cell = columns.best[p] - columns.start[p]
+                is_first = has_cell(forest.sets, cut[sides.which[m] // 2], cell)
+            slope = 1.0 if is_first == (sides.which[m] % 2 == 0) else 0.0
             slope -= sides.demand[m]
             mean[m] = KEEP * mean[m] + (1 - KEEP) * slope
             square[m] = KEEP_SQUARE * square[m] + (1 - KEEP_SQUARE) * slope * slope
@@ -576,16 +632,17 @@ def price_trees(
             listed.start[t + 1] = listed.start[t]
             if own[t] > 0:
                 list_nodes(forest, pairs, boxes, pricer.thresholds, listed, t, low, high, words)
-        n_sides = number_sides(pricer, links.part, low, high)
-        cut_columns(pricer, n_sides, n_ordered)
+        n_sides = number_sides(forest, pricer, links.part, low, high, words)
+        cut_columns(pricer, n_sides, n_ordered, n_ordered + len(forest.word_start) - 1)
         n_steps, first, last = np.int64(STEPS), LENGTHS[0], LENGTHS[1]
         if place < 0:
             n_steps = np.int64(FIRST_STEPS)
             first = FIRST_LENGTHS[0] * (FIRST_LENGTHS[1] / FIRST_LENGTHS[0]) ** (turn / FIRST_TIMES)
             last = first * (FIRST_LENGTHS[1] / FIRST_LENGTHS[0]) ** (1 / FIRST_TIMES)
         improve_prices(
-            pricer, links.part, n_sides, n_ordered, n_steps, (first, last), sums, best, enough
-        )
+            forest, pricer, links.part, words, n_sides, n_ordered, n_steps, (first, last), sums,
+            best, enough,
+        )  # fmt: skip
         for m in range(n_sides):
             listed.price[sides.which[m]] = sides.price[m]
             sides.number[sides.which[m]] = -1
@@ -597,24 +654,58 @@ def price_trees(
 
 
 @njit
-def propose_by_prices(pricer, n_sides, n_ordered, low, high, cut):
-    """Write the cut where trees demanded the most on either side of it in the last steps."""
+def propose_by_prices(forest, pricer, n_sides, low, high, words, chosen, cut):
+    """Write the cut where trees demanded the most on either side of it in the last steps.
+
+    Of an unordered copy the cells of one part are written to `chosen`, and the place 0 for them.
+    """
     columns, sides, lost = pricer.columns, pricer.sides, pricer.columns.lost
+    n_ordered = len(low)
+    n_copies = n_ordered + len(forest.word_start) - 1
+    cut[SCORE] = 0.0
     for k in range(columns.start[len(columns.best)]):
         lost[0, k], lost[1, k] = 0.0, 0.0
     for m in range(n_sides):
-        # A tree that demands less than a cell loses in the part at and above it.
-        lost[1 - sides.which[m] % 2, sides.segment[m]] += sides.asked[m]
+        c = sides.column[m] % n_copies
+        if c < n_ordered:
+            # A tree that demands less than a cell loses in the part at and above it.
+            lost[1 - sides.which[m] % 2, sides.segment[m]] += sides.asked[m]
+        elif sides.asked[m] > 0:
+            offer_set(forest, pricer, n_sides, m, c - n_ordered, words, chosen, cut)
     for p in range(len(columns.best)):
-        total = 0.0
-        for k in range(columns.start[p], columns.start[p + 1]):
+        c, total = p % n_copies, 0.0
+        for k in range(columns.start[p], columns.start[p + 1] if c < n_ordered else 0):
             total += lost[1, k]
             lost[1, k] = total
         total = 0.0
-        for k in range(columns.start[p + 1] - 1, columns.start[p], -1):
+        for k in range(columns.start[p + 1] - 1 if c < n_ordered else 0, columns.start[p], -1):
             total += lost[0, k]
             lost[0, k] = total
             score = split_score(lost[0, k], lost[1, k])
-            c = p % n_ordered
             if score > cut[SCORE] and low[c] < columns.cell[k] < high[c]:
                 cut[SCORE], cut[ORDERED], cut[PLACE], cut[CELL] = score, 1, c, columns.cell[k]
+
+
+@inlined
+def offer_set(forest, pricer, n_sides, m, copy, words, chosen, cut):
+    """Take the cut of a box by the set of a side if it scores more."""
+    sides, sets, cuts = pricer.sides, forest.sets, pricer.thresholds.cut
+    start, end = forest.word_start[copy], forest.word_start[copy + 1]
+    row = cuts[sides.which[m] // 2]
+    inside, outside = 0.0, 0.0
+    for i in range(n_sides):
+        if sides.column[i] == sides.column[m] and sides.asked[i] > 0:
+            other, above = cuts[sides.which[i] // 2], sides.which[i] % 2 == 1
+            some_in, some_out = False, False
+            for w in range(start, end):
+                own = sets[other, w - start]
+                own = words[w] & (~own if above else own)
+                some_in = some_in or (own & sets[row, w - start]) != 0
+                some_out = some_out or (own & ~sets[row, w - start]) != 0
+            inside += 0.0 if some_in else sides.asked[i]
+            outside += 0.0 if some_out else sides.asked[i]
+    score = split_score(inside, outside)
+    if score > cut[SCORE]:
+        cut[SCORE], cut[ORDERED], cut[PLACE], cut[CELL] = score, 0, copy, 0
+        for w in range(start, end):
+            chosen[w] = sets[row, w - start]
