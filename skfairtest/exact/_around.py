@@ -253,12 +253,12 @@ def _curve(part: Any, output: ModelOutput, response: str) -> Node:
         places, kind = calibrator.X_thresholds_.astype(np.float64), calibrator.y_thresholds_.dtype
         values = calibrator.y_thresholds_.astype(np.float64)
         steepest = float(np.max(np.abs(np.diff(values)) / np.diff(places), initial=0.0))
-        rising, knots = bool(calibrator.increasing_), tuple(places.tolist())
+        rising = bool(calibrator.increasing_)
 
         def between(x: Floats) -> Any:
             return np.interp(x, places, values).astype(kind)
 
-        return MonotoneFunction(output, between, rising, steepest=steepest, knots=knots)
+        return MonotoneFunction(output, between, rising, steepest=steepest)
     if part.method == "sigmoid":
         a, b = float(calibrator.a_), float(calibrator.b_)
         link = (LOGISTIC, -a, -b)

@@ -64,6 +64,9 @@ class ConstrainedFamily(Family):
     def single_room(self, top: float) -> float:
         return float(self.base.single_room(top))
 
+    def with_rounding(self, upper: float) -> float:
+        return float(self.base.with_rounding(upper))
+
     def evaluate(self, Z: Floats) -> Floats:
         return np.asarray(self.base.evaluate(Z))
 

@@ -105,126 +105,151 @@ def read_family(
     - `n_rows`: queries that this took.
     - `ValueError`: if the model or a step before it is not understood, or was read wrongly.
     """
-    check_supported(estimator, response)
-    if response == "labels":
-        return LabelFamily(), 0
-    if space.twins_.moved is not None:
-        return _read_moved(
-            space,
-            lambda part: read_family(estimator, part, response, compiled, rng, n_jobs, deadline),
+    reader = _Reader(compiled, rng, n_jobs, deadline)
+    return reader.read(estimator, space, response), reader.n_rows
+
+
+class _Reader:
+    """Reads models, and those inside of them, as `read_family` does.
+
+    - `n_rows`: queries that this took so far.
+    """
+
+    def __init__(
+        self,
+        compiled: bool | None,
+        rng: np.random.Generator,
+        n_jobs: int | None,
+        deadline: float,
+    ) -> None:
+        self.compiled, self.rng, self.n_jobs, self.deadline = compiled, rng, n_jobs, deadline
+        self.n_rows = 0
+
+    def read(self, estimator: Any, space: InputSpace, response: str) -> Family:
+        """Return a model, read out for a space."""
+        check_supported(estimator, response)
+        if response == "labels":
+            return LabelFamily()
+        if space.twins_.moved is not None:
+            return self._moved(estimator, space, response)
+        model = unwrap(estimator, HINT)[1]
+        mixture = read_mixture(model, OWN_CODE)
+        if mixture is not None:
+            return self._averaged(estimator, mixture, space, response)
+        if is_around(model):
+            return self._around(estimator, space, response)
+
+        def make(part: InputSpace, until: float) -> Family:
+            if is_linear(model, response):
+                return LinearFamily(estimator, part, response)
+            if is_network(model) or isinstance(model, LINEAR):
+                return NetworkFamily(estimator, part, response)
+            return TreeFamily(estimator, part, response, self.compiled, self.n_jobs, until)
+
+        family = (
+            ConstrainedFamily(space, make, self.deadline)
+            if space.admission.repairs
+            else make(space, self.deadline)
         )
-    model = unwrap(estimator, HINT)[1]
-    mixture = read_mixture(model, OWN_CODE)
-    if mixture is not None:
-        return _read_mixture(
-            estimator, mixture, space, response, rng,
-            lambda inner: read_family(inner, space, response, compiled, rng, n_jobs, deadline),
-        )  # fmt: skip
-    if is_around(model):
-        return _read_around(
-            estimator, space, response, rng,
-            lambda inner, asked: read_family(
-                inner, space, asked, compiled, rng, n_jobs, deadline
-            ),
-            deadline,
-        )  # fmt: skip
+        self._compare(family, estimator, space, response)
+        return family
 
-    def make(part: InputSpace, until: float) -> Family:
-        if is_linear(model, response):
-            return LinearFamily(estimator, part, response)
-        if is_network(model) or isinstance(model, LINEAR):
-            return NetworkFamily(estimator, part, response)
-        return TreeFamily(estimator, part, response, compiled, n_jobs, until)
+    def _moved(self, estimator: Any, space: InputSpace, response: str) -> Family:
+        """Return a model with twins that are moved."""
+        check_moved(space.twins_.moved)
+        parts = parts_of(space)
+        # A constraint may exclude twins, and a bound of the whole box bounds those that are left.
+        family = self.read(estimator, space.without_constraint(), response)
+        if len(parts) == 1:
+            return with_moved_twins(family, parts[0])
+        families = [
+            with_moved_twins(self.read(estimator, part.without_constraint(), response), part)
+            for part in parts
+        ]
+        return MovedParts(family, families)
 
-    family = (
-        ConstrainedFamily(space, make, deadline)
-        if space.admission.repairs
-        else make(space, deadline)
-    )
-    return family, _compare(family, estimator, space, response, rng, deadline)
+    def _averaged(
+        self, estimator: Any, mixture: Mixture, space: InputSpace, response: str
+    ) -> Family:
+        """Return a model that averages another one."""
+        steps = unwrap(estimator, HINT)[0]
+        check_averaged(space, steps, mixture)
+        inner = self.read(_behind(steps, mixture.model), space, response)
+        family = MixtureFamily(mixture.strength, inner, response)
+        asked = _asking(estimator, space, response)
+        Z = _valid_rows(family.rows(N_COMPARED, self.rng), space, self.rng)
+        off = family.check(lambda rows: asked.ask(rows)[0], Z, space, self.rng)
+        self.n_rows += asked.n_rows
+        if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
+            raise ValueError(
+                f"{type(estimator).__name__} was read as an average over columns, but in "
+                f"{len(Z)} pairs of twins its outputs differ otherwise (by {off:.3g} of the "
+                "largest output). No bound can be trusted, so none is given. A step or a model "
+                "that is not a function of single rows may be the reason; SBFTAuditor searches "
+                "with any estimator."
+            )
+        return family
 
+    def _around(self, estimator: Any, space: InputSpace, response: str) -> Family:
+        """Return a model around other models."""
+        steps, model = unwrap(estimator, HINT)
+        made: dict[tuple[int, ...], Any] = {}
 
-def _read_moved(
-    space: InputSpace, read: Callable[[InputSpace], tuple[Family, int]]
-) -> tuple[Family, int]:
-    """Return a model with twins that are moved, and the queries that it took to read it."""
-    check_moved(space.twins_.moved)
-    parts = parts_of(space)
-    # A constraint may exclude twins, and a bound of the whole box bounds those that are left.
-    family, n_rows = read(space.without_constraint())
-    if len(parts) == 1:
-        return with_moved_twins(family, parts[0]), n_rows
-    families = []
-    for part in parts:
-        one, n = read(part.without_constraint())
-        families.append(with_moved_twins(one, part))
-        n_rows += n
-    return MovedParts(family, families), n_rows
+        def behind(inner: Any, *more: Any) -> Any:
+            key = (id(inner), *map(id, more))
+            # Kept with what it was made of, so that no other object gets their ids.
+            if key not in made:
+                made[key] = (_behind([*steps, *more], inner), more)
+            return made[key][0]
 
+        nodes = read_around(model, response, behind)
+        families: dict[tuple[int, str], Family] = {}
+        for node in nodes:
+            for inner in node.model_outputs():
+                key = (id(inner.estimator), inner.response)
+                if key not in families:
+                    families[key] = self.read(inner.estimator, space, inner.response)
+        family: Family = _joined(nodes, families) or CompositeFamily(nodes, families)
+        self._compare(family, estimator, space, response)
+        return family
 
-def _read_mixture(
-    estimator: Any,
-    mixture: Mixture,
-    space: InputSpace,
-    response: str,
-    rng: Any,
-    read: Callable[[Any], tuple[Family, int]],
-) -> tuple[Family, int]:
-    """Return a model that averages another one, and the queries that it took to read it."""
-    steps = unwrap(estimator, HINT)[0]
-    check_averaged(space, steps, mixture)
-    # A name a step, as a pipeline wants it.
-    named = [(str(k), step) for k, step in enumerate([*steps, mixture.model])]
-    model = Pipeline(named) if steps else mixture.model
-    inner, n_rows = read(model)
-    family = MixtureFamily(mixture.strength, inner, response)
-    asked = _asking(estimator, space, response)
-    Z = _valid_rows(family.rows(N_COMPARED, rng), space, rng)
-    off = family.check(lambda rows: asked.ask(rows)[0], Z, space, rng)
-    if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
-        raise ValueError(
-            f"{type(estimator).__name__} was read as an average over columns, but in "
-            f"{len(Z)} pairs of twins its outputs differ otherwise (by {off:.3g} of the "
-            "largest output). No bound can be trusted, so none is given. A step or a model "
-            "that is not a function of single rows may be the reason; SBFTAuditor searches "
-            "with any estimator."
-        )
-    return family, n_rows + asked.n_rows
-
-
-def _read_around(
-    estimator: Any,
-    space: InputSpace,
-    response: str,
-    rng: Any,
-    read: Callable[[Any, str], tuple[Family, int]],
-    deadline: float,
-) -> tuple[Family, int]:
-    """Return a model around other models, and the queries that it took to read it."""
-    steps, model = unwrap(estimator, HINT)
-    made: dict[tuple[int, ...], Any] = {}
-
-    def behind(inner: Any, *more: Any) -> Any:
-        before = [*steps, *more]
-        key = (id(inner), *map(id, more))
-        # Kept with what it was made of, so that no other object gets their ids.
-        if key not in made:
-            # A name a step, as a pipeline wants it.
-            named = [(str(k), step) for k, step in enumerate([*before, inner])]
-            made[key] = (Pipeline(named) if before else inner, more)
-        return made[key][0]
-
-    nodes = read_around(model, response, behind)
-    families: dict[tuple[int, str], Family] = {}
-    n_rows = 0
-    for node in nodes:
-        for inner in node.model_outputs():
-            key = (id(inner.estimator), inner.response)
-            if key not in families:
-                families[key], more = read(inner.estimator, inner.response)
-                n_rows += more
-    family: Family = _joined(nodes, families) or CompositeFamily(nodes, families)
-    return family, n_rows + _compare(family, estimator, space, response, rng, deadline)
+    def _compare(self, family: Family, estimator: Any, space: InputSpace, response: str) -> None:
+        """Compare what a model says of rows with what was read of it."""
+        limits = Limits(self.deadline, 0.0)
+        method = "predict" if response == "regression" else response
+        model = _asking(estimator, space, response)
+        Z = family.rows(N_COMPARED, self.rng)
+        # Models inside of this one have been compared by themselves.
+        through = family.through(self.rng, limits.by(ROWS_SHARE))
+        Z = np.concatenate([Z, through]) if len(through) else Z
+        Z = _valid_rows(Z, space, self.rng)
+        said, read = _outputs(model, family, Z, limits.by(COMPARED_SHARE))
+        self.n_rows += model.n_rows
+        scale = float(np.abs(said).max(initial=0.0))
+        spread = float(np.ptp(said, axis=0).max(initial=0.0)) if len(said) else 0.0
+        # Where single precision is part of the bound, what it may change is known.
+        room = family.single_room(scale)
+        # Outputs next to nothing, or far from zero, differ by less than a share of their size.
+        tolerance = TOLERANCE * spread + ROUNDING * scale + family.rounding + room
+        # Rounding in an exponent moves an output by a share of its size.
+        tolerance += exponential_rounding(getattr(family, "outputs", []), scale)
+        if model.single and not room:
+            tolerance += TOLERANCE_SINGLE * max(1.0, scale)
+        off = np.abs(said - read) if said.shape == read.shape else np.full((1, 1), np.inf)
+        agree = np.asarray((off <= tolerance).all(axis=1))
+        if isinstance(family, CompositeFamily) and said.shape == read.shape and not agree.all():
+            # Behind a steep function the rounding of the models inside may carry outputs far.
+            low, high = family.reach(Z[: len(said)][~agree])
+            own = said[~agree]
+            agree[~agree] = ((low - tolerance <= own) & (own <= high + tolerance)).all(axis=1)
+        if not agree.all():
+            worst = float(off.max())
+            raise ValueError(
+                f"{type(estimator).__name__} was read out of its fitted attributes, but its "
+                f"{method} gives other outputs (they differ by {worst:.3g} on {len(said)} rows). "
+                "No bound can be trusted, so none is given; please report the model and its "
+                "version. SBFTAuditor searches with any estimator."
+            )
 
 
 def _joined(nodes: list[Node], families: dict[tuple[int, str], Family]) -> TreeFamily | None:
@@ -244,6 +269,13 @@ def _joined(nodes: list[Node], families: dict[tuple[int, str], Family]) -> TreeF
     return TreeFamily(None, trees[0].space, "", *trees[0].settings, outputs=outputs)
 
 
+def _behind(steps: list[Any], model: Any) -> Any:
+    """Return a model behind steps."""
+    # A name a step, as a pipeline wants it.
+    named = [(str(k), step) for k, step in enumerate([*steps, model])]
+    return Pipeline(named) if steps else model
+
+
 def _asking(estimator: Any, space: InputSpace, response: str) -> Model:
     model = Model(estimator, space, response_method="auto", n_jobs=None)
     model.response = response
@@ -258,46 +290,6 @@ def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
     admitted = admitted[space.valid(admitted)]
     more = space.sample(max(0, min(len(Z), N_COMPARED) - len(admitted)), rng)
     return np.concatenate([admitted, more])
-
-
-def _compare(
-    family: Family, estimator: Any, space: InputSpace, response: str, rng: Any, deadline: float
-) -> int:
-    limits = Limits(deadline, 0.0)
-    method = "predict" if response == "regression" else response
-    model = _asking(estimator, space, response)
-    Z = family.rows(N_COMPARED, rng)
-    # Models inside of this one have been compared by themselves.
-    through = family.through(rng, limits.by(ROWS_SHARE))
-    Z = np.concatenate([Z, through]) if len(through) else Z
-    Z = _valid_rows(Z, space, rng)
-    said, read = _outputs(model, family, Z, limits.by(COMPARED_SHARE))
-    scale = float(np.abs(said).max(initial=0.0))
-    spread = float(np.ptp(said, axis=0).max(initial=0.0)) if len(said) else 0.0
-    # Where single precision is part of the bound, what it may change is known.
-    room = family.single_room(scale)
-    # Outputs next to nothing, or far from zero, differ by less than a share of their size.
-    tolerance = TOLERANCE * spread + ROUNDING * scale + family.rounding + room
-    # Rounding in an exponent moves an output by a share of its size.
-    tolerance += exponential_rounding(getattr(family, "outputs", []), scale)
-    if model.single and not room:
-        tolerance += TOLERANCE_SINGLE * max(1.0, scale)
-    off = np.abs(said - read) if said.shape == read.shape else np.full((1, 1), np.inf)
-    agree = np.asarray((off <= tolerance).all(axis=1))
-    if isinstance(family, CompositeFamily) and said.shape == read.shape and not agree.all():
-        # Behind a steep function the rounding of the models inside may carry outputs far.
-        low, high = family.reach(Z[: len(said)][~agree])
-        own = said[~agree]
-        agree[~agree] = ((low - tolerance <= own) & (own <= high + tolerance)).all(axis=1)
-    if not agree.all():
-        worst = float(off.max())
-        raise ValueError(
-            f"{type(estimator).__name__} was read out of its fitted attributes, but its {method} "
-            f"gives other outputs (they differ by {worst:.3g} on {len(said)} rows). No bound can "
-            "be trusted, so none is given; please report the model and its version. SBFTAuditor "
-            "searches with any estimator."
-        )
-    return model.n_rows
 
 
 def _outputs(model: Model, family: Family, Z: Floats, until: float) -> tuple[Floats, Floats]:

@@ -106,7 +106,6 @@ class MonotoneFunction(Node):
     - `start`: it does so from here on only.
     - `steepest`: its largest slope, where a grid of its range may not show it.
     - `jump`: what it jumps by at most, where it does.
-    - `knots`: Given, it is linear between them, and constant beyond the first and the last one.
     - `link`: of a number x it is this link of ``factor * x + shift``.
     """
 
@@ -116,7 +115,6 @@ class MonotoneFunction(Node):
     start: float = -np.inf
     steepest: float = 0.0
     jump: float = 0.0
-    knots: tuple[float, ...] = ()
     link: tuple[str, float, float] | None = None
 
     def value(self, given: Given) -> Floats:
@@ -143,8 +141,7 @@ class MonotoneFunction(Node):
             if np.isfinite(high - low):
                 # Places of windows are rounded, too.
                 slack += 8 * EPS * self.steepest * max(abs(low), abs(high))
-            knots = np.array(self.knots) if self.rises else -np.array(self.knots)
-            window = rising_gap(self._rising, gap, low, high, knots) + slack * (gap > 0)
+            window = rising_gap(self._rising, gap, low, high) + slack * (gap > 0)
             moved = self._moved(rounding, low, high) + slack
             if moved > VAGUE * float(np.abs(ends).max()):
                 # It is too steep somewhere for what rounding does there to say anything.
@@ -236,16 +233,14 @@ def rising_gap(
     gap: float,
     low: float,
     high: float,
-    knots: Floats | None = None,
 ) -> float:
     """Return the largest rise of a nondecreasing function over a window inside a range.
 
     - `function`: of an array.
     - `gap`: width of the window.
     - `low`, `high`: the range.
-    - `knots`: where given, the function is linear between them, and constant beyond.
     - the result: an upper bound; as a rule to ten digits, for a function that is linear over much
-      more than the window and has no knots to four.
+      more than the window to four.
     """
     if gap <= 0:
         return 0.0
@@ -255,11 +250,6 @@ def rising_gap(
         ends = function(np.array([low, high]))
         rise = float(ends[1] - ends[0])
         return rise if np.isfinite(rise) else np.inf
-    if knots is not None and len(knots):
-        # The rise over a window is linear in its place until an end of it meets a knot.
-        places = np.concatenate([knots, knots - gap, [low, high - gap]])
-        places = np.clip(places, low, high - gap)
-        return float((function(places + gap) - function(places)).max())
     edges = np.linspace(low, high - gap, FIRST_PIECES + 1)
     left, right = edges[:-1], edges[1:]
     best = 0.0

@@ -23,6 +23,7 @@ from skfairtest.exact._support import SEARCH
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects, Extremes
 from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._layers import Affine
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import mixes_in_single, unmixed
 from skfairtest.whitebox._steps import HINT
@@ -143,7 +144,7 @@ class LinearFamily(Family):
                 np.abs(mixing.weights) @ self._sizes[0],
                 np.abs(mixing.base) @ self._sizes[0] + self._sizes[1],
             )
-            weights, base = mixing.weights @ weights, mixing.base @ weights + base
+            weights, base = mixing.then(Affine(weights, base))
         self.single |= shown.is_single
         self.features, self.effects = shown, Effects(shown, weights, base)
         self.weights, self.base = weights, base

@@ -46,34 +46,34 @@ class MixtureFamily(Family):
     """Model that averages another one, bounded by bounds of the inner model.
 
     - `strength`: share of the average.
-    - `inner`: the model inside.
+    - `base`: the model inside.
 
     - `rounding`: how far rounding may carry the outputs of the model itself.
     """
 
-    def __init__(self, strength: float, inner: Family, response: str) -> None:
-        self.share, self.inner = 1 - strength, inner
-        self.quick, self.first_queries = inner.quick, inner.first_queries
+    def __init__(self, strength: float, base: Family, response: str) -> None:
+        self.share, self.base = 1 - strength, base
+        self.quick, self.first_queries = base.quick, base.first_queries
         # Twins that are asked about in different calls may have averages of different last bits.
         # Mixing adds a few roundings of the size of the outputs, which is below 1 for
         # probabilities; for sums of terms, the inner rounding is a multiple of that itself.
-        mixing = 8 * EPS if response == "predict_proba" else inner.rounding
-        outputs = getattr(getattr(inner, "base", inner), "outputs", [])
-        self.rounding = inner.rounding + mixing + exponential_rounding(outputs)
+        mixing = 8 * EPS if response == "predict_proba" else base.rounding
+        outputs = getattr(getattr(base, "base", base), "outputs", [])
+        self.rounding = base.rounding + mixing + exponential_rounding(outputs)
 
     def single_room(self, top: float) -> float:
-        inner = self.inner.single_room(top)
+        inner = self.base.single_room(top)
         return inner + 4 * self.rounding if inner else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
         """Return outputs of the model as read, without what all twins of an input share."""
-        return self.share * self.inner.evaluate(Z)
+        return self.share * self.base.evaluate(Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        return self.inner.rows(n, rng)
+        return self.base.rows(n, rng)
 
     def root_bound(self) -> float:
-        return self.share * self.inner.root_bound() if self.share else 0.0
+        return self.share * self.base.root_bound() if self.share else 0.0
 
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
         share = self.share
@@ -83,7 +83,7 @@ class MixtureFamily(Family):
         def note(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
             limits.note(share * low, share * high, n, twins)
 
-        found = self.inner.solve(incumbent / share, limits._replace(note=note))
+        found = self.base.solve(incumbent / share, limits._replace(note=note))
         upper = max(incumbent, share * found.upper)
         return found._replace(lower=max(incumbent, share * found.lower), upper=upper)
 
@@ -108,6 +108,6 @@ class MixtureFamily(Family):
         if not len(Z):
             return 0.0
         said = ask(np.concatenate([Z, twins]))
-        expected = self.share * (self.inner.evaluate(Z) - self.inner.evaluate(twins))
+        expected = self.share * (self.base.evaluate(Z) - self.base.evaluate(twins))
         off = np.abs(said[: len(Z)] - said[len(Z) :] - expected) - 2 * self.rounding
         return float(off.max(initial=0.0)) / max(1.0, float(np.abs(said).max(initial=0.0)))

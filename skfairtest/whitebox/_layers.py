@@ -19,11 +19,20 @@ from skfairtest._typing import Floats
 LEAKY, TANH, LOGISTIC = "leaky", "tanh", "logistic"
 
 
-class Linear(NamedTuple):
-    """``x @ weights + bias``."""
+class Affine(NamedTuple):
+    """A map ``x @ weights + base``."""
 
     weights: Floats
-    bias: Floats
+    base: Floats
+
+    def then(self, other: Affine) -> Affine:
+        """The map, and another one after it."""
+        return Affine(self.weights @ other.weights, self.base @ other.weights + other.base)
+
+
+def identity(n: int) -> Affine:
+    """The map that changes nothing."""
+    return Affine(np.eye(n), np.zeros(n))
 
 
 class Activation(NamedTuple):
@@ -46,7 +55,7 @@ class Layers:
     rounding in the model's arithmetic.
     """
 
-    operations: list[Linear | Activation] = field(default_factory=list)
+    operations: list[Affine | Activation] = field(default_factory=list)
     out: str = "identity"
     unit: float = 2.0**-53
 
@@ -67,9 +76,9 @@ class Layers:
         known = iter(caps or [])
         off = np.zeros(len(sizes))
         for operation in self.operations:
-            if isinstance(operation, Linear):
+            if isinstance(operation, Affine):
                 W = np.abs(operation.weights)
-                sums = sizes @ W + np.abs(operation.bias)
+                sums = sizes @ W + np.abs(operation.base)
                 terms = (W > 0).sum(axis=0) + 3
                 off = off @ W * (1 + unit * terms) + unit * terms * sums
                 sizes = sums
@@ -105,37 +114,28 @@ class Network(NamedTuple):
     @classmethod
     def of(cls, layers: Layers) -> Network:
         """The normal form of a list of operations."""
-        maps: list[Linear] = []
+        maps: list[Affine] = []
         activations: list[Activation] = []
         width = 0
-        since: Linear | None = None  # the map of all operations since the last activation
+        since: Affine | None = None  # the map of all operations since the last activation
         for operation in layers.operations:
-            if isinstance(operation, Linear):
-                width = len(operation.bias)
-                since = operation if since is None else _one_map(since, operation)
+            if isinstance(operation, Affine):
+                width = len(operation.base)
+                since = operation if since is None else since.then(operation)
                 continue
             if operation.kind == LEAKY and operation.slope == 1.0:
                 continue
-            before = _identity(width) if since is None else since
+            before = identity(width) if since is None else since
             since = None
             if operation.kind == LOGISTIC:
                 # 1 / (1 + exp(-x)) = 1/2 + tanh(x / 2) / 2
-                before = Linear(before.weights / 2, before.bias / 2)
-                since = Linear(np.eye(width) / 2, np.full(width, 0.5))
+                before = Affine(before.weights / 2, before.base / 2)
+                since = Affine(np.eye(width) / 2, np.full(width, 0.5))
                 operation = Activation(TANH)
             maps.append(before)
             activations.append(operation)
-        maps.append(_identity(width) if since is None else since)
-        return cls([m.weights for m in maps], [m.bias for m in maps], activations, layers.out)
-
-
-def _one_map(first: Linear, second: Linear) -> Linear:
-    weights = first.weights @ second.weights
-    return Linear(weights, first.bias @ second.weights + second.bias)
-
-
-def _identity(width: int) -> Linear:
-    return Linear(np.eye(width), np.zeros(width))
+        maps.append(identity(width) if since is None else since)
+        return cls([m.weights for m in maps], [m.base for m in maps], activations, layers.out)
 
 
 MLP = (MLPClassifier, MLPRegressor)
@@ -153,7 +153,7 @@ def read_mlp(model: Any) -> Layers:
     layers = Layers(out=out, unit=2.0**-24 if single else 2.0**-53)
     inner = NAMED[model.activation]
     for k, (W, b) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
-        layers.operations.append(Linear(np.asarray(W, np.float64), np.asarray(b, np.float64)))
+        layers.operations.append(Affine(np.asarray(W, np.float64), np.asarray(b, np.float64)))
         if inner is not None and k + 1 < len(model.coefs_):
             layers.operations.append(inner)
     return layers

@@ -19,7 +19,8 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest.whitebox._features import Chain
-from skfairtest.whitebox._monotone_features import Affine, MonotoneFeatures
+from skfairtest.whitebox._layers import Affine, identity
+from skfairtest.whitebox._monotone_features import MonotoneFeatures
 from skfairtest.whitebox._own_steps import TakeColumns
 from skfairtest.whitebox._steps import (
     BRANCHING,
@@ -147,8 +148,7 @@ def affine_of(step: Any, n: int) -> Affine:
         return Affine(weights, np.zeros(weights.shape[1]))
     if kind in SELECTORS or kind is TakeColumns:
         taken = step.columns if kind is TakeColumns else step.get_support()
-        weights = np.eye(n)[:, taken]
-        return Affine(weights, np.zeros(weights.shape[1]))
+        return Affine(*(own[..., taken] for own in identity(n)))
     scale, base = np.ones(n), np.zeros(n)
     if kind is MinMaxScaler:
         scale, base = step.scale_, step.min_
@@ -173,7 +173,7 @@ def _cut(step: Any, table: Any) -> tuple[Branches, Affine]:
         part = table if places is None else take_columns(table, places)
         first = _check_branch(steps)
         part = run_steps(steps[:first], part)
-        own = Affine(np.eye(part.shape[1]), np.zeros(part.shape[1]))
+        own = identity(part.shape[1])
         for one in steps[first:]:
             own = own.then(affine_of(one, len(own.base)))
         own = Affine(own.weights * factor, own.base * factor)

@@ -8,23 +8,11 @@ then read as ever, with a map of these features to those that they are shown.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.whitebox._features import Features
-
-
-class Affine(NamedTuple):
-    """A map ``x @ weights + base``."""
-
-    weights: Floats
-    base: Floats
-
-    def then(self, other: Affine) -> Affine:
-        """The map, and another one after it."""
-        return Affine(self.weights @ other.weights, self.base @ other.weights + other.base)
+from skfairtest.whitebox._layers import Affine
 
 
 class MonotoneFeatures(Features):

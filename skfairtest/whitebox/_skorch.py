@@ -17,8 +17,8 @@ from skfairtest.whitebox._layers import (
     RELU,
     TANH,
     Activation,
+    Affine,
     Layers,
-    Linear,
 )
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
 from skfairtest.whitebox._unsupported import Unsupported
@@ -115,7 +115,7 @@ def read_net(net: Any) -> Layers:
         last = "softmax" if type(modules.pop()) is torch.nn.Softmax else "logarithms"
     for module in modules:
         layers.operations += _operation(module)
-    if not layers.operations or not isinstance(layers.operations[0], Linear):
+    if not layers.operations or not isinstance(layers.operations[0], Affine):
         raise _refused("its first layer is not Linear")
     layers.out = _link(net, layers, last)
     return layers
@@ -146,7 +146,7 @@ def _flat(module: Any) -> Iterator[Any]:
         yield module
 
 
-def _operation(module: Any) -> list[Linear | Activation]:
+def _operation(module: Any) -> list[Affine | Activation]:
     """What a layer computes in evaluation mode."""
     import torch
 
@@ -157,14 +157,14 @@ def _operation(module: Any) -> list[Linear | Activation]:
     if kind is nn.Linear:
         W = _numbers(module.weight).T
         b = np.zeros(W.shape[1]) if module.bias is None else _numbers(module.bias)
-        return [Linear(W, b)]
+        return [Affine(W, b)]
     if kind is nn.BatchNorm1d and module.track_running_stats:
         scale = 1 / np.sqrt(_numbers(module.running_var) + module.eps)
         mean, shift = _numbers(module.running_mean), np.zeros(len(scale))
         if module.affine:
             scale, shift = scale * _numbers(module.weight), _numbers(module.bias)
         # Taken apart as libraries may compute it: rounding of the larger parts counts.
-        return [Linear(np.eye(len(scale)), -mean), Linear(np.diag(scale), shift)]
+        return [Affine(np.eye(len(scale)), -mean), Affine(np.diag(scale), shift)]
     if kind is nn.ReLU:
         return [RELU]
     if kind is nn.LeakyReLU and 0 <= module.negative_slope <= 1:

@@ -10,11 +10,17 @@ import pandas as pd
 import pytest
 from certify_cases import bracket_alone, certified, exhaustive_degree
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, StackingRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    StackingRegressor,
+)
 from sklearn.linear_model import Ridge
 from tiers import SAMPLE
 
 from skfairtest import Implies, InputSpace, Linear, Order
+from skfairtest.exact._dispatch import read_family
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
@@ -69,6 +75,20 @@ def of_library(kind):
 
 
 LIBRARIES = ("xgboost", "lightgbm")
+
+
+def test_rounding_of_probabilities_is_allowed_for_as_without_a_constraint():
+    X, y = table()
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y > y.median())
+    families = [
+        read_family(
+            model, InputSpace(constraint=constraint).fit(X, ["s"]), "predict_proba", False,
+            np.random.default_rng(0),
+        )[0]
+        for constraint in (None, Order("low", "<=", "high"))
+    ]  # fmt: skip
+    assert families[0].with_rounding(0.9) == families[1].with_rounding(0.9)
+    assert 0.9 < families[0].with_rounding(0.9) < 0.9 + 2 * families[0].rounding
 
 
 @pytest.mark.parametrize("kind", map(of_library, MODELS))

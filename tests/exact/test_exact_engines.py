@@ -89,6 +89,7 @@ def test_numpy_leaves_as_soon_as_all_is_compiled(forest, uncompiled, monkeypatch
 
         def __init__(self, problem, incumbent, n_workers):
             super().__init__(problem, incumbent)
+            self.incumbent = incumbent
             begun.append(incumbent)
 
         def run(self, deadline, rtol, note, walks):

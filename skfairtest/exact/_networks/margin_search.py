@@ -37,11 +37,7 @@ class Margins(NamedTuple):
 
 def _joined(several: list[Margins]) -> Margins:
     """Return all boxes in one batch."""
-    return Margins(
-        np.concatenate([boxes.facts for boxes in several]),
-        np.concatenate([boxes.low for boxes in several]),
-        np.concatenate([boxes.high for boxes in several]),
-    )
+    return Margins(*map(np.concatenate, zip(*several, strict=True)))
 
 
 class MarginSearch(ScoreSearch[Margins]):

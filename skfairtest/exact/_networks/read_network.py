@@ -15,7 +15,7 @@ from skfairtest.exact._networks.activation_bounds import bounded_activation
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._additive import Effects
 from skfairtest.whitebox._features import Chain, Features
-from skfairtest.whitebox._layers import MLP, Layers, Linear, Network, read_mlp
+from skfairtest.whitebox._layers import MLP, Affine, Layers, Network, read_mlp
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import mixes_in_single, unmixed
 from skfairtest.whitebox._skorch import is_skorch_net, read_net
@@ -47,6 +47,10 @@ class ReadNetwork:
         if mixes_in_single(chain):
             layers.unit = max(layers.unit, 2.0**-24)
         mixing = unmixed(chain)
+        if mixing is not None:
+            # The map of what mixes columns and that of the first layer are one.
+            chain = mixing.chain
+            layers.operations.insert(0, mixing.map)
         self.weights, self.biases, activations, self.out = Network.of(layers)
         if self.out == "softmax" and len(self.biases[-1]) == 2:
             # A softmax of two scores is the logistic function of their difference.
@@ -54,13 +58,6 @@ class ReadNetwork:
             self.weights[-1], self.biases[-1] = W[:, 1:] - W[:, :1], b[1:] - b[:1]
             self.out = "logistic"
         self.activations = [bounded_activation(activation) for activation in activations]
-        if mixing is not None:
-            # The map of what mixes columns and that of the first layer are one.
-            chain, (weights, base) = mixing.chain, mixing.map
-            layers.operations.insert(0, Linear(weights, base))
-            self.weights[0], self.biases[0] = (
-                weights @ self.weights[0], base @ self.weights[0] + self.biases[0]
-            )  # fmt: skip
         self.space, self.features = space, chain.features
         if self.features.is_single:
             layers.unit = max(layers.unit, 2.0**-24)
@@ -217,7 +214,7 @@ def _read_layers(model: Any, response: str) -> Layers:
             "their scores is not understood. Use response_method='decision_function'."
         )
     single = getattr(model.coef_, "dtype", None) == np.float32
-    return Layers([Linear(W, b)], "softmax", 2.0**-24 if single else 2.0**-53)
+    return Layers([Affine(W, b)], "softmax", 2.0**-24 if single else 2.0**-53)
 
 
 def _sizes(features: Features) -> Floats:

@@ -230,15 +230,18 @@ class TreeFamily(Family):
         """
         kind: Any = CompiledSearch if self._use_compiled() else ListSearch
         # One that cannot go on leaves before another one takes its room.
-        search = _resumed(searches.pop(o, None), kind, incumbent)
+        search = searches.pop(o, None)
+        if not isinstance(search, kind):
+            search = None
         if kind is ListSearch:
             search = search or ListSearch(self.problems[o], incumbent, until)
+            search.queue.incumbent = max(search.queue.incumbent, incumbent)
             searches[o] = search
             return search.run(until, rtol, note, self._use_compiled)
         if self.compiled:
             warm_up()
-        if search is None:
-            search = CompiledSearch(self.problems[o], incumbent, self.n_workers)
+        search = search or CompiledSearch(self.problems[o], incumbent, self.n_workers)
+        search.incumbent = max(search.incumbent, incumbent)
         searches[o] = search
         return search.run(until, rtol, note, self._has)
 
@@ -253,14 +256,6 @@ class TreeFamily(Family):
 def _is_probability(output: Output) -> bool:
     """Whether an output is the logistic function of a sum, or 1 minus that."""
     return len(output) == 1 and output[0].link == LOGISTIC and abs(output[0].weight) == 1
-
-
-def _resumed(search: Any, kind: Any, incumbent: float) -> Any:
-    """Return a search that goes on, with what is known by now; None if there is none of a kind."""
-    if not isinstance(search, kind):
-        return None
-    search.incumbent = max(search.incumbent, incumbent)
-    return search
 
 
 def _note_of_one(note: Note, lower: float, most: float, others: float, n_boxes: int) -> Note:

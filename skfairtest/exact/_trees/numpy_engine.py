@@ -8,8 +8,6 @@ lists are coarse at first, and are made anew in boxes that are small enough.
 
 from __future__ import annotations
 
-import heapq
-import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,7 +16,8 @@ from numpy.typing import NDArray
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
+from skfairtest.exact._best_first import BestFirst
+from skfairtest.exact._bracket import Bracket, Limits, Note, unnoted
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed
 from skfairtest.exact._trees.problem import Forest, Problem, leaves_of
@@ -191,10 +190,8 @@ class _Table:
 
 
 class _Open(NamedTuple):
-    """An open box with its pairs; heaps compare the first two."""
+    """An open box with its pairs; None where there is no room for these."""
 
-    bound: float  # negative
-    number: int
     box: Box
     table: _Table | None
     listed: Ints | None
@@ -214,23 +211,19 @@ class ListSearch:
     """The branch and bound on one output of a model of trees.
 
     - `incumbent`: a difference that is attained; only larger ones are looked for.
+    - `deadline`: when to be content with coarse lists, by `_clock.now`.
+
+    - `queue`: open boxes, and what is known of the whole.
     """
 
     def __init__(self, problem: Problem, incumbent: float, deadline: float = np.inf) -> None:
-        self.problem, self.incumbent, self.dropped = problem, incumbent, incumbent
-        self.deadline = deadline
-        self.links = problem.links
+        self.queue: BestFirst[_Open] = BestFirst(incumbent, Limits(deadline, 0.0))
+        self.problem, self.links = problem, problem.links
         self.levels = problem.forest.levels
         self.mixed = not plain(by_differences)(problem.links)
-        self.point: Box | None = None
-        self.count = itertools.count()
-        self.n_boxes = self.n_listed = 0
-        self.heap: list[_Open] = []
+        self.n_listed = 0
         self._most_of_box = max(MOST_OF_BOX, 4 * len(problem.forest.roots))
-        start = problem.layout.whole
-        table = self._list(start, MOST_PAIRS)
-        listed = np.arange(len(table.pairs.one))
-        self._keep(start, table, listed, table.pairs.start, np.inf)
+        self._keep_all(problem.layout.whole, self._list(problem.layout.whole, MOST_PAIRS), np.inf)
 
     def run(
         self,
@@ -243,46 +236,41 @@ class ListSearch:
 
         Where it `leaves`, another search has the rest of the time.
         """
-        reason, self.deadline = "closed", deadline
-        while self.heap:
-            if -self.heap[0].bound <= self._enough(rtol):
-                self.dropped = max(self.dropped, -self.heap[0].bound)
-                self.heap.clear()
-                break
-            if _clock.now() >= deadline or (self.n_boxes % LEAVES_EVERY == 0 and leaves()):
-                reason = "time"
-                break
-            least, _, box, table, listed = heapq.heappop(self.heap)
-            bound = -least
-            if table is None or listed is None:
-                table = self._list(box, self._most_of_box)
-                listed = np.arange(len(table.pairs.one))
-                # A finer list may show that there is nothing to look for.
-                bound = min(bound, self._bound(table.pairs, listed, table.pairs.start[:-1]))
-                if bound <= self.incumbent:
-                    continue
-            else:
-                self._release(table, listed)
-            self.n_boxes += 1
-            self._take_apart(box, table, listed, bound, rtol)
-            note(self.incumbent, self._upper, self.n_boxes, self._twins)
-        return Bracket(self.incumbent, self._upper, self._twins(), self.n_boxes, reason)
-
-    def _twins(self) -> Twins | None:
-        return None if self.point is None else self.problem.layout.codes(self.point)
+        queue = self.queue
+        queue.limits = limits = Limits(deadline, rtol, note)
+        while queue.top > self._enough:
+            if limits.is_late or (queue.n_boxes % LEAVES_EVERY == 0 and leaves()):
+                return queue.bracket("time")
+            queue.step(self._cut)
+            queue.note()
+        return queue.bracket("closed")
 
     @property
-    def _upper(self) -> float:
-        """No difference is larger."""
-        return max([self.incumbent, self.dropped] + [-entry.bound for entry in self.heap[:1]])
+    def _enough(self) -> float:
+        """Bound below which boxes do not matter, as they cannot raise what was settled either."""
+        return max(self.queue.enough, self.queue.floor)
 
-    def _take_apart(self, box: Box, table: _Table, listed: Ints, bound: float, rtol: float) -> None:
+    def _cut(self, taken: list[_Open], uppers: list[float]) -> None:
+        (box, table, listed), bound = taken[0], uppers[0]
+        if table is None or listed is None:
+            table = self._list(box, self._most_of_box)
+            listed = np.arange(len(table.pairs.one))
+            # A finer list may show that there is nothing to look for.
+            bound = min(bound, self._bound(table.pairs, listed, table.pairs.start[:-1]))
+            if bound <= self.queue.incumbent:
+                return
+        else:
+            self._release(table, listed)
+        self.queue.n_boxes += 1
+        self._take_apart(box, table, listed, bound)
+
+    def _take_apart(self, box: Box, table: _Table, listed: Ints, bound: float) -> None:
         pairs = table.pairs
         at = np.searchsorted(listed, pairs.start)
-        turn = self.levels and (self.mixed or self.n_boxes % LEVEL_TURN == 0)
+        turn = self.levels and (self.mixed or self.queue.n_boxes % LEVEL_TURN == 0)
         best = self._best_pairs(pairs, listed, at, turn)
         if table.is_coarse and 4 * len(listed) <= self._most_of_box:
-            self._look_closer(box, best, bound, rtol)
+            self._look_closer(box, best, bound)
             return
         point = self._common(box, pairs, best)
         cut = None
@@ -290,24 +278,23 @@ class ListSearch:
             self._try(point)
             cut = self._undecided(box, pairs, best)
             if cut is None:
-                self._look_closer(box, best, bound, rtol)
+                self._look_closer(box, best, bound)
                 return
         elif point is not None:
             value = limit = bound
             if self.levels:
                 value, limit = self._value(pairs.one[best.pairs], pairs.two[best.pairs])
-            if value > self.incumbent:
-                self.incumbent, self.point = value, point
+            self._offer(value, point)
             if bound <= limit + 1e-13 * abs(limit):
-                self.dropped = max(self.dropped, bound)
+                self.queue.settle(bound)
                 return
             if self.levels and not turn and bound > value + LEVEL_GAP * abs(value):
                 cut = self._choose(box, pairs, self._extreme_pairs(pairs, listed, at, best))
         cut = cut or self._choose(box, pairs, best)
         if cut is None:
-            self.dropped = max(self.dropped, bound)
+            self.queue.settle(bound)
             return  # the best pairs fill the box: it was settled exactly
-        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.incumbent)
+        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.queue.incumbent)
         for first in (True, False):
             part, kept = self._part(box, pairs, listed, cut, first)
             at = np.searchsorted(kept, pairs.start)
@@ -318,23 +305,25 @@ class ListSearch:
                 floor = np.repeat(differences[at[:-1]] - loss, np.diff(at))
                 good = np.flatnonzero(differences >= floor)
                 kept, at = kept[good], np.searchsorted(good, at)
-            self._keep(part, table, kept, at, bound, rtol)
+            self._keep(part, table, kept, at, bound)
 
-    def _keep(
-        self, box: Box, table: _Table, listed: Ints, at: Ints, most: float, rtol: float = 0.0
-    ) -> None:
+    def _keep_all(self, box: Box, table: _Table, most: float) -> None:
+        """Keep a box with all pairs of a table."""
+        self._keep(box, table, np.arange(len(table.pairs.one)), table.pairs.start, most)
+
+    def _keep(self, box: Box, table: _Table, listed: Ints, at: Ints, most: float) -> None:
         """Bound a box and keep it as open if it may hold more than is known."""
         bound = min(most, self._bound(table.pairs, listed, at[:-1]))
-        if bound <= self._enough(rtol):
-            self.dropped = max(self.dropped, bound)
+        if bound <= self._enough:
+            self.queue.settle(bound)
             return
         size = len(listed) + (0 if table.users else table.size)
         if self.n_listed + size > MOST_LISTED:
-            heapq.heappush(self.heap, _Open(-bound, next(self.count), box, None, None))
+            self.queue.push(bound, _Open(box, None, None))
             return
         self.n_listed += size
         table.users += 1
-        heapq.heappush(self.heap, _Open(-bound, next(self.count), box, table, listed))
+        self.queue.push(bound, _Open(box, table, listed))
 
     def _release(self, table: _Table, listed: Ints) -> None:
         table.users -= 1
@@ -345,16 +334,16 @@ class ListSearch:
         forest = self.problem.forest
         if floor is None:
             floor = np.full(len(forest.roots), -np.inf)
-        return _Table(list_pairs(forest, box, floor, most, self.deadline))
+        return _Table(list_pairs(forest, box, floor, most, self.queue.limits.deadline))
 
-    def _look_closer(self, box: Box, best: _BestPairs, bound: float, rtol: float) -> None:
+    def _look_closer(self, box: Box, best: _BestPairs, bound: float) -> None:
         """List the pairs of a box again, expanded further."""
-        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.incumbent)
+        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.queue.incumbent)
         floor = best.difference - loss if np.isfinite(loss) else None
         table = self._list(box, self._most_of_box, floor)
         at = table.pairs.start
         if (at[1:] > at[:-1]).all():  # else only pairs that cannot beat what is known were left
-            self._keep(box, table, np.arange(len(table.pairs.one)), at, bound, rtol)
+            self._keep_all(box, table, bound)
 
     def _best_pairs(self, pairs: Pairs, listed: Ints, at: Ints, by_levels: bool) -> _BestPairs:
         best = listed[at[:-1]]
@@ -397,10 +386,6 @@ class ListSearch:
             np.add.at(V, self.links.part, np.minimum.reduceat(pairs.two[listed], at))
         return float(interpreted_bound(self.links, D, U, V))
 
-    def _enough(self, rtol: float) -> float:
-        """Bound below which boxes do not matter, as they cannot raise what was dropped either."""
-        return max(self.incumbent + rtol * abs(self.incumbent), self.dropped)
-
     def _value(self, one: Floats, two: Floats) -> tuple[float, float]:
         """Return the output's difference where the trees give the twins these values, (n_trees,).
 
@@ -416,9 +401,12 @@ class ListSearch:
         """Evaluate the twins at the first cells of a box."""
         forest, layout = self.problem.forest, self.problem.layout
         one, two = forest.low[leaves_of(forest, layout.first_cells(point))]
-        value, _ = self._value(one, two)
-        if value > self.incumbent:
-            self.incumbent, self.point = value, point
+        self._offer(self._value(one, two)[0], point)
+
+    def _offer(self, value: float, point: Box) -> None:
+        """Keep the twins at a point if they differ by more than all before."""
+        if value > self.queue.incumbent:
+            self.queue.offer(value, self.problem.layout.codes(point))
 
     def _undecided(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
         """Return a test that goes both ways in a box, of the heaviest tree that is coarse there."""
