@@ -1,11 +1,15 @@
 """Certify models of trees for moved twins, as plain twins of other trees.
 
-Take the rows of one group. The classes of each column (`_moved_cells`) say which cell of the model
-a value lies in, and which one it is moved to in each other group. On a space of one whole number a
-column, which counts its classes, and of one sensitive attribute, the group, trees that test the
-group first and then look up the cell of the class are the model at rows and at their moved twins.
-So plain twins of these trees differ by exactly as much, and the search for them is the one there
-is. Each group that rows may be moved from has columns of its own, and outputs of its own.
+The classes of each column (`_moved_cells`) say which cells of the model a value of a row and the
+values that it is moved to lie in, one in each group. On a space of one whole number a column, which
+counts its classes, and of one sensitive attribute, the group, trees that test the group first and
+then look up the cell of the class are the model at rows and at their moved twins. So plain twins of
+these trees differ by exactly as much, and the search for them is the one there is.
+
+A row of one group and its moved twin in another are nearly always also a row of the other group
+and its moved twin. So the classes of all groups that rows may be moved from are thrown together
+first, and bound all rows at once. That may be too much: a row takes the classes of its own group
+only. Where the bound is that of a mixture, each group gets columns and outputs of its own.
 """
 
 from __future__ import annotations
@@ -39,6 +43,24 @@ class _Lookup(NamedTuple):
     cut_of: Ints  # (n_nodes,) row of `first` for each node that tests the attribute, else -1
 
 
+class _Composed(NamedTuple):
+    """Trees on classes of columns.
+
+    Attributes
+    ----------
+    family : TreeFamily
+        Outputs of one set of classes follow those of another.
+    sides : list of dict
+        Sets of classes: by attribute the cells of each class, (n_classes, n_groups).
+    places : list of dict
+        Which column has the classes of an attribute in a set; none has those of a single class.
+    """
+
+    family: TreeFamily
+    sides: list[dict[int, Ints]]
+    places: list[dict[int, int]]
+
+
 class MovedTrees(Family):
     """Model of trees as it was read, and rows that a transport moves.
 
@@ -53,8 +75,11 @@ class MovedTrees(Family):
     ----------
     grid : Grid
         The cells of the model.
-    composed : TreeFamily or None
-        The trees on classes of columns; None where there was no time to make them.
+    classes : list of dict
+        Classes of each attribute in each group that rows are moved from.
+    composed : _Composed or None
+        The trees on classes: those of all groups together, if they can be put in one order; None
+        where there was no time to make them.
     """
 
     first_queries = TreeFamily.first_queries
@@ -62,17 +87,13 @@ class MovedTrees(Family):
     def __init__(self, base: TreeFamily, space: InputSpace) -> None:
         self.base, self.space = base, space
         self.rounding = base.rounding
-        #: Classes of each attribute in each group that rows are moved from.
-        self.classes: dict[tuple[int, int], Classes] = {}
-        #: Which column of the composed space has the classes of an attribute and a group.
-        self.places: dict[tuple[int, int], int] = {}
-        self.composed: TreeFamily | None = None
-        compiled, n_jobs, deadline = base.settings
+        self.classes: list[dict[int, Classes]] = []
+        self.composed: _Composed | None = None
+        deadline = base.settings[-1]
         try:
-            composed, outputs = self._compose(deadline)
-            self.composed = TreeFamily(
-                None, composed, "", compiled, n_jobs, deadline, outputs=outputs
-            )
+            self._find_classes(deadline)
+            joined = _joined(self._apart)
+            self.composed = self._compose([joined] if joined else self._apart, deadline)
         except OutOfTime:
             self.composed = None
 
@@ -85,126 +106,180 @@ class MovedTrees(Family):
     def root_bound(self) -> float:
         """Return a bound from the ranges of the trees alone."""
         if self.composed is not None:
-            return self.composed.root_bound()
+            return self.composed.family.root_bound()
         every = (range_bound(self.space, output, whole=True) for output in self.base.outputs)
         return max(every, default=0.0)
 
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
         if self.composed is None:
             return Bracket(incumbent, max(incumbent, self.root_bound()), None, 0, "time")
+        found, is_mixed = self._solve(self.composed, incumbent, limits)
+        if not (is_mixed and found.reason == RANKS):
+            return found
+        try:
+            apart = self._compose(self._apart, limits.deadline)
+        except OutOfTime:
+            return found._replace(reason="time")
+        again, _ = self._solve(apart, found.lower, limits)
+        return Bracket(
+            again.lower,
+            max(again.lower, min(found.upper, again.upper)),
+            found.twins if again.twins is None else again.twins,
+            found.n_boxes + again.n_boxes,
+            again.reason,
+        )
+
+    def _solve(self, composed: _Composed, incumbent: float, limits: Limits) -> tuple[Bracket, bool]:
+        """Return the bracket, and whether its bound is that of classes which no group has all."""
 
         def note(lower: float, upper: float, n: int, twins: Attained = unattained, /) -> None:
             # What the classes attain, the ranks of the seed need not.
             limits.note(incumbent, upper, n)
 
-        found = self.composed.solve(incumbent, limits._replace(note=note))
-        lower, twins, reason = incumbent, None, found.reason
+        found = composed.family.solve(incumbent, limits._replace(note=note))
+        lower, twins, reason, is_mixed = incumbent, None, found.reason, False
         if found.twins is not None:
-            lower, twins = self._attained(np.stack(found.twins), incumbent)
+            lower, twins, is_mixed = self._attained(composed, np.stack(found.twins), incumbent)
         if reason == "closed" and found.upper * (1 - limits.rtol) > lower:
             reason = RANKS
-        return Bracket(lower, max(lower, found.upper), twins, found.n_boxes, reason)
+        bracket = Bracket(lower, max(lower, found.upper), twins, found.n_boxes, reason)
+        return bracket, is_mixed
 
-    def _attained(self, both: Floats, incumbent: float) -> tuple[float, tuple[Floats, ...] | None]:
-        """Return the difference of rows of two twins' classes, and their codes with the input's."""
-        assert self.composed is not None and self.space.twins_.moved is not None
-        said = self.composed.evaluate(both)
-        # Outputs of all groups follow one another, those of one model at a time.
-        own = int(np.abs(said[0] - said[1]).argmax()) // len(self.base.outputs)
-        codes = self.space.twins_.moved.codes
-        groups = both[:, -1].astype(np.intp)
-        Z = self._rows_of(own, both[0], np.random.default_rng(0))
-        twins = [self.space.twins_.with_sensitive(Z, codes[g]) for g in groups]
-        gaps = np.abs(self.evaluate(twins[0]) - self.evaluate(twins[1])).max(axis=1)
-        best = int(gaps.argmax())
-        if gaps[best] <= incumbent:
-            return incumbent, None
-        return float(gaps[best]), (twins[0][best], twins[1][best], Z[best])
+    def _attained(
+        self, composed: _Composed, both: Floats, incumbent: float
+    ) -> tuple[float, tuple[Floats, ...] | None, bool]:
+        """Return the difference of rows of two twins' classes, and their codes with the input's.
 
-    def _rows_of(self, own: int, z: Floats, rng: np.random.Generator) -> Floats:
-        """Return rows of a group that lie in the classes of a row of the composed space.
+        And whether no group has all of these classes: those next to them are taken then.
+        """
+        assert self.space.twins_.moved is not None
+        said = composed.family.evaluate(both)
+        # Outputs of all sets of classes follow one another, those of one model at a time.
+        side = int(np.abs(said[0] - said[1]).argmax()) // len(self.base.outputs)
+        cells = {}
+        for j, every in composed.sides[side].items():
+            place = composed.places[side].get(j)
+            cells[j] = every[0 if place is None else min(int(both[0, place]), len(every) - 1)]
+        codes, groups = self.space.twins_.moved.codes, both[:, -1].astype(np.intp)
+        lower, best, is_mixed = incumbent, None, True
+        for own in range(len(codes)):
+            Z, has_all = self._rows_of(own, cells, np.random.default_rng(0))
+            is_mixed = is_mixed and not has_all
+            twins = [self.space.twins_.with_sensitive(Z, codes[g]) for g in groups]
+            gaps = np.abs(self.evaluate(twins[0]) - self.evaluate(twins[1])).max(axis=1)
+            k = int(gaps.argmax())
+            if gaps[k] > lower:
+                lower, best = float(gaps[k]), (twins[0][k], twins[1][k], Z[k])
+        return lower, best, is_mixed
+
+    def _rows_of(
+        self, own: int, cells: dict[int, Ints], rng: np.random.Generator
+    ) -> tuple[Floats, bool]:
+        """Return rows of a group in the classes with these cells, and whether it has all of them.
 
         Other codes of the same classes have other ranks.
         """
-        space = self.space
+        space, has_all = self.space, True
         Z = space.domain.draw(N_TRIED, rng)
-        for (j, a), found in self.classes.items():
-            if a != own:
-                continue
-            place = self.places.get((j, own))
-            k = 0 if place is None else min(int(z[place]), len(found.low) - 1)
+        for j, wanted in cells.items():
+            found = self.classes[own][j]
+            away = np.abs(found.cells - wanted).sum(axis=1)
+            k = int(away.argmin())
+            has_all = has_all and away[k] == 0
             low, high = found.low[k], found.high[k]
             codes = low + rng.random(N_TRIED) * (high - low)
             codes[:2] = low, high
             if space.domain.discrete[j]:
                 codes = np.rint(codes)
             Z[:, j] = np.clip(space.domain.round_to_dtype(codes, j), low, high)
-        Z[:, space.sensitive] = space.twins_.moved.codes[own]  # type: ignore[union-attr]
-        return space.domain.clip(Z)
+        Z[:, space.sensitive] = self._moved_codes[own]
+        return space.domain.clip(Z), bool(has_all)
 
     # Trees on classes -------------------------------------------------------------------------
 
-    def _compose(self, deadline: float) -> tuple[InputSpace, list[Output]]:
-        """Return the space of classes, and the outputs on it, group after group."""
-        space, outputs = self.space, self.base.outputs
-        assert space.twins_.moved is not None
-        nodes = all_nodes(outputs)
+    def _find_classes(self, deadline: float) -> None:
+        """Find the cells of the model, and the classes of each attribute and group."""
+        space, nodes = self.space, all_nodes(self.base.outputs)
         tested = [np.flatnonzero(one.left >= 0) for one in nodes]
         self.grid = grid = Grid(space, nodes, tested, deadline)
         finder = ColumnClasses(space, deadline)
-        n_groups = finder.n_groups
-        segments = {j: Segments(grid, j) for j in grid.cells}
-        for own in range(n_groups):
-            for j in grid.cells:
-                if j not in space.sensitive:
-                    self.classes[j, own] = found = finder.of(j, own, segments[j])
-                    if len(found.low) > 1:
-                        self.places[j, own] = len(self.places)
-        lookups = [{j: _lookup(grid, cut, j) for j in grid.cells} for cut in grid.nodes]
-        tests: dict[tuple[int, int], _ClassTests] = {}
-        for own in range(n_groups):
-            for k, (one, cut) in enumerate(zip(nodes, grid.nodes, strict=True)):
-                check_time(deadline)
-                tests[own, k] = self._tests_of(one, cut, lookups[k], own)
-        in_sets = {place for found in tests.values() for place in found.in_sets}
-        sizes = [len(self.classes[key].low) for key in self.places]
-        composed = _space_of(sizes, in_sets, n_groups)
-        features = Chain(composed).features
-        own_groups: list[Output] = []
-        for own in range(n_groups):
-            made = {}
-            for k, (one, cut) in enumerate(zip(nodes, grid.nodes, strict=True)):
-                check_time(deadline)
-                made[id(one)] = _composed_nodes(one, cut, tests[own, k], features)
-            own_groups += [_with_nodes(output, made) for output in outputs]
-        return composed, own_groups
+        free = [j for j in grid.cells if j not in space.sensitive]
+        segments = {j: Segments(grid, j) for j in free}
+        self.classes = [
+            {j: finder.of(j, own, segments[j]) for j in free} for own in range(finder.n_groups)
+        ]
 
-    def _cells_in(self, j: int, own: int, grid: Grid) -> Ints:
-        """Return the cells of an attribute by class and group, (n_classes, n_groups)."""
-        if (j, own) in self.classes:
-            return self.classes[j, own].cells
-        moved = self.space.twins_.moved
-        assert moved is not None
-        column = moved.sensitive.tolist().index(j)
-        return grid.cell_of(j, moved.codes[:, column])[None]
+    @property
+    def _apart(self) -> list[dict[int, Ints]]:
+        """The cells of the classes of each group."""
+        return [{j: found.cells for j, found in own.items()} for own in self.classes]
+
+    def _compose(self, sides: list[dict[int, Ints]], deadline: float) -> _Composed:
+        """Return trees on sets of classes, each with columns and outputs of its own."""
+        outputs, grid = self.base.outputs, self.grid
+        nodes = all_nodes(outputs)
+        places: list[dict[int, int]] = []
+        sizes: list[int] = []
+        for side in sides:
+            several = [j for j, cells in side.items() if len(cells) > 1]
+            places.append({j: len(sizes) + k for k, j in enumerate(several)})
+            sizes += [len(side[j]) for j in several]
+        lookups = [{j: _lookup(grid, cut, j) for j in grid.cells} for cut in grid.nodes]
+        tests: list[list[_ClassTests]] = []
+        for side, own_places in zip(sides, places, strict=True):
+            check_time(deadline)
+            every = zip(nodes, grid.nodes, lookups, strict=True)
+            tests.append([self._tests_of(*each, side, own_places) for each in every])
+        in_sets = {place for side in tests for found in side for place in found.in_sets}
+        space = _space_of(sizes, in_sets, len(self._moved_codes))
+        features = Chain(space).features
+        of_sides: list[Output] = []
+        for own_tests in tests:
+            made = {}
+            for one, cut, found in zip(nodes, grid.nodes, own_tests, strict=True):
+                check_time(deadline)
+                made[id(one)] = _composed_nodes(one, cut, found, features)
+            of_sides += [_with_nodes(output, made) for output in outputs]
+        compiled, n_jobs, _ = self.base.settings
+        family = TreeFamily(None, space, "", compiled, n_jobs, deadline, outputs=of_sides)
+        return _Composed(family, sides, places)
 
     def _tests_of(
-        self, nodes: Nodes, cut: CutNodes, lookup: dict[int, _Lookup], own: int
-    ) -> _ClassTests:
-        """Return the tests of nodes by the classes of the rows of one group."""
-        n_groups = len(self._moved_codes())
+        self, nodes: Nodes, cut: CutNodes, lookup: dict[int, _Lookup], side: dict[int, Ints],
+        places: dict[int, int],
+    ) -> _ClassTests:  # fmt: skip
+        """Return the tests of nodes by a set of classes."""
+        moved, n_groups = self.space.twins_.moved, len(self._moved_codes)
+        assert moved is not None
         tests = _ClassTests(len(nodes.left), n_groups)
         # A test whose children are the same is none.
         tests.always[:, (nodes.left >= 0) & (cut.attribute < 0)] = 1
         for j, own_lookup in lookup.items():
-            cells = self._cells_in(j, own, self.grid)
+            if j in side:
+                cells = side[j]
+            else:
+                column = moved.sensitive.tolist().index(j)
+                cells = self.grid.cell_of(j, moved.codes[:, column])[None]
             for g in range(n_groups):
-                tests.add(g, self.places.get((j, own), -1), own_lookup, cells[:, g])
+                tests.add(g, places.get(j, -1), own_lookup, cells[:, g])
         return tests
 
+    @property
     def _moved_codes(self) -> Floats:
         assert self.space.twins_.moved is not None
         return self.space.twins_.moved.codes
+
+
+def _joined(sides: list[dict[int, Ints]]) -> dict[int, Ints] | None:
+    """Return the classes of all groups together; None if many of a column are in no one order."""
+    joined = {}
+    for j in sides[0]:
+        cells = np.unique(np.concatenate([side[j] for side in sides]), axis=0)
+        # Thresholds tell classes apart that rise in all groups; sets of many are slow.
+        if len(cells) > FEW and (np.diff(cells, axis=0) < 0).any():
+            return None
+        joined[j] = cells
+    return joined
 
 
 class _ClassTests:

@@ -286,21 +286,23 @@ def test_classes_tell_what_the_model_says_of_a_row_and_of_its_twins(seed):
     n_groups = len(codes)
     own = space.twins_.moved.groups_of(Z)
     twins = [space.twins_.with_sensitive(Z, code) for code in codes]
-    grid_of = family.composed
+    composed = family.composed
     for a in range(n_groups):
         rows = np.flatnonzero(own == a)
+        # Classes of all groups are one set, where they can be put in one order.
+        number = a if len(composed.sides) > 1 else 0
+        places, side = composed.places[number], composed.sides[number]
         # The class of a row in each column is found by what its twins' cells are.
-        composed = np.zeros((n_groups * len(rows), grid_of.space.n_features))
-        for (j, source), found in family.classes.items():
-            if source != a:
-                continue
+        Y = np.zeros((n_groups * len(rows), composed.family.space.n_features))
+        for j, found in family.classes[a].items():
             cells = np.stack([family.grid.cell_of(j, t[rows, j]) for t in twins], axis=1)
-            place = [np.flatnonzero((found.cells == row).all(axis=1)) for row in cells]
+            assert all((found.cells == row).all(axis=1).sum() == 1 for row in cells)
+            place = [np.flatnonzero((side[j] == row).all(axis=1)) for row in cells]
             assert all(len(one) == 1 for one in place)
-            if (j, a) in family.places:
-                composed[:, family.places[j, a]] = np.tile(np.concatenate(place), n_groups)
-        composed[:, -1] = np.repeat(np.arange(n_groups), len(rows))
-        said = grid_of.evaluate(composed)[:, a].reshape(n_groups, -1)
+            if j in places:
+                Y[:, places[j]] = np.tile(np.concatenate(place), n_groups)
+        Y[:, -1] = np.repeat(np.arange(n_groups), len(rows))
+        said = composed.family.evaluate(Y)[:, number].reshape(n_groups, -1)
         expected = np.stack([family.evaluate(t[rows])[:, 0] for t in twins])
         np.testing.assert_allclose(said, expected, rtol=0, atol=1e-12)
 
