@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from skfairtest._parameters import check_real, checked, real, whole
 from skfairtest._threads import one_thread
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.space._moved import LEAST_ROWS
@@ -39,6 +39,8 @@ MOST_SCALINGS = 2_000
 NEAR_ENOUGH = 1e-3
 #: Deviation of the entropic plan's shares of rows that is still called equal, as a share.
 LEAST_MASS = 0.5
+#: Nearest rows, each with itself, over which an exact plan is averaged; fewer of many columns.
+MOST_NEAREST = 5
 
 NO_POT = (
     "OptimalTransport needs POT, which comes with the extra `transport` (pip install "
@@ -96,27 +98,50 @@ class Projection(NamedTuple):
         np.divide(plan @ numbers, present, out=means, where=present > 1e-12)
         return cls(means, np.column_stack([present, 1 - present]))
 
+    def averaged(self, weights: Floats) -> Projection:
+        """Return means over rows, by weights that sum to 1 in each row; names stay as they are."""
+        if self.shares.shape[1] == 1:
+            return self
+        shares, means = weights @ self.shares, self.means
+        if len(means):
+            present = self.shares[:, 0]
+            means = means.copy()
+            np.divide(weights @ (self.means * present), shares[:, 0], out=means,
+                      where=shares[:, 0] > 1e-12)  # fmt: skip
+        return Projection(means, shares)
+
+
+def kinds(column: Column, codes: Floats, n: int) -> Ints:
+    """Return the category of each code; of numbers 0 for a present one, and 1 for a missing one."""
+    if column.is_category:
+        return categories(codes, n)
+    return np.asarray(is_missing(column, codes)).astype(np.intp)
+
 
 class Passage(NamedTuple):
     """How one column of the rows in a group's sample is moved to another group.
 
-    An entropic plan blurs: it sends a row to the mean of many, also within its own group. What the
-    blurred places differ by is how far the row itself is moved; and what shares of values this
-    leaves wrong is put right in the end, each column by itself.
+    Both kinds of plan blur: an entropic one sends a row to the mean of many, also within its own
+    group, and an exact one is averaged over rows that are near each other. What the blurred places
+    differ by is how far the row itself is moved; and what shares of values this leaves wrong is put
+    right in the end, each column by itself.
 
     Attributes
     ----------
+    seen : ndarray of bool of shape (n_categories,)
+        Of a category, which of its values the sample has; of numbers, whether it has present and
+        missing ones. What it has not stays as it is.
     there : Projection
         Where the plan between the groups sends rows.
-    here : Projection or None
-        Where the entropic plan within the own group sends them. None of an exact plan, which would
-        leave each row where it is.
+    here : Projection
+        Where the plan within the own group sends them.
     last : ColumnMap or None
         Distributions of the column in the moved sample, and in the other group's.
     """
 
+    seen: Bools
     there: Projection
-    here: Projection | None = None
+    here: Projection
     last: ColumnMap | None = None
 
     def ending(
@@ -124,31 +149,30 @@ class Passage(NamedTuple):
     ) -> Passage:  # fmt: skip
         """Return the passage at whose end the shares of values are put right."""
         every, codes = np.arange(len(own.codes)), own.codes[:, j]
-        moved = np.repeat(self.move(column, codes, every, codes, ranks, j), own.counts)
+        moved = np.repeat(self.move(column, codes, every, ranks, j), own.counts)
         wanted = np.repeat(other.codes[:, j], other.counts)
         return self._replace(last=ColumnMap.learn(column, [moved, wanted]))
 
     def move(
-        self, column: Column, codes: Floats, like: Ints, sample: Floats, ranks: RowRanks, j: int
-    ) -> Floats:
+        self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
+    ) -> Floats:  # fmt: skip
         """Move codes of rows as those are moved that they are like, by position in the sample."""
         if column.is_category:
             moved = self._recategorize(column, codes, like, ranks.uniform(2 * j))
         else:
-            moved = self._shift(column, codes, like, sample, ranks.uniform(2 * j + 1))
-        if self.last is None:
-            return moved
-        return self.last.move(column, moved, 0, 1, ranks, -1 - j)
+            moved = self._shift(column, codes, like, ranks.uniform(2 * j + 1))
+        if self.last is not None:
+            moved = self.last.move(column, moved, 0, 1, ranks, -1 - j)
+        return np.where(self.seen[kinds(column, codes, len(self.seen))], moved, codes)
 
     def _shift(
-        self, column: Column, codes: Floats, like: Ints, sample: Floats, uniform: Floats
-    ) -> Floats:
+        self, column: Column, codes: Floats, like: Ints, uniform: Floats
+    ) -> Floats:  # fmt: skip
         absent = is_missing(column, codes)
         own = self._own_shares(absent.astype(np.intp), 2, like)
         gone = move_missing(own, self.there.shares[like], absent, uniform)
         # As in domain adaptation, a row that is not in the sample is shifted as its neighbour is.
-        place = (sample if self.here is None else self.here.means)[like]
-        away = np.where(absent | is_missing(column, place), 0.0, codes - place)
+        away = np.where(absent, 0.0, codes - self.here.means[like])
         missing = np.where(absent, codes, code_of_missing(column))
         return np.where(gone, missing, within(column, self.there.means[like] + away))
 
@@ -164,10 +188,7 @@ class Passage(NamedTuple):
         return np.where(there == here, codes, codes_of(there, n))
 
     def _own_shares(self, here: Ints, n: int, like: Ints) -> Floats:
-        itself = np.eye(n)[here]
-        if self.here is None:
-            return itself
-        shares = self.here.shares[like]
+        itself, shares = np.eye(n)[here], self.here.shares[like]
         # None of those that the row is like has its value, which so is all that is known of it.
         is_seen = shares[np.arange(len(here)), here] > 0
         return np.where(is_seen[:, None], shares, itself)
@@ -197,10 +218,11 @@ class OptimalTransport(OptimalResults, BaseTransport):
     the mean of what the plan sends it to, and its categories to one of those by their weights. Rows
     outside the sample move as the nearest row of their group's sample does.
 
-    The exact plan depends much on which rows happened to be sampled, the more so the more columns
-    there are. The entropic plan, the default, blurs this away: a row is moved by the difference
-    between where the plan sends it and where the same plan within its own group would, and each
-    column then gets the values of the other group by its ranks.
+    A plan depends much on which rows happened to be sampled, the more so the more columns there
+    are. The entropic plan, the default, blurs this away, and the exact one is averaged over the
+    nearest rows: a row is moved by the difference between where the plan sends it and where the
+    same blur within its own group would, and each column then gets the values of the other group by
+    its ranks.
 
     Parameters
     ----------
@@ -215,7 +237,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
     reg : float, default=0.05
         Strength of the entropic regularization, as a share of the mean cost. Larger values depend
         less on the sample, and follow less what columns have to do with each other in one group
-        and not in the other. None works out the exact plan.
+        and not in the other. None works out the exact plan, which follows that more closely.
     weight : float, default=1.0
         Cost of a category that differs or of a number that is missing, in squared standard
         deviations.
@@ -249,10 +271,10 @@ class OptimalTransport(OptimalResults, BaseTransport):
     -----
     The plan is worked out by POT [1]_. FlipTest [2]_ asks what a model does to rows that such a
     plan moves. What the entropic plan does within a group is taken off, as in Sinkhorn divergences
-    [3]_, so that rows are not drawn to the mean. Of the exact plan, means of several rows vary less
-    than the rows: where equal rows are sent to several, moved rows lie closer together than the
-    other group. Columns with more than 30 categories do not count in the cost; columns in `keep`
-    do.
+    [3]_, so that rows are not drawn to the mean. The exact plan is estimated as a regression [4]_:
+    of n rows in d columns, it is averaged over the n^(2 / (d + 2)) nearest ones [5]_, but over five
+    at most, since where a plan parts neighbours a mean lies between the parts. Columns with more
+    than 30 categories do not count in the cost; columns in `keep` do.
 
     References
     ----------
@@ -262,6 +284,10 @@ class OptimalTransport(OptimalResults, BaseTransport):
        transport. FAT*, 111-121.
     .. [3] Feydy, J., et al. (2019). Interpolating between optimal transport and MMD using Sinkhorn
        divergences. AISTATS, 2681-2690.
+    .. [4] Deb, N., Ghosal, P., & Sen, B. (2021). Rates of estimation of optimal transport maps
+       using plug-in estimators via barycentric projections. NeurIPS 34, 29736-29753.
+    .. [5] Györfi, L., Kohler, M., Krzyżak, A., & Walk, H. (2002). A distribution-free theory of
+       nonparametric regression. Springer, chapter 6.
 
     Examples
     --------
@@ -334,12 +360,26 @@ class OptimalTransport(OptimalResults, BaseTransport):
         points = [self._points(self.samples_[g].codes) for g in (own, target)]
         return np.asarray(_pot().dist(*points), dtype=np.float64)
 
-    def _projections(self, own: int, target: int, cost: Floats) -> list[Projection]:
-        plan, codes = self._plan(own, target, cost), self.samples_[target].codes
+    def _projections(self, plan: Floats, target: int) -> list[Projection]:
+        codes = self.samples_[target].codes
         return [
             Projection.of(plan, self.layout_.columns[j], codes[:, j], self.levels_[j])
             for j in self.moving_.tolist()
         ]
+
+    def _nearest(self, own: int) -> Floats:
+        """Return equal weights of the nearest rows of each row in a sample, itself among them."""
+        sample = self.samples_[own]
+        n, points = len(sample.codes), self._points(sample.codes)
+        d = sum(feature.levels > 0 or not column.is_category for feature, column in zip(
+            self.features_, self.layout_.columns, strict=True))  # fmt: skip
+        k = min(MOST_NEAREST, round(n ** (2 / (d + 2))))
+        near = NearestNeighbors(n_neighbors=k).fit(points)
+        like = near.kneighbors(points, return_distance=False)
+        weights = np.zeros((n, n))
+        np.put_along_axis(weights, like, sample.counts[like].astype(np.float64), axis=1)
+        weights /= weights.sum(axis=1, keepdims=True)
+        return weights
 
     def _passages(self, own: int, target: int) -> list[Passage]:
         key = f"{own},{target}"
@@ -347,16 +387,21 @@ class OptimalTransport(OptimalResults, BaseTransport):
             # One scale for both plans, so that they blur alike.
             cost = self._costs(own, target)
             scale = float(cost.mean()) or 1.0
-            passages = [Passage(there) for there in self._projections(own, target, cost / scale)]
-            if self.reg is not None:
-                here = self._projections(own, own, self._costs(own, own) / scale)
-                passages = [Passage(p.there, h) for p, h in zip(passages, here, strict=True)]
-                mine, other = self.samples_[own], self.samples_[target]
-                ranks = RowRanks(mine.codes, self.random_state or 0)
-                passages = [
-                    p.ending(self.layout_.columns[j], mine, other, ranks, j)
-                    for p, j in zip(passages, self.moving_.tolist(), strict=True)
-                ]
+            there = self._projections(self._plan(own, target, cost / scale), target)
+            if self.reg is None:
+                within_own = self._nearest(own)
+                there = [projection.averaged(within_own) for projection in there]
+            else:
+                within_own = self._plan(own, own, self._costs(own, own) / scale)
+            here = self._projections(within_own, own)
+            mine, other = self.samples_[own], self.samples_[target]
+            ranks = RowRanks(mine.codes, self.random_state or 0)
+            passages = []
+            for k, j in enumerate(self.moving_.tolist()):
+                column, n = self.layout_.columns[j], self.levels_[j] or 2
+                seen = np.bincount(kinds(column, mine.codes[:, j], n), minlength=n) > 0
+                passage = Passage(seen, there[k], here[k])
+                passages.append(passage.ending(column, mine, other, ranks, j))
             self.maps_[key] = passages
         return self.maps_[key]
 
@@ -368,7 +413,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
         ranks, moved = RowRanks(Z, self.random_state or 0), Z.copy()
         for j, passage in zip(self.moving_.tolist(), passages, strict=True):
             column = self.layout_.columns[j]
-            moved[:, j] = passage.move(column, Z[:, j], like, sample[:, j], ranks, j)
+            moved[:, j] = passage.move(column, Z[:, j], like, ranks, j)
         return moved
 
 

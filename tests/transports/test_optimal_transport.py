@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from planted_proxies import mixed, planted
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
 
-from skfairtest import OptimalTransport
+from skfairtest import InputSpace, OptimalTransport
 
 needs_pot = pytest.mark.services("ot")
 
@@ -42,12 +44,28 @@ def test_columns_reach_the_other_group(reg):
 
 
 @needs_pot
-@pytest.mark.parametrize("reg, most", [(None, 0.35), (0.05, 0.25)])
-def test_moved_rows_come_near_planted_twins(reg, most):
+@pytest.mark.parametrize("reg", [None, 0.05])
+def test_moved_rows_come_near_planted_twins(reg):
     groups, X, true = planted(1000, 0)
     moved = OptimalTransport(reg=reg).fit(X, groups).transport(X, groups)
     for name in ("age", "school", "hours", "pay"):
-        assert (moved[name] - true[name]).abs().mean() / X[name].std() < most, name
+        assert (moved[name] - true[name]).abs().mean() / X[name].std() < 0.25, name
+
+
+@needs_pot
+@pytest.mark.parametrize("reg", [None, 0.05])
+def test_what_no_row_of_the_group_had_stays(reg):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(["a", "b"], 200)
+    X = pd.DataFrame({"v": rng.normal(size=400) + (groups == "b")})
+    X["kind"] = np.where(rng.random(400) < 0.3 + 0.4 * (groups == "b"), "x", "y")
+    X["gaps"] = np.where((groups == "b") & (rng.random(400) < 0.3), np.nan, rng.normal(size=400))
+    space = InputSpace(categories={"kind": ["x", "y", "z"]})
+    transport = OptimalTransport(reg=reg, space=space).fit(X, groups)
+    rows = X[groups == "a"].head(50).assign(kind="z", gaps=np.nan)
+    moved = transport.transport(rows, "a", to="b")
+    assert (moved["kind"] == "z").all() and moved["gaps"].isna().all()
+    assert (moved["v"] > rows["v"]).all()
 
 
 @needs_pot
@@ -60,11 +78,16 @@ def test_blur_is_taken_off_and_values_are_those_of_the_other_group():
     exact, blurred = (
         OptimalTransport(reg=reg).fit(X, groups).transport(own, 0) for reg in (None, 0.2)
     )
+    points = (X / X.std(ddof=0)).to_numpy()
+    mates = linear_sum_assignment(cdist(points[groups == 0], points[groups == 1], "sqeuclidean"))[1]
+    alone = X[groups == 1].iloc[mates].reset_index(drop=True)
     # The groups are alike, so that the rows had better stay.
-    assert (blurred - own)["v"].abs().mean() < 0.5 * (exact - own)["v"].abs().mean()
+    assert (blurred - own)["v"].abs().mean() < 0.5 * (alone - own)["v"].abs().mean()
+    assert (exact - own)["v"].abs().mean() < 0.6 * (alone - own)["v"].abs().mean()
     for name in X:
-        reached = ks_2samp(blurred[name], X[name][groups == 1], method="asymp")
-        assert reached.statistic < 0.03, name
+        for moved in (exact, blurred):
+            reached = ks_2samp(moved[name], X[name][groups == 1], method="asymp")
+            assert reached.statistic < 0.03, name
 
 
 @needs_pot
