@@ -374,10 +374,10 @@ class SequentialTransport(SequentialResults, BaseTransport):
         try:
             sequence = list(TopologicalSorter(parents).static_order())
         except CycleError as error:
-            circle = " -> ".join(repr(names[j]) for j in reversed(error.args[1]))
+            circle = " -> ".join(repr(names[j]) for j in error.args[1])
             raise ValueError(
-                f"graph= has a circle: {circle}. A column cannot be moved after itself; leave out "
-                "one of these parents."
+                f"graph= has a circle: {circle} (from parents to children). A column cannot be "
+                "moved after itself; leave out one of these parents."
             ) from None
         return {j: parents[j] for j in sequence if j in moving}
 
