@@ -35,6 +35,7 @@ from skfairtest._clock import now
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family, response_of
 from skfairtest.exact._moved_parts import MovedParts
+from skfairtest.exact._moved_trees import MovedTrees
 from skfairtest.space._unaware import DropColumns, UnawareModel
 from skfairtest.transports import QuantileTransport
 from skfairtest.transports._ranks import GivenRanks
@@ -247,6 +248,21 @@ def test_no_bound_is_below_what_all_ranks_show_without_the_group(seed, make):
 @pytest.mark.parametrize("seed", range(300, 305))
 def test_no_bound_is_below_what_ranks_within_equal_values_show(seed, make):
     one_case(seed, make, by=True)
+
+
+@pytest.mark.parametrize("seed, aware", [(80076, False), (80089, True)])
+def test_groups_are_bounded_one_by_one_where_no_group_has_the_classes_of_the_bound(
+    seed, aware, monkeypatch
+):
+    made, compose = [], MovedTrees._compose
+
+    def counted(self, sides, deadline):
+        made.append(len(sides))
+        return compose(self, sides, deadline)
+
+    monkeypatch.setattr(MovedTrees, "_compose", counted)
+    one_case(seed, aware=aware)  # the bound of all groups at once would be too large
+    assert made[0] == 1 and len(made) == 2 and made[1] > 1
 
 
 @pytest.mark.slow
