@@ -11,7 +11,8 @@ what intervals are about; "counterfactual" is beside it for `moved_rate_`, from 
 a map need not reach. A joint map is judged by the equations alone, as it is not learned from more
 than 5,000 rows.
 
-    python examples/benchmarks/bench_moved.py [--runs 200] [--rows 1000] [--seconds 3600] [names]
+    python examples/benchmarks/bench_moved.py [--runs 200] [--first 0] [--rows 1000]
+        [--bootstrap 100] [--seconds 3600] [names]
 """
 
 import argparse
@@ -159,11 +160,11 @@ PLANTED = {
 }  # fmt: skip
 
 
-def measure_planted(case, runs, rows, bootstrap, seconds):
+def measure_planted(case, first, runs, rows, bootstrap, seconds):
     """As `measure`, for a planted case."""
     case.prepare()
     start, found = time.perf_counter(), {}
-    for run in range(runs):
+    for run in range(first, first + runs):
         if time.perf_counter() - start > seconds:
             break
         X, group = case.draw(rows, run)
@@ -205,14 +206,14 @@ CASES = {
 }
 
 
-def measure(case, runs, rows, bootstrap, seconds):
+def measure(case, first, runs, rows, bootstrap, seconds):
     """Return for each figure its name, true value, mean, mean width, coverage, and the runs."""
     start = time.perf_counter()
     rng = np.random.default_rng(1)
     truths = [case.truth(own, rng) for own in (0, 1)]
     rate = (1 - case.share) * sum(truths[0][:2]) + case.share * sum(truths[1][:2])
     found = {}
-    for run in range(runs):
+    for run in range(first, first + runs):
         if time.perf_counter() - start > seconds:
             break
         rng = np.random.default_rng([run, 2])
@@ -257,6 +258,7 @@ def summarized(found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first run")
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--bootstrap", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=3600, help="at most, for each case")
@@ -266,7 +268,8 @@ def main():
         print(f"\n{name}\n{'figure':28}{'truth':>9}{'mean':>9}{'width':>9}{'covers':>9}{'runs':>6}")
         case = PLANTED.get(name) or CASES[name]
         measured = measure_planted if name in PLANTED else measure
-        for line in measured(case, given.runs, given.rows, given.bootstrap, given.seconds):
+        sizes = given.first, given.runs, given.rows, given.bootstrap, given.seconds
+        for line in measured(case, *sizes):
             figures = "".join(f"{value:9.4f}" for value in line[1:-1])
             print(f"{line[0]:28}{figures}{line[-1]:6}", flush=True)
 

@@ -216,7 +216,8 @@ class OptimalTransport(OptimalResults, BaseTransport):
     deviations, plus a constant for each category that differs, and for each number that one of them
     lacks. Between samples of two groups the plan of least cost is worked out. A row's numbers go to
     the mean of what the plan sends it to, and its categories to one of those by their weights. Rows
-    outside the sample move as the nearest row of their group's sample does.
+    outside the sample move as the nearest row of their group's sample does. A category that no row
+    of this sample has, and a missing value of a column without any, stay.
 
     A plan depends much on which rows happened to be sampled, the more so the more columns there
     are. The entropic plan, the default, blurs this away, and the exact one is averaged over the
