@@ -369,11 +369,11 @@ class OptimalTransport(OptimalResults, BaseTransport):
         ]
 
     def _nearest(self, own: int) -> Floats:
-        """Return equal weights of the nearest rows of each row in a sample, itself among them."""
+        """Return weights of the nearest rows of each row in a sample, by how often they occur."""
         sample = self.samples_[own]
         n, points = len(sample.codes), self._points(sample.codes)
-        d = sum(feature.levels > 0 or not column.is_category for feature, column in zip(
-            self.features_, self.layout_.columns, strict=True))  # fmt: skip
+        pairs = zip(self.features_, self.layout_.columns, strict=True)
+        d = sum(feature.levels > 0 or not column.is_category for feature, column in pairs)
         k = min(MOST_NEAREST, round(n ** (2 / (d + 2))))
         near = NearestNeighbors(n_neighbors=k).fit(points)
         like = near.kneighbors(points, return_distance=False)
