@@ -34,6 +34,8 @@ from skfairtest.whitebox._unsupported import Unsupported
 N_TRIED = 2_000
 #: Classes below which all of them are listed.
 FEW = 64
+#: Classes of a column that sets tell apart as soon as thresholds do; sets of more are slow.
+MOST_IN_SETS = 2 * WORD
 
 
 class _Lookup(NamedTuple):
@@ -92,7 +94,7 @@ class MovedTrees(Family):
         deadline = base.settings[-1]
         try:
             self._find_classes(deadline)
-            joined = _joined(self._apart)
+            joined = _joined(self._apart, self.grid)
             self.composed = self._compose([joined] if joined else self._apart, deadline)
         except OutOfTime:
             self.composed = None
@@ -270,13 +272,14 @@ class MovedTrees(Family):
         return self.space.twins_.moved.codes
 
 
-def _joined(sides: list[dict[int, Ints]]) -> dict[int, Ints] | None:
+def _joined(sides: list[dict[int, Ints]], grid: Grid) -> dict[int, Ints] | None:
     """Return the classes of all groups together; None if many of a column are in no one order."""
     joined = {}
     for j in sides[0]:
         cells = np.unique(np.concatenate([side[j] for side in sides]), axis=0)
-        # Thresholds tell classes apart that rise in all groups; sets of many are slow.
-        if len(cells) > FEW and (np.diff(cells, axis=0) < 0).any():
+        # Thresholds tell classes apart that rise in all groups.
+        rises = grid.cells[j].ordered and (np.diff(cells, axis=0) >= 0).all()
+        if len(cells) > MOST_IN_SETS and not rises:
             return None
         joined[j] = cells
     return joined
