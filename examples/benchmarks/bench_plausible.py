@@ -14,7 +14,8 @@ Table 2: the frontier of plausible discriminatory inputs, 20,000 queries. "succe
 the inputs that discriminate, "nearest" the median distance to the nearest row over that of kept
 rows, "told apart" the area under the ROC curve of a classifier that separates them from kept rows
 that discriminate (how many there are stands behind the table's name; below 100 the area is a rough
-figure). "greed" is the power of the surrogate's prediction in `PlausibleSearch`; 1 is the default.
+figure). "greed" is the power of the surrogate's prediction in `PlausibleSearch`; 1 is that of
+``objective="diverse"``. "many" is the default, ``objective="count"``.
 
 Table 3: proposals. Testers with "uniform" and "data" inputs, 20,000 queries, and with "auto" as
 judge afterwards: discriminatory inputs, the degree found, and how plausible the inputs are.
@@ -270,10 +271,11 @@ FRONTIER = {
     "uniform": (RandomAuditor, False),
     "undirected": (RandomAuditor, True),
     "greed 0.5": (greedy(greed=0.5), True),
-    "greed 1": (SurrogateAuditor, True),
+    "greed 1": (greedy(), True),
     "greed 2": (greedy(greed=2.0), True),
     "the best": (greedy(greed=np.inf), True),
-    "steps from inputs": (SurrogateAuditor, False),
+    "many": (SurrogateAuditor, True),
+    "free": (SurrogateAuditor, False),
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._stop import StopReason
 from skfairtest.oracle._stopping import StoppingRules
 from skfairtest.space._space import InputSpace
@@ -26,21 +28,24 @@ class Draws:
         Knows where the valid ones are: what one draw learns about the constraint, the next knows.
     stopping : StoppingRules
         Of the run.
-    own_counts : bool
-        Whether an input counts with its own sensitive values, and is compared with a drawn twin.
+    accepts : callable or None
+        Says which inputs are plausible as they stand, asking the detector once for each row. An
+        input then counts with its own sensitive values, and is compared with a drawn twin.
     """
 
     def __init__(
         self, space: InputSpace, valid_rows: ValidRows, stopping: StoppingRules, *,
-        own_counts: bool,
+        accepts: Callable[[Floats], Bools] | None,
     ) -> None:  # fmt: skip
         self.space, self.valid_rows = space, valid_rows
-        self._stopping, self._own_counts = stopping, own_counts
+        self._stopping, self.accepts = stopping, accepts
 
     def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Sample:
         """Draw valid inputs; return them, and which of them are fresh draws."""
         deadline = self._stopping.budget.deadline
-        sample = self.valid_rows.sample(n, rng, uniform=uniform, deadline=deadline)
+        sample = self.valid_rows.sample(
+            n, rng, uniform=uniform, deadline=deadline, accepts=self.accepts
+        )
         if len(sample.rows) < n:
             self._stopping.stop(StopReason.MAX_TIME)
         return sample
@@ -75,7 +80,7 @@ class Draws:
         space = self.space
         if self.compares_all:
             return None
-        if space.twins_.is_enumerable and not self._own_counts:
+        if space.twins_.is_enumerable and self.accepts is None:
             return space.twins_.draw_sensitive_pairs(len(Z), rng)
         own = space.twins_.clip_sensitive(Z[:, space.sensitive])
         if not space.twins_.is_enumerable:

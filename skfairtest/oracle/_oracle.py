@@ -122,12 +122,12 @@ class Oracle:
         )
         # Rows of data are judged as they are: they need not be typical.
         judge = space.plausibility if clip else None
-        self._plausible = None if judge is None else PlausibleTwins(judge)
+        self._plausible = None if judge is None else PlausibleTwins(judge, self.model.row_keys)
         self.draws = Draws(
             space,
             space.valid_rows() if valid_rows is None else valid_rows,
             self.stopping,
-            own_counts=judge is not None,
+            accepts=None if self._plausible is None else self._plausible.accepts,
         )
         self.measured: dict[str, Any] = {}
         #: Asks first pairs again; None where answers are taken as they come.

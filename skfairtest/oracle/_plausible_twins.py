@@ -1,6 +1,8 @@
-"""Judge which twins look like the data, asking the detector once for each row."""
+"""Judge which inputs and twins look like the data, asking the detector once for each row."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,11 +12,23 @@ from skfairtest.space._plausible.judge import Plausibility
 
 
 class PlausibleTwins:
-    """Judge of plausible inputs that remembers its answers by row."""
+    """Judge of plausible inputs that remembers its answers by row.
 
-    def __init__(self, judge: Plausibility) -> None:
-        self.judge = judge
+    Parameters
+    ----------
+    judge : Plausibility
+        Judges rows.
+    row_keys : callable
+        Returns the keys of rows.
+    """
+
+    def __init__(self, judge: Plausibility, row_keys: Callable[[Floats], Keys]) -> None:
+        self.judge, self._row_keys = judge, row_keys
         self._memory = AnswerMemory(0, megabytes=4)
+
+    def accepts(self, rows: Floats) -> Bools:
+        """Return which rows are plausible as they stand, shape (n,)."""
+        return self._judged(rows, self._row_keys(rows))
 
     def of_twins(self, rows: Floats, keys: Keys, valid: Bools) -> Bools:
         """Return which twins are plausible, (n, width); none if an input lacks two valid twins.
@@ -23,13 +37,17 @@ class PlausibleTwins:
         """
         wanted = np.flatnonzero(valid & (valid.sum(axis=1, keepdims=True) > 1))
         plausible = np.zeros(valid.size, dtype=bool)
-        known, _, labels = self._memory.find(keys[wanted])
-        plausible[wanted] = known & (labels == 1)
-        unknown = wanted[~known]
+        plausible[wanted] = self._judged(rows[wanted], keys[wanted])
+        return plausible.reshape(valid.shape)
+
+    def _judged(self, rows: Floats, keys: Keys) -> Bools:
+        known, _, labels = self._memory.find(keys)
+        plausible: Bools = known & (labels == 1)
+        unknown = np.flatnonzero(~known)
         if len(unknown):
             first, back = distinct(keys[unknown])
             accepted = self.judge.accepts(rows[unknown[first]])
             said = accepted.astype(np.int64)
             self._memory.store(keys[unknown[first]], np.empty((len(first), 0)), said)
             plausible[unknown] = accepted[back]
-        return plausible.reshape(valid.shape)
+        return plausible

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -99,10 +100,16 @@ class ValidRows:
         *,
         uniform: bool = False,
         deadline: float | None = None,
+        accepts: Callable[[Floats], Bools] | None = None,
     ) -> Sample:
-        """Draw n valid rows; see `InputSpace.sample`."""
+        """Draw n valid rows; see `InputSpace.sample`.
+
+        `accepts` judges which rows are plausible, in place of `plausibility`.
+        """
         if self.near_data:
-            return self._sample_near(n, rng, deadline)
+            if accepts is None and self.plausibility is not None:
+                accepts = self.plausibility.accepts
+            return self._sample_near(n, rng, deadline, accepts)
         if not self.admission.rules:
             return Sample(self.domain.draw(n, rng), np.ones(n, dtype=bool))
         kept, marks = [np.empty((0, self.domain.n_features))], [np.empty(0, dtype=bool)]
@@ -150,7 +157,10 @@ class ValidRows:
         valid = self._valid(crossed.rows, deadline)
         return crossed.part(np.flatnonzero(valid))
 
-    def _sample_near(self, n: int, rng: np.random.Generator, deadline: float | None) -> Sample:
+    def _sample_near(
+        self, n: int, rng: np.random.Generator, deadline: float | None,
+        accepts: Callable[[Floats], Bools] | None,
+    ) -> Sample:  # fmt: skip
         """Draw crossings of rows with neighbours that are valid and, if asked for, plausible."""
         kept = [np.empty((0, self.domain.n_features))]
         homes = [np.empty(0, dtype=np.intp)]
@@ -158,8 +168,8 @@ class ValidRows:
         while n_kept < n and not is_late(deadline):
             size = max(256, int(1.2 * (n - n_kept)))
             batch = self.crossings(size, rng, deadline)
-            if self.plausibility is not None:
-                batch = batch.part(self.plausibility.accepts(batch.rows))
+            if accepts is not None:
+                batch = batch.part(accepts(batch.rows))
             kept.append(batch.rows)
             homes.append(batch.homes)
             n_kept += len(batch.rows)

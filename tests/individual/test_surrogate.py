@@ -263,3 +263,30 @@ def test_a_search_that_has_asked_about_all_that_is_plausible_ends(explores, cloc
     assert auditor.n_queries_ < 20_000
     if explores:
         assert auditor.n_inputs_ == 4
+
+
+class Remembering(Diagonal):
+    """Remembers the rows that it was asked about."""
+
+    def predict(self, X):
+        self.asked_ = pd.concat([getattr(self, "asked_", X[:0]), X])
+        return super().predict(X)
+
+
+@pytest.mark.parametrize("objective", ["count", "diverse"])
+def test_a_detector_is_asked_once_for_each_row(objective):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 9, 300)
+    X = pd.DataFrame(
+        {"sex": rng.integers(0, 2, 300), "a": a, "b": a, "c": rng.integers(0, 50, 300)}
+    )
+    model = DecisionTreeClassifier(random_state=0).fit(X, X["a"] + 3 * X["sex"] > X["c"] / 5)
+    space = InputSpace(plausible=Remembering().fit(X)).fit(X, ["sex"])
+    judge = space.plausibility._detector
+    judge.asked_ = X[:0]
+    auditor = SurrogateAuditor(
+        model, space=space, objective=objective, max_queries=800, random_state=0
+    )
+    auditor.fit(X)
+    assert auditor.n_found_ > 20
+    assert not judge.asked_.duplicated().any()

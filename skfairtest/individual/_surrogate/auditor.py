@@ -22,7 +22,7 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 
 OBJECTIVES = ("count", "degree", "diverse")
 #: Discriminatory inputs from which on the surrogate learns verdicts instead of disparities.
-ENOUGH_FOUND = 50
+ENOUGH_FOUND = 5
 #: Rounds that the budget holds at least: a surrogate that never sees its own draws learns nothing
 #: from them.
 N_ROUNDS = 10
@@ -45,11 +45,13 @@ class SurrogateAuditor(BaseAuditor):
     one of the distributions is uniform, the search does not fall behind uniform inputs if a tree is
     of no help. We recommend this tester for finding many discriminatory inputs.
 
-    Where the `space` has `plausible` or ``proposals="data"``, discriminatory inputs have to look
-    like people, and steps away from known ones would lead astray. All inputs are then rows of X
-    crossed with one of their neighbours. The surrogate learns which of these discriminate, and the
-    model is asked about one of twenty crossings, drawn in proportion to what the surrogate
-    predicts. (`explore_share` and `min_samples_leaf` are not used then.)
+    Near the data (the `space` has `plausible` or ``proposals="data"``) rows of X crossed with one
+    of their neighbours take the place of uniform inputs, and all values are values of rows. A step
+    away from a discriminatory input has to be plausible; still, a classifier tells what many such
+    steps reach from people. With ``objective="diverse"``, or without `plausible`, there are no
+    steps: all inputs are such crossings. The surrogate learns which of them discriminate, and the
+    model is asked about one of twenty, drawn in proportion to what the surrogate predicts.
+    (`explore_share` and `min_samples_leaf` are not used then.)
 
     Parameters
     ----------
@@ -91,7 +93,8 @@ class SurrogateAuditor(BaseAuditor):
         from disparities to find a large one. "diverse" finds fewer than "count", spread over all
         discriminatory regions: once there are fifty discriminatory inputs, walkers start from them.
         A walker draws single values anew as long as twins are treated differently, and moves less
-        often in regions in which many inputs were found.
+        often in regions in which many inputs were found. Near the data it chooses among crossings,
+        and what it finds is harder to tell from people than what "count" finds.
     batch_size : int, default=4000
         Inputs in a batch, at most a tenth of what the budget allows. Under a constraint a batch is
         twice as large.
@@ -201,8 +204,9 @@ class SurrogateAuditor(BaseAuditor):
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         space = oracle.space
-        near = space.near_data
-        if near and self.objective == "count":
+        # Steps stay near the data only where a judge refuses those that do not.
+        crosses = {"diverse": True, "count": space.plausibility is None, "degree": False}
+        if space.near_data and crosses[self.objective]:
             PlausibleSearch(oracle, rng, batch_size=self.batch_size).run()
             return
         # Verdicts give no direction before there are any: until then the disparity leads.
@@ -240,6 +244,8 @@ class SurrogateAuditor(BaseAuditor):
             proposals.fit_surrogate(memory, self._surrogate, rng)
             size = min(2 * size, most)
             batch = proposals.propose(affordable(size), memory, rng)
+            if proposals.is_over:
+                return
 
     def _surrogate(self, by_degree: bool, rng: np.random.Generator) -> Any:
         kind = DecisionTreeRegressor if by_degree else DecisionTreeClassifier

@@ -37,7 +37,7 @@ VAIN = 5
 
 
 class PlausibleSearch:
-    """The search of `SurrogateAuditor` where inputs have to be plausible.
+    """The search of `SurrogateAuditor` whose inputs all stay near rows of the data.
 
     Parameters
     ----------
@@ -92,10 +92,10 @@ class PlausibleSearch:
 
     def plausible(self, Z: Floats) -> Floats:
         """Those that are plausible as they stand."""
-        judge = self.space.plausibility
-        if judge is None:
+        accepts = self.oracle.draws.accepts
+        if accepts is None:
             return Z
-        accepted = judge.accepts(Z)
+        accepted = accepts(Z)
         self._rejected.add(row_keys(Z[~accepted][:, self.space.identifying]))
         return Z[accepted]
 

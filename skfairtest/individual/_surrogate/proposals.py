@@ -11,11 +11,11 @@ from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._surrogate.memory import Memory, Parents
 from skfairtest.individual._surrogate.regions import Regions
+from skfairtest.individual._surrogate.values import ValuesOfDomain, ValuesOfRows
 from skfairtest.individual._surrogate.without_replacement import WithoutReplacement
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._row_hash import Keys
-from skfairtest.space._space import InputSpace
+from skfairtest.oracle._row_hash import Keys, KeySet
 
 UNIFORM, REGIONS, BELIEVED, STEPS, ANEW, CROSSED = range(6)
 NAMES = ("uniform", "regions", "believed steps", "steps", "one value anew", "crossed")
@@ -45,6 +45,10 @@ LEAST_TRAINING_ROWS = 2000
 STOCK = 1000
 #: What of the changes of one column goes to any column, however little it brought.
 ANY_COLUMN = 0.05
+#: Share of the believed steps that draw a value anew.
+ANEW_SHARE = 0.1
+#: Proposals near the data in a row, none of them plausible and new, that end the search.
+MOST_VAIN = 10_000
 #: Most proposals for an input that is new.
 MOST_PROPOSALS = 10.0
 #: Shares of the pairs of twins that get one new twin and two; the others are those of a parent.
@@ -144,7 +148,16 @@ class ProposalMixture:
         self, oracle: Oracle, regions: Regions, explore_share: float, rng: np.random.Generator
     ) -> None:
         self.oracle, self.space, self.regions = oracle, oracle.space, regions
-        self.unseen = WithoutReplacement.of(self.space, rng)
+        self.unseen: WithoutReplacement | None = None
+        self.values: ValuesOfDomain | ValuesOfRows
+        if self.space.near_data:
+            self.values = ValuesOfRows(oracle.draws.valid_rows.neighbours(rng).rows)
+        else:
+            self.values = ValuesOfDomain(self.space.domain)
+            self.unseen = WithoutReplacement.of(self.space, rng)
+        #: Inputs that are not plausible, and proposals since the last one that was, and new.
+        self._rejected = KeySet()
+        self._n_vain = 0
         self.explore_share = explore_share
         self._stock = np.empty((0, self.space.n_features))
         self.shares = np.zeros(len(NAMES))
@@ -215,6 +228,7 @@ class ProposalMixture:
         is_open = np.ones(len(NAMES), dtype=bool)
         is_open[1:] = len(parents.Z) > 0
         is_open[[REGIONS, BELIEVED]] &= self.regions.n_regions > 0
+        is_open[REGIONS] &= not self.space.near_data  # most of a region is far from any row
         self.shares = self.bandit.shares(is_open, self.explore_share)
         wanted = np.ceil(n * self.shares * self.bandit.proposals_for_one()).astype(int)
         parts, seconds = [], np.zeros(len(NAMES))
@@ -230,12 +244,29 @@ class ProposalMixture:
         )
         began = _clock.now()
         fresh, keys = self.oracle.fresh(proposals.Z)
+        if self.space.near_data:
+            fresh = self._plausible(proposals.Z, fresh, keys)
         self._proposed, self._seconds = proposals, seconds
         self._filtering = _clock.now() - began
         # Known inputs end a run that finds nothing else, as everywhere.
         chosen = np.flatnonzero(fresh) if fresh.any() else np.arange(len(fresh))
         self._keys = keys[chosen]
         return proposals.take(chosen)
+
+    def _plausible(self, Z: Floats, fresh: Bools, keys: Keys) -> Bools:
+        """Return which new proposals are plausible as they stand; the others are no longer new."""
+        fresh = fresh & ~self._rejected.contains(keys)
+        if self.oracle.draws.accepts is not None:
+            new = np.flatnonzero(fresh)
+            fresh[new] = self.oracle.draws.accepts(Z[new])
+            self._rejected.add(keys[new[~fresh[new]]])
+        self._n_vain = 0 if fresh.any() else self._n_vain + len(Z)
+        return fresh
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing near the data that is plausible and new was proposed for long."""
+        return self._n_vain >= MOST_VAIN
 
     def judge(self, batch: Proposals) -> Judgement:
         """Have the latest proposals judged."""
@@ -277,7 +308,14 @@ class ProposalMixture:
         if place == REGIONS:
             Z = self.regions.sample(n, rng)
         elif place == BELIEVED:
-            Z, _ = step_away(chosen.Z, self.space, rng)
+            column = rng.choice(self.space.free, size=len(chosen.Z))
+            anew = rng.random((len(chosen.Z), 1)) < ANEW_SHARE
+            Z = np.where(
+                anew,
+                self.values.anew(chosen.Z, column, rng),
+                self.values.step_along(chosen.Z, column, rng),
+            )
+            column = np.full(n, -1)
             # A little noise, so that of equal beliefs not always the same are taken.
             belief = self.regions.believe(Z) + 0.1 * rng.random(len(Z))
             best = np.sort(np.argpartition(-belief, n)[:n]) if n < len(Z) else slice(None)
@@ -290,8 +328,8 @@ class ProposalMixture:
             weight = (success / success.max()) ** POWER
             weight = weight / weight.sum() + ANY_COLUMN / len(weight)
             column = rng.choice(self.space.free, size=n, p=weight / weight.sum())
-            change = step_along if place == STEPS else anew
-            Z = change(chosen.Z, column, self.space, rng)
+            change = self.values.step_along if place == STEPS else self.values.anew
+            Z = change(chosen.Z, column, rng)
         pairs = self.inherited(chosen.pairs, rng)
         compared = None if self.oracle.draws.compares_all else pairs
         Z = self.space.admission.repair(self.space.domain.clip(Z), rng, compared)
@@ -300,7 +338,9 @@ class ProposalMixture:
         return Proposals(Z, compared, np.full(n, place), column)
 
     def uniform(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform inputs; in a finite domain none comes twice before all have come."""
+        """Uniform inputs, of a finite domain each once before one comes twice; or crossings."""
+        if self.space.near_data:
+            return self.oracle.draws.crossings(n, rng)
         if self.unseen is None and self.space.constraint_ is None:
             return self.oracle.sample(n, rng)
         if self.unseen is None:
@@ -318,7 +358,7 @@ class ProposalMixture:
         """Some values of each input replaced: by those of another parent, or drawn anew."""
         n = len(Z)
         other = parents.draw(n, rng).Z
-        drawn = np.where(rng.random((n, 1)) < 0.5, other, self.space.domain.draw(n, rng))
+        drawn = np.where(rng.random((n, 1)) < 0.5, other, self.values.draw(n, rng))
         share = rng.random((n, 1)) ** 2 * 0.5
         mask = np.zeros(Z.shape, dtype=bool)
         mask[:, self.space.free] = rng.random((n, len(self.space.free))) < share
@@ -342,31 +382,3 @@ class ProposalMixture:
         half = (share <= U) & (U < 2 * share)
         pairs[half, 1] = drawn[half, 1]
         return pairs
-
-
-def step_along(Z: Floats, column: Ints, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """One value of each input moved by one to a few steps."""
-    n = len(Z)
-    length = space.domain.steps[column] * 2.0 ** np.minimum(rng.geometric(0.6, size=n) - 1, 4)
-    Z = Z.copy()
-    Z[np.arange(n), column] += np.where(rng.random(n) < 0.5, -1.0, 1.0) * length
-    return Z
-
-
-def anew(Z: Floats, column: Ints, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """One value of each input drawn anew from its whole domain."""
-    n = len(Z)
-    low, high = space.domain.low[column], space.domain.high[column]
-    discrete = space.domain.discrete[column]
-    U = rng.random(n)
-    drawn = np.where(discrete, np.floor(U * (high - low + 1)), U * (high - low))
-    Z = Z.copy()
-    Z[np.arange(n), column] = low + drawn
-    return Z
-
-
-def step_away(Z: Floats, space: InputSpace, rng: np.random.Generator) -> tuple[Floats, Ints]:
-    """One free value of each input moved by one to a few steps, or one in ten drawn anew."""
-    column = rng.choice(space.free, size=len(Z))
-    moved = step_along(Z, column, space, rng)
-    return np.where(rng.random((len(Z), 1)) < 0.1, anew(Z, column, space, rng), moved), column
