@@ -24,10 +24,9 @@ from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.driver import CompiledSearch
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.leaf_pairs import ask_tree
+from skfairtest.exact._trees.listed_nodes import MOST_LEAVES, MOST_NODES
 from skfairtest.exact._trees.local_search import value_at
 from skfairtest.exact._trees.prices import (
-    MOST_LEAVES,
-    MOST_NODES,
     copy_prices,
     keep_prices,
     kept_for,

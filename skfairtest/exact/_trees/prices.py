@@ -15,9 +15,7 @@ the leaves of a tree that make one demand share a constraint. Prices are improve
 rise where the trees' best leaves demand what the columns' best cells do not give, and fall where
 these give what no leaf demands; each price has its own length of step [2]_.
 
-A tree has very many leaves, few of which matter. A dozen nodes stand for it: those that are largest
-at the prices with which a box begins are looked into, and all others bound the leaves below them.
-More nodes bound a box hardly better and take longer. Parts of a box begin with its prices.
+Parts of a box begin with its prices.
 
 References
 ----------
@@ -34,22 +32,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.leaf_pairs import (
-    FOLDED,
-    LEAF,
-    SPARE_NODES,
-    Thresholds,
-    meets_sets,
-    unfold,
-)
+from skfairtest.exact._trees.leaf_pairs import Thresholds
+from skfairtest.exact._trees.listed_nodes import Listed, list_nodes, listed_for, parts_box
 from skfairtest.exact._trees.problem import Forest
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE, split_score
 from skfairtest.workers._compiled import inlined, njit
 
-#: Nodes that stand for a tree, at most: for a deep one, and for one that has no more leaves.
-MOST_NODES, MOST_LEAVES = 12, 48
-#: Sides that a node pays for, at most: what it demands beside them is free.
-MOST_SIDES = 32
 #: Prices that are kept of a box, and bytes for those of all boxes.
 MOST_KEPT, MEMORY_KEPT = 4096, 1_000_000_000
 #: Steps for a box without prices, each time that its trees are listed, how often they are, and
@@ -61,24 +49,6 @@ FIRST_LENGTHS, LENGTHS = (0.02, 0.002), (0.01, 0.002)
 KEEP, KEEP_SQUARE, LEAST_ROOT = 0.9, 0.99, 1e-3
 #: Differences below are rounding.
 TINY = 1e-12
-
-
-class Listed(NamedTuple):
-    """Nodes that stand for all of a tree in a box, and the sides that they demand."""
-
-    start: NDArray[np.int64]  # (n_trees + 1,) first node of each tree
-    rest: NDArray[np.float64]  # (n_trees,) the most of a tree that is not listed, and pays nothing
-    value: NDArray[np.float64]  # (n_nodes,)
-    node: NDArray[np.int64]
-    charge: NDArray[np.float64]
-    n_sides: NDArray[np.int64]
-    side: NDArray[np.int32]  # (n_nodes, MOST_SIDES) threshold, twice, plus 1 if above; then sides
-    place: NDArray[np.int32]  # (n_nodes, MOST_SIDES) that a stricter demand has as well
-    most: NDArray[np.int64]  # (n_trees,) nodes that may stand for a tree
-    heap: NDArray[np.int64]  # of one tree: nodes to look into, the largest value left first
-    key: NDArray[np.float64]
-    price: NDArray[np.float64]  # (2 * n_thresholds,) with which to begin
-    charges: NDArray[np.float64]
 
 
 class Sides(NamedTuple):
@@ -126,19 +96,9 @@ def pricer_for(forest: Forest, thresholds: Thresholds, n_cells, n_parts: int) ->
     - `n_cells` (n_copies,): cells of each copy, ordered ones first.
     """
     n_trees, n_sides = len(forest.roots), 2 * len(thresholds.cut)
-    ends = np.append(forest.roots[1:], len(forest.attribute))
-    n_leaves = [np.sum(forest.attribute[a:b] < 0) for a, b in zip(forest.roots, ends, strict=True)]
-    most = np.where(np.array(n_leaves) <= MOST_LEAVES, MOST_LEAVES, MOST_NODES)
-    n_nodes = int(most.sum())
     n_columns = n_parts * len(n_cells)
     n_segments = n_parts * int(np.sum(n_cells + 1)) + 1
-    listed = Listed(
-        np.zeros(n_trees + 1, np.int64), np.zeros(n_trees), np.empty(n_nodes),
-        np.empty(n_nodes, np.int64), np.empty(n_nodes), np.zeros(n_nodes, np.int64),
-        np.empty((n_nodes, MOST_SIDES), np.int32), np.empty((n_nodes, MOST_SIDES), np.int32),
-        most, np.empty(MOST_LEAVES + 2, np.int64), np.empty(MOST_LEAVES + 2), np.zeros(n_sides),
-        np.zeros(n_sides),
-    )  # fmt: skip
+    listed = listed_for(forest, n_sides)
     scale, price, charge, demand, asked, mean, square = (np.zeros(n_sides) for _ in range(7))
     sides = Sides(
         np.full(n_sides, -1, np.int32), np.empty(n_sides, np.int32), np.empty(n_sides, np.int32),
@@ -216,188 +176,6 @@ def keep_prices(kept, sides, n_sides):
             n += 1
     kept.n[place] = n
     return place
-
-
-@njit
-def add_waiting(heap, key, n, node, bound):
-    """Add a node to n that wait; return how many there are then."""
-    i = n
-    while i > 0:
-        up = (i - 1) // 2
-        if key[up] >= bound:
-            break
-        heap[i], key[i] = heap[up], key[up]
-        i = up
-    heap[i], key[i] = node, bound
-    return n + 1
-
-
-@njit
-def drop_first(heap, key, n):
-    """Drop the node with the largest bound of n that wait; return how many there are then."""
-    n -= 1
-    node, bound = heap[n], key[n]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= n:
-            break
-        if child + 1 < n and key[child + 1] > key[child]:
-            child += 1
-        if bound >= key[child]:
-            break
-        heap[i], key[i] = heap[child], key[child]
-        i = child
-    heap[i], key[i] = node, bound
-    return n
-
-
-@inlined
-def sides_in_box(forest, place, cut, low, high, words):
-    """Whether a box has cells on the first side of a test, and on the second."""
-    if place >= 0:
-        first, second = low[place] < cut, high[place] > cut
-    else:
-        first, second = False, False
-        start = forest.word_start[-1 - place]
-        for w in range(start, forest.word_start[-place]):
-            chosen = forest.sets[cut, w - start]
-            first = first or (words[w] & chosen) != 0
-            second = second or (words[w] & ~chosen) != 0
-    return first, second
-
-
-@inlined
-def demand_side(listed, k, place, threshold, above):
-    """Let a listed node demand a side, in place of a weaker one."""
-    side, n = 2 * threshold + above, listed.n_sides[k]
-    # No demand of a set follows from that of another one.
-    at = 2 * place + above if place >= 0 else -1 - side
-    q = 0
-    while q < n and listed.place[k, q] != at:
-        q += 1
-    if q < n:
-        listed.charge[k] -= listed.charges[listed.side[k, q]]
-    if q < MOST_SIDES:
-        listed.side[k, q], listed.place[k, q] = side, at
-        listed.charge[k] += listed.charges[side]
-        listed.n_sides[k] = max(n, q + 1)
-
-
-@inlined
-def copy_node(listed, k, other):
-    """Write a listed node to another place."""
-    listed.charge[other], listed.n_sides[other] = listed.charge[k], listed.n_sides[k]
-    for q in range(listed.n_sides[k]):
-        listed.side[other, q], listed.place[other, q] = listed.side[k, q], listed.place[k, q]
-
-
-@inlined
-def parts_box(forest, n_ordered, c, cut, low, high, words):
-    """Whether a box has cells on either side of a test of a copy."""
-    if c < n_ordered:
-        first, second = low[c] < cut, cut < high[c]
-    else:
-        first, second = sides_in_box(forest, -1 - (c - n_ordered), cut, low, high, words)
-    return first and second
-
-
-@njit
-def charge_tree(forest, thresholds, listed, t, low, high, words):
-    """Add up what is paid for each side of a tree at the prices with which to begin."""
-    n_ordered, price, charge, cut = len(low), listed.price, listed.charges, thresholds.cut
-    n_copies = n_ordered + len(forest.word_start) - 1
-    for c in range(n_copies):
-        one, two = thresholds.start[t * n_copies + c], thresholds.start[t * n_copies + c + 1]
-        if c >= n_ordered:
-            for side in range(2 * one, 2 * two):
-                charge[side] = price[side]
-            continue
-        total = 0.0
-        for i in range(one, two):
-            if low[c] < cut[i] < high[c]:
-                total += price[2 * i + 1]
-                charge[2 * i + 1] = total
-        total = 0.0
-        for i in range(two - 1, one - 1, -1):
-            if low[c] < cut[i] < high[c]:
-                total += price[2 * i]
-                charge[2 * i] = total
-
-
-@njit
-def list_nodes(forest, pairs, boxes, thresholds, listed, t, low, high, words):
-    """List nodes that stand for all of a tree in a box: those that count most at the prices."""
-    charge_tree(forest, thresholds, listed, t, low, high, words)
-    nodes, heap, key = pairs.node, listed.heap, listed.key
-    first, n_heap = listed.start[t], np.int64(1)
-    n = first + 1
-    listed.node[first], listed.charge[first], listed.n_sides[first] = t, 0.0, 0
-    heap[0], key[0] = first, nodes[t]["bound"]
-    while n_heap and n < first + listed.most[t]:
-        k = heap[0]
-        at = listed.node[k]
-        n_heap = drop_first(heap, key, n_heap)
-        while True:
-            place, cut = nodes[at]["place"], nodes[at]["cut"]
-            if place == LEAF or nodes[at]["bound"] <= 0:
-                break
-            if place == FOLDED:
-                if pairs.size[0] + SPARE_NODES >= len(nodes):
-                    break
-                unfold(forest, pairs, boxes, at)
-                continue
-            one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
-            is_first, is_second = sides_in_box(forest, place, cut, low, high, words)
-            is_side = is_first and is_second
-            is_first = is_first and nodes[one]["bound"] > 0
-            is_second = is_second and nodes[two]["bound"] > 0
-            place, threshold = np.int64(place), np.int64(nodes[at]["threshold"])
-            if is_first and is_second:
-                copy_node(listed, k, n)
-                if is_side:
-                    demand_side(listed, n, place, threshold, 1)
-                listed.node[n] = two
-                n_heap = add_waiting(heap, key, n_heap, n, nodes[two]["bound"] - listed.charge[n])
-                n += 1
-            if is_first or is_second:
-                if is_side:
-                    demand_side(listed, k, place, threshold, 0 if is_first else 1)
-                at = one if is_first else two
-                if is_second and is_first:
-                    n_heap = add_waiting(
-                        heap, key, n_heap, k, nodes[at]["bound"] - listed.charge[k]
-                    )
-                    break
-            else:
-                at = np.int64(-1)
-                break
-        listed.node[k] = at
-    close_list(listed, nodes, boxes, forest.word_start, t, n, words)
-
-
-@inlined
-def close_list(listed, nodes, boxes, word_start, t, n, words):
-    """Keep the nodes that demand a side and may have a positive value; the others pay nothing."""
-    kept = listed.start[t]
-    for k in range(listed.start[t], n):
-        at = listed.node[k]
-        bound = nodes[at]["bound"] if at >= 0 else 0.0
-        # Sets may each meet a box of which they share no cell.
-        if bound > 0 and len(words) and nodes[at]["place"] >= FOLDED:
-            one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
-            if not meets_sets(
-                boxes.words, boxes.twin_word, boxes.first_word, one, two, words, word_start
-            ):
-                bound = 0.0
-        if bound > 0 and listed.n_sides[k] == 0:
-            listed.rest[t] = max(listed.rest[t], bound)
-        elif bound > 0:
-            if k > kept:
-                copy_node(listed, k, kept)
-            listed.node[kept], listed.value[kept] = at, bound
-            kept += 1
-    listed.start[t + 1] = kept
 
 
 @njit
