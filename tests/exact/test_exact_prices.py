@@ -98,7 +98,7 @@ class Priced:
         layout, n_parts = problem.layout, len(problem.links.base)
         n_cells = np.concatenate([layout.whole.high, layout.set_sizes()])
         self.pricer = pricer_for(forest, thresholds, n_cells, n_parts)
-        self.kept = kept_for(len(thresholds.cut), 1)
+        self.kept = kept_for(len(thresholds.cut), 1000, 1)
 
     def bound(self, box, place=-1, enough=-np.inf):
         """Bound a box, beginning with the prices at a place; also by each tree for itself."""
@@ -197,7 +197,7 @@ def test_prices_are_kept_while_a_box_needs_them():
     problem = make_problem("small regressor", 0)
     priced = Priced(problem)
     priced.bound(problem.layout.whole)
-    kept, others = priced.kept, kept_for(len(priced.boxes.thresholds.cut), 1)
+    kept, others = priced.kept, kept_for(len(priced.boxes.thresholds.cut), 1000, 1)
     n_spare, others.n_spare[0] = kept.n_spare[0], 1
     place = priced.keep()
     kept.n_boxes[place] += 1

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest.exact._trees.heap import pop, push
 from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, plant
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
 from skfairtest.exact._trees.prices import Kept, copy_prices, leave_prices
@@ -76,39 +77,6 @@ class Pool(NamedTuple):
     spare: NDArray[np.int64]  # places that are free
 
 
-@inlined
-def push(heap, n, bounds, node):
-    """Push a node onto the heap, largest bound on top; return the new size of the heap."""
-    i = n
-    heap[i] = node
-    while i > 0:
-        up = (i - 1) // 2
-        if bounds[heap[up]] >= bounds[heap[i]]:
-            break
-        heap[up], heap[i] = heap[i], heap[up]
-        i = up
-    return n + 1
-
-
-@inlined
-def pop(heap, n, bounds):
-    """Pop the top of the heap; it then stands behind the heap's new end."""
-    n -= 1
-    heap[0], heap[n] = heap[n], heap[0]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= n:
-            break
-        if child + 1 < n and bounds[heap[child + 1]] > bounds[heap[child]]:
-            child += 1
-        if bounds[heap[i]] >= bounds[heap[child]]:
-            break
-        heap[i], heap[child] = heap[child], heap[i]
-        i = child
-    return n
-
-
 @njit
 def hand_over(pool, prices, state, other, other_prices, other_state, most, levels):
     """Move to another pool every second box with a larger bound than all boxes of that pool.
@@ -161,9 +129,9 @@ def difference(values, a, b):
     return values[a] - values[b] if a != b else 0.0
 
 
-@njit
-def bound_box(forest, links, pool, node):
-    """Upper bound of the output's difference from the best leaf pairs of a box."""
+@inlined
+def sums_of_box(forest, links, pool, node):
+    """Bounds of the sums of each part in a box, from its best leaf pairs and extreme leaves."""
     n, values = len(links.base), forest.low
     D, U, V = np.zeros(n), np.zeros(n), np.zeros(n)
     for p in range(n):
@@ -174,6 +142,13 @@ def bound_box(forest, links, pool, node):
         if forest.levels:
             U[part] += values[pool.top[node, t]]
             V[part] += values[pool.bottom[node, t]]
+    return D, U, V
+
+
+@njit
+def bound_box(forest, links, pool, node):
+    """Upper bound of the output's difference from the best leaf pairs of a box."""
+    D, U, V = sums_of_box(forest, links, pool, node)
     return bound_of_sums(links, D, U, V)
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 # mypy: disable-error-code="no-untyped-def"
 import math
 
-import numpy as np
-
 from skfairtest.exact._trees.best_first import (
     DROPPED,
     N_OPEN,
@@ -19,8 +17,9 @@ from skfairtest.exact._trees.best_first import (
     PRICED,
     difference,
     enough_of,
-    pop,
+    sums_of_box,
 )
+from skfairtest.exact._trees.heap import pop
 from skfairtest.exact._trees.link_bounds import bound_of_sums, loss_allowed
 from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_trees, propose_by_prices
 from skfairtest.workers._compiled import njit
@@ -40,20 +39,14 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
     - `state` (8,): that of the search, which has asked for it; is written to.
     - `rtol`: relative tolerance.
     """
-    kept, weights, values = room.prices, room.weights, forest.low
+    kept, weights = room.prices, room.weights
     node, enough = pool.heap[0], enough_of(state, rtol)
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     state[N_OPEN] = pop(pool.heap, int(state[N_OPEN]), pool.bound)
-    n = len(links.base)
-    D, U, V, total = np.zeros(n), links.base.copy(), links.base.copy(), 0.0
+    D, U, V = sums_of_box(forest, links, pool, node)
     for t in range(len(weights)):
-        own = difference(values, pool.one[node, t], pool.two[node, t])
-        D[links.part[t]] += own
-        weights[t] = own
-        total += own
-        if forest.levels:
-            U[links.part[t]] += values[pool.top[node, t]]
-            V[links.part[t]] += values[pool.bottom[node, t]]
+        weights[t] = difference(forest.low, pool.one[node, t], pool.two[node, t])
+    total = D.sum()
     # A sum of whole numbers of votes is low enough as soon as it is below the next one.
     low_enough = total - loss_allowed(links, total, enough) + links.unit[0] * (1 - ROUNDING)
     n_sides = price_trees(
@@ -62,7 +55,7 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
     )  # fmt: skip
     leave_prices(kept, pool.prices[node])
     pool.prices[node] = keep_prices(kept, pricer.sides, n_sides)
-    for p in range(n):
+    for p in range(len(D)):
         if links.unit[p] > 0:
             D[p] = math.floor(D[p] / links.unit[p] + ROUNDING / 2) * links.unit[p] * (1 + 1e-12)
     bound = min(pool.bound[node], bound_of_sums(links, D, U, V))

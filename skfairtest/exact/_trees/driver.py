@@ -39,12 +39,7 @@ from skfairtest.exact._trees.leaf_pairs import (
     thresholds_of,
 )
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
-from skfairtest.exact._trees.prices import (
-    Kept,
-    Pricer,
-    kept_for,
-    pricer_for,
-)
+from skfairtest.exact._trees.prices import Kept, Pricer, kept_for, pricer_for
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
 from skfairtest.exact._trees.self_composition import Box, Layout
@@ -188,7 +183,8 @@ class Worker:
         self.waiting = np.empty(size, np.int64)
         self.pairs = _product_trees(self.forest, n_workers)
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
-        self.room = _room(n_trees, whole, kept_for(len(self.boxes.thresholds.cut), n_workers))
+        n_boxes, n_tests = len(self.pool.bound), len(self.boxes.thresholds.cut)
+        self.room = _room(n_trees, whole, kept_for(n_tests, n_boxes, n_workers))
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
         self.state = np.array([incumbent, incumbent, 0.0, 0.0, 0.0, n_spare, 0.0, -1.0])

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest.exact._trees.heap import pop, push
 from skfairtest.exact._trees.leaf_pairs import FOLDED, LEAF, SPARE_NODES, meets_sets, unfold
 from skfairtest.exact._trees.problem import Forest
 from skfairtest.workers._compiled import inlined, njit
@@ -36,8 +37,8 @@ class Listed(NamedTuple):
     side: NDArray[np.int32]  # (n_nodes, MOST_SIDES) threshold, twice, plus 1 if above; then sides
     place: NDArray[np.int32]  # (n_nodes, MOST_SIDES) that a stricter demand has as well
     most: NDArray[np.int64]  # (n_trees,) nodes that may stand for a tree
-    heap: NDArray[np.int64]  # of one tree: nodes to look into, the largest value left first
-    key: NDArray[np.float64]
+    left: NDArray[np.float64]  # value less charges
+    heap: NDArray[np.int64]  # of one tree: nodes to look into, the most that is left first
     price: NDArray[np.float64]  # (2 * n_thresholds,) with which to begin
     charges: NDArray[np.float64]
 
@@ -52,43 +53,9 @@ def listed_for(forest: Forest, n_sides: int) -> Listed:
     return Listed(
         np.zeros(n_trees + 1, np.int64), np.zeros(n_trees), np.empty(n), np.empty(n, np.int64),
         np.empty(n), np.zeros(n, np.int64), np.empty((n, MOST_SIDES), np.int32),
-        np.empty((n, MOST_SIDES), np.int32), most, np.empty(MOST_LEAVES + 2, np.int64),
-        np.empty(MOST_LEAVES + 2), np.zeros(n_sides), np.zeros(n_sides),
+        np.empty((n, MOST_SIDES), np.int32), most, np.empty(n), np.empty(MOST_LEAVES, np.int64),
+        np.zeros(n_sides), np.zeros(n_sides),
     )  # fmt: skip
-
-
-@njit
-def add_waiting(heap, key, n, node, bound):
-    """Add a node to n that wait; return how many there are then."""
-    i = n
-    while i > 0:
-        up = (i - 1) // 2
-        if key[up] >= bound:
-            break
-        heap[i], key[i] = heap[up], key[up]
-        i = up
-    heap[i], key[i] = node, bound
-    return n + 1
-
-
-@njit
-def drop_first(heap, key, n):
-    """Drop the node with the largest bound of n that wait; return how many there are then."""
-    n -= 1
-    node, bound = heap[n], key[n]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= n:
-            break
-        if child + 1 < n and key[child + 1] > key[child]:
-            child += 1
-        if bound >= key[child]:
-            break
-        heap[i], key[i] = heap[child], key[child]
-        i = child
-    heap[i], key[i] = node, bound
-    return n
 
 
 @inlined
@@ -168,15 +135,15 @@ def charge_tree(forest, thresholds, listed, t, low, high, words):
 def list_nodes(forest, pairs, boxes, thresholds, listed, t, low, high, words):
     """List nodes that stand for all of a tree in a box: those that count most at the prices."""
     charge_tree(forest, thresholds, listed, t, low, high, words)
-    nodes, heap, key = pairs.node, listed.heap, listed.key
+    nodes, heap, left = pairs.node, listed.heap, listed.left
     first, n_heap = listed.start[t], np.int64(1)
     n = first + 1
     listed.node[first], listed.charge[first], listed.n_sides[first] = t, 0.0, 0
-    heap[0], key[0] = first, nodes[t]["bound"]
+    heap[0] = first
     while n_heap and n < first + listed.most[t]:
-        k = heap[0]
+        n_heap = pop(heap, n_heap, left)
+        k = heap[n_heap]
         at = listed.node[k]
-        n_heap = drop_first(heap, key, n_heap)
         while True:
             place, cut = nodes[at]["place"], nodes[at]["cut"]
             if place == LEAF or nodes[at]["bound"] <= 0:
@@ -196,17 +163,16 @@ def list_nodes(forest, pairs, boxes, thresholds, listed, t, low, high, words):
                 copy_node(listed, k, n)
                 if is_side:
                     demand_side(listed, n, place, threshold, 1)
-                listed.node[n] = two
-                n_heap = add_waiting(heap, key, n_heap, n, nodes[two]["bound"] - listed.charge[n])
+                listed.node[n], left[n] = two, nodes[two]["bound"] - listed.charge[n]
+                n_heap = push(heap, n_heap, left, n)
                 n += 1
             if is_first or is_second:
                 if is_side:
                     demand_side(listed, k, place, threshold, 0 if is_first else 1)
                 at = one if is_first else two
                 if is_second and is_first:
-                    n_heap = add_waiting(
-                        heap, key, n_heap, k, nodes[at]["bound"] - listed.charge[k]
-                    )
+                    left[k] = nodes[at]["bound"] - listed.charge[k]
+                    n_heap = push(heap, n_heap, left, k)
                     break
             else:
                 at = np.int64(-1)

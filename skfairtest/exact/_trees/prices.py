@@ -125,10 +125,10 @@ class Kept(NamedTuple):
     n_spare: NDArray[np.int64]  # (1,)
 
 
-def kept_for(n_thresholds: int, n_workers: int) -> Kept:
-    """Return room for the prices of boxes."""
+def kept_for(n_thresholds: int, n_boxes: int, n_workers: int) -> Kept:
+    """Return room for the prices of all boxes, or of as many as the memory is for."""
     most = max(1, min(MOST_KEPT, 2 * n_thresholds))
-    n = max(MEMORY_KEPT // (8 * most) // n_workers, 2)
+    n = max(min(MEMORY_KEPT // (8 * most) // n_workers, n_boxes), 2)
     return Kept(
         np.zeros(n, np.int64), np.empty((n, most), np.int32), np.empty((n, most), np.float32),
         np.zeros(n, np.int64), np.arange(n), np.array([n]),
@@ -244,23 +244,33 @@ def has_cell(sets, row, cell):
 
 
 @inlined
-def charge_leaves(sides, n_sides):
-    """Add up what a leaf pays that demands a side: weaker demands follow from stronger ones."""
-    price, charge, which, group = sides.price, sides.charge, sides.which, sides.group
+def add_up(sides, n_sides, values, sums, forth):
+    """Add up values along the cuts of each tree and column: of one kind of side forth, else back.
+
+    - `forth`: 1 if the sides above a cut are added up with those of the cuts before; 0 if those
+      below are.
+    """
+    which, group = sides.which, sides.group
     total, before = 0.0, -1
     for m in range(n_sides):
         if group[m] != before:
             total, before = 0.0, group[m]
-        if which[m] % 2 == 1:
-            total += price[m]
-            charge[m] = total
+        if which[m] % 2 == forth:
+            total += values[m]
+            sums[m] = total
     total, before = 0.0, -1
     for m in range(n_sides - 1, -1, -1):
         if group[m] != before:
             total, before = 0.0, group[m]
-        if which[m] % 2 == 0:
-            total += price[m]
-            charge[m] = total
+        if which[m] % 2 != forth:
+            total += values[m]
+            sums[m] = total
+
+
+@inlined
+def charge_leaves(sides, n_sides):
+    """Add up what a leaf pays that demands a side: weaker demands follow from stronger ones."""
+    add_up(sides, n_sides, sides.price, sides.charge, 1)
 
 
 @inlined
@@ -319,7 +329,7 @@ def choose_cells(forest, pricer, words, n_sides, n_ordered, n_copies, sums):
 @inlined
 def count_demands(listed, sides, chosen, n_sides):
     """Write by how many leaves each side is demanded, or a stronger one of the tree's column."""
-    demand, which, group = sides.demand, sides.which, sides.group
+    demand = sides.demand
     for m in range(n_sides):
         demand[m] = 0.0
     for t in range(len(chosen)):
@@ -329,20 +339,7 @@ def count_demands(listed, sides, chosen, n_sides):
                 demand[listed.side[k, q]] = 1.0
     for m in range(n_sides):
         sides.asked[m] = KEEP * sides.asked[m] + (1 - KEEP) * demand[m] * sides.scale[m]
-    total, before = 0.0, -1
-    for m in range(n_sides):
-        if group[m] != before:
-            total, before = 0.0, group[m]
-        if which[m] % 2 == 0:
-            total += demand[m]
-            demand[m] = total
-    total, before = 0.0, -1
-    for m in range(n_sides - 1, -1, -1):
-        if group[m] != before:
-            total, before = 0.0, group[m]
-        if which[m] % 2 == 1:
-            total += demand[m]
-            demand[m] = total
+    add_up(sides, n_sides, demand, demand, 0)
 
 
 @njit

@@ -236,10 +236,9 @@ def _units(forest: Forest, part_of: Ints64, n_parts: int) -> Floats:
     """
     units = np.zeros(n_parts)
     for p in range(n_parts):
-        leaves, here = [], [forest.roots[part_of == p]]
-        for nodes in levels_of(forest.attribute, forest.first, forest.second, *here):
-            leaves.append(nodes[forest.attribute[nodes] < 0])
-        values = np.abs(forest.low[np.concatenate(leaves)])
+        roots = forest.roots[part_of == p]
+        nodes = np.concatenate(levels_of(forest.attribute, forest.first, forest.second, roots))
+        values = np.abs(forest.low[nodes[forest.attribute[nodes] < 0]])
         least = values[values > 0].min(initial=np.inf)
         shares = values / least
         if np.all(np.abs(shares - np.round(shares)) <= 1e-9) and np.isfinite(least):
