@@ -1,5 +1,8 @@
 """Run the README's code, write what it prints, and draw it: ``python docs/make_pictures.py``.
 
+Run it where no more is installed than the README says, and matplotlib: with POT an audit compares a
+third map, and asks the model more.
+
 What is printed goes below the code. The pictures, which the site's first page shows as well, are a
 pair of twins as a card, and the bracket of the largest difference as a bar: one on white, one for
 dark pages. They are kept in the repository, so that the README has them without a build.
