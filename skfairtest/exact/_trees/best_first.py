@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from skfairtest.exact._trees.heap import pop, push
 from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, plant
-from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, loss_allowed
+from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, sum_enough
 from skfairtest.exact._trees.prices import Kept, copy_prices, leave_prices
 from skfairtest.exact._trees.split_choice import (
     CELL,
@@ -385,7 +385,7 @@ def branch(
         total = 0.0
         for t in range(len(forest.roots)):
             total += difference(forest.low, pool.one[node, t], pool.two[node, t])
-        enough = total - loss_allowed(links, total, state[INCUMBENT])
+        enough = sum_enough(links, state[INCUMBENT]) if len(links.base) == 1 else -np.inf
         if not halved:
             halves(forest.word_start, cut, best, pool, node, first, second)
         ordered, place = cut[ORDERED] == 1, int(cut[PLACE])

@@ -9,6 +9,8 @@ from __future__ import annotations
 # mypy: disable-error-code="no-untyped-def"
 import math
 
+import numpy as np
+
 from skfairtest.exact._trees.best_first import (
     DROPPED,
     N_OPEN,
@@ -20,7 +22,7 @@ from skfairtest.exact._trees.best_first import (
     sums_of_box,
 )
 from skfairtest.exact._trees.heap import pop
-from skfairtest.exact._trees.link_bounds import bound_of_sums, loss_allowed
+from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes, sum_enough
 from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_trees, propose_by_prices
 from skfairtest.workers._compiled import njit
 
@@ -46,11 +48,11 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
     D, U, V = sums_of_box(forest, links, pool, node)
     for t in range(len(weights)):
         weights[t] = difference(forest.low, pool.one[node, t], pool.two[node, t])
-    total = D.sum()
+    join_classes(links, D)
     # A sum of whole numbers of votes is low enough as soon as it is below the next one.
-    low_enough = total - loss_allowed(links, total, enough) + links.unit[0] * (1 - ROUNDING)
+    low_enough = sum_enough(links, enough) + links.unit[0] * (1 - ROUNDING)
     n_sides = price_trees(
-        forest, pairs, links, boxes, pricer, kept, pool.prices[node], weights, low, high, words, D,
+        forest, pairs, boxes, pricer, kept, pool.prices[node], weights, low, high, words, D,
         low_enough,
     )  # fmt: skip
     leave_prices(kept, pool.prices[node])
@@ -69,6 +71,7 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
         return
     state[PRICED] = node
     propose_by_prices(forest, pricer, n_sides, low, high, words, room.chosen, room.cut)
+    first = np.argmax(D) * (len(low) + len(forest.word_start) - 1)
     for c in range(len(low)):
-        k = pricer.columns.best[c]
+        k = pricer.columns.best[first + c]
         room.point[c] = max(pricer.columns.cell[k], low[c])

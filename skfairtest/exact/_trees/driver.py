@@ -38,6 +38,7 @@ from skfairtest.exact._trees.leaf_pairs import (
     node_boxes,
     thresholds_of,
 )
+from skfairtest.exact._trees.listed_nodes import summands_of
 from skfairtest.exact._trees.local_search import Line, draw, search_locally
 from skfairtest.exact._trees.prices import Kept, Pricer, kept_for, pricer_for
 from skfairtest.exact._trees.problem import Forest, Problem
@@ -183,7 +184,9 @@ class Worker:
         self.waiting = np.empty(size, np.int64)
         self.pairs = _product_trees(self.forest, n_workers)
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
-        n_boxes, n_tests = len(self.pool.bound), len(self.boxes.thresholds.cut)
+        n_cells = np.concatenate([whole.high, self.layout.set_sizes()])
+        self.summands = summands_of(self.links, self.boxes.thresholds, len(n_cells))
+        n_boxes, n_tests = len(self.pool.bound), len(self.summands.cut)
         self.room = _room(n_trees, whole, kept_for(n_tests, n_boxes, n_workers))
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
@@ -247,8 +250,7 @@ class Worker:
         """Price boxes from now on."""
         if self.pricer is None:
             n_cells = np.concatenate([self.layout.whole.high, self.layout.set_sizes()])
-            n_parts = len(self.links.base)
-            self.pricer = pricer_for(self.forest, self.boxes.thresholds, n_cells, n_parts)
+            self.pricer = pricer_for(self.forest, self.summands, n_cells, len(self.links.base))
             self.state[best_first.PRICES] = 1.0
 
     def best(self) -> Box:

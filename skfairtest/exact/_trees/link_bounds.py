@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, Group
-from skfairtest.workers._compiled import njit, plain
+from skfairtest.workers._compiled import inlined, njit, plain
 
 #: Beyond it the exponential is no finite number.
 LARGEST_EXPONENT = 709.0
+#: Beyond it, up or down, the logarithm of odds changes probabilities by less than any rounding.
+LARGEST_ODDS = 600.0
 CODES = {IDENTITY: 0, LOGISTIC: 1, EXPONENTIAL: 2, SOFTMAX: 3}
 
 
@@ -79,20 +81,46 @@ def exponential_gap(D, U, V):
     return math.exp(high) - math.exp(low)
 
 
+@inlined
+def bounded_exp(x):
+    """The exponential of what is neither too small nor too large for probabilities to show it."""
+    return math.exp(min(max(x, -LARGEST_ODDS), LARGEST_ODDS))
+
+
 @njit
 def softmax_gap(D, U, V):
-    """The same for the first class of a softmax; sums of the other classes are turned round."""
-    top_one, top_two, worst = -np.inf, -np.inf, -np.inf
+    """The same for the first class of a softmax; sums of the other classes are turned round.
+
+    Let x be the odds of another class against the first one, for the first twin, and y those for
+    the second. Known are x >= exp(-(U_0 + U_j)), y <= exp(-(V_0 + V_j)) and y <= exp(D_0 + D_j) x.
+    To be as large as possible is 1 / (1 + the sum of all x) - 1 / (1 + the sum of all y). Every y is
+    as large as its x allows. Beginning with the least x, those of the class with the largest D_j
+    are raised first, as they raise y by most, until this gains no more.
+    """
+    one, two = 1.0, 1.0
     for j in range(1, len(D)):
-        top_one, top_two = max(top_one, -U[j]), max(top_two, -V[j])
-        worst = max(worst, D[j])
-    one, two = 0.0, 0.0
-    for j in range(1, len(D)):
-        one += math.exp(-U[j] - top_one)
-        two += math.exp(-V[j] - top_two)
-    high = U[0] - top_one - math.log(one)
-    low = V[0] - top_two - math.log(two)
-    return logistic_gap(D[0] + worst, high, low)
+        least, ratio = bounded_exp(-U[0] - U[j]), bounded_exp(D[0] + D[j])
+        one += least
+        two += min(ratio * least, bounded_exp(-V[0] - V[j]))
+    best, raised = 1.0 / one - 1.0 / two, np.zeros(len(D))
+    for _ in range(1, len(D)):
+        at = 0
+        for j in range(1, len(D)):
+            if raised[j] == 0 and (at == 0 or D[j] > D[at]):
+                at = j
+        raised[at] = 1
+        ratio = bounded_exp(D[0] + D[at])
+        room = bounded_exp(-V[0] - V[at]) / ratio - bounded_exp(-U[0] - U[at])
+        more = room
+        if ratio > 1:
+            root = math.sqrt(ratio)
+            more = min(room, (root * one - two) / (ratio - root))
+        if more > 0:
+            one, two = one + more, two + ratio * more
+            best = max(best, 1.0 / one - 1.0 / two)
+        if more < room and ratio > 1:
+            break
+    return best
 
 
 @njit
@@ -138,16 +166,27 @@ def interpreted_bound(links, D, U, V):
 
 
 @njit
-def loss_allowed(links, total, incumbent):
-    """How far the sum of differences may fall below `total` and still beat what is known."""
+def join_classes(links, D):
+    """Join the sum of the first class of a softmax with that of each other class, in place.
+
+    It is the sums of two classes together that bound a difference of probabilities. What trees of
+    both demand of a point is known of their sum, and not of either alone.
+    """
+    for g in range(len(links.link)):
+        a = links.group_start[g]
+        if links.link[g] == 3:
+            for p in range(a + 1, links.group_start[g + 1]):
+                D[p] += D[a]
+            D[a] = 0.0
+
+
+@njit
+def sum_enough(links, incumbent):
+    """Largest sum of differences, joined, that beats nothing that is known; else minus infinity."""
+    share = incumbent / abs(links.weight[0])
     if links.plain:
-        return total - incumbent / abs(links.weight[0])
-    if len(links.link) == 1 and links.link[0] == 1:
-        share = incumbent / abs(links.weight[0])
-        if share <= 0:
-            return np.inf
-        if share >= 1:
-            return 0.0
-        # No difference of probabilities is larger than tanh(D / 4).
-        return total - 4 * math.atanh(share) * (1 - 1e-9)
-    return np.inf
+        return share
+    if len(links.link) > 1 or links.link[0] % 2 == 0 or share <= 0:
+        return -np.inf
+    # No difference of probabilities is larger than tanh(D / 4).
+    return 4 * math.atanh(share) * (1 - 1e-9) if share < 1 else np.inf

@@ -15,8 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.exact._trees.heap import pop, push
-from skfairtest.exact._trees.leaf_pairs import FOLDED, LEAF, SPARE_NODES, meets_sets, unfold
+from skfairtest.exact._trees.leaf_pairs import (
+    FOLDED,
+    LEAF,
+    SPARE_NODES,
+    Thresholds,
+    meets_sets,
+    unfold,
+)
+from skfairtest.exact._trees.link_bounds import CODES, Links
 from skfairtest.exact._trees.problem import Forest
+from skfairtest.whitebox._tree_model import SOFTMAX
 from skfairtest.workers._compiled import inlined, njit
 
 #: Nodes that stand for a tree, at most: for a deep one, and for one that has no more leaves.
@@ -25,30 +34,61 @@ MOST_NODES, MOST_LEAVES = 12, 48
 MOST_SIDES = 32
 
 
+class Summands(NamedTuple):
+    """The trees of each sum that is bounded, one after another; some are in several sums."""
+
+    tree: NDArray[np.int64]  # (n_summands,)
+    sum: NDArray[np.int64]  # (n_summands,)
+    shift: NDArray[np.int64]  # (n_summands,) from the number of a tree's test to that of its own
+    start: NDArray[np.int64]  # (n_summands * n_copies + 1,), as of `Thresholds`
+    cut: NDArray[np.int64]
+
+
+def summands_of(links: Links, thresholds: Thresholds, n_copies: int) -> Summands:
+    """Return the sums that prices bound: of a softmax those of two classes, see `join_classes`."""
+    parts = [[p] for p in range(len(links.base))]
+    for a, b, link in zip(links.group_start[:-1], links.group_start[1:], links.link, strict=True):
+        if link == CODES[SOFTMAX]:
+            parts[a:b] = [], *([a, p] for p in range(a + 1, b))
+    trees = [np.flatnonzero(np.isin(links.part, own)) for own in parts]
+    tree = np.concatenate(trees)
+    ends = thresholds.start[n_copies * np.arange(len(links.part) + 1)]
+    sizes = np.diff(ends)[tree]
+    shift = np.cumsum(sizes) - sizes - ends[tree]
+    starts = thresholds.start[tree[:, None] * n_copies + np.arange(n_copies)] + shift[:, None]
+    numbers = np.arange(sizes.sum()) - np.repeat(shift, sizes)
+    return Summands(
+        tree, np.repeat(np.arange(len(trees)), [len(own) for own in trees]), shift,
+        np.append(starts.ravel(), sizes.sum()), thresholds.cut[numbers],
+    )  # fmt: skip
+
+
 class Listed(NamedTuple):
     """Nodes that stand for all of a tree in a box, and the sides that they demand."""
 
-    start: NDArray[np.int64]  # (n_trees + 1,) first node of each tree
-    rest: NDArray[np.float64]  # (n_trees,) the most of a tree that is not listed, and pays nothing
+    start: NDArray[np.int64]  # (n_summands + 1,) first node of each tree
+    rest: NDArray[
+        np.float64
+    ]  # (n_summands,) the most of a tree that is not listed, and pays nothing
     value: NDArray[np.float64]  # (n_nodes,)
     node: NDArray[np.int64]
     charge: NDArray[np.float64]
     n_sides: NDArray[np.int64]
     side: NDArray[np.int32]  # (n_nodes, MOST_SIDES) threshold, twice, plus 1 if above; then sides
     place: NDArray[np.int32]  # (n_nodes, MOST_SIDES) that a stricter demand has as well
-    most: NDArray[np.int64]  # (n_trees,) nodes that may stand for a tree
+    most: NDArray[np.int64]  # (n_summands,) nodes that may stand for a tree
     left: NDArray[np.float64]  # value less charges
     heap: NDArray[np.int64]  # of one tree: nodes to look into, the most that is left first
     price: NDArray[np.float64]  # (2 * n_thresholds,) with which to begin
     charges: NDArray[np.float64]
 
 
-def listed_for(forest: Forest, n_sides: int) -> Listed:
+def listed_for(forest: Forest, summands: Summands) -> Listed:
     """Return room for the nodes that stand for the trees of a forest."""
-    n_trees = len(forest.roots)
+    n_trees, n_sides = len(summands.tree), 2 * len(summands.cut)
     ends = np.append(forest.roots[1:], len(forest.attribute))
     n_leaves = [np.sum(forest.attribute[a:b] < 0) for a, b in zip(forest.roots, ends, strict=True)]
-    most = np.where(np.array(n_leaves) <= MOST_LEAVES, MOST_LEAVES, MOST_NODES)
+    most = np.where(np.array(n_leaves) <= MOST_LEAVES, MOST_LEAVES, MOST_NODES)[summands.tree]
     n = int(most.sum())
     return Listed(
         np.zeros(n_trees + 1, np.int64), np.zeros(n_trees), np.empty(n), np.empty(n, np.int64),
@@ -109,12 +149,12 @@ def parts_box(forest, n_ordered, c, cut, low, high, words):
 
 
 @njit
-def charge_tree(forest, thresholds, listed, t, low, high, words):
+def charge_tree(forest, summands, listed, t, low, high, words):
     """Add up what is paid for each side of a tree at the prices with which to begin."""
-    n_ordered, price, charge, cut = len(low), listed.price, listed.charges, thresholds.cut
+    n_ordered, price, charge, cut = len(low), listed.price, listed.charges, summands.cut
     n_copies = n_ordered + len(forest.word_start) - 1
     for c in range(n_copies):
-        one, two = thresholds.start[t * n_copies + c], thresholds.start[t * n_copies + c + 1]
+        one, two = summands.start[t * n_copies + c], summands.start[t * n_copies + c + 1]
         if c >= n_ordered:
             for side in range(2 * one, 2 * two):
                 charge[side] = price[side]
@@ -132,13 +172,14 @@ def charge_tree(forest, thresholds, listed, t, low, high, words):
 
 
 @njit
-def list_nodes(forest, pairs, boxes, thresholds, listed, t, low, high, words):
+def list_nodes(forest, pairs, boxes, summands, listed, t, low, high, words):
     """List nodes that stand for all of a tree in a box: those that count most at the prices."""
-    charge_tree(forest, thresholds, listed, t, low, high, words)
+    charge_tree(forest, summands, listed, t, low, high, words)
     nodes, heap, left = pairs.node, listed.heap, listed.left
     first, n_heap = listed.start[t], np.int64(1)
     n = first + 1
-    listed.node[first], listed.charge[first], listed.n_sides[first] = t, 0.0, 0
+    listed.node[first], listed.charge[first], listed.n_sides[first] = summands.tree[t], 0.0, 0
+    shift = summands.shift[t]
     heap[0] = first
     while n_heap and n < first + listed.most[t]:
         n_heap = pop(heap, n_heap, left)
@@ -158,7 +199,7 @@ def list_nodes(forest, pairs, boxes, thresholds, listed, t, low, high, words):
             is_side = is_first and is_second
             is_first = is_first and nodes[one]["bound"] > 0
             is_second = is_second and nodes[two]["bound"] > 0
-            place, threshold = np.int64(place), np.int64(nodes[at]["threshold"])
+            place, threshold = np.int64(place), nodes[at]["threshold"] + shift
             if is_first and is_second:
                 copy_node(listed, k, n)
                 if is_side:

@@ -19,7 +19,7 @@ from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Bracket, Limits, Note, unnoted
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
-from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, loss_allowed
+from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, sum_enough
 from skfairtest.exact._trees.problem import Forest, Problem, leaves_of
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
@@ -294,7 +294,7 @@ class ListSearch:
         if cut is None:
             self.queue.settle(bound)
             return  # the best pairs fill the box: it was settled exactly
-        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.queue.incumbent)
+        loss = self._loss_allowed(best)
         for first in (True, False):
             part, kept = self._part(box, pairs, listed, cut, first)
             at = np.searchsorted(kept, pairs.start)
@@ -306,6 +306,13 @@ class ListSearch:
                 good = np.flatnonzero(differences >= floor)
                 kept, at = kept[good], np.searchsorted(good, at)
             self._keep(part, table, kept, at, bound)
+
+    def _loss_allowed(self, best: _BestPairs) -> float:
+        """How far the sum of the best differences may fall and still beat what is known."""
+        if len(self.links.base) > 1:
+            return np.inf
+        enough = plain(sum_enough)(self.links, self.queue.incumbent)
+        return float(best.difference.sum() - enough)
 
     def _keep_all(self, box: Box, table: _Table, most: float) -> None:
         """Keep a box with all pairs of a table."""
@@ -338,7 +345,7 @@ class ListSearch:
 
     def _look_closer(self, box: Box, best: _BestPairs, bound: float) -> None:
         """List the pairs of a box again, expanded further."""
-        loss = plain(loss_allowed)(self.links, float(best.difference.sum()), self.queue.incumbent)
+        loss = self._loss_allowed(best)
         floor = best.difference - loss if np.isfinite(loss) else None
         table = self._list(box, self._most_of_box, floor)
         at = table.pairs.start

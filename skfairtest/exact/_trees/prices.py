@@ -32,8 +32,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.exact._trees.leaf_pairs import Thresholds
-from skfairtest.exact._trees.listed_nodes import Listed, list_nodes, listed_for, parts_box
+from skfairtest.exact._trees.listed_nodes import (
+    Listed,
+    Summands,
+    list_nodes,
+    listed_for,
+    parts_box,
+)
 from skfairtest.exact._trees.problem import Forest
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE, split_score
 from skfairtest.workers._compiled import inlined, njit
@@ -57,7 +62,7 @@ class Sides(NamedTuple):
     number: NDArray[np.int32]  # (2 * n_thresholds,) of each side that is demanded; -1 else
     which: NDArray[np.int32]  # threshold, twice, plus 1 for the side above it, or outside a set
     group: NDArray[np.int32]  # of the same tree and ordered copy; of a set one by itself
-    column: NDArray[np.int32]  # copy; of each part of the output others
+    column: NDArray[np.int32]  # copy; of each sum others
     scale: NDArray[np.float64]  # best value of the tree
     segment: NDArray[np.int32]  # of the column, which begins at the cell
     price: NDArray[np.float64]
@@ -83,22 +88,21 @@ class Columns(NamedTuple):
 class Pricer(NamedTuple):
     """Memory to bound a box by prices."""
 
-    thresholds: Thresholds
+    summands: Summands
     listed: Listed
     sides: Sides
     columns: Columns
-    chosen: NDArray[np.int64]  # (n_trees,) best node at these prices; -1 is what pays nothing
+    chosen: NDArray[np.int64]  # (n_summands,) best node at these prices; -1 is what pays nothing
 
 
-def pricer_for(forest: Forest, thresholds: Thresholds, n_cells, n_parts: int) -> Pricer:
+def pricer_for(forest: Forest, summands: Summands, n_cells, n_sums: int) -> Pricer:
     """Return memory to bound boxes by prices.
 
     - `n_cells` (n_copies,): cells of each copy, ordered ones first.
     """
-    n_trees, n_sides = len(forest.roots), 2 * len(thresholds.cut)
-    n_columns = n_parts * len(n_cells)
-    n_segments = n_parts * int(np.sum(n_cells + 1)) + 1
-    listed = listed_for(forest, n_sides)
+    n_sides = 2 * len(summands.cut)
+    n_columns, n_segments = n_sums * len(n_cells), n_sums * int(np.sum(n_cells + 1)) + 1
+    listed = listed_for(forest, summands)
     scale, price, charge, demand, asked, mean, square = (np.zeros(n_sides) for _ in range(7))
     sides = Sides(
         np.full(n_sides, -1, np.int32), np.empty(n_sides, np.int32), np.empty(n_sides, np.int32),
@@ -111,7 +115,7 @@ def pricer_for(forest: Forest, thresholds: Thresholds, n_cells, n_parts: int) ->
         np.zeros(n_segments), np.zeros(n_segments, np.int32), np.zeros(n_columns, np.int64),
         np.zeros((2, n_segments)),
     )  # fmt: skip
-    return Pricer(thresholds, listed, sides, columns, np.zeros(n_trees, np.int64))
+    return Pricer(summands, listed, sides, columns, np.zeros(len(summands.tree), np.int64))
 
 
 class Kept(NamedTuple):
@@ -179,9 +183,9 @@ def keep_prices(kept, sides, n_sides):
 
 
 @njit
-def number_sides(forest, pricer, part, low, high, words):
+def number_sides(forest, pricer, low, high, words):
     """Number the sides that have a price or are demanded, in order; return how many there are."""
-    thresholds, listed, sides = pricer.thresholds, pricer.listed, pricer.sides
+    summands, listed, sides = pricer.summands, pricer.listed, pricer.sides
     n, n_ordered, price = 0, len(low), listed.price
     n_copies = n_ordered + len(forest.word_start) - 1
     for t in range(len(listed.rest)):
@@ -193,15 +197,15 @@ def number_sides(forest, pricer, part, low, high, words):
                 sides.number[listed.side[k, q]] = 0
         for c in range(n_copies if first < last else 0):
             at = t * n_copies + c
-            for which in range(2 * thresholds.start[at], 2 * thresholds.start[at + 1]):
+            for which in range(2 * summands.start[at], 2 * summands.start[at + 1]):
                 is_priced = price[which] > 0 and sides.number[which] != 0
                 if is_priced:
-                    cut = thresholds.cut[which // 2]
+                    cut = summands.cut[which // 2]
                     is_priced = parts_box(forest, n_ordered, c, cut, low, high, words)
                 if sides.number[which] == 0 or is_priced:
                     sides.number[which], sides.which[n] = n, which
                     sides.group[n] = at if c < n_ordered else -1 - n
-                    sides.column[n] = part[t] * n_copies + c
+                    sides.column[n] = summands.sum[t] * n_copies + c
                     sides.scale[n], sides.price[n] = scale, price[which]
                     n += 1
         for k in range(first, last):
@@ -213,7 +217,7 @@ def number_sides(forest, pricer, part, low, high, words):
 @njit
 def cut_columns(pricer, n_sides, n_ordered, n_copies):
     """Cut the columns into segments at the cells of all sides; of sets each cell is one."""
-    columns, sides, cut = pricer.columns, pricer.sides, pricer.thresholds.cut
+    columns, sides, cut = pricer.columns, pricer.sides, pricer.summands.cut
     n = 0
     for p in range(len(columns.best) // n_copies if n_copies else 0):
         for m in range(n_sides):
@@ -274,8 +278,8 @@ def charge_leaves(sides, n_sides):
 
 
 @inlined
-def choose_leaves(listed, sides, part, chosen, sums):
-    """Find each tree's best leaf at the prices; add what they have to the sums of the parts."""
+def choose_leaves(listed, sides, of, chosen, sums):
+    """Find each tree's best leaf at the prices; add what they have to the sums."""
     value, n_sides, side, charge = listed.value, listed.n_sides, listed.side, sides.charge
     for t in range(len(chosen)):
         best, own = listed.rest[t], -1
@@ -286,13 +290,13 @@ def choose_leaves(listed, sides, part, chosen, sums):
             if left > best:
                 best, own = left, k
         chosen[t] = own
-        sums[part[t]] += best
+        sums[of[t]] += best
 
 
 @inlined
 def choose_cells(forest, pricer, words, n_sides, n_ordered, n_copies, sums):
-    """Find each column's best segment; add what is given back there to the sums of the parts."""
-    columns, sides, cut = pricer.columns, pricer.sides, pricer.thresholds.cut
+    """Find each column's best segment; add what is given back there to the sums."""
+    columns, sides, cut = pricer.columns, pricer.sides, pricer.summands.cut
     given, price = columns.given, sides.price
     for k in range(columns.start[len(columns.best)]):
         given[k] = 0.0
@@ -344,12 +348,12 @@ def count_demands(listed, sides, chosen, n_sides):
 
 @njit
 def improve_prices(
-    forest, pricer, part, words, n_sides, n_ordered, n_steps, lengths, sums, best, enough
+    forest, pricer, words, n_sides, n_ordered, n_steps, lengths, sums, best, enough
 ):  # fmt: skip
-    """Improve the prices step by step; write the least sums of each part to `best`."""
+    """Improve the prices step by step; write the least sums to `best`."""
     listed, sides, columns, chosen = pricer.listed, pricer.sides, pricer.columns, pricer.chosen
     price, mean, square = sides.price, sides.mean, sides.square
-    n_copies, cut = n_ordered + len(forest.word_start) - 1, pricer.thresholds.cut
+    n_copies, cut = n_ordered + len(forest.word_start) - 1, pricer.summands.cut
     for m in range(n_sides):
         mean[m], square[m], sides.asked[m] = 0.0, 0.0, 0.0
     kept, kept_square, length = 1.0, 1.0, lengths[0]
@@ -357,9 +361,9 @@ def improve_prices(
     for _ in range(n_steps):
         charge_leaves(sides, n_sides)
         sums[:] = 0.0
-        choose_leaves(listed, sides, part, chosen, sums)
+        choose_leaves(listed, sides, pricer.summands.sum, chosen, sums)
         choose_cells(forest, pricer, words, n_sides, n_ordered, n_copies, sums)
-        done = len(best) == 1
+        done = True
         for p in range(len(best)):
             # Sums of the same numbers in another order, and of larger ones.
             best[p] = min(best[p], sums[p] + TINY * most[p])
@@ -387,27 +391,29 @@ def improve_prices(
 
 @njit
 def price_trees(
-    forest, pairs, links, boxes, pricer, kept, place, own, low, high, words, best, enough
+    forest, pairs, boxes, pricer, kept, place, own, low, high, words, best, enough
 ):  # fmt: skip
     """Bound the sums of trees in a box by prices.
 
     - `kept`, `place`: prices with which to begin; -1 is none.
     - `own` (n_trees,): the best difference of each tree by itself.
-    - `best` (n_parts,): bounds that are known; lower ones are written there.
-    - `enough`: of a single part, the sum that is low enough.
-    - `n_sides`: how many prices there are.
+    - `best` (n_sums,): bounds that are known; lower ones are written there.
+    - `enough`: sums that are low enough.
+
+    Return how many prices there are.
     """
-    listed, sides, n_ordered = pricer.listed, pricer.sides, np.int64(len(low))
-    sums, n_sides = np.zeros(len(best)), 0
+    summands, listed, sides = pricer.summands, pricer.listed, pricer.sides
+    n_ordered, sums, n_sides = np.int64(len(low)), np.zeros(len(best)), 0
     for i in range(kept.n[place] if place >= 0 else 0):
         listed.price[kept.which[place, i]] = kept.price[place, i]
     for turn in range(1 if place >= 0 else FIRST_TIMES):
-        for t in range(len(forest.roots)):
-            listed.rest[t] = min(own[t], 0.0)
-            listed.start[t + 1] = listed.start[t]
-            if own[t] > 0:
-                list_nodes(forest, pairs, boxes, pricer.thresholds, listed, t, low, high, words)
-        n_sides = number_sides(forest, pricer, links.part, low, high, words)
+        for t in range(len(summands.tree)):
+            most = own[summands.tree[t]]
+            listed.rest[t], listed.start[t + 1] = most, listed.start[t]
+            if most > 0 and best[summands.sum[t]] > enough:
+                listed.rest[t] = 0.0
+                list_nodes(forest, pairs, boxes, summands, listed, t, low, high, words)
+        n_sides = number_sides(forest, pricer, low, high, words)
         cut_columns(pricer, n_sides, n_ordered, n_ordered + len(forest.word_start) - 1)
         n_steps, first, last = np.int64(STEPS), LENGTHS[0], LENGTHS[1]
         if place < 0:
@@ -415,12 +421,13 @@ def price_trees(
             first = FIRST_LENGTHS[0] * (FIRST_LENGTHS[1] / FIRST_LENGTHS[0]) ** (turn / FIRST_TIMES)
             last = first * (FIRST_LENGTHS[1] / FIRST_LENGTHS[0]) ** (1 / FIRST_TIMES)
         improve_prices(
-            forest, pricer, links.part, words, n_sides, n_ordered, n_steps, (first, last), sums,
-            best, enough,
+            forest, pricer, words, n_sides, n_ordered, n_steps, (first, last), sums, best, enough,
         )  # fmt: skip
         for m in range(n_sides):
             listed.price[sides.which[m]] = sides.price[m]
             sides.number[sides.which[m]] = -1
+        if best.max() <= enough:
+            break
     for i in range(kept.n[place] if place >= 0 else 0):
         listed.price[kept.which[place, i]] = 0.0
     for m in range(n_sides):
@@ -464,7 +471,7 @@ def propose_by_prices(forest, pricer, n_sides, low, high, words, chosen, cut):
 @inlined
 def offer_set(forest, pricer, n_sides, m, copy, words, chosen, cut):
     """Take the cut of a box by the set of a side if it scores more."""
-    sides, sets, cuts = pricer.sides, forest.sets, pricer.thresholds.cut
+    sides, sets, cuts = pricer.sides, forest.sets, pricer.summands.cut
     start, end = forest.word_start[copy], forest.word_start[copy + 1]
     row = cuts[sides.which[m] // 2]
     inside, outside = 0.0, 0.0

@@ -23,6 +23,7 @@ from skfairtest.whitebox._tree_model import (
     EPS,
     EXPONENTIAL,
     IDENTITY,
+    SOFTMAX,
     Nodes,
     Output,
     sum_rounding,
@@ -115,7 +116,10 @@ class Problem:
         ]
         levels = not plain
         self.forest, part_of = _forest(self.layout, with_cuts, levels, deadline)
-        self.links = Links(part_of, *groups, _units(self.forest, part_of, len(groups[0])), plain)
+        units = _units(self.forest, part_of, len(groups[0]))
+        # Of a softmax the sums of two classes count, which need not be multiples of one number.
+        units[np.repeat(groups[2] == CODES[SOFTMAX], np.diff(groups[1]))] = 0.0
+        self.links = Links(part_of, *groups, units, plain)
 
     def root_bound(self) -> float:
         """Return a bound from the ranges of the trees alone."""
