@@ -145,6 +145,21 @@ def test_softmax_gap_holds():
         assert bound == pytest.approx(p[0] - q[0], abs=1e-9)
 
 
+def test_softmax_gap_is_the_largest():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        U, D = rng.normal(size=(2, 3)) * 2
+        V = U - rng.gamma(1, 2, size=3)
+        # Logarithms of the odds of the two other classes against the first one, for both twins.
+        one = np.stack(np.meshgrid(*[np.linspace(0, 8, 161) - U[0] - U[j] for j in (1, 2)]))
+        two = [np.minimum(one[j - 1] + D[0] + D[j], -V[0] - V[j]) for j in (1, 2)]
+        odds = np.exp(one).sum(axis=0), np.exp(two).sum(axis=0)
+        largest = (1 / (1 + odds[0]) - 1 / (1 + odds[1])).max()
+        bound = softmax_gap(D, U, V)
+        # A difference below zero may be largest where odds are larger than those listed here.
+        assert largest - 1e-12 <= bound <= max(largest, 0.0) + 2e-3
+
+
 # Borders -----------------------------------------------------------------------------------
 
 

@@ -24,7 +24,8 @@ from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.driver import CompiledSearch
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.leaf_pairs import ask_tree
-from skfairtest.exact._trees.listed_nodes import MOST_LEAVES, MOST_NODES
+from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes
+from skfairtest.exact._trees.listed_nodes import MOST_LEAVES, MOST_NODES, summands_of
 from skfairtest.exact._trees.local_search import value_at
 from skfairtest.exact._trees.prices import (
     copy_prices,
@@ -43,6 +44,7 @@ MODELS = {
     "extra trees": lambda seed: ExtraTreesClassifier(30, random_state=seed),
     "regressor": lambda seed: RandomForestRegressor(20, random_state=seed),
     "small regressor": lambda seed: RandomForestRegressor(9, max_depth=3, random_state=seed),
+    "three classes": lambda seed: GradientBoostingClassifier(n_estimators=9, random_state=seed),
 }
 
 
@@ -65,7 +67,8 @@ def make_problem(name, seed):
     X, y = make_table(seed)
     model = MODELS[name](seed)
     classes = hasattr(model, "predict_proba")
-    model.fit(X, y > np.median(y) if classes else y)
+    shares = [1 / 3, 2 / 3] if name == "three classes" else [0.5]
+    model.fit(X, np.searchsorted(np.quantile(y, shares), y) if classes else y)
     response = "predict_proba" if classes else "regression"
     return TreeFamily(model, InputSpace().fit(X, ["s"]), response, True).problems[0]
 
@@ -95,10 +98,11 @@ class Priced:
         self.problem, self.boxes = problem, driver.node_boxes_of(problem)
         forest, thresholds = problem.forest, self.boxes.thresholds
         self.pairs = driver._product_trees(forest, 4)
-        layout, n_parts = problem.layout, len(problem.links.base)
+        layout, links = problem.layout, problem.links
         n_cells = np.concatenate([layout.whole.high, layout.set_sizes()])
-        self.pricer = pricer_for(forest, thresholds, n_cells, n_parts)
-        self.kept = kept_for(len(thresholds.cut), 1000, 1)
+        self.summands = summands_of(links, thresholds, len(n_cells))
+        self.pricer = pricer_for(forest, self.summands, n_cells, len(links.base))
+        self.kept = kept_for(len(self.summands.cut), 1000, 1)
 
     def bound(self, box, place=-1, enough=-np.inf):
         """Bound a box, beginning with the prices at a place; also by each tree for itself."""
@@ -110,13 +114,16 @@ class Priced:
                 for t in range(len(forest.roots))
             ]
         )
-        best = np.array([own.sum()])
+        before = np.bincount(links.part, own, len(links.base))
+        join_classes(links, before)
+        best = before.copy()
         self.n_sides = price_trees(
-            forest, self.pairs, links, self.boxes, self.pricer, self.kept, np.int64(place), own,
+            forest, self.pairs, self.boxes, self.pricer, self.kept, np.int64(place), own,
             *box, best, enough,
         )  # fmt: skip
-        weight = abs(links.weight[0])
-        return weight * best[0], weight * own.sum()
+        # Sums that may lie anywhere: what counts is how far they differ.
+        ends = np.full(len(best), 100.0), np.full(len(best), -100.0)
+        return bound_of_sums(links, best, *ends), bound_of_sums(links, before, *ends)
 
     def keep(self):
         """Keep the prices of the box that was bounded last."""
@@ -197,7 +204,7 @@ def test_prices_are_kept_while_a_box_needs_them():
     problem = make_problem("small regressor", 0)
     priced = Priced(problem)
     priced.bound(problem.layout.whole)
-    kept, others = priced.kept, kept_for(len(priced.boxes.thresholds.cut), 1000, 1)
+    kept, others = priced.kept, kept_for(len(priced.summands.cut), 1000, 1)
     n_spare, others.n_spare[0] = kept.n_spare[0], 1
     place = priced.keep()
     kept.n_boxes[place] += 1

@@ -93,9 +93,9 @@ def softmax_gap(D, U, V):
 
     Let x be the odds of another class against the first one, for the first twin, and y those for
     the second. Known are x >= exp(-(U_0 + U_j)), y <= exp(-(V_0 + V_j)) and y <= exp(D_0 + D_j) x.
-    To be as large as possible is 1 / (1 + the sum of all x) - 1 / (1 + the sum of all y). Every y is
-    as large as its x allows. Beginning with the least x, those of the class with the largest D_j
-    are raised first, as they raise y by most, until this gains no more.
+    The difference is 1 / (1 + the sum of all x) - 1 / (1 + the sum of all y). For the largest one,
+    every y is as large as its x allows. Beginning with the least x, those of the class with the
+    largest D_j are raised first, as they raise y by most, until this gains no more.
     """
     one, two = 1.0, 1.0
     for j in range(1, len(D)):
