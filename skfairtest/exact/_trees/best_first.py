@@ -9,6 +9,7 @@ from __future__ import annotations
 
 # Types are those of the compiled code; annotations would only repeat them.
 # mypy: disable-error-code="no-untyped-def"
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -35,9 +36,15 @@ from skfairtest.workers._compiled import inlined, njit
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
-#: a better point was found, boxes open, spare places (-1: not begun), 1 where boxes are priced
-#: before they are cut, and a box that just was (-1: none).
+#: a better point was found, boxes open, spare places (-1: not begun), 1 where boxes may be priced
+#: before they are cut, a box that just was (or one of the two below), the bound of the trees, each
+#: taken for itself, in the box that is to be cut, and the growth of boxes with it (0: unknown).
 INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, PRICES, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
+OWN_BOUND, GROWTH, N_STATE = 8, 9, 10
+#: No box was just priced; the one with the largest bound is to be.
+NONE, ASKED = -1, -2
+#: Boxes that are cut in the time of pricing one; how fast the growth is learnt, and the first one.
+PRICING, LEARNING, FIRST_GROWTH = 40, 0.03, 100.0
 #: Places of limits: most boxes, of which what is left is written there; relative tolerance.
 MOST, RTOL = 0, 1
 
@@ -389,6 +396,7 @@ def branch(
         if not halved:
             halves(forest.word_start, cut, best, pool, node, first, second)
         ordered, place = cut[ORDERED] == 1, int(cut[PLACE])
+        parts = 0.0
         for child in children:
             left = descend_child(
                 forest, pairs, boxes, pool, best, node, child, ordered, place, total, enough,
@@ -397,7 +405,9 @@ def branch(
             if left > -np.inf:  # else its bound is what is known, up to rounding
                 if forest.levels:
                     level_child(forest, boxes, pool, node, child, ordered, place, waiting)
-                bound = min(pool.bound[node], bound_box(forest, links, pool, child))
+                bound = bound_box(forest, links, pool, child)
+                parts += math.exp(-state[GROWTH] * max(state[OWN_BOUND] - bound, 0.0))
+                bound = min(pool.bound[node], bound)
                 # A box that cannot raise the largest bound that was dropped changes nothing either.
                 if bound > enough_of(state, rtol):
                     pool.bound[child] = bound
@@ -405,6 +415,10 @@ def branch(
                         prices.n_boxes[pool.prices[child]] += 1
                 else:
                     state[DROPPED] = max(state[DROPPED], bound)
+            else:
+                fall = max(state[OWN_BOUND] - enough_of(state, rtol), 0.0)
+                parts += math.exp(-state[GROWTH] * fall)
+        state[GROWTH] *= math.exp(LEARNING * (parts - 1))
 
 
 @inlined
@@ -428,9 +442,24 @@ def begin(forest, pairs, links, boxes, pool, waiting):
 
 
 @inlined
-def is_to_be_priced(prices, state):
-    """Whether the next box is to be priced: it is asked for, and there is room."""
-    return state[PRICES] == 1 and prices.n_spare[0] > 0
+def is_to_be_priced(forest, links, pool, prices, state, node, rtol):
+    """Whether a box is to be priced: it takes longer to cut it and its parts until all are closed.
+
+    Until then exp(growth * gap) boxes are cut, where the gap is that of the trees' own bound. The
+    growth is learnt: with the right one, those of the two parts add up to that of the box [1]_.
+
+    References
+    ----------
+    .. [1] Le Bodic, P., Nemhauser, G. (2017). An abstract model for branching and its application
+       to mixed integer programming. Mathematical Programming, 166, 369-405.
+    """
+    if state[PRICES] == 0 or prices.n_spare[0] == 0:
+        return False
+    state[OWN_BOUND] = bound_box(forest, links, pool, node)
+    if state[GROWTH] == 0:
+        state[GROWTH] = FIRST_GROWTH / state[OWN_BOUND]
+    gap = state[OWN_BOUND] - enough_of(state, rtol)
+    return state[GROWTH] * gap > math.log(PRICING)
 
 
 @njit
@@ -439,7 +468,7 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
 
     - `forest`, `pairs`, `links`, `boxes`, `pool`, `room`: the trees, their product trees, how they
       make the output, the nodes' boxes, open boxes, and what else a search needs memory for.
-    - `state` (8,): what the search knows, see `INCUMBENT`; is written to.
+    - `state` (N_STATE,): what the search knows, see `INCUMBENT`; is written to.
     - `limits` (2,): most boxes in this call, and relative tolerance; is written to.
     - `waiting`: scratch room of descents.
     """
@@ -461,10 +490,11 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
                 state[DROPPED] = max(state[DROPPED], pool.bound[node])
                 n_open = 0
                 break
-            if is_to_be_priced(room.prices, state):
+            if is_to_be_priced(forest, links, pool, room.prices, state, node, rtol):
+                state[PRICED] = ASKED
                 break
             n_open = pop(pool.heap, n_open, pool.bound)
-        state[PRICED] = -1
+        state[PRICED] = NONE
         n += 1
         turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
         done = settle(forest, links, boxes, pool, node, room.best, room.weights, state, turn)

@@ -15,6 +15,7 @@ from skfairtest.exact._trees.best_first import (
     DROPPED,
     N_OPEN,
     N_SPARE,
+    NONE,
     OPENED,
     PRICED,
     difference,
@@ -38,13 +39,14 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
 
     - `forest`, `pairs`, `links`, `boxes`, `pool`, `room`: those of `best_first.search`.
     - `pricer`: scratch room.
-    - `state` (8,): that of the search, which has asked for it; is written to.
+    - `state` (N_STATE,): that of the search, which has asked for it; is written to.
     - `rtol`: relative tolerance.
     """
     kept, weights = room.prices, room.weights
     node, enough = pool.heap[0], enough_of(state, rtol)
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     state[N_OPEN] = pop(pool.heap, int(state[N_OPEN]), pool.bound)
+    state[PRICED] = NONE
     D, U, V = sums_of_box(forest, links, pool, node)
     for t in range(len(weights)):
         weights[t] = difference(forest.low, pool.one[node, t], pool.two[node, t])

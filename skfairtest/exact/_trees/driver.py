@@ -16,11 +16,19 @@ from sklearn.tree import DecisionTreeRegressor
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
-from skfairtest.exact._trees import best_first
 from skfairtest.exact._trees.best_first import (
+    ASKED,
+    DROPPED,
+    INCUMBENT,
     MOST,
     N_OPEN,
     N_SPARE,
+    N_STATE,
+    NONE,
+    OPENED,
+    PRICED,
+    PRICES,
+    PRICING,
     PairBoxes,
     Pool,
     Room,
@@ -69,8 +77,6 @@ SECONDS_A_CALL = 0.2
 RARELY = (20_000, 50, 50)
 #: What the process does that helps the one that compiles.
 PRICING_STATEMENTS = "from skfairtest.exact._trees import driver; driver.compile_pricing()"
-#: Boxes that are cut in the time of pricing one.
-PRICING = 40
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
 
@@ -172,7 +178,7 @@ class Worker:
     - `incumbent`: a difference that is attained.
     - `n_workers`: how many share the memory.
 
-    - `state` (8,): that of `best_first.search`.
+    - `state` (N_STATE,): that of `best_first.search`.
     """
 
     def __init__(
@@ -190,7 +196,8 @@ class Worker:
         self.room = _room(n_trees, whole, kept_for(n_tests, n_boxes, n_workers))
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
-        self.state = np.array([incumbent, incumbent, 0.0, 0.0, 0.0, n_spare, 0.0, -1.0])
+        self.state = np.zeros(N_STATE)
+        self.state[[INCUMBENT, DROPPED, N_SPARE, PRICED]] = incumbent, incumbent, n_spare, NONE
         self.pricer: Pricer | None = None
         self.most = 16.0
 
@@ -220,7 +227,7 @@ class Worker:
     def _call(self, most: float, rtol: float) -> None:
         limits = np.array([most, rtol])
         self._search(limits)
-        while limits[MOST] > 0 and self._has_to_price(rtol):
+        while limits[MOST] > 0 and self.state[PRICED] == ASKED:
             self.price_top(rtol)
             limits[MOST] = max(limits[MOST] - PRICING, 1.0)
             self._search(limits)
@@ -230,12 +237,6 @@ class Worker:
             self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.state,
             limits, self.waiting,
         )  # fmt: skip
-
-    def _has_to_price(self, rtol: float) -> bool:
-        """Whether the search goes on no further until a box is priced."""
-        enough = plain(best_first.enough_of)(self.state, rtol)
-        is_asked = self.n_open and plain(best_first.is_to_be_priced)(self.room.prices, self.state)
-        return bool(is_asked and self.state[N_SPARE] >= 2 and self.top > enough)
 
     def price_top(self, rtol: float) -> None:
         """Price the open box with the largest bound."""
@@ -251,7 +252,7 @@ class Worker:
         if self.pricer is None:
             n_cells = np.concatenate([self.layout.whole.high, self.layout.set_sizes()])
             self.pricer = pricer_for(self.forest, self.summands, n_cells, len(self.links.base))
-            self.state[best_first.PRICES] = 1.0
+            self.state[PRICES] = 1.0
 
     def best(self) -> Box:
         """Return the best point that this worker has found."""
@@ -445,12 +446,12 @@ class CompiledSearch:
     @property
     def _upper(self) -> float:
         """No difference is larger."""
-        dropped = (float(worker.state[best_first.DROPPED]) for worker in self.workers)
+        dropped = (float(worker.state[DROPPED]) for worker in self.workers)
         return max([self.incumbent, *dropped, *(worker.top for worker in self.workers)])
 
     @property
     def _n_boxes(self) -> int:
-        return int(sum(worker.state[best_first.OPENED] for worker in self.workers))
+        return int(sum(worker.state[OPENED] for worker in self.workers))
 
     def _search_locally(self, busy: list[Worker]) -> None:
         """Search locally once, also into the box with the largest bound."""
@@ -460,18 +461,16 @@ class CompiledSearch:
         if value > self.incumbent:
             self.incumbent, self.point = value, self.heuristic.best
         for worker in self.workers:
-            worker.state[best_first.INCUMBENT] = max(
-                worker.state[best_first.INCUMBENT], self.incumbent
-            )
+            worker.state[INCUMBENT] = max(worker.state[INCUMBENT], self.incumbent)
 
     def _meet(self) -> None:
         """Share the best point among all workers, and give boxes to those that fall behind."""
         for worker in self.workers:
-            if worker.state[best_first.INCUMBENT] > self.incumbent:
-                self.incumbent = float(worker.state[best_first.INCUMBENT])
+            if worker.state[INCUMBENT] > self.incumbent:
+                self.incumbent = float(worker.state[INCUMBENT])
                 self.point = worker.best()
         for worker in self.workers:
-            worker.state[best_first.INCUMBENT] = self.incumbent
+            worker.state[INCUMBENT] = self.incumbent
         if len(self.workers) > 1:
             ranked = sorted(self.workers, key=lambda worker: worker.top)
             for behind, ahead in zip(ranked, ranked[: len(ranked) // 2 - 1 : -1], strict=False):
