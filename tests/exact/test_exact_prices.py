@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from certify_cases import certified, exhaustive_degree
+from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -21,6 +22,7 @@ pytest.importorskip("numba")
 
 from skfairtest.exact import _all_inputs
 from skfairtest.exact._trees import driver
+from skfairtest.exact._trees.best_first import OPENED
 from skfairtest.exact._trees.driver import CompiledSearch
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.leaf_pairs import ask_tree
@@ -218,6 +220,24 @@ def test_prices_are_kept_while_a_box_needs_them():
     leave_prices(kept, place)
     leave_prices(kept, -1)
     assert kept.n_spare[0] == n_spare
+
+
+def test_boxes_are_priced_where_cuts_alone_take_longer(monkeypatch):
+    X, y = make_classification(600, 12, n_informative=8, random_state=0)
+    X[:, 0] = X[:, 0] > 0
+    shares = []
+    for make in (RandomForestClassifier, GradientBoostingClassifier):
+        model = make(random_state=0).fit(X, y)
+        problem = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
+        worker, priced = driver.Worker(problem, driver.node_boxes_of(problem), 0.0, 1), []
+        price_top = worker.price_top
+        monkeypatch.setattr(worker, "price_top", lambda r, p=price_top, n=priced: n.append(p(r)))
+        worker.begin(problem.layout.whole)
+        worker.begin_pricing()
+        while worker.n_open and worker.state[OPENED] < 3000:
+            worker.work(1e-9)
+        shares.append(len(priced) / worker.state[OPENED])
+    assert shares[0] > 0.3 > 0.1 > shares[1]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 A box is kept with the best pair of leaves of every tree in it. The two parts of a box inherit the
 pairs that the cut leaves alone; only the other trees are asked anew. Before a box is cut, prices
-(`box_pricing`) lower its bound by much, which takes as long as to cut some forty boxes.
+(`box_pricing`) may lower its bound by much, which takes as long as to cut some forty boxes.
 """
 
 from __future__ import annotations
@@ -37,14 +37,16 @@ from skfairtest.workers._compiled import inlined, njit
 PROPOSERS = 30
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
 #: a better point was found, boxes open, spare places (-1: not begun), 1 where boxes may be priced
-#: before they are cut, a box that just was (or one of the two below), the bound of the trees, each
-#: taken for itself, in the box that is to be cut, and the growth of boxes with it (0: unknown).
+#: before they are cut, a box that just was (or one of the two below), the bound of the box that is
+#: to be cut by each tree for itself, and two growths of boxes, see `is_to_be_priced`.
 INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, PRICES, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
-OWN_BOUND, GROWTH, N_STATE = 8, 9, 10
+OWN_BOUND, GROWTH, PRICED_GROWTH, N_STATE = 8, 9, 10, 11
 #: No box was just priced; the one with the largest bound is to be.
 NONE, ASKED = -1, -2
-#: Boxes that are cut in the time of pricing one; how fast the growth is learnt, and the first one.
-PRICING, LEARNING, FIRST_GROWTH = 40, 0.03, 100.0
+#: Boxes that are cut in the time of pricing one; how fast growths are learnt, and the first ones.
+PRICING, LEARNING, FIRST_GROWTH, FIRST_PRICED_GROWTH = 40, 0.03, 100.0, 1.0
+#: Of it, every fall closes a box.
+LARGEST_GROWTH = 1e100
 #: Places of limits: most boxes, of which what is left is written there; relative tolerance.
 MOST, RTOL = 0, 1
 
@@ -361,6 +363,18 @@ def enough_of(state, rtol):
 
 
 @inlined
+def grown(state, which, fall):
+    """How many boxes a growth says are in a part of which the bound falls, for one in the box."""
+    return math.exp(-state[which] * max(fall, 0.0))
+
+
+@inlined
+def learn_growth(state, which, excess):
+    """Correct a growth by how many more boxes it says are in both parts than in the box."""
+    state[which] = min(state[which] * math.exp(LEARNING * excess), LARGEST_GROWTH)
+
+
+@inlined
 def branch(
     forest, pairs, links, boxes, pool, room, node, children, settled, is_priced, state, rtol,
     waiting,
@@ -406,7 +420,7 @@ def branch(
                 if forest.levels:
                     level_child(forest, boxes, pool, node, child, ordered, place, waiting)
                 bound = bound_box(forest, links, pool, child)
-                parts += math.exp(-state[GROWTH] * max(state[OWN_BOUND] - bound, 0.0))
+                parts += grown(state, GROWTH, state[OWN_BOUND] - bound)
                 bound = min(pool.bound[node], bound)
                 # A box that cannot raise the largest bound that was dropped changes nothing either.
                 if bound > enough_of(state, rtol):
@@ -416,9 +430,12 @@ def branch(
                 else:
                     state[DROPPED] = max(state[DROPPED], bound)
             else:
-                fall = max(state[OWN_BOUND] - enough_of(state, rtol), 0.0)
-                parts += math.exp(-state[GROWTH] * fall)
-        state[GROWTH] *= math.exp(LEARNING * (parts - 1))
+                bound = enough_of(state, rtol)
+                parts += grown(state, GROWTH, state[OWN_BOUND] - bound)
+                if is_priced:
+                    part = grown(state, PRICED_GROWTH, pool.bound[node] - bound)
+                    learn_growth(state, PRICED_GROWTH, part - 0.5)
+        learn_growth(state, GROWTH, parts - 1)
 
 
 @inlined
@@ -445,8 +462,9 @@ def begin(forest, pairs, links, boxes, pool, waiting):
 def is_to_be_priced(forest, links, pool, prices, state, node, rtol):
     """Whether a box is to be priced: it takes longer to cut it and its parts until all are closed.
 
-    Until then exp(growth * gap) boxes are cut, where the gap is that of the trees' own bound. The
-    growth is learnt: with the right one, those of the two parts add up to that of the box [1]_.
+    Until then exp(growth * gap) boxes are cut, where the gap is that of the trees' own bound, and
+    with prices, that of the box's bound. The growths are learnt: with the right one, the boxes in
+    the two parts add up to those of the box [1]_.
 
     References
     ----------
@@ -458,8 +476,10 @@ def is_to_be_priced(forest, links, pool, prices, state, node, rtol):
     state[OWN_BOUND] = bound_box(forest, links, pool, node)
     if state[GROWTH] == 0:
         state[GROWTH] = FIRST_GROWTH / state[OWN_BOUND]
-    gap = state[OWN_BOUND] - enough_of(state, rtol)
-    return state[GROWTH] * gap > math.log(PRICING)
+        state[PRICED_GROWTH] = FIRST_PRICED_GROWTH / state[OWN_BOUND]
+    enough = enough_of(state, rtol)
+    priced = math.log(PRICING) + state[PRICED_GROWTH] * (pool.bound[node] - enough)
+    return state[GROWTH] * (state[OWN_BOUND] - enough) > priced
 
 
 @njit

@@ -18,8 +18,11 @@ from skfairtest.exact._trees.best_first import (
     NONE,
     OPENED,
     PRICED,
+    PRICED_GROWTH,
     difference,
     enough_of,
+    grown,
+    learn_growth,
     sums_of_box,
 )
 from skfairtest.exact._trees.heap import pop
@@ -63,6 +66,8 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
         if links.unit[p] > 0:
             D[p] = math.floor(D[p] / links.unit[p] + ROUNDING / 2) * links.unit[p] * (1 + 1e-12)
     bound = min(pool.bound[node], bound_of_sums(links, D, U, V))
+    part = grown(state, PRICED_GROWTH, pool.bound[node] - max(bound, enough))
+    learn_growth(state, PRICED_GROWTH, part - 0.5)
     pool.bound[node] = bound
     if bound <= enough:
         state[DROPPED] = max(state[DROPPED], bound)
