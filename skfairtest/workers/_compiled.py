@@ -23,13 +23,14 @@ def njit(function: Any) -> Any:
 
 
 def njit_fast(function: Any) -> Any:
-    """Compile a function whose sums may be taken in any order.
+    """Compile a function whose sums may be taken in any order, and that divides by no zero.
 
     It is only for functions that decide how fast a result is found, never what the result is.
     """
     if not AVAILABLE:
         return function
-    return _njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})(function)
+    options = {"fastmath": {"reassoc", "nsz"}, "error_model": "numpy"}
+    return _njit(cache=True, nogil=True, **options)(function)
 
 
 def inlined(function: Any) -> Any:

@@ -41,7 +41,7 @@ from skfairtest.exact._trees.listed_nodes import (
 )
 from skfairtest.exact._trees.problem import Forest
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE, split_score
-from skfairtest.workers._compiled import inlined, njit
+from skfairtest.workers._compiled import inlined, njit, njit_fast
 
 #: Prices that are kept of a box, and bytes for those of all boxes.
 MOST_KEPT, MEMORY_KEPT = 4096, 1_000_000_000
@@ -61,14 +61,17 @@ class Sides(NamedTuple):
 
     number: NDArray[np.int32]  # (2 * n_thresholds,) of each side that is demanded; -1 else
     which: NDArray[np.int32]  # threshold, twice, plus 1 for the side above it, or outside a set
-    group: NDArray[np.int32]  # of the same tree and ordered copy; of a set one by itself
+    weaker: NDArray[np.int32]  # next weaker demand of the tree and column; the last place if none
+    sign: NDArray[np.int32]  # 1 above a cut, -1 below it, 0 of a set
     column: NDArray[np.int32]  # copy; of each sum others
     scale: NDArray[np.float64]  # best value of the tree
     segment: NDArray[np.int32]  # of the column, which begins at the cell
+    order: NDArray[np.int32]  # sides of cuts by their segments
     price: NDArray[np.float64]
     charge: NDArray[np.float64]  # what a leaf pays that demands this side, and so weaker ones, too
-    demand: NDArray[np.float64]
+    demand: NDArray[np.int32]  # whether the tree's best leaf makes it, or a stronger one
     asked: NDArray[np.float64]  # mean value of the trees that demand it at the last steps
+    slope: NDArray[np.float64]  # what is given back for a price, less what is paid
     mean: NDArray[np.float64]
     square: NDArray[np.float64]
 
@@ -79,7 +82,8 @@ class Columns(NamedTuple):
     at: NDArray[np.int32]  # (n_cells,) scratch room
     offset: NDArray[np.int64]  # (n_copies + 1,) first cell of a copy there
     start: NDArray[np.int64]  # (n_columns + 1,)
-    given: NDArray[np.float64]  # (n_segments,)
+    first: NDArray[np.int32]  # (n_segments + 1,) place in `Sides.order` of its first side
+    given: NDArray[np.float64]  # (n_segments,) above the cuts, less what is lost below them
     cell: NDArray[np.int32]  # (n_segments,) first cell of a segment
     best: NDArray[np.int64]  # (n_columns,) segment where most is given back
     lost: NDArray[np.float64]  # (2, n_segments,) what trees lose in either part of a cut
@@ -103,16 +107,19 @@ def pricer_for(forest: Forest, summands: Summands, n_cells, n_sums: int) -> Pric
     n_sides = 2 * len(summands.cut)
     n_columns, n_segments = n_sums * len(n_cells), n_sums * int(np.sum(n_cells + 1)) + 1
     listed = listed_for(forest, summands)
-    scale, price, charge, demand, asked, mean, square = (np.zeros(n_sides) for _ in range(7))
+    number, which, weaker, sign, column, segment, order, demand = np.zeros(
+        (8, n_sides + 1), np.int32
+    )
+    number[:] = -1
+    scale, price, charge, asked, slope, mean, square = np.zeros((7, n_sides + 1))
     sides = Sides(
-        np.full(n_sides, -1, np.int32), np.empty(n_sides, np.int32), np.empty(n_sides, np.int32),
-        np.empty(n_sides, np.int32), scale, np.empty(n_sides, np.int32), price, charge, demand,
-        asked, mean, square,
+        number, which, weaker, sign, column, scale, segment, order, price, charge, demand, asked,
+        slope, mean, square,
     )  # fmt: skip
     offset = np.concatenate([[0], np.cumsum(n_cells.astype(np.int64) + 1)])
     columns = Columns(
         np.zeros(offset[-1], np.int32), offset, np.zeros(n_columns + 1, np.int64),
-        np.zeros(n_segments), np.zeros(n_segments, np.int32), np.zeros(n_columns, np.int64),
+        np.zeros(n_segments + 1, np.int32), np.zeros(n_segments), np.zeros(n_segments, np.int32), np.zeros(n_columns, np.int64),
         np.zeros((2, n_segments)),
     )  # fmt: skip
     return Pricer(summands, listed, sides, columns, np.zeros(len(summands.tree), np.int64))
@@ -182,11 +189,23 @@ def keep_prices(kept, sides, n_sides):
     return place
 
 
+@inlined
+def number_side(pricer, which, column, scale, sign, weaker, n):
+    """Give a side the next number."""
+    sides = pricer.sides
+    sides.number[which], sides.which[n], sides.column[n] = n, which, column
+    sides.sign[n], sides.weaker[n] = sign, weaker
+    sides.scale[n], sides.price[n] = scale, pricer.listed.price[which]
+
+
 @njit
 def number_sides(forest, pricer, low, high, words):
-    """Number the sides that have a price or are demanded, in order; return how many there are."""
+    """Number the sides that have a price or are demanded; return how many there are.
+
+    Of a tree and column those above cuts come first, then those below, weaker ones before stronger.
+    """
     summands, listed, sides = pricer.summands, pricer.listed, pricer.sides
-    n, n_ordered, price = 0, len(low), listed.price
+    n, n_ordered, price, none = 0, len(low), listed.price, len(sides.price) - 1
     n_copies = n_ordered + len(forest.word_start) - 1
     for t in range(len(listed.rest)):
         first, last = listed.start[t], listed.start[t + 1]
@@ -196,18 +215,23 @@ def number_sides(forest, pricer, low, high, words):
             for q in range(listed.n_sides[k]):
                 sides.number[listed.side[k, q]] = 0
         for c in range(n_copies if first < last else 0):
-            at = t * n_copies + c
-            for which in range(2 * summands.start[at], 2 * summands.start[at + 1]):
-                is_priced = price[which] > 0 and sides.number[which] != 0
-                if is_priced:
-                    cut = summands.cut[which // 2]
-                    is_priced = parts_box(forest, n_ordered, c, cut, low, high, words)
-                if sides.number[which] == 0 or is_priced:
-                    sides.number[which], sides.which[n] = n, which
-                    sides.group[n] = at if c < n_ordered else -1 - n
-                    sides.column[n] = summands.sum[t] * n_copies + c
-                    sides.scale[n], sides.price[n] = scale, price[which]
-                    n += 1
+            start, end = summands.start[t * n_copies + c], summands.start[t * n_copies + c + 1]
+            for sign in (1, -1):
+                weaker = none
+                for i in range(end - start):
+                    at = start + i if sign > 0 else end - 1 - i
+                    which = 2 * at + (1 if sign > 0 else 0)
+                    is_there = sides.number[which] == 0
+                    if not is_there and price[which] > 0:
+                        cut = summands.cut[at]
+                        is_there = parts_box(forest, n_ordered, c, cut, low, high, words)
+                    if is_there:
+                        column, is_cut = summands.sum[t] * n_copies + c, c < n_ordered
+                        number_side(
+                            pricer, which, column, scale, sign if is_cut else 0, weaker, n
+                        )  # fmt: skip
+                        weaker = n if is_cut else none
+                        n += 1
         for k in range(first, last):
             for q in range(listed.n_sides[k]):
                 listed.side[k, q] = sides.number[listed.side[k, q]]
@@ -239,6 +263,25 @@ def cut_columns(pricer, n_sides, n_ordered, n_copies):
         for k in range(len(columns.at)):
             columns.at[k] = 0
     columns.start[len(columns.best)] = n
+    order_sides(columns.first, sides, n_sides, n)
+
+
+@inlined
+def order_sides(first, sides, n_sides, n_segments):
+    """Order the sides of cuts by their segments."""
+    for k in range(n_segments + 1):
+        first[k] = 0
+    for m in range(n_sides):
+        if sides.sign[m] != 0:
+            first[sides.segment[m]] += 1
+    total = 0
+    for k in range(n_segments + 1):
+        total += first[k]
+        first[k] = total
+    for m in range(n_sides - 1, -1, -1):
+        if sides.sign[m] != 0:
+            first[sides.segment[m]] -= 1
+            sides.order[first[sides.segment[m]]] = m
 
 
 @inlined
@@ -248,33 +291,11 @@ def has_cell(sets, row, cell):
 
 
 @inlined
-def add_up(sides, n_sides, values, sums, forth):
-    """Add up values along the cuts of each tree and column: of one kind of side forth, else back.
-
-    - `forth`: 1 if the sides above a cut are added up with those of the cuts before; 0 if those
-      below are.
-    """
-    which, group = sides.which, sides.group
-    total, before = 0.0, -1
-    for m in range(n_sides):
-        if group[m] != before:
-            total, before = 0.0, group[m]
-        if which[m] % 2 == forth:
-            total += values[m]
-            sums[m] = total
-    total, before = 0.0, -1
-    for m in range(n_sides - 1, -1, -1):
-        if group[m] != before:
-            total, before = 0.0, group[m]
-        if which[m] % 2 != forth:
-            total += values[m]
-            sums[m] = total
-
-
-@inlined
 def charge_leaves(sides, n_sides):
     """Add up what a leaf pays that demands a side: weaker demands follow from stronger ones."""
-    add_up(sides, n_sides, sides.price, sides.charge, 1)
+    price, charge, weaker = sides.price, sides.charge, sides.weaker
+    for m in range(n_sides):
+        charge[m] = price[m] + charge[weaker[m]]
 
 
 @inlined
@@ -294,31 +315,44 @@ def choose_leaves(listed, sides, of, chosen, sums):
 
 
 @inlined
+def give_in_sets(forest, pricer, n_sides):
+    """Write what is given back in each cell of the unordered columns."""
+    columns, sides, cut = pricer.columns, pricer.sides, pricer.summands.cut
+    for m in range(n_sides):
+        if sides.sign[m] == 0 and sides.price[m] > 0:
+            above, row, p = sides.which[m] % 2 == 1, cut[sides.which[m] // 2], sides.column[m]
+            for k in range(columns.start[p], columns.start[p + 1]):
+                if has_cell(forest.sets, row, k - columns.start[p]) != above:
+                    columns.given[k] += sides.price[m]
+
+
+@inlined
 def choose_cells(forest, pricer, words, n_sides, n_ordered, n_copies, sums):
     """Find each column's best segment; add what is given back there to the sums."""
-    columns, sides, cut = pricer.columns, pricer.sides, pricer.summands.cut
-    given, price = columns.given, sides.price
-    for k in range(columns.start[len(columns.best)]):
-        given[k] = 0.0
-    for m in range(n_sides):
-        if price[m] > 0:
-            above, p = sides.which[m] % 2 == 1, sides.column[m]
-            if p % n_copies >= n_ordered:
-                row = cut[sides.which[m] // 2]
-                for k in range(columns.start[p], columns.start[p + 1]):
-                    if has_cell(forest.sets, row, k - columns.start[p]) != above:
-                        given[k] += price[m]
-            elif above:
-                given[sides.segment[m]] += price[m]
-            else:
-                given[columns.start[p]] += price[m]
-                given[sides.segment[m]] -= price[m]
+    columns, sides = pricer.columns, pricer.sides
+    given, first, price, sign, order = (
+        columns.given,
+        columns.first,
+        sides.price,
+        sides.sign,
+        sides.order,
+    )
+    n_sets = n_copies - n_ordered
+    if n_sets > 0:
+        for k in range(columns.start[len(columns.best)]):
+            given[k] = 0.0
+        give_in_sets(forest, pricer, n_sides)
     for p in range(len(columns.best)):
-        total, best, own = 0.0, -np.inf, columns.start[p]
-        start, c = columns.start[p], p % n_copies - n_ordered
-        for k in range(start, columns.start[p + 1]):
+        c = p % n_copies - n_ordered
+        start, end = columns.start[p], columns.start[p + 1]
+        total, below, best, own = 0.0, 0.0, -np.inf, start
+        for k in range(start, end):
             if c < 0:
-                total += given[k]
+                for i in range(first[k], first[k + 1]):
+                    m = order[i]
+                    total += sign[m] * price[m]
+                    below += price[m] if sign[m] < 0 else 0.0
+                given[k] = total
             else:
                 cell = k - start
                 word = words[forest.word_start[c] + cell // 64]
@@ -327,23 +361,56 @@ def choose_cells(forest, pricer, words, n_sides, n_ordered, n_copies, sums):
             if total > best + TINY:
                 best, own = total, k
         columns.best[p] = own
-        sums[p // n_copies] += best
+        sums[p // n_copies] += best + below
 
 
 @inlined
 def count_demands(listed, sides, chosen, n_sides):
-    """Write by how many leaves each side is demanded, or a stronger one of the tree's column."""
-    demand = sides.demand
+    """Write which sides the trees' best leaves demand, or a stronger one of the tree's column."""
+    demand, weaker, scale, asked = sides.demand, sides.weaker, sides.scale, sides.asked
     for m in range(n_sides):
-        demand[m] = 0.0
+        demand[m] = 0
     for t in range(len(chosen)):
         k = chosen[t]
         if k >= 0:
             for q in range(listed.n_sides[k]):
-                demand[listed.side[k, q]] = 1.0
+                demand[listed.side[k, q]] = 1
     for m in range(n_sides):
-        sides.asked[m] = KEEP * sides.asked[m] + (1 - KEEP) * demand[m] * sides.scale[m]
-    add_up(sides, n_sides, demand, demand, 0)
+        asked[m] = KEEP * asked[m] + (1 - KEEP) * demand[m] * scale[m]
+    # A sum in memory would be waited for at every side.
+    stronger, of = 0, -1
+    for m in range(n_sides - 1, -1, -1):
+        stronger = demand[m] + (stronger if of == m else 0)
+        demand[m], of = stronger, weaker[m]
+
+
+@inlined
+def find_slopes(forest, pricer, n_sides):
+    """Write what is given back for each price in the columns' best cells, less what is paid."""
+    sides, columns, cut = pricer.sides, pricer.columns, pricer.summands.cut
+    sign, column, segment, demand = sides.sign, sides.column, sides.segment, sides.demand
+    for m in range(n_sides):
+        p = column[m]
+        if sign[m] != 0:
+            is_given = (columns.best[p] >= segment[m]) == (sign[m] > 0)
+        else:
+            cell, row = columns.best[p] - columns.start[p], cut[sides.which[m] // 2]
+            is_given = has_cell(forest.sets, row, cell) == (sides.which[m] % 2 == 0)
+        sides.slope[m] = (1 if is_given else 0) - demand[m]
+
+
+@njit_fast
+def move_prices(slope, mean, square, scale, price, n_sides, length, root):
+    """Move each price by its own length; any prices will do.
+
+    - `length`: of the step, divided by the share of slopes that the mean has seen.
+    - `root`: what the mean square is divided by likewise.
+    """
+    for m in range(n_sides):
+        mean[m] = KEEP * mean[m] + (1 - KEEP) * slope[m]
+        square[m] = KEEP_SQUARE * square[m] + (1 - KEEP_SQUARE) * slope[m] * slope[m]
+        step = length * scale[m] * mean[m] / (np.sqrt(square[m] / root) + LEAST_ROOT)
+        price[m] = max(0.0, price[m] - step)
 
 
 @njit
@@ -351,9 +418,9 @@ def improve_prices(
     forest, pricer, words, n_sides, n_ordered, n_steps, lengths, sums, best, enough
 ):  # fmt: skip
     """Improve the prices step by step; write the least sums to `best`."""
-    listed, sides, columns, chosen = pricer.listed, pricer.sides, pricer.columns, pricer.chosen
+    listed, sides, chosen = pricer.listed, pricer.sides, pricer.chosen
     price, mean, square = sides.price, sides.mean, sides.square
-    n_copies, cut = n_ordered + len(forest.word_start) - 1, pricer.summands.cut
+    n_copies = n_ordered + len(forest.word_start) - 1
     for m in range(n_sides):
         mean[m], square[m], sides.asked[m] = 0.0, 0.0, 0.0
     kept, kept_square, length = 1.0, 1.0, lengths[0]
@@ -372,20 +439,11 @@ def improve_prices(
             break
         count_demands(listed, sides, chosen, n_sides)
         kept, kept_square = kept * KEEP, kept_square * KEEP_SQUARE
-        for m in range(n_sides):
-            p = sides.column[m]
-            if p % n_copies < n_ordered:
-                is_first = columns.best[p] < sides.segment[m]
-            else:
-                cell = columns.best[p] - columns.start[p]
-                is_first = has_cell(forest.sets, cut[sides.which[m] // 2], cell)
-            slope = 1.0 if is_first == (sides.which[m] % 2 == 0) else 0.0
-            slope -= sides.demand[m]
-            mean[m] = KEEP * mean[m] + (1 - KEEP) * slope
-            square[m] = KEEP_SQUARE * square[m] + (1 - KEEP_SQUARE) * slope * slope
-            root = np.sqrt(square[m] / (1 - kept_square)) + LEAST_ROOT
-            step = length * sides.scale[m] * mean[m] / (1 - kept) / root
-            price[m] = max(0.0, price[m] - step)
+        find_slopes(forest, pricer, n_sides)
+        move_prices(
+            sides.slope, mean, square, sides.scale, price, n_sides, length / (1 - kept),
+            1 - kept_square,
+        )  # fmt: skip
         length *= shrink
 
 
