@@ -119,8 +119,8 @@ def pricer_for(forest: Forest, summands: Summands, n_cells, n_sums: int) -> Pric
     offset = np.concatenate([[0], np.cumsum(n_cells.astype(np.int64) + 1)])
     columns = Columns(
         np.zeros(offset[-1], np.int32), offset, np.zeros(n_columns + 1, np.int64),
-        np.zeros(n_segments + 1, np.int32), np.zeros(n_segments), np.zeros(n_segments, np.int32), np.zeros(n_columns, np.int64),
-        np.zeros((2, n_segments)),
+        np.zeros(n_segments + 1, np.int32), np.zeros(n_segments), np.zeros(n_segments, np.int32),
+        np.zeros(n_columns, np.int64), np.zeros((2, n_segments)),
     )  # fmt: skip
     return Pricer(summands, listed, sides, columns, np.zeros(len(summands.tree), np.int64))
 
