@@ -13,12 +13,15 @@ import numpy as np
 
 from skfairtest.exact._trees.best_first import (
     DROPPED,
+    INCUMBENT,
     N_OPEN,
     N_SPARE,
     NONE,
     OPENED,
+    OWN_BOUND,
     PRICED,
     PRICED_GROWTH,
+    bound_box,
     difference,
     enough_of,
     grown,
@@ -26,16 +29,18 @@ from skfairtest.exact._trees.best_first import (
     sums_of_box,
 )
 from skfairtest.exact._trees.heap import pop
+from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes, sum_enough
+from skfairtest.exact._trees.narrowing import narrow_box
 from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_trees, propose_by_prices
-from skfairtest.workers._compiled import njit
+from skfairtest.workers._compiled import inlined, njit
 
 #: Share of a vote by which sums of votes may be off.
 ROUNDING = 1e-5
 
 
 @njit
-def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
+def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol, waiting):
     """Take the box with the largest bound, and lower its bound.
 
     It is closed, or `state` names it and `room.cut` says where to cut it.
@@ -44,6 +49,7 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
     - `pricer`: scratch room.
     - `state` (N_STATE,): that of the search, which has asked for it; is written to.
     - `rtol`: relative tolerance.
+    - `waiting`: scratch room of descents.
     """
     kept, weights = room.prices, room.weights
     node, enough = pool.heap[0], enough_of(state, rtol)
@@ -62,15 +68,15 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
     )  # fmt: skip
     leave_prices(kept, pool.prices[node])
     pool.prices[node] = keep_prices(kept, pricer.sides, n_sides)
-    for p in range(len(D)):
-        if links.unit[p] > 0:
-            D[p] = math.floor(D[p] / links.unit[p] + ROUNDING / 2) * links.unit[p] * (1 + 1e-12)
+    round_down(links, D)
     bound = min(pool.bound[node], bound_of_sums(links, D, U, V))
     part = grown(state, PRICED_GROWTH, pool.bound[node] - max(bound, enough))
     learn_growth(state, PRICED_GROWTH, part - 0.5)
     pool.bound[node] = bound
-    if bound <= enough:
-        state[DROPPED] = max(state[DROPPED], bound)
+    if bound > enough and len(D) == 1:
+        narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting)
+    if pool.bound[node] <= enough:
+        state[DROPPED] = max(state[DROPPED], pool.bound[node])
         leave_prices(kept, pool.prices[node])
         pool.spare[int(state[N_SPARE])] = node
         state[N_SPARE] += 1
@@ -80,5 +86,55 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
     propose_by_prices(forest, pricer, n_sides, low, high, words, room.chosen, room.cut)
     first = np.argmax(D) * (len(low) + len(forest.word_start) - 1)
     for c in range(len(low)):
-        k = pricer.columns.best[first + c]
-        room.point[c] = max(pricer.columns.cell[k], low[c])
+        cell = pricer.columns.cell[pricer.columns.best[first + c]]
+        room.point[c] = min(max(cell, low[c]), high[c] - 1)
+
+
+@inlined
+def round_down(links, D):
+    """Round sums of whole numbers of votes down to such sums, in place."""
+    for p in range(len(D)):
+        if links.unit[p] > 0:
+            D[p] = math.floor(D[p] / links.unit[p] + ROUNDING / 2) * links.unit[p] * (1 + 1e-12)
+
+
+@inlined
+def narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting):
+    """Take from a box what its prices say has no larger value than those known, and bound it."""
+    low, high, words = pool.low[node], pool.high[node], pool.words[node]
+    D, U, V = sums_of_box(forest, links, pool, node)
+    known = max(state[INCUMBENT], state[DROPPED])
+    D[0] = sum_enough(links, known) + links.unit[0] * (1 - ROUNDING)
+    if np.isfinite(D[0]) and narrow_box(forest, pricer, pricer.sums[0] - D[0], low, high, words):
+        round_down(links, D)
+        dropped = min(pool.bound[node], bound_of_sums(links, D, U, V))
+        state[DROPPED] = max(state[DROPPED], dropped)
+        if not is_left(forest.word_start, low, high, words):
+            pool.bound[node] = dropped
+            return
+        ones, twos = pool.one[node], pool.two[node]
+        for t in range(len(ones)):
+            was = difference(forest.low, ones[t], twos[t])
+            _, a, b = ask_tree(forest, pairs, boxes, t, low, high, words, was, waiting)
+            if a >= 0:
+                ones[t], twos[t] = a, b
+            if forest.levels:
+                root = forest.roots[t]
+                pool.top[node, t] = best_leaf(forest, root, 0, low, high, words, waiting)
+                pool.bottom[node, t] = best_leaf(forest, root, 1, low, high, words, waiting)
+        state[OWN_BOUND] = bound_box(forest, links, pool, node)
+        pool.bound[node] = min(pool.bound[node], state[OWN_BOUND])
+
+
+@inlined
+def is_left(word_start, low, high, words):
+    """Whether a box has a cell of each copy."""
+    left = True
+    for c in range(len(low)):
+        left = left and low[c] < high[c]
+    for c in range(len(word_start) - 1):
+        some = False
+        for w in range(word_start[c], word_start[c + 1]):
+            some = some or words[w] != 0
+        left = left and some
+    return left

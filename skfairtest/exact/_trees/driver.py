@@ -245,7 +245,7 @@ class Worker:
     def price_arguments(self, rtol: float) -> tuple[Any, ...]:
         """Return what `price_box` takes."""
         read = self.forest, self.pairs, self.links, self.boxes
-        return *read, self.pool, self.room, self.pricer, self.state, rtol
+        return *read, self.pool, self.room, self.pricer, self.state, rtol, self.waiting
 
     def begin_pricing(self) -> None:
         """Price boxes from now on."""

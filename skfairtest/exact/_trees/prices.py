@@ -97,6 +97,7 @@ class Pricer(NamedTuple):
     sides: Sides
     columns: Columns
     chosen: NDArray[np.int64]  # (n_summands,) best node at these prices; -1 is what pays nothing
+    sums: NDArray[np.float64]  # (n_sums,) at these prices
 
 
 def pricer_for(forest: Forest, summands: Summands, n_cells, n_sums: int) -> Pricer:
@@ -122,7 +123,8 @@ def pricer_for(forest: Forest, summands: Summands, n_cells, n_sums: int) -> Pric
         np.zeros(n_segments + 1, np.int32), np.zeros(n_segments), np.zeros(n_segments, np.int32),
         np.zeros(n_columns, np.int64), np.zeros((2, n_segments)),
     )  # fmt: skip
-    return Pricer(summands, listed, sides, columns, np.zeros(len(summands.tree), np.int64))
+    chosen = np.zeros(len(summands.tree), np.int64)
+    return Pricer(summands, listed, sides, columns, chosen, np.zeros(n_sums))
 
 
 class Kept(NamedTuple):
@@ -318,12 +320,16 @@ def choose_leaves(listed, sides, of, chosen, sums):
 def give_in_sets(forest, pricer, n_sides):
     """Write what is given back in each cell of the unordered columns."""
     columns, sides, cut = pricer.columns, pricer.sides, pricer.summands.cut
+    given, price = columns.given, sides.price
     for m in range(n_sides):
-        if sides.sign[m] == 0 and sides.price[m] > 0:
+        if sides.sign[m] == 0 and price[m] > 0:
             above, row, p = sides.which[m] % 2 == 1, cut[sides.which[m] // 2], sides.column[m]
-            for k in range(columns.start[p], columns.start[p + 1]):
-                if has_cell(forest.sets, row, k - columns.start[p]) != above:
-                    columns.given[k] += sides.price[m]
+            for k in range(columns.start[p], columns.start[p + 1], 64):
+                word = forest.sets[row, (k - columns.start[p]) // 64]
+                word = ~word if above else word
+                for b in range(min(64, columns.start[p + 1] - k)):
+                    is_in = (word >> np.uint64(b)) & np.uint64(1) != 0
+                    given[k + b] += price[m] if is_in else 0.0
 
 
 @inlined
@@ -461,7 +467,8 @@ def price_trees(
     Return how many prices there are.
     """
     summands, listed, sides = pricer.summands, pricer.listed, pricer.sides
-    n_ordered, sums, n_sides = np.int64(len(low)), np.zeros(len(best)), 0
+    n_ordered, sums, n_sides = np.int64(len(low)), pricer.sums, 0
+    sums[:] = 0.0
     for i in range(kept.n[place] if place >= 0 else 0):
         listed.price[kept.which[place, i]] = kept.price[place, i]
     for turn in range(1 if place >= 0 else FIRST_TIMES):
