@@ -118,10 +118,9 @@ def narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting):
             _, a, b = ask_tree(forest, pairs, boxes, t, low, high, words, was, waiting)
             if a >= 0:
                 ones[t], twos[t] = a, b
-            if forest.levels:
-                root = forest.roots[t]
-                pool.top[node, t] = best_leaf(forest, root, 0, low, high, words, waiting)
-                pool.bottom[node, t] = best_leaf(forest, root, 1, low, high, words, waiting)
+            for twin in range(2 if forest.levels else 0):
+                leaves, root = pool.top if twin == 0 else pool.bottom, forest.roots[t]
+                leaves[node, t] = best_leaf(forest, root, twin, low, high, words, waiting)
         state[OWN_BOUND] = bound_box(forest, links, pool, node)
         pool.bound[node] = min(pool.bound[node], state[OWN_BOUND])
 
