@@ -110,6 +110,13 @@ class _Reader:
             listed = _list(found["constraints"], "constraints")
             read["constraint"] = [self._constraint(one) for one in listed]
         if "twins" in found:
+            if isinstance(found["twins"], str):
+                raise CommandError(
+                    f"{self.told}: twins must be a list of what follows from a sensitive value; "
+                    f"got {found['twins']!r}. Twins that a transport moves are no part of the "
+                    "file: audit measures them on the rows of the data, as --max-moved-rate "
+                    "judges, and searches for them are those of Python, InputSpace(twins=)."
+                )
             read["twins"] = self._twins(_list(found["twins"], "twins"))
         for name in ("plausible", "proposals"):
             if name in found:

@@ -474,6 +474,7 @@ def test_files_keep_their_rights_and_links():
         ('{"constraints": {"where": {}}}', "must be a list"),
         ('{"twins": [{"where": {"sex": "f", "age": 3}, "set": {}}]}', "one sensitive column"),
         ('{"twins": [{"wher": {}}]}', "Did you mean 'where'"),
+        ('{"twins": "QuantileTransport()"}', "no part of the file"),
         ('{"plausible": "yes"}', "plausible"),
     ],
 )
