@@ -29,8 +29,8 @@ def njit_fast(function: Any) -> Any:
     """
     if not AVAILABLE:
         return function
-    options = {"fastmath": {"reassoc", "nsz"}, "error_model": "numpy"}
-    return _njit(cache=True, nogil=True, **options)(function)
+    compiled = _njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"}, error_model="numpy")
+    return compiled(function)
 
 
 def inlined(function: Any) -> Any:
