@@ -47,9 +47,9 @@ from skfairtest.workers._compiled import inlined, njit, njit_fast
 MOST_KEPT, MEMORY_KEPT = 4096, 1_000_000_000
 #: Steps for a box without prices, each time that its trees are listed, how often they are, and
 #: steps for one that inherits some.
-FIRST_STEPS, FIRST_TIMES, STEPS = 50, 6, 80
+FIRST_STEPS, FIRST_TIMES, STEPS = 50, 6, 40
 #: Length of the first and the last step, as a share of the best value of a tree.
-FIRST_LENGTHS, LENGTHS = (0.02, 0.002), (0.01, 0.002)
+FIRST_LENGTHS, LENGTHS = (0.02, 0.002), (0.04, 0.004)
 #: How much of a mean gradient, and of its square, is kept at a step; what is added to its root.
 KEEP, KEEP_SQUARE, LEAST_ROOT = 0.9, 0.99, 1e-3
 #: Differences below are rounding.
