@@ -1,12 +1,13 @@
 """Models whose answers vary: rows are asked again, and pairs confirmed by fresh answers.
 
-The first pairs of twins that differ are asked again; later, now and then, and when the search is
-over, the one that differs most, since a search for large differences comes to where the noise is,
-and others of those that are to be reported. Equal answers change nothing.
-Where they differ, the search proposes candidates only, on half of the budget that is left. The
-other half asks them again: first to choose among the candidates (sequential halving [1]_), then, of
-those chosen, with answers that played no part in the choice. So neither the largest of many noisy
-differences nor the choice of it makes a finding.
+The first pairs of twins that differ are asked again. Later, now and then, and when the search is
+over, so are the one that differs most, since a search for large differences comes to where the
+noise is, and those that are farthest from all others: where a difference is the model's own, a
+search finds more beside it. Equal answers change nothing. Where they differ, the search proposes
+candidates only, on half of the budget that is left. The other half asks them again: first to choose
+among the candidates (sequential halving [1]_), then, of those chosen, with answers that played no
+part in the choice. So neither the largest of many noisy differences nor the choice of it makes a
+finding.
 
 Each call asks the twins a, b of every candidate as a, b, b, a: two differences between the twins,
 in which a steady drift cancels, and as many between an input and itself, which are the control arm.
@@ -34,7 +35,7 @@ from skfairtest._statistics import clopper_pearson
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.oracle._cached_model import CachedModel
-from skfairtest.oracle._compare import ROUNDING_SINGLE, Comparison
+from skfairtest.oracle._compare import ROUNDING_SINGLE
 from skfairtest.oracle._judgement import Worst
 from skfairtest.oracle._model import Labels
 from skfairtest.oracle._record import Record
@@ -161,15 +162,15 @@ class Repeats:
     def look(self, record: Record, queries_left: float, *, at_end: bool = False) -> None:
         """Ask pairs again that are to be reported, and were not asked again yet.
 
-        They are the one that differs most, and those that are farthest from all others: where a
-        difference is the model's own a search finds more beside it, and where it is noise it does
-        not.
+        They are the one that differs most, and those that are farthest from all others.
         """
         model = self._model
         self._next_look = GROWTH * model.n_queries
         left = (self._most - self._n_asked) * (1.0 if at_end else SHARE_LATER)
-        most = PAIRS_AT_END if at_end else PAIRS_LATER
-        n_pairs = int(min(most, min(queries_left, left) / (2 * model.cost)))
+        most = 2 * (PAIRS_AT_END if at_end else PAIRS_LATER)
+        # A label that has changed by chance may change so once more.
+        n_times = 2 if at_end and model.response == "labels" else 1
+        n_pairs = int(min(most, queries_left / model.cost, left / model.cost) / (2 * n_times))
         if n_pairs <= 0 or record.worst is None:
             return
         Z, pairs, keys = candidates(record, model)
@@ -188,14 +189,13 @@ class Repeats:
         self._asked.add(keys[chosen])
         asked = np.concatenate(rows[chosen])
         before = model.ask(asked, of_rows[chosen].ravel())
-        self.note(before, model.ask_again(asked), NEGLIGIBLE * record.degree)
+        for _ in range(n_times):
+            self.note(before, model.ask_again(asked), NEGLIGIBLE * record.degree)
 
     def to_keep(self, record: Record) -> int:
         """Return how many queries the pairs need that are to be asked again at the end."""
         price = 2 * self._model.cost
-        n_pairs = record.n_found - self._asked.size
-        if n_pairs <= 0 and record.worst is not None:
-            n_pairs = int(~self._asked.contains(self._model.input_keys(record.worst.z[None]))[0])
+        n_pairs = max(1, record.n_found - self._asked.size)  # the last batch may show the first
         affordable = min(SHARE_AT_END * self._budget, self._most - self._n_asked) / price
         return price * int(max(0, min(n_pairs, PAIRS_AT_END, affordable)))
 
