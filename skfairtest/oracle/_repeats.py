@@ -49,13 +49,13 @@ MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
 MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
 #: Later, pairs are asked again whenever the queries have grown so many times, and no batch takes
 #: more than a share of the budget.
-GROWTH, SHARE_AT_ONCE = 1.5, 1 / 4
+GROWTH, SHARE_AT_ONCE = 2.0, 1 / 4
 #: How many then, and when the search is over, and the share of the budget that is kept for the end.
-PAIRS_LATER, PAIRS_AT_END, SHARE_AT_END = 3, 20, 1 / 20
+PAIRS_LATER, PAIRS_AT_END, SHARE_AT_END = 5, 20, 1 / 20
 #: Share of the queries that may still ask again that one look may take before the end.
 SHARE_LATER = 1 / 3
 #: Pairs among which the most isolated ones are looked for.
-COMPARED = 1000
+COMPARED = 500
 #: What of a pair's difference is too little to make one, and may be rounding in a larger batch.
 NEGLIGIBLE = 1e-3
 #: Queries of the first batch.
@@ -173,9 +173,7 @@ class Repeats:
         n_pairs = int(min(most, queries_left / model.cost, left / model.cost) / (2 * n_times))
         if n_pairs <= 0 or record.worst is None:
             return
-        Z, pairs, keys = candidates(record, model)
-        few = np.unique(np.linspace(0, len(Z) - 1, min(len(Z), COMPARED)).astype(np.intp))
-        Z, pairs, keys = Z[few], pairs[few], keys[few]
+        Z, pairs, keys = candidates(record, model, *record.some(COMPARED))
         _, rows, of_rows, _ = model.twins(Z, pairs, keys)
         rows, of_rows = rows.reshape(len(Z), 2, -1), of_rows.reshape(len(Z), 2)
         order = np.argsort(-_isolation(Z[:, model.space.free]), kind="stable")
@@ -239,9 +237,8 @@ class Candidates(NamedTuple):
     keys: Keys
 
 
-def candidates(record: Record, model: CachedModel) -> Candidates:
-    """Return what a search would report: its worst pair, and then those that discriminate."""
-    Z, pairs, _ = record.found()
+def candidates(record: Record, model: CachedModel, Z: Floats, pairs: Floats) -> Candidates:
+    """Return a record's worst pair, and then those given, which discriminate, each input once."""
     if record.worst is not None:
         own = record.worst
         Z = np.concatenate([own.z[None], Z])
@@ -402,7 +399,7 @@ class Confirmation:
         self._price = 4 * model.cost
         self._most = np.inf
         self._error: BaseException | None = None
-        self._Z, self._pairs, self._keys = candidates(record, model)
+        self._Z, self._pairs, self._keys = candidates(record, model, *record.found()[:2])
 
     def nothing(self, n_candidates: int = 0) -> Confirmed:
         """Return that nothing was confirmed."""
