@@ -50,6 +50,8 @@ MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
 #: Later, pairs are asked again whenever the queries have grown so many times, and no batch takes
 #: more than a share of the budget.
 GROWTH, SHARE_AT_ONCE = 2.0, 1 / 4
+#: Share of the budget after which there is another look, while enough is left to confirm pairs.
+LAST_LOOK = 3 / 4
 #: How many then, and when the search is over, and the share of the budget that is kept for the end.
 PAIRS_LATER, PAIRS_AT_END, SHARE_AT_END = 5, 20, 1 / 20
 #: Share of the queries that may still ask again that one look may take before the end.
@@ -166,6 +168,8 @@ class Repeats:
         """
         model = self._model
         self._next_look = GROWTH * model.n_queries
+        if model.n_queries < LAST_LOOK * self._budget:
+            self._next_look = min(self._next_look, LAST_LOOK * self._budget)
         left = (self._most - self._n_asked) * (1.0 if at_end else SHARE_LATER)
         most = 2 * (PAIRS_AT_END if at_end else PAIRS_LATER)
         # A label that has changed by chance may change so once more.
