@@ -531,6 +531,7 @@ class Oracle:
             before = self.n_queries
             self.repeats.look(self.record, self._queries_again(), at_end=True)
             if self.n_queries > before:
+                self.measured["asked_at_end"] = self.n_queries - before
                 self.stopping.note()
 
     def _fitting(self, keys: Keys, allowed: Bools) -> Bools:

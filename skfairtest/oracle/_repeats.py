@@ -51,11 +51,9 @@ MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
 #: more than a share of the budget.
 GROWTH, SHARE_AT_ONCE = 2.0, 1 / 4
 #: Share of the budget after which there is another look, while enough is left to confirm pairs.
-LAST_LOOK = 3 / 4
+LAST_LOOK = 9 / 10
 #: How many then, and when the search is over, and the share of the budget that is kept for the end.
 PAIRS_LATER, PAIRS_AT_END, SHARE_AT_END = 5, 20, 1 / 20
-#: Share of the queries that may still ask again that one look may take before the end.
-SHARE_LATER = 1 / 3
 #: Pairs among which the most isolated ones are looked for.
 COMPARED = 500
 #: What of a pair's difference is too little to make one, and may be rounding in a larger batch.
@@ -125,8 +123,12 @@ class Repeats:
     @property
     def _most(self) -> float:
         """Queries that may ask pairs again in the whole run."""
-        of_labels = self._model.response == "labels"
-        return (SHARE_LABELS_AGAIN if of_labels else SHARE_AGAIN) * self._budget
+        return self._share * self._budget
+
+    @property
+    def _share(self) -> float:
+        """Share of the queries that may ask pairs again."""
+        return SHARE_LABELS_AGAIN if self._model.response == "labels" else SHARE_AGAIN
 
     @property
     def most_at_once(self) -> float:
@@ -161,20 +163,26 @@ class Repeats:
         """Whether it is time to ask pairs again that have been found since the first ones."""
         return not (self.varies or self.n_left) and self._model.n_queries >= self._next_look
 
+    def _set_next_look(self) -> None:
+        """Set after how many queries it is time again."""
+        while self._next_look <= self._model.n_queries < LAST_LOOK * self._budget:
+            self._next_look = min(GROWTH * self._next_look, LAST_LOOK * self._budget)
+        if self._model.n_queries >= LAST_LOOK * self._budget:
+            self._next_look = np.inf
+
     def look(self, record: Record, queries_left: float, *, at_end: bool = False) -> None:
         """Ask pairs again that are to be reported, and were not asked again yet.
 
         They are the one that differs most, and those that are farthest from all others.
         """
         model = self._model
-        self._next_look = GROWTH * model.n_queries
-        if model.n_queries < LAST_LOOK * self._budget:
-            self._next_look = min(self._next_look, LAST_LOOK * self._budget)
-        left = (self._most - self._n_asked) * (1.0 if at_end else SHARE_LATER)
-        most = 2 * (PAIRS_AT_END if at_end else PAIRS_LATER)
+        self._set_next_look()
+        # So far a share of the queries so far, so that a run with a smaller budget asks the same.
+        most = self._most if at_end else self._share * model.n_queries
         # A label that has changed by chance may change so once more.
         n_times = 2 if at_end and model.response == "labels" else 1
-        n_pairs = int(min(most, queries_left / model.cost, left / model.cost) / (2 * n_times))
+        left = min(queries_left, most - self._n_asked) / (2 * model.cost)
+        n_pairs = int(min(PAIRS_AT_END if at_end else PAIRS_LATER, left) / n_times)
         if n_pairs <= 0 or record.worst is None:
             return
         Z, pairs, keys = candidates(record, model, *record.some(COMPARED))
