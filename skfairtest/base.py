@@ -210,15 +210,16 @@ class BaseAuditor(
     disparities are kept. With ``InputSpace(plausible=...)`` each of the `discriminatory_inputs_` is
     plausible; its twin need not be.
 
-    The first pairs of twins that differ are asked again, and later now and then the one that
-    differs most: with a tenth of `max_queries` at most, or a third where a model gives labels
-    alone. If an answer differs by more than rounding, a warning says so, and half of the rest of
-    the budget confirms pairs: some answers choose among those that the search has found, and
-    others, in which the same inputs are asked twice as a control, test those chosen (paired
-    t-tests, sign tests of labels; Holm, 5% for the whole run). Only what they confirm is reported,
-    `fairness_degree_` is a mean of such answers, and `discrimination_rate_` is NaN. Noise that
-    begins late, or is rare, may not be noticed, and none is with too small a budget to ask a pair
-    again, or in models whose fitted attributes the search reads.
+    The first pairs of twins that differ are asked again; later now and then, and at the end, the
+    one that differs most and those that are farthest from others that were found: with a tenth of
+    `max_queries` at most, or a third where a model gives labels alone. If an answer differs by more
+    than rounding, a warning says so, and half of the rest of the budget confirms pairs: some
+    answers choose among those that the search has found, and others, in which the same inputs are
+    asked twice as a control, test those chosen (paired t-tests, sign tests of labels; Holm, 5% for
+    the whole run). Only what they confirm is reported, `fairness_degree_` is a mean of such
+    answers, and `discrimination_rate_` is NaN. Noise that begins late, or is rare, may not be
+    noticed, and none is with too small a budget to ask a pair again, or in models whose fitted
+    attributes the search reads.
 
     The inputs of a directed search are not a sample of the domain. Only the `discrimination_rate_`
     of `RandomAuditor` estimates the share in the domain, or with ``InputSpace(proposals="data")``

@@ -152,10 +152,21 @@ class Budget:
         """
         queries, seconds = self._whole["max_queries"], self._whole["max_time"]
         left = queries - n_queries
-        self._kept = {
-            "max_queries": n_queries + min((1 - share) * left, max(0.0, left - least)),
-            "max_time": self.seconds + (1 - share) * max(0.0, seconds - self.seconds),
-        }
+        self._keep(
+            n_queries + min((1 - share) * left, max(0.0, left - least)),
+            self.seconds + (1 - share) * max(0.0, seconds - self.seconds),
+        )
+
+    def keep_few(self, queries: int, share: float) -> None:
+        """Keep so many queries, and the time they take up to a share of max_time."""
+        seconds = min(queries * self.seconds_a_query, share * self._whole["max_time"])
+        late = max(0.0, seconds - LEAST_SECONDS)  # the last batch may end so much later
+        self._keep(self._whole["max_queries"] - queries, self._whole["max_time"] - late)
+
+    def _keep(self, max_queries: float, max_time: float) -> None:
+        """Let the search have no more than this; what was kept before stays so."""
+        limits = {"max_queries": max_queries, "max_time": max_time}
+        self._kept = _smaller(limits, self._kept)
         self.limits = _smaller(self.limits, self._kept)
 
     def release(self) -> None:

@@ -17,7 +17,13 @@ from skfairtest.oracle._judgement import Judgement, Worst, concatenated
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model
 from skfairtest.oracle._plausible_twins import PlausibleTwins
 from skfairtest.oracle._record import Record
-from skfairtest.oracle._repeats import LEAST_QUERIES, Confirmation, Confirmed, Repeats
+from skfairtest.oracle._repeats import (
+    LEAST_QUERIES,
+    SHARE_AT_END,
+    Confirmation,
+    Confirmed,
+    Repeats,
+)
 from skfairtest.oracle._row_hash import Keys
 from skfairtest.oracle._stop import StopReason
 from skfairtest.oracle._stopping import StoppingRules
@@ -490,15 +496,43 @@ class Oracle:
             own=own,
         )
         verdict = self._confirm(Z, inputs, values, shown)
-        if self.repeats is not None and not self.repeats.varies:
-            self.repeats.look(Z, values, shown, scores, labels, self.queries_left)
-            if self.repeats.varies:
-                least = LEAST_QUERIES * self.model.cost
-                self.stopping.budget.keep(KEPT_SHARE, self.n_queries, least)
         news = self.record.add(Z, inputs, values, shown, verdict, counted)
+        if self.repeats is not None and not self.repeats.varies:
+            first = self.repeats.to_ask_again(shown.disparity, self._queries_again())
+            if len(first):
+                self.repeats.look_at_first(
+                    Z[first], inputs[first], values[first], shown.pair[first], scores[first],
+                    labels[first],
+                )  # fmt: skip
+            self._look()
         self.stopping.end_batch(n, news=news, complete=bool(fits.all()))
         pair = np.take_along_axis(values, shown.pair[:, :, None], axis=1)
         return Judgement(shown.disparity, pair[:, 0], pair[:, 1], verdict)
+
+    def _queries_again(self) -> float:
+        """Return how many queries may ask again now."""
+        return min(self.queries_left, self.stopping.budget.queries_in_time(1.0))
+
+    def _look(self) -> None:
+        """Ask pairs again if it is time to, and keep of the budget what that is going to need."""
+        repeats, budget, cost = self.repeats, self.stopping.budget, self.model.cost
+        assert repeats is not None
+        if repeats.is_time:
+            repeats.look(self.record, self._queries_again())
+        if repeats.varies:
+            budget.keep(KEPT_SHARE, self.n_queries, LEAST_QUERIES * cost)
+        else:
+            budget.keep_few(repeats.to_keep(self.record), SHARE_AT_END)
+
+    def look_at_end(self) -> None:
+        """Ask some pairs that are to be reported again when the search is over."""
+        self.stopping.budget.release()
+        if self.repeats is not None and not self.repeats.varies:
+            before = self.n_queries
+            self.repeats.look(self.record, self._queries_again(), at_end=True)
+            if self.n_queries > before:
+                self.measured["asked_at_end"] = self.n_queries - before
+                self.stopping.note()
 
     def _fitting(self, keys: Keys, allowed: Bools) -> Bools:
         """Return which of the first inputs fit into the rest of the budget."""

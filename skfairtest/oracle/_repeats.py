@@ -1,11 +1,13 @@
 """Models whose answers vary: rows are asked again, and pairs confirmed by fresh answers.
 
-The first pairs of twins that differ are asked again, and later, now and then, the one that differs
-most: a search for large differences comes to where the noise is. Equal answers change nothing.
-Where they differ, the search proposes candidates only, on half of the budget that is left. The
-other half asks them again: first to choose among the candidates (sequential halving [1]_), then, of
-those chosen, with answers that played no part in the choice. So neither the largest of many noisy
-differences nor the choice of it makes a finding.
+The first pairs of twins that differ are asked again. Later, now and then, and when the search is
+over, so are the one that differs most, since a search for large differences comes to where the
+noise is, and those that are farthest from all others: where a difference is the model's own, a
+search finds more beside it. Equal answers change nothing. Where they differ, the search proposes
+candidates only, on half of the budget that is left. The other half asks them again: first to choose
+among the candidates (sequential halving [1]_), then, of those chosen, with answers that played no
+part in the choice. So neither the largest of many noisy differences nor the choice of it makes a
+finding.
 
 Each call asks the twins a, b of every candidate as a, b, b, a: two differences between the twins,
 in which a steady drift cancels, and as many between an input and itself, which are the control arm.
@@ -27,16 +29,17 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from scipy.spatial.distance import cdist
 
 from skfairtest._statistics import clopper_pearson
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.oracle._cached_model import CachedModel
-from skfairtest.oracle._compare import ROUNDING_SINGLE, Comparison
+from skfairtest.oracle._compare import ROUNDING_SINGLE
 from skfairtest.oracle._judgement import Worst
 from skfairtest.oracle._model import Labels
 from skfairtest.oracle._record import Record
-from skfairtest.oracle._row_hash import Keys
+from skfairtest.oracle._row_hash import Keys, KeySet
 from skfairtest.oracle._stopping import StoppingRules
 from skfairtest.space._space import InputSpace
 
@@ -44,9 +47,15 @@ from skfairtest.space._space import InputSpace
 #: more: that one changes now and then shows in many rows only, and each change makes a false pair.
 MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
 MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
-#: Later, a pair is asked again whenever the queries have grown so many times, and no batch takes
+#: Later, pairs are asked again whenever the queries have grown so many times, and no batch takes
 #: more than a share of the budget.
-GROWTH, SHARE_AT_ONCE = 1.5, 1 / 4
+GROWTH, SHARE_AT_ONCE = 2.0, 1 / 4
+#: Share of the budget after which there is another look, while enough is left to confirm pairs.
+LAST_LOOK = 9 / 10
+#: How many then, and when the search is over, and the share of the budget that is kept for the end.
+PAIRS_LATER, PAIRS_AT_END, SHARE_AT_END = 5, 20, 1 / 20
+#: Pairs among which the most isolated ones are looked for.
+COMPARED = 500
 #: What of a pair's difference is too little to make one, and may be rounding in a larger batch.
 NEGLIGIBLE = 1e-3
 #: Queries of the first batch.
@@ -88,6 +97,7 @@ class Repeats:
         self.varies = False
         self._n_asked = 0.0
         self._next_look = float(FIRST_BATCH)
+        self._asked = KeySet()
         self._n_compared, self._squares, self._n_changed = 0, np.zeros(1), 0
 
     @property
@@ -113,8 +123,12 @@ class Repeats:
     @property
     def _most(self) -> float:
         """Queries that may ask pairs again in the whole run."""
-        of_labels = self._model.response == "labels"
-        return (SHARE_LABELS_AGAIN if of_labels else SHARE_AGAIN) * self._budget
+        return self._share * self._budget
+
+    @property
+    def _share(self) -> float:
+        """Share of the queries that may ask pairs again."""
+        return SHARE_LABELS_AGAIN if self._model.response == "labels" else SHARE_AGAIN
 
     @property
     def most_at_once(self) -> float:
@@ -134,35 +148,66 @@ class Repeats:
         n_pairs = int(min(self.n_left, queries_left) // (2 * self._model.cost))
         return np.flatnonzero(disparity > 0)[: max(0, n_pairs)]
 
-    def look(
-        self, Z: Floats, values: Floats, shown: Comparison, scores: Floats, labels: Labels,
-        queries_left: float,
-    ) -> None:  # fmt: skip
-        """Ask the first pairs that differ again, and later the one that differs most."""
-        model = self._model
-        found, least = self.to_ask_again(shown.disparity, queries_left), 0.0
-        if not len(found) and not self.n_left:
-            found = self._most_different(shown.disparity, queries_left)
-            least = NEGLIGIBLE * float(shown.disparity.max(initial=0.0))
-        if not len(found):
-            return
-        pair = shown.pair[found]
-        twins = np.take_along_axis(values[found], pair[:, :, None], axis=1)
-        again = model.ask_again(model.space.twins_.of_each(Z[found], twins))
-        before = scores[found[:, None], pair].reshape(2 * len(found), -1)
-        self.note((before, labels[found[:, None], pair].ravel()), again, least)
+    def look_at_first(
+        self, Z: Floats, keys: Keys, values: Floats, pair: Ints, scores: Floats, labels: Labels
+    ) -> None:
+        """Ask the pairs of some inputs again, whose twins have just been asked."""
+        here = np.arange(len(Z))[:, None]
+        again = self._model.ask_again(self._model.space.twins_.of_each(Z, values[here, pair]))
+        before = scores[here, pair].reshape(2 * len(Z), -1)
+        self._asked.add(keys)
+        self.note((before, labels[here, pair].ravel()), again)
 
-    def _most_different(self, disparity: Floats, queries_left: float) -> Ints:
-        """Return the place of the pair that differs most, if it is time to ask one again."""
-        n_queries, price = self._model.n_queries, 2 * self._model.cost
-        affordable = min(queries_left, self._most - self._n_asked)
-        if self.varies or n_queries < self._next_look or affordable < price:
-            return np.empty(0, dtype=np.intp)
-        place = np.flatnonzero(disparity == disparity.max(initial=0.0))[-1:]
-        if not len(place) or not disparity[place[0]] > 0:
-            return place[:0]
-        self._next_look = GROWTH * n_queries
-        return place
+    @property
+    def is_time(self) -> bool:
+        """Whether it is time to ask pairs again that have been found since the first ones."""
+        return not (self.varies or self.n_left) and self._model.n_queries >= self._next_look
+
+    def _set_next_look(self) -> None:
+        """Set after how many queries it is time again."""
+        while self._next_look <= self._model.n_queries < LAST_LOOK * self._budget:
+            self._next_look = min(GROWTH * self._next_look, LAST_LOOK * self._budget)
+        if self._model.n_queries >= LAST_LOOK * self._budget:
+            self._next_look = np.inf
+
+    def look(self, record: Record, queries_left: float, *, at_end: bool = False) -> None:
+        """Ask pairs again that are to be reported, and were not asked again yet.
+
+        They are the one that differs most, and those that are farthest from all others.
+        """
+        model = self._model
+        self._set_next_look()
+        # So far a share of the queries so far, so that a run with a smaller budget asks the same.
+        most = self._most if at_end else self._share * model.n_queries
+        # A label that has changed by chance may change so once more.
+        n_times = 2 if at_end and model.response == "labels" else 1
+        left = min(queries_left, most - self._n_asked) / (2 * model.cost)
+        n_pairs = int(min(PAIRS_AT_END if at_end else PAIRS_LATER, left) / n_times)
+        if n_pairs <= 0 or record.worst is None:
+            return
+        Z, pairs, keys = candidates(record, model, *record.some(COMPARED))
+        _, rows, of_rows, _ = model.twins(Z, pairs, keys)
+        rows, of_rows = rows.reshape(len(Z), 2, -1), of_rows.reshape(len(Z), 2)
+        order = np.argsort(-_isolation(Z[:, model.space.free]), kind="stable")
+        order = np.r_[0, order[order > 0]]
+        # An answer that is forgotten cannot be compared.
+        forgotten = model.unknown(of_rows.ravel()).reshape(len(Z), 2).any(axis=1)
+        order = order[~(self._asked.contains(keys) | forgotten)[order]]
+        if not len(order):
+            return
+        chosen = order[:n_pairs]
+        self._asked.add(keys[chosen])
+        asked = np.concatenate(rows[chosen])
+        before = model.ask(asked, of_rows[chosen].ravel())
+        for _ in range(n_times):
+            self.note(before, model.ask_again(asked), NEGLIGIBLE * record.degree)
+
+    def to_keep(self, record: Record) -> int:
+        """Return how many queries the pairs need that are to be asked again at the end."""
+        price = 2 * self._model.cost
+        n_pairs = max(1, record.n_found - self._asked.size)  # the last batch may show the first
+        affordable = min(SHARE_AT_END * self._budget, self._most - self._n_asked) / price
+        return price * int(max(0, min(n_pairs, PAIRS_AT_END, affordable)))
 
     def needs_one_answer(self) -> None:
         """Raise an error where inputs are compared by single answers, and these vary.
@@ -194,6 +239,26 @@ class Repeats:
         self._n_compared += len(gaps)
         self._squares = self._squares + (gaps**2).sum(axis=0)
         self._n_changed += int(changed.sum())
+
+
+class Candidates(NamedTuple):
+    """Inputs, the sensitive codes of two twins of each, and the inputs' keys."""
+
+    Z: Floats
+    pairs: Floats
+    keys: Keys
+
+
+def candidates(record: Record, model: CachedModel, Z: Floats, pairs: Floats) -> Candidates:
+    """Return a record's worst pair, and then those given, which discriminate, each input once."""
+    if record.worst is not None:
+        own = record.worst
+        Z = np.concatenate([own.z[None], Z])
+        pairs = np.concatenate([np.stack([own.first, own.second])[None], pairs])
+    keys = model.input_keys(Z)
+    # The worst pair may be one of the others.
+    first = np.sort(np.unique(keys, return_index=True)[1])
+    return Candidates(Z[first], pairs[first], keys[first])
 
 
 class Confirmed(NamedTuple):
@@ -346,15 +411,7 @@ class Confirmation:
         self._price = 4 * model.cost
         self._most = np.inf
         self._error: BaseException | None = None
-        Z, pairs, _ = record.found()
-        if record.worst is not None:
-            own = record.worst
-            Z = np.concatenate([own.z[None], Z])
-            pairs = np.concatenate([np.stack([own.first, own.second])[None], pairs])
-        self._keys = model.input_keys(Z)
-        # The worst pair may be one of the others.
-        first = np.sort(np.unique(self._keys, return_index=True)[1])
-        self._Z, self._pairs, self._keys = Z[first], pairs[first], self._keys[first]
+        self._Z, self._pairs, self._keys = candidates(record, model, *record.found()[:2])
 
     def nothing(self, n_candidates: int = 0) -> Confirmed:
         """Return that nothing was confirmed."""
@@ -562,6 +619,14 @@ def _labels_differ(shares: Floats, usual: Labels) -> Floats:
     own = np.stack([shares[:, 0, 0], shares[:, 1, 1]], axis=1)
     p = stats.binom.sf(own - 1, shares.sum(axis=2), 0.5).max(axis=1)
     return np.where(usual[:, 0] == usual[:, 1], 1.0, p)
+
+
+def _isolation(Z: Floats) -> Floats:
+    """Return how far each row is from the nearest other one, each column on the same scale."""
+    width = np.ptp(Z, axis=0)
+    apart = cdist(Z / np.where(width > 0, width, 1.0), Z / np.where(width > 0, width, 1.0))
+    np.fill_diagonal(apart, np.inf)
+    return apart.min(axis=1)
 
 
 def holm(p: Floats, level: float) -> Bools:

@@ -51,7 +51,7 @@ def judge_rows(
     Raises
     ------
     EstimatorFailedError
-        If the estimator fails, or its answers vary: the first rows that differ are asked again.
+        If the estimator fails, or its answers vary: some of the rows that differ are asked again.
     """
     space = oracle.space
     rng = np.random.default_rng(0)
@@ -65,7 +65,7 @@ def judge_rows(
     while start < len(Z):
         began = _clock.now()
         if start and began >= deadline:
-            return
+            break
         part, values = Z[start : start + size], None
         if draws:
             drawn = rng.integers(space.twins_.n_twins, size=(len(part), n_compared - 1))
@@ -84,3 +84,5 @@ def judge_rows(
             if GROWTH * took <= left:
                 in_time = max(in_time, GROWTH * len(part))
             size = int(min(largest, max(1, in_time)))
+    oracle.look_at_end()
+    repeats.needs_one_answer()

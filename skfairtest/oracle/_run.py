@@ -96,7 +96,11 @@ def search(
         oracle.begin(oracle.space.data[:N_SEEDS], rng)
         if not auditor._is_white_box:  # code that was read gives one input one answer
             oracle.watch_answers()
-        auditor._search(oracle, rng)
+        try:
+            auditor._search(oracle, rng)
+        except StopSearch as stop:
+            ended = stop
+        oracle.look_at_end()
     except BaseException as error:
         ended = error
     # The searches of a run share its error rate, as the worst of what they confirm is reported.

@@ -324,6 +324,7 @@ class Categorical(Column):
         self.levels = levels
         self.nan_is_missing = False
         self._lookup: Any = None
+        self._typed: Any = None
 
     @classmethod
     def of(cls, name: Any, domain: list[Any], *, missing: bool, facts: ColumnFacts) -> Categorical:
@@ -369,7 +370,7 @@ class Categorical(Column):
         return column
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_lookup": None}
+        return {**self.__dict__, "_lookup": None, "_typed": None}
 
     def _find(self, values: NDArray[Any]) -> Floats:
         # A column of names has as many levels as rows: to hash them takes longer than a batch.
@@ -398,6 +399,12 @@ class Categorical(Column):
     def positions(self, codes: Floats) -> NDArray[np.intp]:
         """Return the positions of the codes in `padded_levels`."""
         return np.where(np.isnan(codes), len(self.levels), codes).astype(np.intp)
+
+    def typed_levels(self, dtype: Any) -> Any:
+        """Return `padded_levels` as a pandas array of the dtype, which is made once."""
+        if self._typed is None or self._typed.dtype != dtype:
+            self._typed = pd.array(list(self.padded_levels()), dtype=dtype)
+        return self._typed
 
     def padded_levels(self) -> NDArray[Any]:
         """The levels followed by one missing value, to which NaN codes point."""

@@ -402,8 +402,7 @@ class PandasContainer(Container):
         if len(codes) < len(column.levels):  # names of rows, say
             return pd.array(list(column.take(codes)), dtype=dtype)
         # A lookup among a handful of typed levels is far cheaper than parsing each row's string.
-        levels = pd.array(list(column.padded_levels()), dtype=dtype)
-        return levels.take(column.positions(codes))
+        return column.typed_levels(dtype).take(column.positions(codes))
 
     def _select(self, X: pd.DataFrame) -> pd.DataFrame:
         if not set(self.names) <= set(X.columns):

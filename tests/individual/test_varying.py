@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import joblib
 import numpy as np
 import pytest
 from tiers import slow_sample
@@ -29,6 +30,15 @@ from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 AUDITORS = [AequitasAuditor, MAFTAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor,
             SymbolicAuditor, ThemisAuditor]  # fmt: skip
 MODELS = [VaryingRegressor, VaryingClassifier, VaryingLabels]
+
+
+class Anew(VaryingRegressor):
+    """Noise that follows from the rows of a call, so that the order of calls does not matter."""
+
+    def answer(self, X):
+        rng = np.random.default_rng(np.frombuffer(np.array(X).tobytes(), dtype=np.uint32))
+        call = self.noise * rng.normal(size=len(X)) * (X[:, 2] > 0.9)
+        return self.quiet(X) + call
 
 
 def fit(auditor, model, **params):
@@ -68,7 +78,7 @@ def test_a_disparity_is_found_in_noise(auditor):
 @pytest.mark.parametrize("kind", ["part", "late"])
 @pytest.mark.parametrize("auditor", AUDITORS)
 def test_noise_that_the_first_pairs_do_not_show_is_noticed_later(auditor, kind):
-    model = VaryingRegressor(effect=0.3, noise=0.2, kind=kind)
+    model = VaryingRegressor(effect=0.3, noise=0.2, kind=kind, seed=1)  # all 95% intervals hold
     with pytest.warns(UserWarning, match="answers vary"):
         fitted = fit(auditor, model, max_queries=2000)
     assert fitted.n_queries_ == model.rows <= 2000
@@ -76,6 +86,56 @@ def test_noise_that_the_first_pairs_do_not_show_is_noticed_later(auditor, kind):
     assert low <= 0.3 <= high  # single answers differ by 1
     found, twins = fitted.discriminatory_inputs_, fitted.counterfactuals_
     np.testing.assert_allclose(np.abs(model.quiet(found) - model.quiet(twins)), 0.3)
+
+
+@pytest.mark.parametrize("auditor", AUDITORS)
+def test_noise_in_the_last_answers_alone_is_noticed_at_the_end(auditor):
+    """From the 950th row on twins differ by noise, and hardly by anything else."""
+
+    class AtLast(VaryingRegressor):
+        def answer(self, X):
+            self.rows += len(X)
+            noise = self.rng.normal(size=len(X)) * (self.rows > 950)
+            return self.quiet(X) + self.noise * noise
+
+    model = AtLast(effect=1e-3, noise=0.3)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fitted = fit(auditor, model)
+    assert fitted.n_queries_ == model.rows <= 1000
+    if model.rows > 960:  # else the search was over
+        assert any("answers vary" in str(one.message) for one in told)
+    assert fitted.fairness_degree_ < 0.05
+
+
+def test_a_model_that_fails_at_the_end_keeps_what_was_found():
+    class FailsAtLast(VaryingRegressor):
+        def answer(self, X):
+            if self.rows >= 900 and len(X) == 40:
+                raise OSError("no connection")
+            return super().answer(X)
+
+    auditor = RandomAuditor(
+        FailsAtLast(noise=0.0), sensitive_features=[0], max_queries=1000, random_state=0
+    )
+    with pytest.raises(EstimatorFailedError, match="no connection"):
+        auditor.fit(table())
+    assert auditor.stop_kind_ == "failed" and auditor.n_found_ > 0
+    assert auditor.fairness_degree_ == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.filterwarnings("ignore")
+def test_workers_change_no_result(noise):
+    """Each restart has a copy of the model, whose noise begins anew."""
+    runs = []
+    for n_jobs in (1, 2):
+        with joblib.parallel_config("threading"):
+            model = Anew(noise=noise, kind="part")
+            runs.append(fit(RandomAuditor, model, n_restarts=2, n_jobs=n_jobs, max_queries=2000))
+    one, two = runs
+    assert one.fairness_degree_ == two.fairness_degree_ and one.n_queries_ == two.n_queries_
+    np.testing.assert_array_equal(one.discriminatory_inputs_, two.discriminatory_inputs_)
 
 
 def test_asking_again_keeps_to_a_tenth_of_the_budget():

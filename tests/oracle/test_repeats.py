@@ -41,11 +41,17 @@ def test_equal_answers_change_nothing(models):
     X = oracle.space.data[:40]
     for judged, other in zip(oracle.disparity(X), plain.disparity(X), strict=True):
         np.testing.assert_array_equal(judged, other)
-    # Five pairs again, and then the one that differs most.
-    assert oracle.n_queries == plain.n_queries + 10 + 2
+    # Five pairs again; a tenth of the queries so far allows no more.
+    assert oracle.n_queries == plain.n_queries + 10
     assert not oracle.repeats.varies and oracle.repeats.noise == 0 and oracle.confirm(0.05) is None
-    oracle.disparity(oracle.space.data[40:60])
-    assert oracle.n_queries == plain.n_queries + 10 + 2 + 40
+    for start in (40, 100, 200):  # five pairs more after 290 and after 620 queries
+        rows = oracle.space.data[start : start + 100]
+        oracle.disparity(rows)
+        plain.disparity(rows)
+    assert oracle.n_queries == plain.n_queries + 10 + 10 + 10
+    oracle.look_at_end()
+    assert oracle.n_queries == plain.n_queries + 10 + 10 + 10 + 40
+    assert not oracle.repeats.varies
 
 
 def test_pairs_that_do_not_differ_are_not_asked_again(models):
@@ -67,7 +73,7 @@ def test_at_most_a_tenth_of_the_budget_asks_again(models, max_queries, again):
 def test_labels_are_asked_again_more_often(models):
     oracle = watched(models.LabelsOnly(lambda X: X[:, 0]), max_queries=10_000)
     oracle.disparity(oracle.space.data[:200])
-    assert oracle.n_queries == 400 + 200 + 2
+    assert oracle.n_queries == 400 + 200
     oracle = watched(models.LabelsOnly(lambda X: X[:, 0]), max_queries=100)
     with pytest.raises(StopSearch):
         oracle.disparity(oracle.space.data)
@@ -80,6 +86,48 @@ def test_every_early_change_of_a_label_can_be_asked_again(models):
     with pytest.raises(StopSearch):
         oracle.disparity(oracle.space.data)
     assert oracle.n_queries == 2 * (oracle.n_inputs + oracle.n_found) <= 100
+
+
+def test_the_worst_pair_and_those_far_from_others_are_asked_again(models):
+    """A difference far from all others may be noise, and one beside others hardly is."""
+
+    asked = []
+
+    def one_alone(X):
+        asked.append(np.array(X))
+        return X[:, 0] * (1 + X[:, 1]) * ((X[:, 2] < 0.2) | (X[:, 2] > 0.8))
+
+    oracle = watched(models.Regressor(one_alone), max_queries=2000)
+    Z = np.zeros((300, 3))
+    Z[:, 1], Z[:, 2] = np.linspace(0.1, 0.3, 300), np.linspace(0, 0.1, 300)
+    Z[200, 2] = 0.9  # is far from the others, and the last one differs most
+    oracle.disparity(Z)
+    oracle.look_at_end()
+    rows, times = np.unique(np.concatenate(asked), axis=0, return_counts=True)
+    again = rows[times == 2]
+    assert set(times) == {1, 2} and (again[:, 2] > 0.8).sum() == 2
+    assert np.isclose(again[:, 1].max(), oracle.worst.z[1])
+
+
+def test_what_is_asked_at_the_end_is_kept_of_the_budget(models):
+    model = models.Regressor(lambda X: X[:, 0] * X[:, 2])
+    oracle = watched(model, max_queries=1000)
+    with pytest.raises(StopSearch):
+        while True:
+            oracle.disparity(oracle.sample(20, np.random.default_rng(oracle.n_queries)))
+    left = 1000 - oracle.n_queries
+    assert 40 <= left <= 50
+    oracle.look_at_end()
+    assert oracle.n_queries == model.rows == 1000 - left + 40
+    assert oracle.record.history.arrays()["queries"][-1] == oracle.n_queries
+
+
+def test_a_label_that_is_asked_at_the_end_is_asked_twice(models):
+    oracle = watched(models.LabelsOnly(lambda X: X[:, 0]), max_queries=10_000)
+    oracle.disparity(oracle.space.data[:200])
+    before = oracle.n_queries
+    oracle.look_at_end()
+    assert oracle.n_queries == before + 2 * 2 * 10
 
 
 @pytest.mark.parametrize("noise", [1e-3, 0.2])

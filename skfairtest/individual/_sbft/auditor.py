@@ -213,6 +213,9 @@ class SBFTAuditor(BaseAuditor):
             return {}
         tables = [one["operators"].arrays() for one in searches]
         operators = {name: sum(table[name] for table in tables) for name in tables[0]}
+        # What was asked again at the end counts for those that have brought it.
+        again, inputs = sum(one.get("asked_at_end", 0) for one in searches), operators["inputs"]
+        operators["queries"] += np.rint(again * inputs / max(1, inputs.sum())).astype(np.int64)
         bests = np.concatenate([np.array(one["island_bests"]) for one in searches])
         return {"operators": operators, "island_bests": bests}
 
