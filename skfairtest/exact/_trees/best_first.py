@@ -45,6 +45,9 @@ OWN_BOUND, GROWTH, PRICED_GROWTH, N_STATE = 8, 9, 10, 11
 NONE, ASKED = -1, -2
 #: Boxes that are cut in the time of pricing one; how fast growths are learnt, and the first ones.
 PRICING, LEARNING, FIRST_GROWTH, FIRST_PRICED_GROWTH = 40, 0.03, 100.0, 1.0
+#: Boxes that are cut without prices to close one, at most. They do not lower the largest bound,
+#: which is what a search shows that ends before all boxes are closed.
+MOST_CUT = 1000
 #: Of it, every fall closes a box.
 LARGEST_GROWTH = 1e100
 #: Places of limits: most boxes, of which what is left is written there; relative tolerance.
@@ -478,8 +481,9 @@ def is_to_be_priced(forest, links, pool, prices, state, node, rtol):
         state[GROWTH] = FIRST_GROWTH / state[OWN_BOUND]
         state[PRICED_GROWTH] = FIRST_PRICED_GROWTH / state[OWN_BOUND]
     enough = enough_of(state, rtol)
+    cut = state[GROWTH] * (state[OWN_BOUND] - enough)
     priced = math.log(PRICING) + state[PRICED_GROWTH] * (pool.bound[node] - enough)
-    return state[GROWTH] * (state[OWN_BOUND] - enough) > priced
+    return cut > min(priced, math.log(MOST_CUT))
 
 
 @njit
