@@ -624,7 +624,8 @@ def _labels_differ(shares: Floats, usual: Labels) -> Floats:
 def _isolation(Z: Floats) -> Floats:
     """Return how far each row is from the nearest other one, each column on the same scale."""
     width = np.ptp(Z, axis=0)
-    apart = cdist(Z / np.where(width > 0, width, 1.0), Z / np.where(width > 0, width, 1.0))
+    scaled = Z / np.where(width > 0, width, 1.0)
+    apart = cdist(scaled, scaled)
     np.fill_diagonal(apart, np.inf)
     return apart.min(axis=1)
 

@@ -65,7 +65,7 @@ def judge_rows(
     while start < len(Z):
         began = _clock.now()
         if start and began >= deadline:
-            break
+            return  # there is no time to ask pairs again, either
         part, values = Z[start : start + size], None
         if draws:
             drawn = rng.integers(space.twins_.n_twins, size=(len(part), n_compared - 1))

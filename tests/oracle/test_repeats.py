@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from tiers import slow_sample
 from varying import VaryingClassifier, VaryingLabels, VaryingRegressor, table
 
 from skfairtest import InputSpace
-from skfairtest.oracle import _repeats
+from skfairtest.oracle import _repeats, _rows
 from skfairtest.oracle._budget import Budget
+from skfairtest.oracle._judgement import concatenated
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._repeats import LEAST_CALLS, holm
+from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._stop import StopSearch
 
 
@@ -52,6 +56,16 @@ def test_equal_answers_change_nothing(models):
     oracle.look_at_end()
     assert oracle.n_queries == plain.n_queries + 10 + 10 + 10 + 40
     assert not oracle.repeats.varies
+
+
+def test_rows_that_ran_out_of_time_are_not_asked_again(models, monkeypatch):
+    oracle = watched(models.Regressor(lambda X: X[:, 0] * X[:, 2]))
+    # A clock of a model that takes a second for each row.
+    monkeypatch.setattr(_rows, "_clock", SimpleNamespace(now=lambda: float(oracle.n_queries)))
+    judged = concatenated(list(judge_rows(oracle, oracle.space.data, deadline=200.0)))
+    n = len(judged.disparity)
+    assert 30 < n < len(oracle.space.data)
+    assert oracle.n_queries <= 202  # the last batch is one row: nothing is asked at the end
 
 
 def test_pairs_that_do_not_differ_are_not_asked_again(models):

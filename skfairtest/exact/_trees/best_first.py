@@ -378,6 +378,25 @@ def learn_growth(state, which, excess):
 
 
 @inlined
+def learn_priced(state, fall):
+    """Learn the growth with prices from one of two parts, which should have half of the boxes."""
+    learn_growth(state, PRICED_GROWTH, grown(state, PRICED_GROWTH, fall) - 0.5)
+
+
+@inlined
+def keep_child(pool, prices, parent, child, own, state, rtol):
+    """Keep a child with its bound, unless it changes nothing any more."""
+    bound = min(pool.bound[parent], own)
+    # A box that cannot raise the largest bound that was dropped changes nothing either.
+    if bound > enough_of(state, rtol):
+        pool.bound[child] = bound
+        if pool.prices[child] >= 0:
+            prices.n_boxes[pool.prices[child]] += 1
+    else:
+        state[DROPPED] = max(state[DROPPED], bound)
+
+
+@inlined
 def branch(
     forest, pairs, links, boxes, pool, room, node, children, settled, is_priced, state, rtol,
     waiting,
@@ -419,43 +438,47 @@ def branch(
                 forest, pairs, boxes, pool, best, node, child, ordered, place, total, enough,
                 waiting,
             )  # fmt: skip
+            own = enough_of(state, rtol)
             if left > -np.inf:  # else its bound is what is known, up to rounding
                 if forest.levels:
                     level_child(forest, boxes, pool, node, child, ordered, place, waiting)
-                bound = bound_box(forest, links, pool, child)
-                parts += grown(state, GROWTH, state[OWN_BOUND] - bound)
-                bound = min(pool.bound[node], bound)
-                # A box that cannot raise the largest bound that was dropped changes nothing either.
-                if bound > enough_of(state, rtol):
-                    pool.bound[child] = bound
-                    if pool.prices[child] >= 0:
-                        prices.n_boxes[pool.prices[child]] += 1
-                else:
-                    state[DROPPED] = max(state[DROPPED], bound)
-            else:
-                bound = enough_of(state, rtol)
-                parts += grown(state, GROWTH, state[OWN_BOUND] - bound)
-                if is_priced:
-                    part = grown(state, PRICED_GROWTH, pool.bound[node] - bound)
-                    learn_growth(state, PRICED_GROWTH, part - 0.5)
+                own = bound_box(forest, links, pool, child)
+                keep_child(pool, prices, node, child, own, state, rtol)
+            elif is_priced:
+                learn_priced(state, pool.bound[node] - own)
+            parts += grown(state, GROWTH, state[OWN_BOUND] - own)
         learn_growth(state, GROWTH, parts - 1)
+
+
+@inlined
+def ask_trees(forest, pairs, boxes, pool, node, waiting):
+    """Ask all trees for their best pairs in a box, and extreme leaves; return whether all have one.
+
+    A tree without an answer keeps the pair that it had, which goes on bounding it; -1 is none.
+    """
+    low, high, words = pool.low[node], pool.high[node], pool.words[node]
+    ones, twos, complete = pool.one[node], pool.two[node], True
+    for t in range(len(ones)):
+        was = difference(forest.low, ones[t], twos[t]) if ones[t] >= 0 else np.inf
+        _, a, b = ask_tree(forest, pairs, boxes, t, low, high, words, was, waiting)
+        if a >= 0:
+            ones[t], twos[t] = a, b
+        complete = complete and ones[t] >= 0
+        for twin in range(2 if forest.levels else 0):
+            leaves = pool.top if twin == 0 else pool.bottom
+            leaves[node, t] = best_leaf(
+                forest, forest.roots[t], twin, low, high, words, waiting
+            )  # fmt: skip
+    return complete
 
 
 @inlined
 def begin(forest, pairs, links, boxes, pool, waiting):
     """The whole domain, which stands in the first place: its best pairs, and its bound."""
     plant(forest, pairs)
-    low, high, words = pool.low[0], pool.high[0], pool.words[0]
-    complete = True
     for t in range(len(forest.roots)):
-        _, a, b = ask_tree(forest, pairs, boxes, t, low, high, words, np.inf, waiting)
-        complete = complete and a >= 0
-        pool.one[0, t], pool.two[0, t] = a, b
-        if forest.levels:
-            root = forest.roots[t]
-            for twin in range(2):
-                kept = pool.top if twin == 0 else pool.bottom
-                kept[0, t] = best_leaf(forest, root, twin, low, high, words, waiting)
+        pool.one[0, t], pool.two[0, t] = -1, -1
+    complete = ask_trees(forest, pairs, boxes, pool, np.int64(0), waiting)
     pool.prices[0] = -1
     pool.bound[0] = bound_box(forest, links, pool, np.int64(0)) if complete else np.inf
     return complete

@@ -20,16 +20,14 @@ from skfairtest.exact._trees.best_first import (
     OPENED,
     OWN_BOUND,
     PRICED,
-    PRICED_GROWTH,
+    ask_trees,
     bound_box,
     difference,
     enough_of,
-    grown,
-    learn_growth,
+    learn_priced,
     sums_of_box,
 )
 from skfairtest.exact._trees.heap import pop
-from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes, sum_enough
 from skfairtest.exact._trees.narrowing import narrow_box
 from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_trees, propose_by_prices
@@ -70,8 +68,7 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol, wait
     pool.prices[node] = keep_prices(kept, pricer.sides, n_sides)
     round_down(links, D)
     bound = min(pool.bound[node], bound_of_sums(links, D, U, V))
-    part = grown(state, PRICED_GROWTH, pool.bound[node] - max(bound, enough))
-    learn_growth(state, PRICED_GROWTH, part - 0.5)
+    learn_priced(state, pool.bound[node] - max(bound, enough))
     pool.bound[node] = bound
     if bound > enough and len(D) == 1:
         narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting)
@@ -112,15 +109,7 @@ def narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting):
         if not is_left(forest.word_start, low, high, words):
             pool.bound[node] = dropped
             return
-        ones, twos = pool.one[node], pool.two[node]
-        for t in range(len(ones)):
-            was = difference(forest.low, ones[t], twos[t])
-            _, a, b = ask_tree(forest, pairs, boxes, t, low, high, words, was, waiting)
-            if a >= 0:
-                ones[t], twos[t] = a, b
-            for twin in range(2 if forest.levels else 0):
-                leaves, root = pool.top if twin == 0 else pool.bottom, forest.roots[t]
-                leaves[node, t] = best_leaf(forest, root, twin, low, high, words, waiting)
+        ask_trees(forest, pairs, boxes, pool, node, waiting)
         state[OWN_BOUND] = bound_box(forest, links, pool, node)
         pool.bound[node] = min(pool.bound[node], state[OWN_BOUND])
 

@@ -190,8 +190,8 @@ class Worker:
         self.waiting = np.empty(size, np.int64)
         self.pairs = _product_trees(self.forest, n_workers)
         self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
-        n_cells = np.concatenate([whole.high, self.layout.set_sizes()])
-        self.summands = summands_of(self.links, self.boxes.thresholds, len(n_cells))
+        self.n_cells = np.concatenate([whole.high, self.layout.set_sizes()])
+        self.summands = summands_of(self.links, self.boxes.thresholds, len(self.n_cells))
         n_boxes, n_tests = len(self.pool.bound), len(self.summands.cut)
         self.room = _room(n_trees, whole, kept_for(n_tests, n_boxes, n_workers))
         # The last two places are no boxes.
@@ -250,8 +250,8 @@ class Worker:
     def begin_pricing(self) -> None:
         """Price boxes from now on."""
         if self.pricer is None:
-            n_cells = np.concatenate([self.layout.whole.high, self.layout.set_sizes()])
-            self.pricer = pricer_for(self.forest, self.summands, n_cells, len(self.links.base))
+            n_sums = len(self.links.base)
+            self.pricer = pricer_for(self.forest, self.summands, self.n_cells, n_sums)
             self.state[PRICES] = 1.0
 
     def best(self) -> Box:
