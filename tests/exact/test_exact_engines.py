@@ -28,7 +28,10 @@ from tiers import slow_sample
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees import driver, numpy_engine, stored_code
 from skfairtest.exact._trees import family as families
+from skfairtest.exact._trees.best_first import hand_over
+from skfairtest.exact._trees.best_first import search as search_boxes
 from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._trees.local_search import search_locally
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins
 from skfairtest.space._space import InputSpace
@@ -97,12 +100,14 @@ def test_numpy_leaves_as_soon_as_all_is_compiled(forest, uncompiled, monkeypatch
 
     def is_compiled(*functions):
         nonlocal n_left
+        if search_locally in functions:
+            return False
         n_left -= 1
         return n_left < 0
 
     monkeypatch.setattr(families, "is_compiled", is_compiled)
     monkeypatch.setattr(families, "CompiledSearch", Compiled)
-    monkeypatch.setattr(numpy_engine, "LEAVES_EVERY", 1)  # the search is a short one
+    monkeypatch.setattr(numpy_engine, "LOOKS_EVERY", 1)  # the search is a short one
     notes = []
     limits = Limits(1e12, 1e-9, lambda *bracket: notes.append(bracket[:2]))
     bracket = TreeFamily(*forest, "regression").solve(0.0, limits)
@@ -111,6 +116,42 @@ def test_numpy_leaves_as_soon_as_all_is_compiled(forest, uncompiled, monkeypatch
     assert bracket.upper == pytest.approx(again.upper, rel=1e-9)
     # What NumPy had found is where the compiled search begins.
     assert begun == [max(low for low, _ in notes[:4])]
+
+
+def test_a_local_search_that_is_compiled_helps_numpy(forest):
+    pytest.importorskip("numba")
+    family = TreeFamily(*forest, "regression", False)
+    search, asked = ListSearch(family.problems[0], 0.0), []
+
+    def has(*functions):
+        asked.append(functions)
+        return functions == (search_locally,)
+
+    search.heuristic.step = lambda box, step=search.heuristic.step: (
+        asked.append("step") or step(box)
+    )
+    bracket = search.run(np.inf, 1e-9, has=has)
+    assert asked[:3] == [(hand_over, search_boxes), (search_locally,), "step"]
+    exact = family.solve(0.0, Limits(np.inf, 1e-9))
+    assert bracket.reason == "closed"
+    assert bracket.lower == pytest.approx(exact.lower, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("now", "n_cores", "compiles", "waits"),
+    [(100.0, 2, True, [6.0]), (100.0, 2, False, []), (100.0, 4, True, []), (1.0, 2, True, [])],
+)
+def test_numpy_leaves_room_for_compilers(monkeypatch, now, n_cores, compiles, waits):
+    waited = []
+    monkeypatch.setattr(stored_code._clock, "now", lambda: now)
+    monkeypatch.setattr(stored_code, "cpu_count", lambda: n_cores)
+    monkeypatch.setattr(stored_code, "_compiles", lambda: compiles)
+    monkeypatch.setattr(stored_code.time, "sleep", waited.append)
+    stored_code.leave_room(0.0, now - 2.0, np.inf)
+    assert waited == waits
+    # Nobody waits beyond the time limit.
+    stored_code.leave_room(0.0, now - 2.0, now + 1.0)
+    assert waited == [*waits, *[1.0 for _ in waits]]
 
 
 @pytest.fixture

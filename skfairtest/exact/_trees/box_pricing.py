@@ -1,6 +1,8 @@
 """Bound the open box with the largest bound by prices, and choose where to cut it.
 
-It is compiled by itself: the search of boxes does without until this is there.
+What is compiled here and in `prices` is compiled by itself: the search of boxes does without until
+it is there. Python calls its two parts one after the other, since numba would compile the first
+once more inside of a function that called both.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from skfairtest.exact._trees.best_first import (
     PRICED,
     ask_trees,
     bound_box,
-    difference,
     enough_of,
     learn_priced,
     sums_of_box,
@@ -31,13 +32,12 @@ from skfairtest.exact._trees.heap import pop
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes, sum_enough
 from skfairtest.exact._trees.narrowing import narrow_box
 from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_trees, propose_by_prices
-from skfairtest.workers._compiled import inlined, njit
+from skfairtest.workers._compiled import inlined, njit, plain
 
 #: Share of a vote by which sums of votes may be off.
 ROUNDING = 1e-5
 
 
-@njit
 def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol, waiting):
     """Take the box with the largest bound, and lower its bound.
 
@@ -49,28 +49,44 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol, wait
     - `rtol`: relative tolerance.
     - `waiting`: scratch room of descents.
     """
-    kept, weights = room.prices, room.weights
-    node, enough = pool.heap[0], enough_of(state, rtol)
+    node = pool.heap[0]
+    enough = float(plain(enough_of)(state, rtol))
+    own = forest.low[pool.one[node]] - forest.low[pool.two[node]]
+    sums = np.bincount(links.part, own, len(links.base))
+    plain(join_classes)(links, sums)
+    # A sum of whole numbers of votes is low enough as soon as it is below the next one.
+    low_enough = plain(sum_enough)(links, enough) + links.unit[0] * (1 - ROUNDING)
+    n_sides = price_trees(
+        forest, pairs, boxes, pricer, room.prices, pool.prices[node], own, pool.low[node],
+        pool.high[node], pool.words[node], sums, low_enough,
+    )  # fmt: skip
+    use_prices(
+        forest, pairs, links, boxes, pool, room, pricer, n_sides, sums, state, enough, waiting
+    )
+
+
+@njit
+def use_prices(
+    forest, pairs, links, boxes, pool, room, pricer, n_sides, sums, state, enough, waiting
+):  # fmt: skip
+    """Close the box with the largest bound, or say where to cut it, now that it has prices.
+
+    - `n_sides`: how many prices there are.
+    - `sums` (n_sums,): bounds of the sums; are written to.
+    - `enough`: the bound with which a box is closed.
+    """
+    kept, node = room.prices, pool.heap[0]
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     state[N_OPEN] = pop(pool.heap, int(state[N_OPEN]), pool.bound)
     state[PRICED] = NONE
-    D, U, V = sums_of_box(forest, links, pool, node)
-    for t in range(len(weights)):
-        weights[t] = difference(forest.low, pool.one[node, t], pool.two[node, t])
-    join_classes(links, D)
-    # A sum of whole numbers of votes is low enough as soon as it is below the next one.
-    low_enough = sum_enough(links, enough) + links.unit[0] * (1 - ROUNDING)
-    n_sides = price_trees(
-        forest, pairs, boxes, pricer, kept, pool.prices[node], weights, low, high, words, D,
-        low_enough,
-    )  # fmt: skip
     leave_prices(kept, pool.prices[node])
     pool.prices[node] = keep_prices(kept, pricer.sides, n_sides)
-    round_down(links, D)
-    bound = min(pool.bound[node], bound_of_sums(links, D, U, V))
+    _, U, V = sums_of_box(forest, links, pool, node)
+    round_down(links, sums)
+    bound = min(pool.bound[node], bound_of_sums(links, sums, U, V))
     learn_priced(state, pool.bound[node] - max(bound, enough))
     pool.bound[node] = bound
-    if bound > enough and len(D) == 1:
+    if bound > enough and len(sums) == 1:
         narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting)
     if pool.bound[node] <= enough:
         state[DROPPED] = max(state[DROPPED], pool.bound[node])
@@ -81,7 +97,7 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol, wait
         return
     state[PRICED] = node
     propose_by_prices(forest, pricer, n_sides, low, high, words, room.chosen, room.cut)
-    first = np.argmax(D) * (len(low) + len(forest.word_start) - 1)
+    first = np.argmax(sums) * (len(low) + len(forest.word_start) - 1)
     for c in range(len(low)):
         cell = pricer.columns.cell[pricer.columns.best[first + c]]
         room.point[c] = min(max(cell, low[c]), high[c] - 1)

@@ -7,10 +7,8 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
@@ -47,12 +45,12 @@ from skfairtest.exact._trees.leaf_pairs import (
     thresholds_of,
 )
 from skfairtest.exact._trees.listed_nodes import summands_of
-from skfairtest.exact._trees.local_search import Line, draw, search_locally
+from skfairtest.exact._trees.local_search import PrimalHeuristic, search_locally
 from skfairtest.exact._trees.prices import Kept, Pricer, kept_for, pricer_for
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
 from skfairtest.exact._trees.self_composition import Box, Layout
-from skfairtest.exact._trees.stored_code import note_stored, state_file
+from skfairtest.exact._trees.stored_code import PRICING_ENTRIES, note_stored, state_file
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
@@ -60,9 +58,6 @@ from skfairtest.whitebox._tree_model import constant
 from skfairtest.workers._compiled import plain
 from skfairtest.workers._detached import locked, start_python
 
-#: Share of the time that is spent on local search: of the first seconds, and of all.
-SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
-SHARE_LATER = 0.02
 #: Memory for the open boxes of all workers, in bytes.
 MEMORY = 2_000_000_000
 #: Nodes of all product trees of all workers, 32 bytes each. When they are used up, all are
@@ -93,23 +88,20 @@ def _small_problem() -> Problem:
 @lru_cache(maxsize=1)
 def warm_up() -> None:
     """Compile all functions, or load them from disk."""
-    one = _compile_search()
-    one.begin_pricing()
-    one.price_top(0.0)
-    note_stored(price_box)
+    _compile_pricing(_compile_search())
 
 
 def _compile_search() -> Worker:
     """Compile what searches without prices, the smallest function first."""
     problem = _small_problem()
     boxes = node_boxes_of(problem)
+    PrimalHeuristic(problem, 1).step(problem.layout.whole)
+    note_stored(search_locally)
     one, two = (Worker(problem, boxes, 0.0, 2) for _ in range(2))
     one.hand_over(two)  # nothing is open: nothing is handed over
     note_stored(hand_over)
     one.begin(problem.layout.whole)
     note_stored(search)
-    _PrimalHeuristic(problem, 1).step(problem.layout.whole)
-    note_stored(search_locally)
     outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
     note_stored(sums_of_twins)
     return one
@@ -132,14 +124,19 @@ def fill_cache() -> None:
 
 def compile_pricing() -> None:
     """Compile what prices boxes: for the process that helps `fill_cache`."""
-    from numba import typeof
-
     gc.set_threshold(*RARELY)
     problem = _small_problem()
     worker = Worker(problem, node_boxes_of(problem), 0.0, 1)
+    worker.begin_by_hand(problem.layout.whole)
+    _compile_pricing(worker)
+
+
+def _compile_pricing(worker: Worker) -> None:
+    """Compile what prices the open box with the largest bound."""
     worker.begin_pricing()
-    price_box.compile(tuple(map(typeof, worker.price_arguments(0.0))))
-    note_stored(price_box)
+    worker.price_top(0.0)
+    for entry in PRICING_ENTRIES:
+        note_stored(entry)
 
 
 def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:
@@ -217,6 +214,13 @@ class Worker:
         self.state[N_SPARE] = -1
         self._call(0.0, 0.0)
 
+    def begin_by_hand(self, start: Box) -> None:
+        """Open the domain as far as pricing it asks for, without what `search` does."""
+        self.pool.low[0], self.pool.high[0], self.pool.words[0] = start
+        self.pool.one[0] = self.pool.two[0] = self.forest.roots
+        self.pool.bound[0], self.pool.prices[0], self.pool.heap[0] = 1.0, -1, 0
+        self.state[N_OPEN] = 1
+
     def work(self, rtol: float) -> None:
         """Split boxes for a while."""
         began = _clock.now()
@@ -240,12 +244,10 @@ class Worker:
 
     def price_top(self, rtol: float) -> None:
         """Price the open box with the largest bound."""
-        price_box(*self.price_arguments(rtol))
-
-    def price_arguments(self, rtol: float) -> tuple[Any, ...]:
-        """Return what `price_box` takes."""
-        read = self.forest, self.pairs, self.links, self.boxes
-        return *read, self.pool, self.room, self.pricer, self.state, rtol, self.waiting
+        price_box(
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.pricer,
+            self.state, rtol, self.waiting,
+        )  # fmt: skip
 
     def begin_pricing(self) -> None:
         """Price boxes from now on."""
@@ -332,64 +334,6 @@ def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
     )
 
 
-class _PrimalHeuristic:
-    """Pairs of twins that search locally while the boxes are split."""
-
-    def __init__(self, problem: Problem, n_starts: int) -> None:
-        # Not the search itself: in a circle its gigabytes would stay until garbage is collected.
-        self.forest, self.links, layout = problem.forest, problem.links, problem.layout
-        self.whole = layout.whole
-        self.sizes = layout.set_sizes()
-        n_words = len(layout.whole.words)
-        self.cells = np.zeros((n_starts, len(layout.whole.low)), dtype=np.int32)
-        self.words = np.zeros((n_starts, n_words), dtype=np.uint64)
-        self.words[:, layout.word_start[:-1]] = 1
-        self.values = np.full(n_starts, -np.inf)
-        self.turn = 0
-        n_parts = len(self.links.base)
-        most = max(layout.whole.high, default=0) + 1
-        room = int(problem.forest.depth.max(initial=0)) + 2
-        self.line = Line(
-            np.zeros((2 * n_parts, most)),
-            np.empty(room, dtype=np.int64),
-            np.empty(room, dtype=np.int64),
-            np.empty((3, n_parts)),
-        )
-        # Fixed: the certificate of a model does not depend on a seed.
-        self.random = np.array([88172645463325252], dtype=np.uint64)
-
-    def step(self, box: Box, point: NDArray[np.int32] | None = None) -> float:
-        """Let the next start search once, also inside a box; return the largest value so far.
-
-        With a point the worst start goes on from there.
-        """
-        i = self.turn
-        if point is not None and i % 2:
-            i = int(self.values.argmin())
-            self.cells[i], self.values[i] = point, -1e300
-        self.values[i] = search_locally(
-            self.forest, self.links, self.whole.high, self.sizes, box.low, box.high,
-            self.cells[i], self.words[i], self.values[i], self.random, self.line,
-        )  # fmt: skip
-        best = int(self.values.argmax())
-        self.best = Box(self.cells[best].copy(), self.cells[best] + 1, self.words[best].copy())
-        self.turn = (self.turn + 1) % len(self.values)
-        if self.turn == 0:
-            self._start_anew(best)
-        return float(self.values[best])
-
-    def _start_anew(self, best: int) -> None:
-        """Begin again with the worst start from the best one's place, or from a random place.
-
-        One local maximum alone is not worth all starts.
-        """
-        worst = int(self.values.argmin())
-        if worst == best:
-            return
-        self.cells[worst], self.words[worst] = self.cells[best], self.words[best]
-        self.values[worst] = -np.inf if draw(self.random, 2) == 0 else self.values[best]
-
-
 class CompiledSearch:
     """The branch and bound on one output of a model of trees.
 
@@ -403,7 +347,7 @@ class CompiledSearch:
         boxes = node_boxes_of(problem)
         self.workers = [Worker(problem, boxes, incumbent, n_workers) for _ in range(n_workers)]
         self.workers[0].begin(problem.layout.whole)
-        self.heuristic = _PrimalHeuristic(problem, n_starts=8)
+        self.heuristic = PrimalHeuristic(problem, n_starts=8)
 
     def run(
         self,
@@ -416,23 +360,18 @@ class CompiledSearch:
 
         A local search and prices take part as soon as it `has` them compiled.
         """
-        reason, began, local = "closed", _clock.now(), 0.0
+        reason = "closed"
         with ThreadPoolExecutor(len(self.workers)) as threads:
             while busy := [worker for worker in self.workers if worker.n_open]:
-                now = _clock.now()
-                if now >= deadline:
+                if _clock.now() >= deadline:
                     reason = "time"
                     break
                 if any(worker.state[N_SPARE] < 2 for worker in busy):
                     reason = "memory"
                     break
-                later = SHARE_LATER * (now - began)
-                most = SHARE_FIRST * min(now - began, FIRST_SECONDS) + later
-                while local <= most and has(search_locally):
+                while self.heuristic.is_due() and has(search_locally):
                     self._search_locally(busy)
-                    local += _clock.now() - now
-                    now = _clock.now()
-                for worker in self.workers if has(price_box) else ():
+                for worker in self.workers if has(*PRICING_ENTRIES) else ():
                     worker.begin_pricing()
                 # The threads may well wait for each other: a round is short.
                 list(threads.map(lambda worker: worker.work(rtol), busy))

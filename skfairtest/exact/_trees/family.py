@@ -237,7 +237,7 @@ class TreeFamily(Family):
             search = search or ListSearch(self.problems[o], incumbent, until)
             search.queue.incumbent = max(search.queue.incumbent, incumbent)
             searches[o] = search
-            return search.run(until, rtol, note, self._use_compiled)
+            return search.run(until, rtol, note, self._has)
         if self.compiled:
             warm_up()
         search = search or CompiledSearch(self.problems[o], incumbent, self.n_workers)

@@ -15,11 +15,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skfairtest import _clock
 from skfairtest.exact._trees.link_bounds import gap_of_sums
+from skfairtest.exact._trees.problem import Problem
+from skfairtest.exact._trees.self_composition import Box
 from skfairtest.workers._compiled import inlined, njit
 
 #: Most copies that are changed before a walk starts again.
 MOST_CHANGED = 4
+#: Share of the time that is spent on local search: of the first seconds, and of all.
+SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
+SHARE_LATER = 0.02
 
 
 class Line(NamedTuple):
@@ -238,3 +244,74 @@ def search_locally(forest, links, whole, sizes, low, high, cells, words, value, 
     for w in range(len(words)):
         words[w] = sets[w]
     return now
+
+
+class PrimalHeuristic:
+    """Pairs of twins that search locally while the boxes are split.
+
+    - `problem`: one output of a model of trees.
+    - `n_starts`: number of pairs.
+
+    - `best`: the point of the pair that differs the most.
+    """
+
+    def __init__(self, problem: Problem, n_starts: int) -> None:
+        # Not the search itself: in a circle its gigabytes would stay until garbage is collected.
+        self.forest, self.links, layout = problem.forest, problem.links, problem.layout
+        self.whole = layout.whole
+        self.sizes = layout.set_sizes()
+        n_words = len(layout.whole.words)
+        self.cells = np.zeros((n_starts, len(layout.whole.low)), dtype=np.int32)
+        self.words = np.zeros((n_starts, n_words), dtype=np.uint64)
+        self.words[:, layout.word_start[:-1]] = 1
+        self.values = np.full(n_starts, -np.inf)
+        self.turn = 0
+        self.began, self.took = _clock.now(), 0.0
+        n_parts = len(self.links.base)
+        most = max(layout.whole.high, default=0) + 1
+        room = int(problem.forest.depth.max(initial=0)) + 2
+        self.line = Line(
+            np.zeros((2 * n_parts, most)),
+            np.empty(room, dtype=np.int64),
+            np.empty(room, dtype=np.int64),
+            np.empty((3, n_parts)),
+        )
+        # Fixed: the certificate of a model does not depend on a seed.
+        self.random = np.array([88172645463325252], dtype=np.uint64)
+
+    def is_due(self) -> bool:
+        """Return whether local search has taken less than its share of the time."""
+        since = _clock.now() - self.began
+        return self.took <= SHARE_FIRST * min(since, FIRST_SECONDS) + SHARE_LATER * since
+
+    def step(self, box: Box, point: NDArray[np.int32] | None = None) -> float:
+        """Let the next start search once, also inside a box; return the largest value so far.
+
+        With a point the worst start goes on from there.
+        """
+        began, i = _clock.now(), self.turn
+        if point is not None and i % 2:
+            i = int(self.values.argmin())
+            self.cells[i], self.values[i] = point, -1e300
+        self.values[i] = search_locally(
+            self.forest, self.links, self.whole.high, self.sizes, box.low, box.high,
+            self.cells[i], self.words[i], self.values[i], self.random, self.line,
+        )  # fmt: skip
+        best = int(self.values.argmax())
+        self.best = Box(self.cells[best].copy(), self.cells[best] + 1, self.words[best].copy())
+        self.turn = (self.turn + 1) % len(self.values)
+        if self.turn == 0:
+            self._start_anew(best)
+        self.took += _clock.now() - began
+        return float(self.values[best])
+
+    def _start_anew(self, best: int) -> None:
+        """Begin again with the worst start from the best one's place, or from a random place.
+
+        One local maximum alone is not worth all starts.
+        """
+        worst = int(self.values.argmin())
+        if worst == best:
+            return
+        self.cells[worst], self.words[worst] = self.cells[best], self.words[best]
+        self.values[worst] = -np.inf if draw(self.random, 2) == 0 else self.values[best]

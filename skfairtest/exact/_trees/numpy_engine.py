@@ -18,11 +18,14 @@ from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Bracket, Limits, Note, unnoted
+from skfairtest.exact._trees.best_first import hand_over, search
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, sum_enough
+from skfairtest.exact._trees.local_search import PrimalHeuristic, search_locally
 from skfairtest.exact._trees.problem import Forest, Problem, leaves_of
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
+from skfairtest.exact._trees.stored_code import leave_room
 from skfairtest.workers._compiled import plain
 
 Cells32 = NDArray[np.int32]
@@ -168,8 +171,8 @@ MOST_LISTED = 150_000_000
 #: Pairs that are listed for the whole domain, and for one box (or a few for every tree); more are
 #: listed coarsely. Boxes with a quarter of that left list them anew, by which they become finer.
 MOST_PAIRS, MOST_OF_BOX = 1_000_000, 20_000
-#: Boxes after which a search asks whether another one can go on, which looks at the disk.
-LEAVES_EVERY = 16
+#: Boxes after which a search asks what is compiled by now, which looks at the disk.
+LOOKS_EVERY = 16
 #: Trees whose best pairs propose cuts.
 PROPOSERS = 30
 
@@ -221,6 +224,7 @@ class ListSearch:
         self.problem, self.links = problem, problem.links
         self.levels = problem.forest.levels
         self.mixed = not plain(by_differences)(problem.links)
+        self.heuristic = PrimalHeuristic(problem, n_starts=8)
         self.n_listed = 0
         self._most_of_box = max(MOST_OF_BOX, 4 * len(problem.forest.roots))
         self._keep_all(problem.layout.whole, self._list(problem.layout.whole, MOST_PAIRS), np.inf)
@@ -230,17 +234,25 @@ class ListSearch:
         deadline: float,
         rtol: float,
         note: Note = unnoted,
-        leaves: Callable[[], bool] = lambda: False,
+        has: Callable[..., bool] = lambda *functions: False,
     ) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`.
 
-        Where it `leaves`, another search has the rest of the time.
+        A local search takes part as soon as it `has` that compiled. When it `has` the search of
+        boxes, that has the rest of the time.
         """
         queue = self.queue
+        began = looked = _clock.now()
         queue.limits = limits = Limits(deadline, rtol, note)
         while queue.top > self._enough:
-            if limits.is_late or (queue.n_boxes % LEAVES_EVERY == 0 and leaves()):
+            looks = queue.n_boxes % LOOKS_EVERY == 0
+            if limits.is_late or (looks and has(hand_over, search)):
                 return queue.bracket("time")
+            if looks:
+                looked = leave_room(began, looked, deadline)
+                while self.heuristic.is_due() and has(search_locally):
+                    value = self.heuristic.step(self.problem.layout.whole)
+                    self._offer(value, self.heuristic.best)
             queue.step(self._cut)
             queue.note()
         return queue.bracket("closed")

@@ -11,21 +11,31 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import subprocess
 import sys
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from joblib import cpu_count
+
+from skfairtest import _clock
 from skfairtest.exact._trees.best_first import hand_over, search
-from skfairtest.exact._trees.box_pricing import price_box
+from skfairtest.exact._trees.box_pricing import use_prices
 from skfairtest.exact._trees.local_search import search_locally
+from skfairtest.exact._trees.prices import price_trees
 from skfairtest.exact._trees.rows_on_cells import sums_of_twins
 from skfairtest.workers import _compiled, _detached
 from skfairtest.workers._compiled import AVAILABLE, plain
 
-#: The functions that Python calls, in the order in which they are compiled: a search of boxes can
-#: begin without the others.
-ENTRIES = (hand_over, search, search_locally, sums_of_twins, price_box)
+#: The functions that Python calls to price boxes, and all that it calls, in the order in which they
+#: are compiled.
+PRICING_ENTRIES = (price_trees, use_prices)
+ENTRIES = (search_locally, hand_over, search, sums_of_twins, *PRICING_ENTRIES)
+#: How many processes compile; seconds after which a search leaves room for them, and how many times
+#: as long as it works it waits.
+N_COMPILERS, ALONE, WAITING = 2, 8.0, 3.0
 #: What the other process does.
 STATEMENTS = "from skfairtest.exact._trees import driver; driver.fill_cache()"
 
@@ -103,6 +113,28 @@ def compile_apart() -> None:
 
 
 @lru_cache(maxsize=1)
-def _start() -> None:
+def _start() -> subprocess.Popen[bytes] | None:
     # Once in each process: what failed would fail again, and take a core for as long.
-    _detached.start_python(STATEMENTS)
+    return _detached.start_python(STATEMENTS)
+
+
+def leave_room(began: float, looked: float, deadline: float) -> float:
+    """Wait where cores are few and another process compiles; return the time after that.
+
+    The search that goes on meanwhile is many times slower than the one that is compiled, so that
+    it gives up most of its time, but for its first seconds, in which small models are done.
+
+    - `began`: when this search began, by `_clock.now`.
+    - `looked`: when it last left room.
+    - `deadline`: when to wait no longer.
+    """
+    now = _clock.now()
+    if now - began > ALONE and cpu_count() <= N_COMPILERS and _compiles():
+        time.sleep(max(0.0, min(WAITING * (now - looked), deadline - now)))
+    return _clock.now()
+
+
+def _compiles() -> bool:
+    """Whether the process that was started from here compiles."""
+    process = _start() if _start.cache_info().currsize else None
+    return process is not None and process.poll() is None
