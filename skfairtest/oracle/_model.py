@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
+from skfairtest import _clock
 from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
@@ -32,8 +33,24 @@ CHUNK = 4096
 TASKS = 2
 #: Rows used to see whether the label with the largest score is the label that predict gives.
 PROBE_ROWS = 32
+#: One in so many queries, or seconds, at most goes into getting to know the model.
+PROBE_SHARE = 20
 #: How far from one the probabilities of a row may add up: single precision, rounded output.
 TOLERANCE = 1e-3
+
+
+def probe_in_time(model: Any, Z: Floats, seconds: float) -> None:
+    """Let a model be probed on rows, or on as many as the share of some seconds for it allows.
+
+    The first row tells how long one takes, which may be seconds.
+    """
+    if np.isfinite(seconds) and len(Z) > 1:
+        began = _clock.now()
+        model.probe(Z[:1])
+        took = max(_clock.now() - began, 1e-9)
+        Z = Z[1 : 1 + int(min(len(Z), seconds / PROBE_SHARE / took))]
+    if len(Z):
+        model.probe(Z)
 
 
 class Model:

@@ -14,7 +14,7 @@ from skfairtest.oracle._cached_model import CachedModel
 from skfairtest.oracle._compare import Comparison, compare
 from skfairtest.oracle._drawing import Draws
 from skfairtest.oracle._judgement import Judgement, Worst, concatenated
-from skfairtest.oracle._model import PROBE_ROWS, Labels, Model
+from skfairtest.oracle._model import PROBE_ROWS, PROBE_SHARE, Labels, Model, probe_in_time
 from skfairtest.oracle._plausible_twins import PlausibleTwins
 from skfairtest.oracle._record import Record
 from skfairtest.oracle._repeats import (
@@ -30,8 +30,6 @@ from skfairtest.oracle._stopping import StoppingRules
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import ValidRows
 
-#: One of so many queries at most goes into getting to know the model.
-PROBE_SHARE = 20
 #: Rows for that where no row of the data is valid.
 FEW_PROBED = 8
 #: Share of what is left of the budget that confirms pairs of a model whose answers vary.
@@ -330,14 +328,8 @@ class Oracle:
         if not len(seeds):
             seeds = self.space.twins_.apply_dependents(self.sample(FEW_PROBED, rng))
         affordable = self.queries_left / (PROBE_SHARE * model.probe_cost)
-        n, cost = int(min(PROBE_ROWS, max(1, affordable))), model.probe_cost
-        budget = self.stopping.budget
-        if np.isfinite(budget.seconds_left) and n > 1:
-            self.model.probe(seeds[:1])  # one row may take seconds
-            n, seeds = n - 1, seeds[1:]
-            n = int(min(n, budget.queries_in_time(1 / PROBE_SHARE) / cost))
-        if n and len(seeds):
-            self.model.probe(seeds[:n])
+        n = int(min(PROBE_ROWS, max(1, affordable)))
+        probe_in_time(self.model, seeds[:n], self.stopping.budget.seconds_left)
 
     def respond(self, Z: Floats) -> Floats:
         """Return the raw outputs of rows, (n, n_outputs), for gradients and explanations.

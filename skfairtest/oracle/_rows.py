@@ -15,7 +15,7 @@ from skfairtest.oracle._oracle import Oracle
 BATCH_ROWS = 65_536
 #: With a deadline: rows of the first batch, which shows how long one takes, and the share of the
 #: time left that a batch may take.
-FIRST_BATCH = 4
+FIRST_BATCH = 1
 BATCH_SHARE = 0.2
 #: How many times as large the next batch may be, where that fits into the time left.
 GROWTH = 4

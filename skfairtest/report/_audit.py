@@ -221,7 +221,7 @@ def audit(
     if y is not None:
         check_targets(estimator, y, len(space.data))
         warn_of_target(X, y)
-    case = Case(estimator, X, y, template, space, seed, n_jobs, beside)
+    case = Case(estimator, X, y, template, space, seed, n_jobs, beside, max_time)
     case.favourable = _favourable(case, favourable, groups)
     if case.favourable is not None:
         warn_of_guess(case.favourable)

@@ -255,7 +255,7 @@ def test_a_search_that_has_asked_about_all_that_is_plausible_ends(explores, cloc
     auditor = SurrogateAuditor(
         model,
         sensitive_features=["sex"],
-        max_time=1,
+        max_time=10,
         random_state=0,
         space=InputSpace(plausible=Diagonal().fit(X)),
     ).fit(X)

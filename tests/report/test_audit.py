@@ -44,6 +44,7 @@ from skfairtest import (
     selection_table,
 )
 from skfairtest.report._measure.case import Case
+from skfairtest.transports import QuantileTransport
 
 SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
 FEW = SBFTAuditor(max_queries=400)
@@ -637,6 +638,16 @@ def test_a_slow_model_gets_a_sample_of_the_rows_with_an_interval():
     for words in (f"rows: sex: {told}", f"search: sex: {asked} of 20,000 queries"):
         assert words in data["reason"] and words in " ".join(repr(report).split())
         assert words in report.to_html() and words in report._repr_html_()
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.5])
+def test_a_slow_model_does_not_outlast_the_time_by_much(seconds):
+    began = CLOCK.now()
+    look(
+        Wrapped(LOGISTIC, seconds=seconds), y=LABELS, max_time=15, sensitive_features=["sex"],
+        moved=[QuantileTransport()],
+    )  # fmt: skip
+    assert CLOCK.now() - began < 17
 
 
 def test_a_search_that_spent_its_own_budget_did_not_end_early():

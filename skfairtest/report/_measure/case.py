@@ -18,13 +18,11 @@ from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.finding._pair import Pair, make_pair
 from skfairtest.finding._words import name_output
 from skfairtest.oracle._favourable import Favourable
-from skfairtest.oracle._model import Model
+from skfairtest.oracle._model import PROBE_ROWS, Model, probe_in_time
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._space import InputSpace
 
-#: Rows on which the model shows how it has to be asked; an oracle would take as many.
-PROBED = 32
 #: Queries that a pair takes at most: outputs and labels of both twins.
 QUERIES_A_PAIR = 4
 
@@ -57,6 +55,8 @@ class Case:
         Of every part.
     beside : DataFrame or None
         Sensitive columns that the model does not take, in the order of the rows.
+    max_time : float or None
+        Seconds for all parts.
     seconds_per_query : float
         As measured last; 0 before.
     extra_queries : int
@@ -77,6 +77,7 @@ class Case:
     seed: int
     n_jobs: int | None
     beside: pd.DataFrame | None = None
+    max_time: float | None = None
     seconds_per_query: float = 0.0
     extra_queries: int = 0
     auditors: dict[str, Any] = field(default_factory=dict)
@@ -147,7 +148,8 @@ class Case:
         method = self.template.response_method
         model = Model(self.estimator, self.space, response_method=method, n_jobs=self.n_jobs)
         if model.probe_cost:
-            model.probe(self.space.data[:PROBED])
+            seconds = np.inf if self.max_time is None else self.max_time
+            probe_in_time(model, self.space.data[:PROBE_ROWS], seconds)
         return model
 
     def oracle(self, space: InputSpace) -> Oracle:
