@@ -321,6 +321,20 @@ def test_certificates_are_those_of_all_inputs(without_whole_domains, name, seed,
     assert auditor.certified_
 
 
+@pytest.mark.parametrize("seed", [2, 6, 7])
+def test_no_cut_leaves_a_part_without_cells(without_whole_domains, seed):
+    # Of a box that was narrowed, sets of the values of `b`, one of them missing, may be all gone.
+    rng, n = np.random.default_rng(seed), 300
+    sizes = {"s": 2, "a": 7, "b": 6, "c": 5}
+    X = pd.DataFrame({name: rng.integers(0, size, n) for name, size in sizes.items()}).astype(float)
+    y = X["a"] * X["s"] - X["b"] * X["s"] + X["c"] + 2 * rng.normal(size=n)
+    X["b"] = X["b"].where(rng.random(n) > 0.1)
+    model = RandomForestRegressor(15, random_state=seed).fit(X, y)
+    auditor = certified(model, X, engine="numba", max_time=20)
+    assert auditor.certified_
+    assert auditor.fairness_degree_ == pytest.approx(exhaustive_degree(auditor))
+
+
 def test_workers_hand_over_boxes_with_their_prices(without_whole_domains):
     X, y = make_table(3)
     model = RandomForestRegressor(20, random_state=0).fit(X, y)
