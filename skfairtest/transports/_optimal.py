@@ -14,16 +14,17 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.space._moved import LEAST_ROWS
+from skfairtest.space._numbers import Real
 from skfairtest.transports._base import BaseTransport
-from skfairtest.transports._couplings import recategorized
 from skfairtest.transports._features import Feature
 from skfairtest.transports._quantile import (
     ColumnMap,
+    becomes_missing,
     categories,
     code_of_missing,
     codes_of,
     is_missing,
-    move_missing,
+    move_category,
     n_categories,
     within,
 )
@@ -39,6 +40,8 @@ MOST_SCALINGS = 2_000
 NEAR_ENOUGH = 1e-3
 #: Deviation of the entropic plan's shares of rows that is still called equal, as a share.
 LEAST_MASS = 0.5
+#: Of numbers on their way: any, NaN where they are missing, and rounded only where they arrive.
+FREE = Real("on the way", -np.inf, np.inf)
 #: Nearest rows, each with itself, over which an exact plan is averaged; fewer of many columns.
 MOST_NEAREST = 5
 
@@ -149,49 +152,60 @@ class Passage(NamedTuple):
     ) -> Passage:  # fmt: skip
         """Return the passage at whose end the shares of values are put right."""
         every, codes = np.arange(len(own.codes)), own.codes[:, j]
-        moved = np.repeat(self.move(column, codes, every, ranks, j), own.counts)
+        sent = np.repeat(self._sent(column, codes, every, ranks, j), own.counts)
         wanted = np.repeat(other.codes[:, j], other.counts)
-        return self._replace(last=ColumnMap.learn(column, [moved, wanted]))
+        if not column.is_category:
+            wanted = np.where(is_missing(column, wanted), np.nan, wanted)
+        return self._replace(last=ColumnMap.learn(_on_the_way(column), [sent, wanted]))
 
     def move(
         self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
     ) -> Floats:  # fmt: skip
         """Move codes of rows as those are moved that they are like, by position in the sample."""
-        if column.is_category:
-            moved = self._recategorize(column, codes, like, ranks.uniform(2 * j))
-        else:
-            moved = self._shift(column, codes, like, ranks.uniform(2 * j + 1))
-        if self.last is not None:
-            moved = self.last.move(column, moved, 0, 1, ranks, -1 - j)
+        assert self.last is not None
+        sent = self._sent(column, codes, like, ranks, j)
+        moved = self.last.move(_on_the_way(column), sent, 0, 1, ranks, -1 - j)
+        if not column.is_category:
+            missing = np.where(is_missing(column, codes), codes, code_of_missing(column))
+            moved = np.where(np.isnan(moved), missing, within(column, moved))
         return np.where(self.seen[kinds(column, codes, len(self.seen))], moved, codes)
+
+    def _sent(
+        self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
+    ) -> Floats:  # fmt: skip
+        """Return where the plan sends codes: numbers between the steps, and NaN for missing."""
+        if column.is_category:
+            return self._recategorize(column, codes, like, ranks.uniform(2 * j))
+        return self._shift(column, codes, like, ranks.uniform(2 * j + 1))
 
     def _shift(
         self, column: Column, codes: Floats, like: Ints, uniform: Floats
     ) -> Floats:  # fmt: skip
         absent = is_missing(column, codes)
         own = self._own_shares(absent.astype(np.intp), 2, like)
-        gone = move_missing(own, self.there.shares[like], absent, uniform)
+        gone = becomes_missing(own, self.there.shares[like], absent, uniform)
         # As in domain adaptation, a row that is not in the sample is shifted as its neighbour is.
         away = np.where(absent, 0.0, codes - self.here.means[like])
-        missing = np.where(absent, codes, code_of_missing(column))
-        return np.where(gone, missing, within(column, self.there.means[like] + away))
+        return np.where(gone, np.nan, self.there.means[like] + away)
 
     def _recategorize(self, column: Column, codes: Floats, like: Ints, uniform: Floats) -> Floats:
         shares = self.there.shares
-        if shares.shape[1] == 1:
+        if shares.shape[1] == 1:  # of names and the like
             n = n_categories(column, np.append(codes, shares[:, 0]))
-            here, there = categories(codes, n), shares[like, 0].astype(np.intp)
-        else:
-            n = shares.shape[1]
-            here = categories(codes, n)
-            there = recategorized(self._own_shares(here, n, like), shares[like], here, uniform)
-        return np.where(there == here, codes, codes_of(there, n))
+            return codes_of(shares[like, 0].astype(np.intp), n)
+        n = shares.shape[1]
+        own = self._own_shares(categories(codes, n), n, like)
+        return move_category(codes, own, shares[like], uniform)
 
     def _own_shares(self, here: Ints, n: int, like: Ints) -> Floats:
         itself, shares = np.eye(n)[here], self.here.shares[like]
         # None of those that the row is like has its value, which so is all that is known of it.
         is_seen = shares[np.arange(len(here)), here] > 0
         return np.where(is_seen[:, None], shares, itself)
+
+
+def _on_the_way(column: Column) -> Column:
+    return column if column.is_category else FREE
 
 
 def _check_reg(name: str, value: Any) -> None:
