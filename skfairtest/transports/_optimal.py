@@ -20,6 +20,7 @@ from skfairtest.transports._features import Feature
 from skfairtest.transports._quantile import (
     ColumnMap,
     becomes_missing,
+    between_steps,
     categories,
     code_of_missing,
     codes_of,
@@ -127,7 +128,8 @@ class Passage(NamedTuple):
     Both kinds of plan blur: an entropic one sends a row to the mean of many, also within its own
     group, and an exact one is averaged over rows that are near each other. What the blurred places
     differ by is how far the row itself is moved; and what shares of values this leaves wrong is put
-    right in the end, each column by itself.
+    right in the end, each column by itself. Whole numbers are rounded there and not before, so that
+    ranks follow all that a plan says of rows with one number.
 
     Attributes
     ----------
@@ -138,6 +140,9 @@ class Passage(NamedTuple):
         Where the plan between the groups sends rows.
     here : Projection
         Where the plan within the own group sends them.
+    spreads : bool
+        Whether ranks spread numbers over their steps. Of an exact plan it is chance enough where it
+        sends a row; an entropic one treats rows with one number so much alike that it shows.
     last : ColumnMap or None
         Distributions of the column in the moved sample, and in the other group's.
     """
@@ -145,6 +150,7 @@ class Passage(NamedTuple):
     seen: Bools
     there: Projection
     here: Projection
+    spreads: bool
     last: ColumnMap | None = None
 
     def ending(
@@ -176,16 +182,12 @@ class Passage(NamedTuple):
         """Return where the plan sends codes: numbers between the steps, and NaN for missing."""
         if column.is_category:
             return self._recategorize(column, codes, like, ranks.uniform(2 * j))
-        return self._shift(column, codes, like, ranks.uniform(2 * j + 1))
-
-    def _shift(
-        self, column: Column, codes: Floats, like: Ints, uniform: Floats
-    ) -> Floats:  # fmt: skip
         absent = is_missing(column, codes)
         own = self._own_shares(absent.astype(np.intp), 2, like)
-        gone = becomes_missing(own, self.there.shares[like], absent, uniform)
+        gone = becomes_missing(own, self.there.shares[like], absent, ranks.uniform(2 * j + 1))
         # As in domain adaptation, a row that is not in the sample is shifted as its neighbour is.
-        away = np.where(absent, 0.0, codes - self.here.means[like])
+        spread = between_steps(column, codes, ranks.uniform(2 * j)) if self.spreads else codes
+        away = np.where(absent, 0.0, spread - self.here.means[like])
         return np.where(gone, np.nan, self.there.means[like] + away)
 
     def _recategorize(self, column: Column, codes: Floats, like: Ints, uniform: Floats) -> Floats:
@@ -415,7 +417,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
             for k, j in enumerate(self.moving_.tolist()):
                 column, n = self.layout_.columns[j], self.levels_[j] or 2
                 seen = np.bincount(kinds(column, mine.codes[:, j], n), minlength=n) > 0
-                passage = Passage(seen, there[k], here[k])
+                passage = Passage(seen, there[k], here[k], self.reg is not None)
                 passages.append(passage.ending(column, mine, other, ranks, j))
             self.maps_[key] = passages
         return self.maps_[key]
