@@ -20,7 +20,6 @@ from skfairtest.transports._features import Feature
 from skfairtest.transports._quantile import (
     ColumnMap,
     becomes_missing,
-    between_steps,
     categories,
     code_of_missing,
     codes_of,
@@ -41,7 +40,7 @@ MOST_SCALINGS = 2_000
 NEAR_ENOUGH = 1e-3
 #: Deviation of the entropic plan's shares of rows that is still called equal, as a share.
 LEAST_MASS = 0.5
-#: Of numbers on their way: any, NaN where they are missing, and rounded only where they arrive.
+#: Of numbers on their way: any number, and NaN where one is missing.
 FREE = Real("on the way", -np.inf, np.inf)
 #: Nearest rows, each with itself, over which an exact plan is averaged; fewer of many columns.
 MOST_NEAREST = 5
@@ -128,8 +127,7 @@ class Passage(NamedTuple):
     Both kinds of plan blur: an entropic one sends a row to the mean of many, also within its own
     group, and an exact one is averaged over rows that are near each other. What the blurred places
     differ by is how far the row itself is moved; and what shares of values this leaves wrong is put
-    right in the end, each column by itself. Whole numbers are rounded there and not before, so that
-    ranks follow all that a plan says of rows with one number.
+    right in the end, each column by itself.
 
     Attributes
     ----------
@@ -140,9 +138,10 @@ class Passage(NamedTuple):
         Where the plan between the groups sends rows.
     here : Projection
         Where the plan within the own group sends them.
-    spreads : bool
-        Whether ranks spread numbers over their steps. Of an exact plan it is chance enough where it
-        sends a row; an entropic one treats rows with one number so much alike that it shows.
+    rounds : bool
+        Whether numbers in steps are rounded before they get ranks, so that chance tells equal ones
+        apart. Where an exact plan sends a row is chance enough, and says more. By an entropic plan
+        rows with one number would be put in an order that a classifier sees.
     last : ColumnMap or None
         Distributions of the column in the moved sample, and in the other group's.
     """
@@ -150,7 +149,7 @@ class Passage(NamedTuple):
     seen: Bools
     there: Projection
     here: Projection
-    spreads: bool
+    rounds: bool
     last: ColumnMap | None = None
 
     def ending(
@@ -179,16 +178,16 @@ class Passage(NamedTuple):
     def _sent(
         self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
     ) -> Floats:  # fmt: skip
-        """Return where the plan sends codes: numbers between the steps, and NaN for missing."""
+        """Return where the plan sends codes, NaN for missing numbers."""
         if column.is_category:
             return self._recategorize(column, codes, like, ranks.uniform(2 * j))
         absent = is_missing(column, codes)
         own = self._own_shares(absent.astype(np.intp), 2, like)
         gone = becomes_missing(own, self.there.shares[like], absent, ranks.uniform(2 * j + 1))
         # As in domain adaptation, a row that is not in the sample is shifted as its neighbour is.
-        spread = between_steps(column, codes, ranks.uniform(2 * j)) if self.spreads else codes
-        away = np.where(absent, 0.0, spread - self.here.means[like])
-        return np.where(gone, np.nan, self.there.means[like] + away)
+        away = np.where(absent, 0.0, codes - self.here.means[like])
+        sent = within(column if self.rounds else FREE, self.there.means[like] + away)
+        return np.where(gone, np.nan, sent)
 
     def _recategorize(self, column: Column, codes: Floats, like: Ints, uniform: Floats) -> Floats:
         shares = self.there.shares
@@ -333,18 +332,25 @@ class OptimalTransport(OptimalResults, BaseTransport):
         self.samples_ = [Sample.draw(Z[groups == g], self.max_rows, rng) for g in range(n_groups)]
         return {}
 
+    def _measured(self) -> list[tuple[int, Feature, Column]]:
+        """Return the columns that count in the cost: all but categories of very many values."""
+        pairs = zip(self.features_, self.layout_.columns, strict=True)
+        return [
+            (j, feature, column)
+            for j, (feature, column) in enumerate(pairs)
+            if feature.levels or not column.is_category
+        ]
+
     def _points(self, Z: Floats) -> Floats:
         """Return rows as points whose squared distances are costs."""
         parts = []
-        for j, (feature, column) in enumerate(
-            zip(self.features_, self.layout_.columns, strict=True)
-        ):
+        for j, feature, column in self._measured():
             points = feature.encode(column, Z[:, j])
             if feature.levels:  # of two that differ, two of the 0/1 columns do
-                parts.append(points * np.sqrt(self.weight / 2))
-            elif not column.is_category:
+                points *= np.sqrt(self.weight / 2)
+            else:
                 points[:, 1:] *= np.sqrt(self.weight)
-                parts.append(points)
+            parts.append(points)
         return np.hstack(parts) if parts else np.zeros((len(Z), 1))
 
     def _plan(self, own: int, target: int, cost: Floats) -> Floats:
@@ -388,8 +394,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
         """Return weights of the nearest rows of each row in a sample, by how often they occur."""
         sample = self.samples_[own]
         n, points = len(sample.codes), self._points(sample.codes)
-        pairs = zip(self.features_, self.layout_.columns, strict=True)
-        d = sum(feature.levels > 0 or not column.is_category for feature, column in pairs)
+        d = len(self._measured())
         k = min(MOST_NEAREST, round(n ** (2 / (d + 2))))
         near = NearestNeighbors(n_neighbors=k).fit(points)
         like = near.kneighbors(points, return_distance=False)

@@ -112,11 +112,6 @@ def within(column: Column, numbers: Floats) -> Floats:
     return np.clip(numbers, column.low, min(column.high, column.top))
 
 
-def between_steps(column: Column, codes: Floats, uniform: Floats) -> Floats:
-    """Return codes spread evenly over their steps, so that rounding gives them back."""
-    return np.rint(codes) + (uniform - 0.5) if column.discrete else codes
-
-
 def move_category(codes: Floats, own: Floats, other: Floats, uniform: Floats) -> Floats:
     """Return the codes of categories after the move, by shares as in `recategorized`."""
     n = own.shape[-1]

@@ -22,7 +22,6 @@ from skfairtest.transports._couplings import Quantiles
 from skfairtest.transports._features import MOST_CATEGORIES, Feature
 from skfairtest.transports._quantile import (
     ColumnMap,
-    between_steps,
     categories,
     is_missing,
     move_category,
@@ -320,7 +319,7 @@ class SequentialTransport(SequentialResults, BaseTransport):
         conditional.choices.append(Choice.learn(G, y, _seeded(classifier, seed), shares))
         numbers, there = None, np.flatnonzero(~absent)
         if not column.is_category and len(conditional.parents) and len(there) >= LEAST_TO_LEARN:
-            spread_out = between_steps(column, codes[there], uniform[there])
+            spread_out = _between_steps(column, codes[there], uniform[there])
             models = [_seeded(regressor, seed) for regressor in regressors]
             numbers = Residuals.learn(G[there], spread_out, models, rng)
         conditional.numbers.append(numbers)
@@ -436,12 +435,17 @@ def _move_given(
     if len(own_rows):
         # A second number: the first one says where between two steps the row is taken to lie.
         among_equals = ranks.uniform(2 * j + 1, own_rows)
-        numbers = between_steps(column, codes[own_rows], at[known])
+        numbers = _between_steps(column, codes[own_rows], at[known])
         at[known] = mine.ranks(before[own_rows], numbers, among_equals)
     # A model may go on beyond all values that there are.
     numbers = other.at(after[rows], at, conditional.marginal.numbers[target])
     moved[rows] = within(column, numbers)
     return moved
+
+
+def _between_steps(column: Column, codes: Floats, uniform: Floats) -> Floats:
+    """Return codes spread evenly over their steps, so that rounding gives them back."""
+    return np.rint(codes) + (uniform - 0.5) if column.discrete else codes
 
 
 def _best(regressors: list[Any], F: Floats, y: Floats, fold: Ints) -> tuple[Any, Floats]:

@@ -108,7 +108,7 @@ def test_new_rows_are_shifted_as_their_neighbours_are():
     assert np.abs(blurred - new - [3.0, -2.0]).mean() < 0.1
 
 
-def passage(means, wanted, *, spreads):
+def passage(means, wanted, *, rounds):
     """Rows of one number that a plan sends to these means, and what they become."""
     n = len(means)
     codes, ones = np.column_stack([np.ones(n), np.arange(n)]), np.ones(n, dtype=int)
@@ -116,18 +116,18 @@ def passage(means, wanted, *, spreads):
     there, here = Projection(np.asarray(means), present), Projection(np.ones(n), present)
     own, other = Sample(codes, ones), Sample(np.asarray(wanted, dtype=float)[:, None], ones)
     column, ranks = Integer("n", 0, 9), RowRanks(codes, 0)
-    made = Passage(np.array([True, False]), there, here, spreads)
+    made = Passage(np.array([True, False]), there, here, rounds)
     made = made.ending(column, own, other, ranks, 0)
     return made.move(column, codes[:, 0], np.arange(n), ranks, 0)
 
 
-def test_whole_numbers_are_rounded_where_they_arrive():
-    moved = passage([2.4, 2.1, 2.3, 2.2], [2, 3, 4, 5], spreads=False)
+def test_an_exact_plan_orders_rows_of_one_number():
+    moved = passage([2.4, 2.1, 2.3, 2.2], [2, 3, 4, 5], rounds=False)
     assert moved.tolist() == [5, 2, 4, 3]
 
 
 def test_an_entropic_plan_does_not_order_rows_of_one_number():
-    moved = passage(2 + np.arange(400) / 1e4, np.repeat([2, 3], 200), spreads=True)
+    moved = passage(2 + np.arange(400) / 1e4, np.repeat([2, 3], 200), rounds=True)
     assert sorted(set(moved)) == [2, 3] and moved.sum() == 1000
     assert 70 < (moved[:200] == 3).sum() < 130
 
