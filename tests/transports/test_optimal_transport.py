@@ -128,8 +128,9 @@ def test_an_exact_plan_orders_rows_of_one_number():
 
 def test_an_entropic_plan_does_not_order_rows_of_one_number():
     moved = passage(2 + np.arange(400) / 1e4, np.repeat([2, 3], 200), rounds=True)
-    assert sorted(set(moved)) == [2, 3] and moved.sum() == 1000
-    assert 70 < (moved[:200] == 3).sum() < 130
+    assert sorted(set(moved)) == [2, 3]
+    for half in (moved[:200], moved[200:]):
+        assert 70 < (half == 3).sum() < 130
 
 
 @needs_pot
