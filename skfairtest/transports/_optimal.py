@@ -88,7 +88,7 @@ class Projection(NamedTuple):
 
     @classmethod
     def of(cls, plan: Floats, column: Column, codes: Floats, n: int) -> Projection:
-        """Project on codes of a sample by a plan whose rows sum to 1."""
+        """Return where a plan, whose rows sum to 1, sends rows: to these codes of a sample."""
         if column.is_category:
             other = categories(codes, n)
             if n <= MOST_SHARES:
@@ -166,7 +166,7 @@ class Passage(NamedTuple):
     def move(
         self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
     ) -> Floats:  # fmt: skip
-        """Move codes of rows as those are moved that they are like, by position in the sample."""
+        """Move codes of rows as those of the sample, at positions `like`, are moved."""
         assert self.last is not None
         sent = self._sent(column, codes, like, ranks, j)
         moved = self.last.move(_on_the_way(column), sent, 0, 1, ranks, -1 - j)

@@ -113,7 +113,7 @@ def within(column: Column, numbers: Floats) -> Floats:
 
 
 def move_category(codes: Floats, own: Floats, other: Floats, uniform: Floats) -> Floats:
-    """Return the codes of categories after the move, by shares as in `recategorized`."""
+    """Return the codes that categories are moved to, by shares as in `recategorized`."""
     n = own.shape[-1]
     here = categories(codes, n)
     there = recategorized(own, other, here, uniform)
@@ -292,14 +292,18 @@ class QuantileTransport(QuantileResults, BaseTransport):
     def _moved(self, Z: Floats, key: str, own: int, target: int) -> Floats:
         ranks = RowRanks(Z, self.random_state or 0)
         moved = Z.copy(order="K")
-        if len(self._curves) > MOST_CURVES:
-            self._curves = {}
         for j, column_map in zip(self.moving_.tolist(), self.maps_[key], strict=True):
-            curves = self._curves.setdefault((key, j, own, target), {})
+            curves = self._curves_of(key, j, own, target)
             column = self.layout_.columns[j]
             codes = np.ascontiguousarray(Z[:, j])
             moved[:, j] = column_map.move(column, codes, own, target, ranks, j, curves)
         return moved
+
+    def _curves_of(self, key: str, j: int, own: int, target: int) -> dict[Any, Curve]:
+        """Return where the curve of a column and pair of groups is kept, once it is known."""
+        if len(self._curves) > MOST_CURVES:
+            self._curves = {}
+        return self._curves.setdefault((key, j, own, target), {})
 
     # What certificates look at ----------------------------------------------------------------
 
@@ -326,7 +330,8 @@ class QuantileTransport(QuantileResults, BaseTransport):
         """
         column_map = self._map_of(j)
         given = GivenRanks(ranks, missing)
-        return column_map.move(self.layout_.columns[j], codes, own, target, given, j)
+        curves = self._curves_of(ALL_ROWS, j, own, target)
+        return column_map.move(self.layout_.columns[j], codes, own, target, given, j, curves)
 
     def ranked_codes(self, j: int, own: int) -> Floats | None:
         """Return the numbers of a column whose rows have many ranks; None if those of all have."""
