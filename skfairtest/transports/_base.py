@@ -311,7 +311,7 @@ def read_groups(groups: Any, X: Any) -> Any:
     missing = pd.isna(labels)
     if missing.any():
         raise ValueError(
-            f"groups has {int(missing.sum())} missing labels (such as in row "
+            f"groups has missing labels in {int(missing.sum())} of {n} rows (such as row "
             f"{int(np.flatnonzero(missing)[0])}). Leave these rows out, or give them a label of "
             "their own."
         )

@@ -14,16 +14,17 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.space._moved import LEAST_ROWS
+from skfairtest.space._numbers import Real
 from skfairtest.transports._base import BaseTransport
-from skfairtest.transports._couplings import recategorized
 from skfairtest.transports._features import Feature
 from skfairtest.transports._quantile import (
     ColumnMap,
+    becomes_missing,
     categories,
     code_of_missing,
     codes_of,
     is_missing,
-    move_missing,
+    move_category,
     n_categories,
     within,
 )
@@ -39,6 +40,8 @@ MOST_SCALINGS = 2_000
 NEAR_ENOUGH = 1e-3
 #: Deviation of the entropic plan's shares of rows that is still called equal, as a share.
 LEAST_MASS = 0.5
+#: Of numbers on their way: any number, and NaN where one is missing.
+FREE = Real("on the way", -np.inf, np.inf)
 #: Nearest rows, each with itself, over which an exact plan is averaged; fewer of many columns.
 MOST_NEAREST = 5
 
@@ -85,7 +88,7 @@ class Projection(NamedTuple):
 
     @classmethod
     def of(cls, plan: Floats, column: Column, codes: Floats, n: int) -> Projection:
-        """Project on codes of a sample by a plan whose rows sum to 1."""
+        """Return where a plan, whose rows sum to 1, sends rows: to these codes of a sample."""
         if column.is_category:
             other = categories(codes, n)
             if n <= MOST_SHARES:
@@ -135,6 +138,10 @@ class Passage(NamedTuple):
         Where the plan between the groups sends rows.
     here : Projection
         Where the plan within the own group sends them.
+    rounds : bool
+        Whether numbers in steps are rounded before they get ranks, so that chance tells equal ones
+        apart. Where an exact plan sends a row is chance enough, and says more. By an entropic plan
+        rows with one number would be put in an order that a classifier sees.
     last : ColumnMap or None
         Distributions of the column in the moved sample, and in the other group's.
     """
@@ -142,6 +149,7 @@ class Passage(NamedTuple):
     seen: Bools
     there: Projection
     here: Projection
+    rounds: bool
     last: ColumnMap | None = None
 
     def ending(
@@ -149,49 +157,56 @@ class Passage(NamedTuple):
     ) -> Passage:  # fmt: skip
         """Return the passage at whose end the shares of values are put right."""
         every, codes = np.arange(len(own.codes)), own.codes[:, j]
-        moved = np.repeat(self.move(column, codes, every, ranks, j), own.counts)
+        sent = np.repeat(self._sent(column, codes, every, ranks, j), own.counts)
         wanted = np.repeat(other.codes[:, j], other.counts)
-        return self._replace(last=ColumnMap.learn(column, [moved, wanted]))
+        if not column.is_category:
+            wanted = np.where(is_missing(column, wanted), np.nan, wanted)
+        return self._replace(last=ColumnMap.learn(_on_the_way(column), [sent, wanted]))
 
     def move(
         self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
     ) -> Floats:  # fmt: skip
-        """Move codes of rows as those are moved that they are like, by position in the sample."""
-        if column.is_category:
-            moved = self._recategorize(column, codes, like, ranks.uniform(2 * j))
-        else:
-            moved = self._shift(column, codes, like, ranks.uniform(2 * j + 1))
-        if self.last is not None:
-            moved = self.last.move(column, moved, 0, 1, ranks, -1 - j)
+        """Move codes of rows as those of the sample, at positions `like`, are moved."""
+        assert self.last is not None
+        sent = self._sent(column, codes, like, ranks, j)
+        moved = self.last.move(_on_the_way(column), sent, 0, 1, ranks, -1 - j)
+        if not column.is_category:
+            missing = np.where(is_missing(column, codes), codes, code_of_missing(column))
+            moved = np.where(np.isnan(moved), missing, within(column, moved))
         return np.where(self.seen[kinds(column, codes, len(self.seen))], moved, codes)
 
-    def _shift(
-        self, column: Column, codes: Floats, like: Ints, uniform: Floats
+    def _sent(
+        self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
     ) -> Floats:  # fmt: skip
+        """Return where the plan sends codes, NaN for missing numbers."""
+        if column.is_category:
+            return self._recategorize(column, codes, like, ranks.uniform(2 * j))
         absent = is_missing(column, codes)
         own = self._own_shares(absent.astype(np.intp), 2, like)
-        gone = move_missing(own, self.there.shares[like], absent, uniform)
+        gone = becomes_missing(own, self.there.shares[like], absent, ranks.uniform(2 * j + 1))
         # As in domain adaptation, a row that is not in the sample is shifted as its neighbour is.
         away = np.where(absent, 0.0, codes - self.here.means[like])
-        missing = np.where(absent, codes, code_of_missing(column))
-        return np.where(gone, missing, within(column, self.there.means[like] + away))
+        sent = within(column if self.rounds else FREE, self.there.means[like] + away)
+        return np.where(gone, np.nan, sent)
 
     def _recategorize(self, column: Column, codes: Floats, like: Ints, uniform: Floats) -> Floats:
         shares = self.there.shares
-        if shares.shape[1] == 1:
+        if shares.shape[1] == 1:  # of names and the like
             n = n_categories(column, np.append(codes, shares[:, 0]))
-            here, there = categories(codes, n), shares[like, 0].astype(np.intp)
-        else:
-            n = shares.shape[1]
-            here = categories(codes, n)
-            there = recategorized(self._own_shares(here, n, like), shares[like], here, uniform)
-        return np.where(there == here, codes, codes_of(there, n))
+            return codes_of(shares[like, 0].astype(np.intp), n)
+        n = shares.shape[1]
+        own = self._own_shares(categories(codes, n), n, like)
+        return move_category(codes, own, shares[like], uniform)
 
     def _own_shares(self, here: Ints, n: int, like: Ints) -> Floats:
         itself, shares = np.eye(n)[here], self.here.shares[like]
         # None of those that the row is like has its value, which so is all that is known of it.
         is_seen = shares[np.arange(len(here)), here] > 0
         return np.where(is_seen[:, None], shares, itself)
+
+
+def _on_the_way(column: Column) -> Column:
+    return column if column.is_category else FREE
 
 
 def _check_reg(name: str, value: Any) -> None:
@@ -317,18 +332,25 @@ class OptimalTransport(OptimalResults, BaseTransport):
         self.samples_ = [Sample.draw(Z[groups == g], self.max_rows, rng) for g in range(n_groups)]
         return {}
 
+    def _measured(self) -> list[tuple[int, Feature, Column]]:
+        """Return the columns that count in the cost: all but categories of very many values."""
+        pairs = zip(self.features_, self.layout_.columns, strict=True)
+        return [
+            (j, feature, column)
+            for j, (feature, column) in enumerate(pairs)
+            if feature.levels or not column.is_category
+        ]
+
     def _points(self, Z: Floats) -> Floats:
         """Return rows as points whose squared distances are costs."""
         parts = []
-        for j, (feature, column) in enumerate(
-            zip(self.features_, self.layout_.columns, strict=True)
-        ):
+        for j, feature, column in self._measured():
             points = feature.encode(column, Z[:, j])
             if feature.levels:  # of two that differ, two of the 0/1 columns do
-                parts.append(points * np.sqrt(self.weight / 2))
-            elif not column.is_category:
+                points *= np.sqrt(self.weight / 2)
+            else:
                 points[:, 1:] *= np.sqrt(self.weight)
-                parts.append(points)
+            parts.append(points)
         return np.hstack(parts) if parts else np.zeros((len(Z), 1))
 
     def _plan(self, own: int, target: int, cost: Floats) -> Floats:
@@ -372,8 +394,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
         """Return weights of the nearest rows of each row in a sample, by how often they occur."""
         sample = self.samples_[own]
         n, points = len(sample.codes), self._points(sample.codes)
-        pairs = zip(self.features_, self.layout_.columns, strict=True)
-        d = sum(feature.levels > 0 or not column.is_category for feature, column in pairs)
+        d = len(self._measured())
         k = min(MOST_NEAREST, round(n ** (2 / (d + 2))))
         near = NearestNeighbors(n_neighbors=k).fit(points)
         like = near.kneighbors(points, return_distance=False)
@@ -401,7 +422,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
             for k, j in enumerate(self.moving_.tolist()):
                 column, n = self.layout_.columns[j], self.levels_[j] or 2
                 seen = np.bincount(kinds(column, mine.codes[:, j], n), minlength=n) > 0
-                passage = Passage(seen, there[k], here[k])
+                passage = Passage(seen, there[k], here[k], self.reg is not None)
                 passages.append(passage.ending(column, mine, other, ranks, j))
             self.maps_[key] = passages
         return self.maps_[key]

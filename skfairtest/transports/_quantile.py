@@ -62,23 +62,10 @@ class ColumnMap(NamedTuple):
 
         `curves` keeps what was worked out for a pair of groups.
         """
+        mine, other = self.shares[own], self.shares[target]
         if column.is_category:
-            n = self.shares.shape[1]
-            here = categories(codes, n)
-            there = recategorized(self.shares[own], self.shares[target], here, ranks.uniform(2 * j))
-            return np.where(there == here, codes, codes_of(there, n))
-        absent = is_missing(column, codes)
-        moved = codes.copy()
-        stays: Any = slice(None)
-        known: Any = slice(None)
-        # A share of the missing values is present in the other group, or the other way round.
-        if self.shares[own, 1] > 0 or self.shares[target, 1] > 0 or absent.any():
-            gone = move_missing(
-                self.shares[own], self.shares[target], absent, ranks.uniform(2 * j + 1)
-            )
-            moved[gone & ~absent] = code_of_missing(column)
-            stays = np.flatnonzero(~gone)
-            known = ~absent[stays]
+            return move_category(codes, mine, other, ranks.uniform(2 * j))
+        moved, stays, known = move_missing(column, codes, mine, other, ranks, 2 * j + 1)
         of_own, numbers = self.numbers[own], self.numbers[target]
         if not len(numbers.values) or not len(moved[stays]):
             return moved
@@ -125,9 +112,43 @@ def within(column: Column, numbers: Floats) -> Floats:
     return np.clip(numbers, column.low, min(column.high, column.top))
 
 
-def move_missing(own: Floats, other: Floats, absent: Any, uniform: Floats) -> Any:
-    """Return which values are missing after the move, of shares of present and missing ones."""
+def move_category(codes: Floats, own: Floats, other: Floats, uniform: Floats) -> Floats:
+    """Return the codes that categories are moved to, by shares as in `recategorized`."""
+    n = own.shape[-1]
+    here = categories(codes, n)
+    there = recategorized(own, other, here, uniform)
+    return np.where(there == here, codes, codes_of(there, n))
+
+
+def becomes_missing(own: Floats, other: Floats, absent: Any, uniform: Floats) -> Any:
+    """Return which values are missing after the move, by shares of present and missing ones."""
     return recategorized(own, other, absent.astype(np.intp), uniform) == 1
+
+
+def move_missing(
+    column: Column, codes: Floats, own: Floats, other: Floats, ranks: RowRanks | GivenRanks,
+    purpose: int,
+) -> tuple[Floats, Any, Any]:  # fmt: skip
+    """Move rows of a column of numbers between present and missing, by shares of both.
+
+    Returns
+    -------
+    moved : ndarray of shape (n_rows,)
+        The codes, of which some are missing now.
+    stays : ndarray of int, or slice
+        The rows that have a number after the move.
+    known : ndarray of bool, or slice
+        Which of these had one before.
+    """
+    absent = is_missing(column, codes)
+    moved = codes.copy()
+    # A share of the missing values is present in the other group, or the other way round.
+    if not (absent.any() or (own[..., 1] > 0).any() or (other[..., 1] > 0).any()):
+        return moved, slice(None), slice(None)
+    gone = becomes_missing(own, other, absent, ranks.uniform(purpose))
+    moved[gone & ~absent] = code_of_missing(column)
+    stays = np.flatnonzero(~gone)
+    return moved, stays, ~absent[stays]
 
 
 def n_categories(column: Column, codes: Floats) -> int:
@@ -271,14 +292,18 @@ class QuantileTransport(QuantileResults, BaseTransport):
     def _moved(self, Z: Floats, key: str, own: int, target: int) -> Floats:
         ranks = RowRanks(Z, self.random_state or 0)
         moved = Z.copy(order="K")
-        if len(self._curves) > MOST_CURVES:
-            self._curves = {}
         for j, column_map in zip(self.moving_.tolist(), self.maps_[key], strict=True):
-            curves = self._curves.setdefault((key, j, own, target), {})
+            curves = self._curves_of(key, j, own, target)
             column = self.layout_.columns[j]
             codes = np.ascontiguousarray(Z[:, j])
             moved[:, j] = column_map.move(column, codes, own, target, ranks, j, curves)
         return moved
+
+    def _curves_of(self, key: str, j: int, own: int, target: int) -> dict[Any, Curve]:
+        """Return where the curve of a column and pair of groups is kept, once it is known."""
+        if len(self._curves) > MOST_CURVES:
+            self._curves = {}
+        return self._curves.setdefault((key, j, own, target), {})
 
     # What certificates look at ----------------------------------------------------------------
 
@@ -305,7 +330,8 @@ class QuantileTransport(QuantileResults, BaseTransport):
         """
         column_map = self._map_of(j)
         given = GivenRanks(ranks, missing)
-        return column_map.move(self.layout_.columns[j], codes, own, target, given, j)
+        curves = self._curves_of(ALL_ROWS, j, own, target)
+        return column_map.move(self.layout_.columns[j], codes, own, target, given, j, curves)
 
     def ranked_codes(self, j: int, own: int) -> Floats | None:
         """Return the numbers of a column whose rows have many ranks; None if those of all have."""

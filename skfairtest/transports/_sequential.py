@@ -14,18 +14,17 @@ from sklearn.linear_model import Ridge
 
 from skfairtest._parameters import check_methods, checked, whole
 from skfairtest._threads import one_thread
-from skfairtest._typing import Bools, Floats, Ints
+from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport, named_columns
-from skfairtest.transports._couplings import Quantiles, recategorized
+from skfairtest.transports._couplings import Quantiles
 from skfairtest.transports._features import MOST_CATEGORIES, Feature
 from skfairtest.transports._quantile import (
     ColumnMap,
     categories,
-    code_of_missing,
-    codes_of,
     is_missing,
+    move_category,
     move_missing,
     within,
 )
@@ -421,39 +420,26 @@ def _move_given(
 ) -> Floats:  # fmt: skip
     """Move the codes of one column, given the features of parents before and after their move."""
     before, after = given
-    here_shares, there_shares = conditional.choices[own], conditional.choices[target]
+    here, there = conditional.choices[own].given(before), conditional.choices[target].given(after)
     if column.is_category:
-        n = len(here_shares.shares)
-        here = categories(codes, n)
-        there = recategorized(
-            here_shares.given(before), there_shares.given(after), here, ranks.uniform(2 * j)
-        )
-        return np.where(there == here, codes, codes_of(there, n))
+        return move_category(codes, here, there, ranks.uniform(2 * j))
     mine, other = conditional.numbers[own], conditional.numbers[target]
     if mine is None or other is None:
         return conditional.marginal.move(column, codes, own, target, ranks, j)
-    absent = is_missing(column, codes)
-    gone: Bools = absent
-    if here_shares.shares[1] > 0 or there_shares.shares[1] > 0 or absent.any():
-        gone = move_missing(
-            here_shares.given(before), there_shares.given(after), absent, ranks.uniform(2 * j + 1)
-        )
-    moved = codes.copy()
-    moved[gone & ~absent] = code_of_missing(column)
-    stays = np.flatnonzero(~gone)
-    if not len(stays):
+    moved, stays, known = move_missing(column, codes, here, there, ranks, 2 * j + 1)
+    rows = np.arange(len(codes))[stays]
+    if not len(rows):
         return moved
-    at = ranks.uniform(2 * j, stays)
-    known = np.flatnonzero(~absent[stays])
-    if len(known):
-        rows = stays[known]
+    at = ranks.uniform(2 * j, rows)
+    own_rows = rows[known]
+    if len(own_rows):
         # A second number: the first one says where between two steps the row is taken to lie.
-        among_equals = ranks.uniform(2 * j + 1, rows)
-        numbers = _between_steps(column, codes[rows], at[known])
-        at[known] = mine.ranks(before[rows], numbers, among_equals)
+        among_equals = ranks.uniform(2 * j + 1, own_rows)
+        numbers = _between_steps(column, codes[own_rows], at[known])
+        at[known] = mine.ranks(before[own_rows], numbers, among_equals)
     # A model may go on beyond all values that there are.
-    numbers = other.at(after[stays], at, conditional.marginal.numbers[target])
-    moved[stays] = within(column, numbers)
+    numbers = other.at(after[rows], at, conditional.marginal.numbers[target])
+    moved[rows] = within(column, numbers)
     return moved
 
 

@@ -476,6 +476,13 @@ def test_a_share_of_zero_has_an_interval():
     assert interval.low == 0 and 0.02 < interval.high < 0.06
 
 
+@pytest.mark.parametrize("placebo", [0.0, 0.05, 0.2])
+def test_ends_of_an_interval_are_plain_numbers(placebo):
+    again, placebos = np.linspace(0.1, 0.3, 20), placebo * np.linspace(0.5, 1.5, 20)
+    interval = interval_of(0.2, again, placebos, 100, 0.95, both=True)
+    assert {type(number) for number in interval} == {float}
+
+
 def test_one_direction_is_compared_with_what_chance_makes_of_it():
     # Flips of a map that moves all rows by one error of its own: in half of all maps none.
     again = 0.03 + 0.01 * np.random.default_rng(0).normal(size=99)
@@ -514,8 +521,9 @@ def test_coverage_where_the_share_is_known(shift):
 @pytest.mark.parametrize(
     "change, match",
     [
-        (lambda group: np.where(np.arange(len(group)) == 3, "c", group), "have one row"),
-        (lambda group: np.where(np.arange(len(group)) == 3, None, group), "1 missing values"),
+        (lambda group: np.where(np.arange(len(group)) == 3, "c", group), "groups of one row: 1"),
+        (lambda group: np.where(np.arange(len(group)) == 3, None, group), "in 1 of 240 rows"),
+        (lambda group: np.arange(len(group)) // 3, "80 groups, .* 6,320 maps"),
         (lambda group: np.full(len(group), "a"), "two groups or more"),
         (lambda group: group[:-1], "one for each row|239|columns"),
     ],
@@ -531,7 +539,7 @@ def test_groups_that_cannot_be_compared(change, match):
 def test_missing_values_of_a_column_of_the_table():
     X, group = make_rows()
     X["sex"] = np.where(np.arange(len(X)) == 3, None, group)
-    with pytest.raises(ValueError, match="'sex' has 1 missing values .such as in row 3"):
+    with pytest.raises(ValueError, match="'sex' has missing values in 1 of .* row 3"):
         flip_test(Rule()).fit(X)
 
 
@@ -623,7 +631,7 @@ def test_what_is_refused_leaves_the_results_before():
     X, group = make_rows()
     auditor = flip_test(Rule(), random_state=0).fit(X, sensitive_features=group)
     before = auditor.flips_
-    with pytest.raises(ValueError, match="have one row"):
+    with pytest.raises(ValueError, match="groups of one row"):
         auditor.fit(X, sensitive_features=np.where(np.arange(len(X)) == 3, "c", group))
     pd.testing.assert_frame_equal(auditor.flips_, before)
 

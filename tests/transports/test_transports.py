@@ -201,7 +201,7 @@ def test_refused_groups_and_columns(make, table):
     with pytest.raises(ValueError, match="'x' has 1 row"):
         make().fit(X, np.where(np.arange(len(X)) == 3, "x", groups))
     gaps = np.where(np.arange(len(X)) == 3, None, groups)
-    with pytest.raises(ValueError, match="1 missing labels .* row 3"):
+    with pytest.raises(ValueError, match="missing labels in 1 of .* row 3"):
         make().fit(X, gaps)
     with pytest.raises(ValueError, match="one label for each of 600 rows"):
         make().fit(X, groups[:5])

@@ -285,8 +285,8 @@ class FlipTestAuditor(
         Raises
         ------
         ValueError, TypeError
-            If parameters or input cannot be audited, such as a group of one row or missing
-            sensitive values; raised before the first query.
+            If parameters or input cannot be audited, such as a group of one row, missing sensitive
+            values or more than 64 groups; raised before the first query.
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
@@ -378,7 +378,9 @@ class FlipTestAuditor(
             )
         X = check_table(owner, found.X)
         space = self._make_space(X, found.names)
-        return X, space, Groups.of(space, found.beside)
+        groups = Groups.of(space, found.beside)
+        groups.check_number()
+        return X, space, groups
 
     def _make_space(self, X: Any, sensitive: Any) -> InputSpace:
         """Learn how the columns are to be read."""

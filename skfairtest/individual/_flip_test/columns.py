@@ -185,7 +185,7 @@ class _Values:
         return [self.read(outputs.at(slice(k * n, (k + 1) * n))) for k in range(len(masks))]
 
     def ends(self) -> tuple[Floats, Floats]:
-        """Return the same for rows as they are, and for their moved twins."""
+        """Return outputs and flips of rows as they are, and of their moved twins."""
         return self.read(self.before), self.read(self.after)
 
     def read(self, outputs: Outputs) -> Floats:

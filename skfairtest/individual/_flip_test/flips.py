@@ -170,7 +170,7 @@ def interval_of(
         return Interval(*[np.nan] * 6)
     t = float(stats.t.isf((1 - confidence) / 2, len(again) - 1))
     placebo = float(placebos.mean())
-    error = np.sqrt(max(again.var(ddof=1) + more_variance, placebos.var(ddof=1)))
+    error = float(np.sqrt(max(again.var(ddof=1) + more_variance, placebos.var(ddof=1))))
     # As many independent rows as would have this error; a share of 0 or 1 has none by itself.
     size = share * (1 - share) / error**2 if error > 0 and 0 < share < 1 else float(n)
     low, high = (float(end) for end in wilson(np.array(share), np.array(min(size, float(n))), t))
@@ -195,7 +195,7 @@ def without_errors(share: float, placebo: float, *, both: bool) -> float:
     s = np.linspace(0, 6, 601)
     positive = stats.norm.pdf(s) + s * stats.norm.cdf(s)
     found = 2 * positive - s if both else positive
-    unit = placebo / found[0]
+    unit = placebo / float(found[0])
     if share / unit >= found[-1]:
         return share
     return float(np.interp(share / unit, found, s)) * unit

@@ -9,13 +9,18 @@ import pandas as pd
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
-from skfairtest.space._moved import LEAST_ROWS
+from skfairtest.space._moved import LEAST_ROWS, MOST_GROUPS
 from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import numbered
 from skfairtest.transports._quantile import is_missing
 
 #: Groups that are listed in messages.
 MOST_LISTED = 5
+#: What to do about small groups and about many.
+WIDER = (
+    "Name fewer sensitive columns, or pass wider groups beside X: fit(X, "
+    "sensitive_features=X['age'] >= 40)."
+)
 
 
 class Groups(NamedTuple):
@@ -76,6 +81,15 @@ class Groups(NamedTuple):
         first = np.array([int(np.flatnonzero(codes == g)[0]) for g in range(len(labels))])
         return cls(labels, codes, Z[np.ix_(first, columns)], columns, names)
 
+    def check_number(self) -> None:
+        """Raise if there are too many groups to compare each with each."""
+        n = len(self)
+        if n > MOST_GROUPS:
+            raise ValueError(
+                f"{self.names!r} form {n} groups, between which there are {n * (n - 1):,} maps to "
+                f"learn and to judge. Expected at most {MOST_GROUPS} groups. {WIDER}"
+            )
+
     def only(self, kept: Ints) -> Groups:
         """Return some of the groups; rows of the others have the code -1."""
         codes = np.full(len(self), -1, dtype=np.intp)
@@ -110,9 +124,9 @@ def shown_values(column: Column, codes: Floats) -> Any:
 def _check_present(name: Any, missing: Any) -> None:
     if missing.any():
         raise ValueError(
-            f"The sensitive column {name!r} has {int(missing.sum())} missing values (such as in "
-            f"row {int(np.flatnonzero(missing)[0])}), so the groups of these rows are not known. "
-            "Leave them out, or give them a value of their own."
+            f"The sensitive column {name!r} has missing values in {int(missing.sum())} of "
+            f"{len(missing)} rows (such as row {int(np.flatnonzero(missing)[0])}), so the groups "
+            "of these rows are not known. Leave them out, or give them a value of their own."
         )
 
 
@@ -120,10 +134,9 @@ def _check_sizes(labels: Any, counts: Ints, names: list[Any]) -> None:
     small = np.flatnonzero(counts < LEAST_ROWS)
     listed = [labels[g] for g in small[:MOST_LISTED]]
     raise ValueError(
-        f"{names!r} form {len(labels)} groups, of which {len(small)} have one row, such as "
-        f"{listed!r}. A map needs {LEAST_ROWS} rows of each group, and hundreds to be of use. Name "
-        "fewer sensitive columns, leave out these rows, or pass wider groups beside X: "
-        "fit(X, sensitive_features=X['age'] >= 40)."
+        f"{names!r} form {len(labels)} groups; groups of one row: {len(small)}, such as "
+        f"{listed!r}. A map needs {LEAST_ROWS} rows of each group, and hundreds to be of use. "
+        f"Leave out these rows. {WIDER}"
     )
 
 

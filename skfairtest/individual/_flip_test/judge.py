@@ -29,7 +29,7 @@ class Outputs(NamedTuple):
     labels: Labels
 
     def at(self, rows: Any) -> Outputs:
-        """Return those of some rows."""
+        """Return the outputs for some rows."""
         return Outputs(self.scores[rows], self.labels[rows])
 
 
