@@ -34,21 +34,17 @@ class PlausibleTwins:
         """Return which twins are plausible, (n, width); none if an input lacks two valid twins.
 
         `valid` has the shape (n, width) of the inputs and their twins; the rows are in its order.
-        `own` says which twin has the input's own sensitive values. Where that one is plausible, and
-        has one valid twin, the pair counts whatever that twin is: it is not judged, and taken for
-        plausible.
+        `own` says which twin has the input's own sensitive values. Where that one is known to be
+        plausible, and has one valid twin, the pair counts whatever that twin is: it is not judged,
+        and taken for plausible.
         """
         several = valid & (valid.sum(axis=1, keepdims=True) > 1)
-        plausible = self._of_some(rows, keys, several & own)
-        settled = plausible.any(axis=1, keepdims=True) & (several.sum(axis=1, keepdims=True) == 2)
-        plausible |= settled & several
-        return plausible | self._of_some(rows, keys, several & ~own & ~settled)
-
-    def _of_some(self, rows: Floats, keys: Keys, some: Bools) -> Bools:
-        """Return which of some twins are plausible; the others count as not."""
-        plausible = np.zeros(some.shape, dtype=bool)
-        places = np.flatnonzero(some)
-        plausible[some] = self._judged(rows[places], keys[places])
+        known, _, labels = self._memory.find(keys)
+        stands = own & several & (known & (labels == 1)).reshape(valid.shape)
+        settled = stands.any(axis=1, keepdims=True) & (several.sum(axis=1, keepdims=True) == 2)
+        plausible = settled & several
+        places = np.flatnonzero(several & ~settled)
+        plausible.ravel()[places] = self._judged(rows[places], keys[places])
         return plausible
 
     def _judged(self, rows: Floats, keys: Keys) -> Bools:
