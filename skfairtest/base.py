@@ -359,9 +359,7 @@ class BaseAuditor(
         }
         progress = Progress(self, X, self.verbose)
         if self.verbose:
-            print(f"[{type(self).__name__}] sensitive: {space.sensitive_features!r}")
-            if space.layout.one_hot:
-                print(f"[{type(self).__name__}] one-hot groups: {space.layout.one_hot!r}")
+            self._print_columns(space)
         run = self._make_run(estimator, space)
         oracle = run.oracle(
             n_jobs=self.n_jobs,
@@ -377,12 +375,14 @@ class BaseAuditor(
         if found.error is not None:
             # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
             raise found.error
-        if self.answer_noise_:
-            warnings.warn(self._varies(), UserWarning, stacklevel=users_level())
-        elif self.fairness_degree_ == 0 and not self.n_found_:
-            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
+        self._warn_of_findings()
         progress.finish()
         return self
+
+    def _print_columns(self, space: InputSpace) -> None:
+        print(f"[{type(self).__name__}] sensitive: {space.sensitive_features!r}")
+        if space.layout.one_hot:
+            print(f"[{type(self).__name__}] one-hot groups: {space.layout.one_hot!r}")
 
     def _make_run(self, estimator: Any, space: InputSpace) -> Run:
         """Return what the searches of this fit share."""
@@ -418,6 +418,13 @@ class BaseAuditor(
                 continue  # noise discriminates as well
             (results if is_result(name) else results["_state"])[name] = value
         self._replace_results(fitted | results)
+
+    def _warn_of_findings(self) -> None:
+        """Warn where answers vary, so that findings are fewer, and where there are none at all."""
+        if self.answer_noise_:
+            warnings.warn(self._varies(), UserWarning, stacklevel=users_level())
+        elif self.fairness_degree_ == 0 and not self.n_found_:
+            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
 
     def _varies(self) -> str:
         """Say that the model's answers vary, and what that means for the results."""

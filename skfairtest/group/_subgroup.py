@@ -319,14 +319,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         if given is None:
             warn_of_target(X, target)
         tables, protected = tables_of_columns(X, sensitive, self.attributes, beside)
-        # Of all columns nobody has asked for those that have one value.
-        is_all = isinstance(self.attributes, str) and self.attributes == "all"
-        how = Division(BINS, self.binning)
-        columns = tables.divide(X, beside, self.bins, how, quiet=is_all)
-        patterns = frequent_patterns(
-            tables.attributes, columns, min_support=self.min_support, most=self.max_conditions,
-            label="max_conditions",
-        )  # fmt: skip
+        patterns = self._patterns(tables, X, beside)
         if given is not None:  # all that can be wrong with it is told before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable, weights)
         seconds = _clock.now() - start
@@ -360,6 +353,17 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         if self.correction == "resampling":  # as many as the confidence needs
             least = math.ceil(1 / (1 - self.confidence) - 1e-9) - 1
             check_whole("n_resamples", self.n_resamples, least)
+
+    def _patterns(self, tables: AttributeTables, X: Any, beside: Any) -> Patterns:
+        """Divide the columns into values, and return the rules that enough rows satisfy."""
+        # Of all columns nobody has asked for those that have one value.
+        is_all = isinstance(self.attributes, str) and self.attributes == "all"
+        how = Division(BINS, self.binning)
+        columns = tables.divide(X, beside, self.bins, how, quiet=is_all)
+        return frequent_patterns(
+            tables.attributes, columns, min_support=self.min_support, most=self.max_conditions,
+            label="max_conditions",
+        )  # fmt: skip
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
         try:

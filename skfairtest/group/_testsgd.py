@@ -284,16 +284,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             estimator = as_it_stands(self.estimator, y)
             X, tables = owner._tables_of(X, sensitive_features, estimator)
         space = tables.inputs.space
-        how = Division(BINS, self.binning, few=2, sets=True, most=MAX_LEVELS, label="n_bins")
-        columns = tables.divide(None, None, self.n_bins, how)
-        if chunked is None:
-            cells = Cells(columns, [attribute.n_values for attribute in tables.attributes])
-        else:
-            cells = chunked.cells(tables, space)
-        patterns = frequent_patterns(
-            tables.attributes, list(cells.codes.T), min_support=self.min_support,
-            most=self.max_attributes, label="max_attributes", weights=cells.count,
-        )  # fmt: skip
+        cells, patterns = self._patterns(tables, space, chunked)
         if space.constraint_ is not None and not space.valid(space.data).any():
             raise ValueError(
                 f"The constraint of space= holds for none of the {len(space.data)} rows of X, so "
@@ -326,6 +317,22 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         self._check_occurs(answers, values)
         self._finish(progress, ended)
         return self
+
+    def _patterns(
+        self, tables: AttributeTables, space: InputSpace, chunked: ChunkedRows | None
+    ) -> tuple[Cells, Patterns]:
+        """Divide the columns into cells of the rows, and return the rules that enough satisfy."""
+        how = Division(BINS, self.binning, few=2, sets=True, most=MAX_LEVELS, label="n_bins")
+        columns = tables.divide(None, None, self.n_bins, how)
+        if chunked is None:
+            cells = Cells(columns, [attribute.n_values for attribute in tables.attributes])
+        else:
+            cells = chunked.cells(tables, space)
+        patterns = frequent_patterns(
+            tables.attributes, list(cells.codes.T), min_support=self.min_support,
+            most=self.max_attributes, label="max_attributes", weights=cells.count,
+        )  # fmt: skip
+        return cells, patterns
 
     def _tables_of(
         self, X: Any, sensitive_features: Any, estimator: Any

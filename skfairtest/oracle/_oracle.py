@@ -469,9 +469,9 @@ class Oracle:
         inputs, rows, keys, valid = self.model.twins(Z, values, keys_of_inputs)
         plausible = own = None
         if self._plausible is not None:
-            plausible = self._plausible.of_twins(rows, keys, valid)
-            valid &= plausible.any(axis=1, keepdims=True)
             own = (values == Z[:, None, self.space.sensitive]).all(axis=2)
+            plausible = self._plausible.of_twins(rows, keys, valid, own)
+            valid &= plausible.any(axis=1, keepdims=True)
         fits = self._fitting(keys.reshape(n, width), valid)
         counted = fits & (valid.sum(axis=1) > 1)
         # Of an input that cannot be compared, nothing is asked.

@@ -30,15 +30,22 @@ class PlausibleTwins:
         """Return which rows are plausible as they stand, shape (n,)."""
         return self._judged(rows, self._row_keys(rows))
 
-    def of_twins(self, rows: Floats, keys: Keys, valid: Bools) -> Bools:
+    def of_twins(self, rows: Floats, keys: Keys, valid: Bools, own: Bools) -> Bools:
         """Return which twins are plausible, (n, width); none if an input lacks two valid twins.
 
         `valid` has the shape (n, width) of the inputs and their twins; the rows are in its order.
+        `own` says which twin has the input's own sensitive values. Where that one is known to be
+        plausible, and has one valid twin, the pair counts whatever that twin is: it is not judged,
+        and taken for plausible.
         """
-        wanted = np.flatnonzero(valid & (valid.sum(axis=1, keepdims=True) > 1))
-        plausible = np.zeros(valid.size, dtype=bool)
-        plausible[wanted] = self._judged(rows[wanted], keys[wanted])
-        return plausible.reshape(valid.shape)
+        several = valid & (valid.sum(axis=1, keepdims=True) > 1)
+        known, _, labels = self._memory.find(keys)
+        stands = own & several & (known & (labels == 1)).reshape(valid.shape)
+        settled = stands.any(axis=1, keepdims=True) & (several.sum(axis=1, keepdims=True) == 2)
+        plausible = settled & several
+        places = np.flatnonzero(several & ~settled)
+        plausible.ravel()[places] = self._judged(rows[places], keys[places])
+        return plausible
 
     def _judged(self, rows: Floats, keys: Keys) -> Bools:
         known, _, labels = self._memory.find(keys)

@@ -294,6 +294,8 @@ class PandasContainer(Container):
         self.ordered: dict[str, bool] = {}
         # Nothing can be inferred from a column that has no category: the dtype of its categories.
         self.no_categories: dict[str, str] = {}
+        #: Categories, and the dtype that was made of them: each column of each batch asks for it.
+        self._made: dict[str, tuple[NDArray[Any], Any]] = {}
         for index, name in enumerate(self.names):
             dtype = X[name].dtype
             if isinstance(dtype, pd.CategoricalDtype):
@@ -309,12 +311,21 @@ class PandasContainer(Container):
 
     def dtype(self, index: int) -> Any:
         """Return the pandas dtype of a column."""
-        if str(index) in self.categories:
-            levels = pd.Index(self.categories[str(index)]).infer_objects()
+        key = str(index)
+        if key not in self.categories:
+            return _named_dtype(self.dtypes[index])
+        known, dtype = self._made.get(key, (None, None))
+        if known is not self.categories[key]:  # a chunk may have brought more
+            levels = pd.Index(self.categories[key]).infer_objects()
             if not len(levels):
-                levels = levels.astype(self.no_categories[str(index)])
-            return pd.CategoricalDtype(levels, ordered=self.ordered[str(index)])
-        return _named_dtype(self.dtypes[index])
+                levels = levels.astype(self.no_categories[key])
+            dtype = pd.CategoricalDtype(levels, ordered=self.ordered[key])
+            self._made[key] = self.categories[key], dtype
+        return dtype
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is plain strings and arrays."""
+        return {**self.__dict__, "_made": {}}
 
     def column_values(self, X: pd.DataFrame, index: int) -> NDArray[Any]:
         """Return one column as floats (NaN is missing), booleans or objects."""

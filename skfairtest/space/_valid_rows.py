@@ -19,6 +19,10 @@ FAIR = 0.05
 ENOUGH = 2_000
 #: Draws of one sample before giving up.
 MAX_DRAWS = 100_000
+#: Crossings near the data are drawn by the share that was kept so far, and so many times as many,
+#: so that once is mostly enough; at least a quarter of those before, but then no more than STOCK.
+SURPLUS = 1.03
+STOCK = 2048
 #: Rows that the constraint is asked about between two looks at the clock.
 CHUNK = 4096
 #: Draws that cost a constraint on a table hardly more than one does.
@@ -78,6 +82,9 @@ class ValidRows:
         self._neighbours: Neighbours | None = None
         self.n_drawn = 0
         self.n_valid = 0
+        #: Crossings that were drawn, those of them that were kept, and those that are left over.
+        self._n_crossed, self._n_near = 6, 5
+        self._stock = Crossed(np.empty((0, domain.n_features)), np.empty(0, dtype=np.intp))
         self.most_draws = MAX_DRAWS
         self._known = np.empty((0, domain.n_features))
         self._knows_data = False
@@ -161,20 +168,23 @@ class ValidRows:
         self, n: int, rng: np.random.Generator, deadline: float | None,
         accepts: Callable[[Floats], Bools] | None,
     ) -> Sample:  # fmt: skip
-        """Draw crossings of rows with neighbours that are valid and, if asked for, plausible."""
-        kept = [np.empty((0, self.domain.n_features))]
-        homes = [np.empty(0, dtype=np.intp)]
-        n_kept = n_drawn = 0
-        while n_kept < n and not is_late(deadline):
-            size = max(256, int(1.2 * (n - n_kept)))
+        """Draw crossings of rows with neighbours that are valid and, if asked for, plausible.
+
+        Detectors take long for few rows: more are asked about than a small sample needs, and those
+        that are left over are the first of the next sample.
+        """
+        n_drawn = 0
+        while len(self._stock.rows) < n and not is_late(deadline):
+            missing = n - len(self._stock.rows)
+            wanted = SURPLUS * missing * self._n_crossed / max(1, self._n_near)
+            size = int(min(max(256, wanted, min(STOCK, self._n_near / 4)), MAX_DRAWS))
             batch = self.crossings(size, rng, deadline)
             if accepts is not None:
                 batch = batch.part(accepts(batch.rows))
-            kept.append(batch.rows)
-            homes.append(batch.homes)
-            n_kept += len(batch.rows)
+            self._stock = self._stock.and_also(batch)
+            self._n_crossed, self._n_near = self._n_crossed + size, self._n_near + len(batch.rows)
             n_drawn += size
-            if n_drawn >= MAX_DRAWS and not n_kept:
+            if n_drawn >= MAX_DRAWS and not len(self._stock.rows):
                 raise ValueError(
                     f"None of {n_drawn} inputs near the rows of X satisfies constraint= and "
                     "plausible= of the InputSpace, though rows of the data should. Loosen one of "
@@ -182,13 +192,11 @@ class ValidRows:
                 )
             if n_drawn >= max(MAX_DRAWS, 20 * n):
                 # Few inputs near the data are left: they come again.
-                rows = np.concatenate(kept)
-                again = rng.integers(len(rows), size=max(0, n - n_kept))
-                kept.append(rows[again])
-                homes.append(np.concatenate(homes)[again])
-                break
-        rows = np.concatenate(kept)[:n]
-        return Sample(rows, np.ones(len(rows), dtype=bool), np.concatenate(homes)[:n])
+                n_known = len(self._stock.rows)
+                again = rng.integers(n_known, size=max(0, n - n_known))
+                self._stock = self._stock.part(np.concatenate([np.arange(n_known), again]))
+        drawn, self._stock = self._stock.part(slice(n)), self._stock.part(slice(n, None))
+        return Sample(drawn.rows, np.ones(len(drawn.rows), dtype=bool), drawn.homes)
 
     def _valid(self, Z: Floats, deadline: float | None) -> Bools:
         """Return which rows are valid; it returns fewer rows if the time is up."""

@@ -280,32 +280,14 @@ def on_workers(
                     yield result
                 break
             except Exception as error:
-                if broadcast.failure is not None:
-                    raise WorkersFailedError(
-                        f"{type(broadcast.failure).__name__}: {broadcast.failure}. The estimator, "
-                        "or data that it needs, cannot be pickled, not even by cloudpickle, so it "
-                        "cannot be sent to other processes. Use threads: with "
-                        "joblib.parallel_config('threading', n_jobs=...)."
-                    ) from error
                 came_in = f"{n - len(waiting)} of {n} tasks had come in"
-                if monitor.trouble is not None:
-                    raise WorkersFailedError(
-                        "The cluster of joblib's context does not go on: "
-                        f"{monitor.trouble}; {came_in}. {AGAIN_WITHOUT}"
-                    ) from error
-                lost = type(error).__name__ in LOST
-                if lost and is_gone(client):
-                    raise WorkersFailedError(
-                        f"{GONE} ({_said(error)}); {came_in}. {AGAIN_WITHOUT}"
-                    ) from error
-                if not lost:
-                    raise
+                failure = _failure(error, broadcast, monitor, client, came_in)
+                if failure is not None:
+                    raise failure from error
+                if type(error).__name__ not in LOST:
+                    raise  # an error of the function itself
                 if attempt == AGAIN:
-                    raise WorkersFailedError(
-                        f"Workers of joblib's context were lost {attempt + 1} times "
-                        f"({_said(error)}); {came_in}. They may have run out of "
-                        f"memory, or the cluster has gone. {AGAIN_WITHOUT}"
-                    ) from error
+                    raise _lost_again(error, attempt + 1, came_in) from error
                 warnings.warn(
                     f"Workers of joblib's context were lost ({type(error).__name__}); "
                     f"{len(waiting)} tasks without results are run again.",
@@ -321,6 +303,34 @@ def on_workers(
         missing = on_workers(function, broadcast, again, n_jobs, prefer=prefer)
         for result in later:
             yield next(missing) if result is Reply.NOT_HERE else result
+
+
+def _failure(
+    error: Exception, broadcast: Broadcast, monitor: ClusterMonitor, client: Any, came_in: str
+) -> WorkersFailedError | None:
+    """Return why tasks cannot be run by these workers, however often; None if that is not why."""
+    if broadcast.failure is not None:
+        return WorkersFailedError(
+            f"{type(broadcast.failure).__name__}: {broadcast.failure}. The estimator, "
+            "or data that it needs, cannot be pickled, not even by cloudpickle, so it "
+            "cannot be sent to other processes. Use threads: with "
+            "joblib.parallel_config('threading', n_jobs=...)."
+        )
+    if monitor.trouble is not None:
+        return WorkersFailedError(
+            "The cluster of joblib's context does not go on: "
+            f"{monitor.trouble}; {came_in}. {AGAIN_WITHOUT}"
+        )
+    if type(error).__name__ in LOST and is_gone(client):
+        return WorkersFailedError(f"{GONE} ({_said(error)}); {came_in}. {AGAIN_WITHOUT}")
+    return None
+
+
+def _lost_again(error: Exception, times: int, came_in: str) -> WorkersFailedError:
+    return WorkersFailedError(
+        f"Workers of joblib's context were lost {times} times ({_said(error)}); {came_in}. They "
+        f"may have run out of memory, or the cluster has gone. {AGAIN_WITHOUT}"
+    )
 
 
 def _place(n_jobs: int | None, prefer: str | None) -> str | None:

@@ -125,14 +125,7 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
     if not keys:
         return None
     kept = _most_concerned(keys, rates, counted, report["sensitive_features"])
-    directions = Counter()  # type: Counter[str]
-    for search, group in counted.values():
-        for one in group["directions"]:
-            directions[in_direction(one, search["rows"]["counts_above"])] += one["n"]
-    # Of many labels there are many directions: the table counts people then.
-    columns = sorted(directions, key=lambda name: -directions[name])
-    if len(columns) > 2:
-        columns = []
+    columns = _directions(counted)
     several = len({attribute for attribute, _ in keys}) > 1
     rate = rate_of(part["columns"]) if rates else ""
     has_ratio = "impact_ratio" in part["columns"]
@@ -150,13 +143,7 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
         if counted:
             cells += _would_get(counted.get(key), columns, n)
         told.append(cells)
-    head = ["group", "people"]
-    if rate:
-        what = rate.replace("_", " ")
-        head.append(f"{quoted(part['favourable'])} predicted" if part["favourable"] else what)
-    head += ["ratio to the highest"] * has_ratio
-    if counted:
-        head += [f"would get {name}" for name in columns] or ["would get something else"]
+    head = _heads_of_groups(part, rate, columns if counted else None)
     caption = "Each group, with 95% intervals"
     if counted:
         which = "only this attribute" if several else "only that"
@@ -164,6 +151,32 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
     if left := len(keys) - len(kept):
         caption += f"; {left} more groups stand further below"
     return table(caption, head, told, shown=MOST_GROUPS + 2)
+
+
+def _directions(counted: Any) -> list[str]:
+    """What people would get if the attribute were changed, the commonest first.
+
+    Of many labels there are many directions: there are none then, and the table counts people.
+    """
+    directions = Counter()  # type: Counter[str]
+    for search, group in counted.values():
+        for one in group["directions"]:
+            directions[in_direction(one, search["rows"]["counts_above"])] += one["n"]
+    columns = sorted(directions, key=lambda name: -directions[name])
+    return columns if len(columns) <= 2 else []
+
+
+def _heads_of_groups(part: dict[str, Any], rate: str, columns: list[str] | None) -> list[str]:
+    """The heads of the table of groups; None for `columns` where no people were counted."""
+    head = ["group", "people"]
+    if rate:
+        what = rate.replace("_", " ")
+        head.append(f"{quoted(part['favourable'])} predicted" if part["favourable"] else what)
+    if "impact_ratio" in part["columns"]:
+        head.append("ratio to the highest")
+    if columns is not None:
+        head += [f"would get {name}" for name in columns] or ["would get something else"]
+    return head
 
 
 def _most_concerned(keys: list[Any], rates: Any, counted: Any, attributes: list[Any]) -> list[Any]:

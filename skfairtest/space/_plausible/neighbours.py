@@ -47,6 +47,12 @@ class Crossed(NamedTuple):
         """Return some of the inputs."""
         return Crossed(self.rows[chosen], self.homes[chosen])
 
+    def and_also(self, others: Crossed) -> Crossed:
+        """Return these inputs and others after them."""
+        return Crossed(
+            np.concatenate([self.rows, others.rows]), np.concatenate([self.homes, others.homes])
+        )
+
 
 class Neighbours:
     """The rows of a space's data, moved into its domain, and how near they are to each other.

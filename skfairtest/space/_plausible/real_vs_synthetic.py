@@ -23,6 +23,11 @@ LEAST_MADE_UP = 3_000
 LEAST_ROWS = 10
 #: Times that the rows are halved, one half learned from and the other scored.
 N_HALVINGS = 2
+#: Trees of a classifier: one for so many columns, but no fewer or more than these; the learning
+#: rate is such that all of them together learn as much.
+COLUMNS_OF_TREE = 2
+LEAST_TREES, MOST_TREES = 20, 60
+LEARNED = 10.0
 #: Shares of the made-up inputs: crossings, rows with foreign values, and the rest are uniform.
 CROSSED = 0.4
 FOREIGN = 0.4
@@ -68,7 +73,7 @@ class RealVsSyntheticClassifier:
 
     @one_thread()
     def score(self, Z: Floats) -> Floats:
-        """Return the log-odds that an input is a real row; shape (n,)."""
+        """Return the log-odds that an input is a real row, of one to about three; shape (n,)."""
         if not len(Z):
             return np.empty(0)
         score: Floats = np.mean([model.decision_function(Z) for model in self._models], axis=0)
@@ -78,14 +83,19 @@ class RealVsSyntheticClassifier:
         made_up = self._make_up(max(RATIO * len(rows), LEAST_MADE_UP), rows, rng)
         Z = np.concatenate([rows, made_up])
         is_row = np.arange(len(Z)) < len(rows)
-        weight = np.where(is_row, len(made_up) / len(rows), 1.0)
+        # Without weights, with which scikit-learn takes several times as long to find bins: they
+        # would add a constant to all scores.
         # Codes of categories as numbers: as good here, and half as long to ask.
         # Few bins: wide tables of measurements take most of their time for bins.
+        # Few large trees: as good as three times as many small ones, and half as long to ask. A
+        # tree looks at few columns, so that wide tables need more.
+        n_trees = int(np.clip(rows.shape[1] / COLUMNS_OF_TREE, LEAST_TREES, MOST_TREES))
         model = HistGradientBoostingClassifier(
-            max_iter=60, learning_rate=0.2, max_bins=63, early_stopping=False,
+            max_iter=n_trees, learning_rate=LEARNED / n_trees, max_leaf_nodes=63,
+            l2_regularization=2.0, max_bins=63, early_stopping=False,
             random_state=int(rng.integers(2**31)),
         )  # fmt: skip
-        return model.fit(Z, is_row, sample_weight=weight)
+        return model.fit(Z, is_row)
 
     def _make_up(self, n: int, rows: Floats, rng: np.random.Generator) -> Floats:
         n_crossed, n_foreign = int(CROSSED * n), int(FOREIGN * n)
