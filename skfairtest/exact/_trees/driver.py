@@ -354,7 +354,7 @@ class CompiledSearch:
         deadline: float,
         rtol: float,
         note: Note = unnoted,
-        has: Callable[..., bool] = lambda function: True,
+        has: Callable[..., bool] = lambda *functions: True,
     ) -> Bracket:
         """Search until the bracket is closed to `rtol` or the clock shows `deadline`.
 
