@@ -369,7 +369,7 @@ class CompiledSearch:
                 if any(worker.state[N_SPARE] < 2 for worker in busy):
                     reason = "memory"
                     break
-                while self.heuristic.is_due() and has(search_locally):
+                while self.heuristic.is_due(deadline) and has(search_locally):
                     self._search_locally(busy)
                 for worker in self.workers if has(*PRICING_ENTRIES) else ():
                     worker.begin_pricing()

@@ -279,10 +279,12 @@ class PrimalHeuristic:
         # Fixed: the certificate of a model does not depend on a seed.
         self.random = np.array([88172645463325252], dtype=np.uint64)
 
-    def is_due(self) -> bool:
-        """Return whether local search has taken less than its share of the time."""
-        since = _clock.now() - self.began
-        return self.took <= SHARE_FIRST * min(since, FIRST_SECONDS) + SHARE_LATER * since
+    def is_due(self, deadline: float) -> bool:
+        """Return whether local search has taken less than its share of the time before it is up."""
+        now = _clock.now()
+        since = now - self.began
+        share = SHARE_FIRST * min(since, FIRST_SECONDS) + SHARE_LATER * since
+        return now < deadline and self.took <= share
 
     def step(self, box: Box, point: NDArray[np.int32] | None = None) -> float:
         """Let the next start search once, also inside a box; return the largest value so far.

@@ -250,7 +250,7 @@ class ListSearch:
                 return queue.bracket("time")
             if looks:
                 looked = leave_room(began, looked, deadline)
-                while self.heuristic.is_due() and has(search_locally):
+                while self.heuristic.is_due(deadline) and has(search_locally):
                     value = self.heuristic.step(self.problem.layout.whole)
                     self._offer(value, self.heuristic.best)
             queue.step(self._cut)
