@@ -28,7 +28,10 @@ class PlausibleTwins:
 
     def accepts(self, rows: Floats) -> Bools:
         """Return which rows are plausible as they stand, shape (n,)."""
-        return self._judged(rows, self._row_keys(rows))
+        keys = self._row_keys(rows)
+        known, plausible = self._remembered(keys)
+        self._judge_more(rows, keys, ~known, plausible)
+        return plausible
 
     def of_twins(self, rows: Floats, keys: Keys, valid: Bools, own: Bools) -> Bools:
         """Return which twins are plausible, (n, width); none if an input lacks two valid twins.
@@ -39,22 +42,23 @@ class PlausibleTwins:
         and taken for plausible.
         """
         several = valid & (valid.sum(axis=1, keepdims=True) > 1)
-        known, _, labels = self._memory.find(keys)
-        stands = own & several & (known & (labels == 1)).reshape(valid.shape)
+        known, plausible = self._remembered(keys)
+        stands = own & several & plausible.reshape(valid.shape)
         settled = stands.any(axis=1, keepdims=True) & (several.sum(axis=1, keepdims=True) == 2)
-        plausible = settled & several
-        places = np.flatnonzero(several & ~settled)
-        plausible.ravel()[places] = self._judged(rows[places], keys[places])
-        return plausible
+        self._judge_more(rows, keys, (several & ~settled).ravel() & ~known, plausible)
+        return several & (settled | plausible.reshape(valid.shape))
 
-    def _judged(self, rows: Floats, keys: Keys) -> Bools:
+    def _remembered(self, keys: Keys) -> tuple[Bools, Bools]:
+        """Return which rows were judged before, and which of them are plausible."""
         known, _, labels = self._memory.find(keys)
-        plausible: Bools = known & (labels == 1)
-        unknown = np.flatnonzero(~known)
-        if len(unknown):
-            first, back = distinct(keys[unknown])
-            accepted = self.judge.accepts(rows[unknown[first]])
+        return known, known & (labels == 1)
+
+    def _judge_more(self, rows: Floats, keys: Keys, chosen: Bools, plausible: Bools) -> None:
+        """Judge the chosen rows, and write which are plausible."""
+        places = np.flatnonzero(chosen)
+        if len(places):
+            first, back = distinct(keys[places])
+            accepted = self.judge.accepts(rows[places[first]])
             said = accepted.astype(np.int64)
-            self._memory.store(keys[unknown[first]], np.empty((len(first), 0)), said)
-            plausible[unknown] = accepted[back]
-        return plausible
+            self._memory.store(keys[places[first]], np.empty((len(first), 0)), said)
+            plausible[places] = accepted[back]

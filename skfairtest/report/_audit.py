@@ -225,7 +225,7 @@ def audit(
     case.favourable = _favourable(case, favourable, groups)
     if case.favourable is not None:
         warn_of_guess(case.favourable)
-    plan = Plan(case, certify, groups, moved, max_time, shown)
+    plan = Plan(case, certify, groups, moved, shown)
     try:
         found = plan.run()
     finally:

@@ -82,7 +82,8 @@ class ValidRows:
         self._neighbours: Neighbours | None = None
         self.n_drawn = 0
         self.n_valid = 0
-        #: Crossings that were drawn, those of them that were kept, and those that are left over.
+        #: Crossings that were drawn and those of them that were kept, as if there had been a few
+        #: before the first, and those that are left over.
         self._n_crossed, self._n_near = 6, 5
         self._stock = Crossed(np.empty((0, domain.n_features)), np.empty(0, dtype=np.intp))
         self.most_draws = MAX_DRAWS

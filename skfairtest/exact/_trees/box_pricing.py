@@ -53,7 +53,7 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol, wait
     enough = float(plain(enough_of)(state, rtol))
     own = forest.low[pool.one[node]] - forest.low[pool.two[node]]
     sums = np.bincount(links.part, own, len(links.base))
-    plain(join_classes)(links, sums)
+    join_classes(links, sums)
     # A sum of whole numbers of votes is low enough as soon as it is below the next one.
     low_enough = plain(sum_enough)(links, enough) + links.unit[0] * (1 - ROUNDING)
     n_sides = price_trees(

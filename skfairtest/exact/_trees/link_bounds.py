@@ -165,7 +165,6 @@ def interpreted_bound(links, D, U, V):
     return plain(gap_of_sums)(links, D + 2 * links.slack, U + links.slack, V - links.slack)
 
 
-@njit
 def join_classes(links, D):
     """Join the sum of the first class of a softmax with that of each other class, in place.
 

@@ -129,7 +129,7 @@ def leave_room(began: float, looked: float, deadline: float) -> float:
     - `deadline`: when to wait no longer.
     """
     now = _clock.now()
-    if now - began > ALONE and cpu_count() <= N_COMPILERS and _compiles():
+    if now - began > ALONE and _compiles() and cpu_count() <= N_COMPILERS:
         time.sleep(max(0.0, min(WAITING * (now - looked), deadline - now)))
     return _clock.now()
 

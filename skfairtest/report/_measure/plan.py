@@ -79,7 +79,6 @@ class Plan:
         certify: Any,
         groups: Any,
         moved_by: Any,
-        max_time: float | None,
         progress: Any,
     ) -> None:
         self.case = case
@@ -126,7 +125,7 @@ class Plan:
         }
         #: Why parts are left out that need one answer for each row; empty where there is one.
         self.why_no_single = ""
-        self.course = Course(max_time, weights, progress)
+        self.course = Course(case.max_time, weights, progress)
         self.callbacks = progress.callbacks
 
     def _weight(self, part: str, label: str) -> float:
