@@ -10,8 +10,15 @@ from sklearn.linear_model import LogisticRegression
 from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
-from skfairtest.individual._sbft.islands import OPERATORS, Elite, Elites, estimated_range
-from skfairtest.individual._sbft.probes import CoordinateProbes
+from skfairtest.individual._sbft.children import N_CHANGED, Variation
+from skfairtest.individual._sbft.population import (
+    CHANGED,
+    CROSSED,
+    OPERATORS,
+    PAIRS,
+    Judged,
+    estimated_range,
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +67,7 @@ def test_operators_account_for_all_queries_and_the_degree(forest):
     assert table["inputs"].sum() >= found.n_inputs_
     # What the batch that the budget cut has found is shared out.
     assert table["found"].sum() >= 0.95 * found.n_found_
-    assert table.loc[["rows", "probes", "crossed"], "queries"].min() > 0
+    assert table.loc[["rows", "changed", "crossed"], "queries"].min() > 0
     assert table.loc["pairs", "queries"] == 0  # two sensitive values make one pair
 
 
@@ -127,12 +134,11 @@ def test_a_table_without_any_other_value_ends(models):
     assert found.stop_kind_ in ("exhausted", "stalled")
 
 
-def test_elites_keep_the_best_different_ones():
-    elites = Elites(3)
-    for fitness in (1.0, 3.0, 3.0, 2.0, 0.5):
-        elites.add(Elite(fitness, np.zeros(2), np.zeros((2, 1))))
-    assert [one.fitness for one in elites.kept] == [3.0, 2.0, 1.0]
-    assert (elites.best, elites.quantile(0.5), elites.knows(2.0)) == (3.0, 2.0, True)
+def test_the_best_are_different_but_all_are_kept_that_show_nothing():
+    fitness = np.array([1.0, 3.0, 0.0, 3.0, 2.0, 0.0])
+    judged = Judged(np.arange(6.0)[:, None], np.zeros((6, 2, 1)), fitness)
+    assert judged.best(3).Z.ravel().tolist() == [1.0, 4.0, 0.0]
+    assert judged.best(10).Z.ravel().tolist() == [1.0, 4.0, 0.0, 2.0, 5.0]
 
 
 def test_every_proposal_is_an_input_of_the_domain(forest, models):
@@ -151,11 +157,12 @@ def test_every_proposal_is_an_input_of_the_domain(forest, models):
     assert rows["1"].dtype.kind == "i"
 
 
-def test_probed_values_are_of_the_domain_different_and_not_the_inputs_own():
+@pytest.mark.parametrize("n_values", [2, 5])
+def test_children_differ_from_their_parent_as_their_operator_says(n_values):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {
-            "sex": rng.integers(0, 2, 300),
+            "sex": rng.integers(0, n_values, 300),
             "real": rng.normal(size=300),
             "whole": rng.integers(0, 1000, 300),
             "few": rng.integers(3, 8, 300),
@@ -164,21 +171,34 @@ def test_probed_values_are_of_the_domain_different_and_not_the_inputs_own():
     )
     X.loc[::7, "real"] = np.nan
     space = InputSpace().fit(X, ["sex"])
-    domain = space.domain
-    probes = CoordinateProbes(space, space.encode(X)[:50])
-    Z = domain.draw(200, rng)
-    for j in space.free.tolist():
-        for elites in (np.empty((0, 5)), Z[:10]):
-            place, values = probes.values(Z, np.full(200, j), elites, rng)
-            tried = np.repeat(Z[:1], len(values), axis=0)
-            tried[:, j] = values
-            assert (domain.clip(tried) == tried).all()
-            assert (values != Z[place, j]).all()
-            assert len(np.unique(np.column_stack([place, values]), axis=0)) == len(values)
-    # All values of a column of five, and fewer of one that has changed nothing.
-    few = X.columns.get_loc("few")
-    place, values = probes.values(Z, np.full(200, few), Z[:10], rng)
-    assert (np.bincount(place) == 4).all()
-    probes.learn(np.full(300, few), np.zeros(300, dtype=bool))
-    place, values = probes.values(Z, np.full(200, few), Z[:10], rng)
-    assert (np.bincount(place) == 2).all()
+    members = Judged(
+        space.domain.draw(6, rng), space.twins_.draw_sensitive_pairs(6, rng), np.zeros(6)
+    )
+    variation = Variation(space, space.encode(X)[:50], crossover_proba=0.3)
+    children = variation.children(members, 500, rng)
+    Z = space.domain.clip(children.Z)
+    # Codes between the largest number and the one that means missing are moved to that.
+    assert (np.delete(Z, 1, axis=1) == np.delete(children.Z, 1, axis=1)).all()
+    owner = np.repeat(np.arange(6), 500)
+    differs = children.Z != members.Z[owner]
+    assert not differs[:, space.sensitive].any()
+    moved = (children.pairs != members.pairs[owner]).any(axis=(1, 2))
+    of_operator = [children.operators == operator for operator in (CHANGED, CROSSED, PAIRS)]
+    assert sum(of_operator).all()
+    changed, crossed, pairs = of_operator
+    assert 1 <= differs[changed].sum(axis=1).max() <= len(N_CHANGED)
+    taken = (children.Z[crossed][:, None] == members.Z[None]).any(axis=1)
+    assert taken.all() and differs[crossed].any()
+    assert not differs[pairs].any()
+    assert moved.any() == pairs.any() == (n_values > 2)
+    # All values of a small column are tried, and values that the data do not have.
+    assert set(children.Z[changed, 3]) == set(range(3, 8))
+    assert len(set(children.Z[changed, 2])) > 60
+
+
+def test_a_population_of_one_has_no_crossings(forest):
+    found = audit(*forest, max_queries=3000, population_size=1)
+    # Those of the first inputs, which come before there is a population.
+    first = audit(*forest, max_queries=1500, population_size=1)
+    assert found.operators_.loc["crossed", "inputs"] == first.operators_.loc["crossed", "inputs"]
+    assert found.operators_.loc["changed", "inputs"] > first.operators_.loc["changed", "inputs"]

@@ -10,7 +10,7 @@ import pandas as pd
 from skfairtest._parameters import real, whole
 from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
-from skfairtest.individual._sbft.islands import OPERATORS, estimated_range
+from skfairtest.individual._sbft.population import OPERATORS, estimated_range
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._oracle import Oracle
@@ -22,12 +22,12 @@ class SBFTAuditor(BaseAuditor):
 
     The fitness of an input is the difference between the model's outputs for its twins, which
     differ in the sensitive attributes only. The first few hundred inputs are children of the best
-    ones, chosen by a model of the difference. Then local searches improve single inputs along their
-    columns, and new ones start from crossings of the best inputs, the elites. If such a group of
-    searches, an island, finds nothing better, a new one starts from other rows of the data. The
-    result is a lower bound of the fairness degree, the largest difference over the whole input
-    domain. With the same seed a larger budget continues the search of a smaller one.
-    `PublishedSBFTAuditor` is the algorithm of the paper.
+    ones, chosen by a model of the difference. Then a population of inputs climbs: a few columns of
+    each are changed, or taken from another, in several children, and the best child takes its place
+    if it is not worse. If a population, an island, finds nothing better, a new one starts from
+    other rows of the data. The result is a lower bound of the fairness degree, the largest
+    difference over the whole input domain. With the same seed a larger budget continues the search
+    of a smaller one. `PublishedSBFTAuditor` is the algorithm of the paper.
 
     Parameters
     ----------
@@ -64,14 +64,12 @@ class SBFTAuditor(BaseAuditor):
     n_restarts : int, default=1
         Number of independent searches, each with its own seed, that share the budget. The results
         combine those of all searches.
-    population_size : int, default=30
-        Largest number of elites of an island: the best inputs at which its local searches ended.
-    crossover_proba : float, default=0.75
-        Probability that a local search starts from a crossing of two inputs, not from a row of the
-        data.
-    n_searches : int, default=None
-        Number of local searches that run at the same time and share each ``predict`` call. None
-        means four at first, and up to 24 as the run goes on; more if there are few columns.
+    population_size : int, default=None
+        Number of inputs that are improved at the same time. None means four at first, and up to 24
+        as the run goes on.
+    crossover_proba : float, default=0.2
+        Probability that a child takes columns of another input of the population; other children
+        have a few changed columns.
 
     Attributes
     ----------
@@ -134,10 +132,9 @@ class SBFTAuditor(BaseAuditor):
     operators_ : DataFrame
         What each operator cost and what it contributed: the inputs that it judged and the
         discriminatory ones among these (both include inputs known before), the queries, and the
-        gain in degree. "rows" judges rows of the data and uniform inputs. "probes" changes one
-        column at a time. "combined" makes several changes together that were better one by one, and
-        "neutral" several that made no difference. "pairs" tries other sensitive values. "crossed"
-        judges children of two inputs, and "relinked" single differences between a child's parents.
+        gain in degree. "rows" judges rows of the data and uniform inputs. "changed" gives a few
+        columns of an input other values, and "crossed" those of another input. "pairs" tries other
+        sensitive values.
     island_degrees_ : ndarray
         The largest disparity that each island has reached by itself, in order, for islands that
         began from rows of the data; the last one was still searching.
@@ -191,9 +188,8 @@ class SBFTAuditor(BaseAuditor):
     ['male', 'female']
     """
 
-    population_size: int = whole(default=30, least=2)
-    crossover_proba: float = real(default=0.75, interval="[0, 1]")
-    n_searches: int | None = whole(default=None, least=1)
+    population_size: int | None = whole(default=None, least=1)
+    crossover_proba: float = real(default=0.2, interval="[0, 1]")
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         search = TunedSearch(
@@ -201,7 +197,6 @@ class SBFTAuditor(BaseAuditor):
             rng,
             population_size=self.population_size,
             crossover_proba=self.crossover_proba,
-            n_searches=self.n_searches,
         )
         oracle.measured["operators"] = search.stats
         oracle.measured["island_bests"] = search.island_bests

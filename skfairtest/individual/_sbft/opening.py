@@ -13,8 +13,8 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.individual._sbft.difference import DifferenceModel
-from skfairtest.individual._sbft.islands import CROSSED, ROWS, TINY, Elite, Elites
-from skfairtest.individual._sbft.probes import moved_sides
+from skfairtest.individual._sbft.pairs import moved_sides
+from skfairtest.individual._sbft.population import CROSSED, ROWS, TINY, Judged
 from skfairtest.space._space import InputSpace
 
 #: Inputs with which it begins: rows of the data, and uniform ones.
@@ -56,43 +56,43 @@ class Opening:
 
     def __init__(
         self, space: InputSpace, rows: Floats,
-        ask: Callable[[Floats, Floats, int], list[Elite]], sample: Callable[[int], Floats],
+        ask: Callable[[Floats, Floats, int], Judged], sample: Callable[[int], Floats],
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.space, self.rows, self.rng = space, rows, rng
         self.ask, self.sample = ask, sample
-        self.best = Elites(PARENTS)
+        self.best: Judged
         self.model: DifferenceModel | None = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
 
-    def run(self, Z: Floats, pairs: Floats) -> list[Elite]:
+    def run(self, Z: Floats, pairs: Floats) -> Judged:
         """Judge first inputs, then children until they no longer get better; returns the best."""
-        n_inputs = best_at = self.judge(Z, pairs, ROWS)
+        self.best = self.judge(Z, pairs, ROWS).best(PARENTS)
+        n_inputs = best_at = len(Z)
         while len(self.best) and n_inputs < MOST_INPUTS:
             if n_inputs - best_at > max(STALL_LEAST, STALL_SHARE * n_inputs):
                 break
-            before = self.best.best
+            before = self.best.fitness[0]
             Z, pairs = self.chosen(max(BATCH, int(BATCH_SHARE * n_inputs)))
             if not len(Z):
                 break
-            n_inputs += self.judge(Z, pairs, CROSSED)
-            if self.best.best > before * (1 + TINY):
+            judged = self.judge(Z, pairs, CROSSED)
+            self.best = self.best.joined(judged).best(PARENTS)
+            n_inputs += len(judged)
+            if self.best.fitness[0] > before * (1 + TINY):
                 best_at = n_inputs
-        return self.best.kept
+        return self.best
 
-    def judge(self, Z: Floats, pairs: Floats, operator: int) -> int:
-        """Ask about inputs, and learn from them; returns how many they are."""
+    def judge(self, Z: Floats, pairs: Floats, operator: int) -> Judged:
+        """Ask about inputs, and learn from them."""
         self.known.update(map(_key, Z, pairs))
         judged = self.ask(Z, pairs, operator)
-        for one in judged:
-            self.best.add(one)
-        if judged and self.model is not None:
-            Z, pairs = np.array([one.z for one in judged]), np.array([one.pair for one in judged])
+        if len(judged) and self.model is not None:
             # The twin with the larger output comes first in a pair.
-            self.model.learn(Z, pairs, np.array([one.fitness for one in judged]))
+            self.model.learn(judged.Z, judged.pairs, judged.fitness)
             if len(self.known) >= MOST_LEARNED:
                 self.model = None
-        return len(judged)
+        return judged
 
     def chosen(self, n: int) -> tuple[Floats, Floats]:
         """New children, at most n: of as many groups those that the model hopes most of, in order.
@@ -114,7 +114,7 @@ class Opening:
     def children(self, n: int) -> tuple[Floats, Floats]:
         """Children of the best inputs, with some of another's columns and some changed ones."""
         rng, space, free = self.rng, self.space, self.space.free
-        best, best_pairs = self.best.rows, np.array([one.pair for one in self.best.kept])
+        best, best_pairs = self.best.Z, self.best.pairs
         # Half of the children come from the very best.
         front = np.where(rng.random(n) < 0.5, 4.0, 1.5)
         parent = (len(best) * rng.random(n) ** front).astype(np.intp)

@@ -1,0 +1,56 @@
+"""Pairs of sensitive values that the tuned search judges inputs by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.space._space import InputSpace
+
+#: Sensitive combinations that an input is compared by at once, at most.
+MOST_COMBINATIONS = 32
+
+
+def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Sensitive codes (n, n_sensitive) moved to others of the domain.
+
+    Where all combinations can be listed, all codes are drawn anew. Otherwise half of them step from
+    where they are, by a third of the domain down to a thousandth, and one in ten goes to an end.
+    """
+    drawn = space.twins_.draw_sensitive(len(codes), rng)
+    if space.twins_.is_enumerable:
+        return drawn
+    low, high = space.domain.low[space.sensitive], space.domain.high[space.sensitive]
+    length = (high - low) * 10.0 ** rng.uniform(-3, -0.5, size=codes.shape)
+    stepped = codes + rng.standard_normal(codes.shape) * length
+    ends = np.where(rng.random(codes.shape) < 0.5, low, high)
+    kind = rng.random(codes.shape)
+    return space.twins_.clip_sensitive(
+        np.where(kind < 0.4, drawn, np.where(kind < 0.5, ends, stepped))
+    )
+
+
+def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Pairs of sensitive codes (n, 2, n_sensitive) with one side drawn anew or moved.
+
+    A pair stays as it was where that would leave two equal twins.
+    """
+    rows = np.arange(len(pairs))
+    side = rng.integers(0, 2, size=len(pairs))
+    drawn = move_sensitive(pairs[rows, side], space, rng)
+    change = (drawn != pairs[rows, 1 - side]).any(axis=1)
+    moved = pairs.copy()
+    moved[rows[change], side[change]] = drawn[change]
+    return moved
+
+
+def many_values(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Many sensitive codes to compare an input by, the pair's among them; (n, n_sensitive)."""
+    if space.twins_.is_enumerable:
+        chosen = rng.permutation(int(space.twins_.n_combinations))[:MOST_COMBINATIONS]
+        return np.concatenate([space.twins_.combination_codes(chosen), pair])
+    # Near to the pair as well as anywhere.
+    near = move_sensitive(np.tile(pair, (MOST_COMBINATIONS // 4, 1)), space, rng)
+    return np.concatenate(
+        [space.twins_.draw_sensitive(MOST_COMBINATIONS - len(near), rng), near, pair]
+    )
