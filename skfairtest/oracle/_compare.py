@@ -92,6 +92,8 @@ def _widest(
     """Return the largest spread of any output, its output, its two twins and their values."""
     if plausible is not None and not (plausible == valid).all():
         return _widest_of_plausible(scores, valid, single, plausible)
+    if scores.shape[1] == 2 and valid.all():
+        return _widest_of_two(scores, single)
     rows = np.arange(len(scores))
     high = low = scores
     if not valid.all():
@@ -108,6 +110,22 @@ def _widest(
     disparity = spread[rows, output]
     comparable = (valid.sum(axis=1) > 1) & (disparity > noise)
     return np.where(comparable, disparity, 0.0), pair, outputs, output
+
+
+def _widest_of_two(scores: Floats, single: bool) -> tuple[Floats, Ints, Floats, Ints]:
+    """Return the same where there are two twins, both of them valid; most have no more."""
+    first, second = scores[:, 0], scores[:, 1]
+    output = np.abs(first - second).argmax(axis=1)
+    if scores.shape[2] > 1:
+        rows = np.arange(len(scores))
+        first, second = first[rows, output], second[rows, output]
+    first, second = first.ravel(), second.ravel()
+    pair = np.stack([first < second, first > second], axis=1).astype(np.intp)
+    high, low = np.maximum(first, second), np.minimum(first, second)
+    spread = high - low
+    size = np.maximum(np.abs(high), np.abs(low))
+    spread[spread <= (ROUNDING_SINGLE if single else ROUNDING) * size] = 0.0
+    return spread, pair, np.stack([high, low], axis=1), output
 
 
 def _widest_of_plausible(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -43,6 +44,31 @@ class Elite(NamedTuple):
     pair: Floats
 
 
+class Judged:
+    """Inputs of a batch as they were judged; an `Elite` is made of those alone that are wanted."""
+
+    def __init__(self, fitness: Floats, Z: Floats, pairs: Floats) -> None:
+        self.fitness, self.Z, self.pairs = fitness, Z, pairs
+
+    def __len__(self) -> int:
+        return len(self.fitness)
+
+    def __iter__(self) -> Iterator[Elite]:
+        return map(self.one, range(len(self)))
+
+    def one(self, place: int) -> Elite:
+        """Return one of them."""
+        return Elite(float(self.fitness[place]), self.Z[place], self.pairs[place])
+
+    def part(self, places: Ints | slice) -> Judged:
+        """Return some of them."""
+        return Judged(self.fitness[places], self.Z[places], self.pairs[places])
+
+
+#: A batch of no inputs.
+NOTHING = Judged(np.empty(0), np.empty((0, 0)), np.empty((0, 0, 0)))
+
+
 class Elites:
     """Different inputs, the best first, at most so many.
 
@@ -70,15 +96,22 @@ class Elites:
 
     def knows(self, fitness: float) -> bool:
         """Whether an elite has this fitness."""
-        return any(elite.fitness == fitness for elite in self.kept)
+        place = bisect.bisect_left(self.kept, -fitness, key=_down)
+        return place < len(self.kept) and self.kept[place].fitness == fitness
 
     def add(self, elite: Elite) -> None:
         """Keep the elite if it is new and good enough."""
         worst = self.kept[-1].fitness if len(self.kept) == self.size else -1.0
         if elite.fitness <= worst or self.knows(elite.fitness):
             return
-        bisect.insort(self.kept, elite, key=lambda one: -one.fitness)
+        bisect.insort(self.kept, elite, key=_down)
         del self.kept[self.size :]
+
+    def add_best(self, judged: Judged) -> None:
+        """Keep those of a batch that are new and good enough."""
+        for place, fitness in enumerate(judged.fitness.tolist()):
+            if len(self.kept) < self.size or fitness > self.kept[-1].fitness:
+                self.add(judged.one(place))
 
     def draw(self, rng: np.random.Generator, front: float = 2.0) -> Elite:
         """Draw one of them; the larger `front`, the likelier it is one of the best."""
@@ -89,6 +122,10 @@ class Elites:
         if not self.kept:
             return 0.0
         return self.kept[int(share * (len(self.kept) - 1))].fitness
+
+
+def _down(one: Elite) -> float:
+    return -one.fitness
 
 
 # Local searches ----------------------------------------------------------------------------
@@ -127,11 +164,11 @@ class LocalSearch:
         """Whether it is still at the first parent, as no children of the two were judged."""
         return self.parents is not None and self.here is self.parents[0]
 
-    def begin(self, children: list[Elite]) -> None:
+    def begin(self, children: Judged) -> None:
         """Begin at the best child that differs from the parent in fitness."""
-        apart = TINY * self.here.fitness
-        new = [one for one in children if abs(one.fitness - self.here.fitness) > apart]
-        self.here = max(new or children, key=lambda one: one.fitness)
+        new = np.abs(children.fitness - self.here.fitness) > TINY * self.here.fitness
+        better = np.where(new | ~new.any(), children.fitness, -np.inf)
+        self.here = children.one(int(better.argmax()))
 
     def other_side(self, j: int) -> float:
         """The value of column j that the other parent has."""
@@ -139,23 +176,25 @@ class LocalSearch:
         one, other = (parent.z[j] for parent in self.parents)
         return float(one if self.here.z[j] == other else other)
 
-    def learn(self, columns: list[int], tried: list[Elite]) -> dict[int, float]:
+    def learn(self, columns: Ints, tried: Judged) -> dict[int, float]:
         """Learn from the single changes of a batch; returns the relative gain of each column.
 
         A column of -1 stands for a change of the pair.
         """
+        fitness, seen, changed = self.here.fitness, tried.fitness, columns.tolist()
+        gains = dict.fromkeys(changed, 0.0)
+        is_better = seen > fitness * (1 + TINY)
         best: dict[int, Elite] = {}
-        gains: dict[int, float] = {}
-        self.neutral = {}
-        fitness = self.here.fitness
-        for j, one in zip(columns, tried, strict=True):
-            gains.setdefault(j, 0.0)
-            if one.fitness > fitness * (1 + TINY):
-                if j not in best or one.fitness > best[j].fitness:
-                    best[j] = one
-                    gains[j] = (one.fitness - fitness) / one.fitness
-            elif one.fitness >= fitness * (1 - TINY) and j >= 0:
-                self.neutral[j] = one.z[j]
+        for place in np.flatnonzero(is_better).tolist():
+            j, value = changed[place], float(seen[place])
+            if j not in best or value > best[j].fitness:
+                best[j] = tried.one(place)
+                gains[j] = (value - fitness) / value
+        neutral = ~is_better & (seen >= fitness * (1 - TINY)) & (columns >= 0)
+        self.neutral = {
+            changed[place]: tried.Z[place, changed[place]]
+            for place in np.flatnonzero(neutral).tolist()
+        }
         self.better = sorted(best.items(), key=lambda item: -item[1].fitness)
         return gains
 
@@ -194,7 +233,7 @@ class LocalSearch:
         self.idle_sweeps = 0 if self.moved else self.idle_sweeps + 1
         return self.idle_sweeps >= sweeps
 
-    def move(self, candidates: list[Elite]) -> None:
+    def move(self, candidates: Judged) -> None:
         """Go to the best of the single changes and the candidates; to an equal one as well."""
         best = self.better[0][1] if self.better else self.here
         for one in candidates:

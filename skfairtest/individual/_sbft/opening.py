@@ -13,7 +13,7 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.individual._sbft.difference import DifferenceModel
-from skfairtest.individual._sbft.islands import CROSSED, ROWS, TINY, Elite, Elites
+from skfairtest.individual._sbft.islands import CROSSED, ROWS, TINY, Elite, Elites, Judged
 from skfairtest.individual._sbft.probes import moved_sides
 from skfairtest.space._space import InputSpace
 
@@ -56,7 +56,7 @@ class Opening:
 
     def __init__(
         self, space: InputSpace, rows: Floats,
-        ask: Callable[[Floats, Floats, int], list[Elite]], sample: Callable[[int], Floats],
+        ask: Callable[[Floats, Floats, int], Judged], sample: Callable[[int], Floats],
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.space, self.rows, self.rng = space, rows, rng
@@ -84,12 +84,10 @@ class Opening:
         """Ask about inputs, and learn from them; returns how many they are."""
         self.known.update(map(_key, Z, pairs))
         judged = self.ask(Z, pairs, operator)
-        for one in judged:
-            self.best.add(one)
-        if judged and self.model is not None:
-            Z, pairs = np.array([one.z for one in judged]), np.array([one.pair for one in judged])
+        self.best.add_best(judged)
+        if len(judged) and self.model is not None:
             # The twin with the larger output comes first in a pair.
-            self.model.learn(Z, pairs, np.array([one.fitness for one in judged]))
+            self.model.learn(judged.Z, judged.pairs, judged.fitness)
             if len(self.known) >= MOST_LEARNED:
                 self.model = None
         return len(judged)

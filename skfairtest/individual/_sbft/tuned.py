@@ -11,6 +11,8 @@ budget: a longer run begins as the shorter one does.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
@@ -18,6 +20,7 @@ from skfairtest.individual._sbft.islands import (
     COMBINED,
     CROSSED,
     NEUTRAL,
+    NOTHING,
     PAIRS,
     PROBES,
     RELINKED,
@@ -27,6 +30,7 @@ from skfairtest.individual._sbft.islands import (
     Elite,
     Elites,
     Island,
+    Judged,
     LocalSearch,
     OperatorStats,
     next_columns,
@@ -199,7 +203,7 @@ class TunedSearch:
         compared = None if self.one_pair else values
         return self.space.admission.repair(self.space.domain.clip(Z), self.rng, compared)
 
-    def ask(self, Z: Floats, values: Floats, operators: Ints) -> list[Elite]:
+    def ask(self, Z: Floats, values: Floats, operators: Ints) -> Judged:
         """Judge inputs by pairs of sensitive values, or by more; returns what each shows."""
         oracle = self.oracle
         Z = self.repaired(Z, values)
@@ -219,9 +223,9 @@ class TunedSearch:
         pairs = np.stack([judged.first, judged.second], axis=1)
         if len(Z) and judged.disparity[best] > self.degree:
             self.degree, self.cached = float(judged.disparity[best]), pairs[best]
-        return list(map(Elite, judged.disparity.tolist(), Z, pairs))
+        return Judged(judged.disparity, Z, pairs)
 
-    def ask_alike(self, Z: Floats, values: Floats, operator: int) -> list[Elite]:
+    def ask_alike(self, Z: Floats, values: Floats, operator: int) -> Judged:
         """Judge a batch of inputs that one operator has made."""
         return self.ask(Z, values, np.full(len(Z), operator))
 
@@ -234,8 +238,7 @@ class TunedSearch:
         pairs[self.rng.random(len(Z)) < 0.8] = self.cached
         self.n_rows_seen += len(rows)
         queries = self.oracle.n_queries
-        for one in self.ask_alike(Z, pairs, ROWS):
-            self.rows.add(one)
+        self.rows.add_best(self.ask_alike(Z, pairs, ROWS))
         self.row_queries += self.oracle.n_queries - queries
 
     def with_best_pairs(self, some: list[Elite]) -> list[Elite]:
@@ -243,7 +246,7 @@ class TunedSearch:
         if self.one_pair or not some:
             return some
         values = np.stack([many_values(one.pair, self.space, self.rng) for one in some])
-        return self.ask_alike(np.stack([one.z for one in some]), values, PAIRS)
+        return list(self.ask_alike(np.stack([one.z for one in some]), values, PAIRS))
 
     # A step --------------------------------------------------------------------------------
 
@@ -261,7 +264,7 @@ class TunedSearch:
             if search.is_unborn:
                 search.begin(seen)
                 search.queue = self.differing(search)
-                columns, seen = [], []
+                columns, seen = columns[:0], NOTHING
             for j, gain in search.learn(columns, seen).items():
                 if j >= 0:
                     self.weight[j] = MEMORY * self.weight[j] + gain
@@ -269,18 +272,18 @@ class TunedSearch:
             parts.append(slice(len(together), len(together) + len(proposed)))
             together += proposed
             operators += [COMBINED] * (len(proposed) - is_neutral) + [NEUTRAL] * is_neutral
-        judged: list[Elite] = []
+        judged = NOTHING
         if together:
             Z, pairs = (np.array(part) for part in zip(*together, strict=True))
             judged = self.ask(Z, pairs, np.array(operators))
         for search, part in zip(searches, parts, strict=True):
-            search.move(judged[part])
+            search.move(judged.part(part))
             island.note(search.here.fitness, self.oracle.n_queries)
         self.go_on(island)
         if not island.crosses:
             self.island_bests[-1] = island.best
 
-    def try_changes(self, island: Island) -> list[tuple[list[int], list[Elite]]]:
+    def try_changes(self, island: Island) -> list[tuple[Ints, Judged]]:
         """Judge changes of all local searches: their columns, and what each change shows.
 
         The column is -1 where the pair was changed, or many columns. Where no column has another
@@ -293,21 +296,21 @@ class TunedSearch:
             self.relinked(searches),
             self.pair_moves(searches),
         ]
-        tried: list[tuple[list[int], list[Elite]]] = [([], []) for _ in searches]
         owner, column, Z, pairs, operators = map(np.concatenate, zip(*parts, strict=True))
         if not len(owner):
             self.look_at_rows()
-            return tried
+            return [(column, NOTHING) for _ in searches]
         judged = self.ask(Z, pairs, operators)
         before = np.array([search.here.fitness for search in searches])[owner]
-        changed = np.abs(np.array([one.fitness for one in judged]) - before) > TINY * before
+        changed = np.abs(judged.fitness - before) > TINY * before
         is_probe = operators == PROBES
         self.n_changes = MEMORY * self.n_changes + (1 - MEMORY) * len(owner) / len(searches)
         self.probes.learn(column[is_probe], changed[is_probe])
-        for i, j, one in zip(owner.tolist(), column.tolist(), judged, strict=True):
-            tried[i][0].append(j)
-            tried[i][1].append(one)
-        return tried
+        order = np.argsort(owner, kind="stable")
+        column, judged = column[order], judged.part(order)
+        ends = np.searchsorted(owner[order], np.arange(len(searches) + 1)).tolist()
+        own = [slice(*both) for both in itertools.pairwise(ends)]
+        return [(column[one], judged.part(one)) for one in own]
 
     def children(self, searches: list[LocalSearch]) -> Changes:
         """Children of the parents of each search that begins, which take some of the other's."""
