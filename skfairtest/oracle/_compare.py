@@ -90,10 +90,11 @@ def _widest(
     scores: Floats, valid: Bools, single: bool, plausible: Bools | None = None
 ) -> tuple[Floats, Ints, Floats, Ints]:
     """Return the largest spread of any output, its output, its two twins and their values."""
+    if scores.shape[1:] == (2, 1):
+        may = valid if plausible is None else plausible
+        return _widest_of_two(scores[:, :, 0], valid, single, may)
     if plausible is not None and not (plausible == valid).all():
         return _widest_of_plausible(scores, valid, single, plausible)
-    if scores.shape[1] == 2 and valid.all():
-        return _widest_of_two(scores, single)
     rows = np.arange(len(scores))
     high = low = scores
     if not valid.all():
@@ -112,20 +113,21 @@ def _widest(
     return np.where(comparable, disparity, 0.0), pair, outputs, output
 
 
-def _widest_of_two(scores: Floats, single: bool) -> tuple[Floats, Ints, Floats, Ints]:
-    """Return the same where there are two twins, both of them valid; most have no more."""
-    first, second = scores[:, 0], scores[:, 1]
-    output = np.abs(first - second).argmax(axis=1)
-    if scores.shape[2] > 1:
-        rows = np.arange(len(scores))
-        first, second = first[rows, output], second[rows, output]
-    first, second = first.ravel(), second.ravel()
-    pair = np.stack([first < second, first > second], axis=1).astype(np.intp)
-    high, low = np.maximum(first, second), np.minimum(first, second)
-    spread = high - low
-    size = np.maximum(np.abs(high), np.abs(low))
-    spread[spread <= (ROUNDING_SINGLE if single else ROUNDING) * size] = 0.0
-    return spread, pair, np.stack([high, low], axis=1), output
+def _widest_of_two(
+    scores: Floats, valid: Bools, single: bool, plausible: Bools
+) -> tuple[Floats, Ints, Floats, Ints]:
+    """Return the same where inputs have two twins and there is one output, as most have."""
+    one, two = scores[:, :1], scores[:, 1:]
+    both = valid[:, 0] & valid[:, 1]
+    # Where the two are equal, or one is not valid, these are the first twins that may be shown.
+    second = np.stack([~may[:, 0] & may[:, 1] for may in (plausible, valid)], axis=1)
+    apart = both[:, None] & (one != two)
+    second = np.where(apart, np.concatenate([one < two, one > two], axis=1), second)
+    outputs = np.where(second, two, one)
+    disparity = outputs[:, 0] - outputs[:, 1]
+    noise = (ROUNDING_SINGLE if single else ROUNDING) * np.abs(outputs).max(axis=1, initial=0.0)
+    disparity[~both | (disparity <= noise)] = 0.0
+    return disparity, second.astype(np.intp), outputs, np.zeros(len(scores), dtype=np.intp)
 
 
 def _widest_of_plausible(

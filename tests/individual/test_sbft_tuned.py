@@ -10,7 +10,13 @@ from sklearn.linear_model import LogisticRegression
 from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
-from skfairtest.individual._sbft.islands import OPERATORS, Elite, Elites, estimated_range
+from skfairtest.individual._sbft.islands import (
+    OPERATORS,
+    Elite,
+    Elites,
+    Judged,
+    estimated_range,
+)
 from skfairtest.individual._sbft.probes import CoordinateProbes
 
 
@@ -133,6 +139,20 @@ def test_elites_keep_the_best_different_ones():
         elites.add(Elite(fitness, np.zeros(2), np.zeros((2, 1))))
     assert [one.fitness for one in elites.kept] == [3.0, 2.0, 1.0]
     assert (elites.best, elites.quantile(0.5), elites.knows(2.0)) == (3.0, 2.0, True)
+
+
+def test_a_batch_is_kept_as_its_inputs_one_by_one():
+    rng = np.random.default_rng(0)
+    one_by_one, at_once = Elites(20), Elites(20)
+    for n in (0, 1, 15, 40, 40):
+        judged = Judged(rng.integers(0, 60, n) / 7, rng.random((n, 3)), rng.random((n, 2, 1)))
+        at_once.add_best(judged)
+        for one in judged:
+            one_by_one.add(one)
+        assert len(at_once) == len(one_by_one)
+        for one, other in zip(at_once.kept, one_by_one.kept, strict=True):
+            assert one.fitness == other.fitness and (one.z == other.z).all()
+            assert at_once.knows(one.fitness) and not at_once.knows(one.fitness + 0.01)
 
 
 def test_every_proposal_is_an_input_of_the_domain(forest, models):
