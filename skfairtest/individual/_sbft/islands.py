@@ -57,8 +57,8 @@ class Judged:
         return map(self.one, range(len(self)))
 
     def one(self, place: int) -> Elite:
-        """Return one of them."""
-        return Elite(float(self.fitness[place]), self.Z[place], self.pairs[place])
+        """Return one of them, copied: the whole batch would stay in memory with it otherwise."""
+        return Elite(float(self.fitness[place]), self.Z[place].copy(), self.pairs[place].copy())
 
     def part(self, places: Ints | slice) -> Judged:
         """Return some of them."""
