@@ -76,7 +76,12 @@ class CachedModel:
         twins = self.space.twins_
         rows = twins.of_each(Z, values)
         if twins.dependents is None:
-            keys = combine_keys(np.repeat(inputs, width), row_keys(values.reshape(n * width, -1)))
+            # Where all inputs have the same twins, one array stands for all.
+            some = values[:1] if values.strides[0] == 0 else values
+            own = row_keys(some.reshape(-1, values.shape[2])).reshape(-1, width)
+            keys = combine_keys(
+                np.repeat(inputs, width), np.broadcast_to(own, (n, width)).ravel()
+            )  # fmt: skip
         else:  # twins differ elsewhere, too
             keys = self.row_keys(rows)
         valid = self.space.valid(rows).reshape(n, width)
@@ -116,7 +121,9 @@ class CachedModel:
             first, back = distinct(keys[unknown])
             asked = unknown[first]
             began = _clock.now()
-            new_scores, new_labels = self.model.ask(rows[asked])
+            new_scores, new_labels = self.model.ask(
+                rows if len(asked) == len(rows) else rows[asked]
+            )
             self._took(len(asked) * self.model.cost, _clock.now() - began)
             if self._memory is None:
                 self._memory = AnswerMemory(new_scores.shape[1])

@@ -90,6 +90,9 @@ def _widest(
     scores: Floats, valid: Bools, single: bool, plausible: Bools | None = None
 ) -> tuple[Floats, Ints, Floats, Ints]:
     """Return the largest spread of any output, its output, its two twins and their values."""
+    if scores.shape[1:] == (2, 1):
+        may = valid if plausible is None else plausible
+        return _widest_of_two(scores[:, :, 0], valid, single, may)
     if plausible is not None and not (plausible == valid).all():
         return _widest_of_plausible(scores, valid, single, plausible)
     rows = np.arange(len(scores))
@@ -108,6 +111,23 @@ def _widest(
     disparity = spread[rows, output]
     comparable = (valid.sum(axis=1) > 1) & (disparity > noise)
     return np.where(comparable, disparity, 0.0), pair, outputs, output
+
+
+def _widest_of_two(
+    scores: Floats, valid: Bools, single: bool, plausible: Bools
+) -> tuple[Floats, Ints, Floats, Ints]:
+    """Return the same where inputs have two twins and there is one output, as most have."""
+    one, two = scores[:, :1], scores[:, 1:]
+    both = valid[:, 0] & valid[:, 1]
+    # Where the two are equal, or one is not valid, these are the first twins that may be shown.
+    second = np.stack([~may[:, 0] & may[:, 1] for may in (plausible, valid)], axis=1)
+    apart = both[:, None] & (one != two)
+    second = np.where(apart, np.concatenate([one < two, one > two], axis=1), second)
+    outputs = np.where(second, two, one)
+    disparity = outputs[:, 0] - outputs[:, 1]
+    noise = (ROUNDING_SINGLE if single else ROUNDING) * np.abs(outputs).max(axis=1, initial=0.0)
+    disparity[~both | (disparity <= noise)] = 0.0
+    return disparity, second.astype(np.intp), outputs, np.zeros(len(scores), dtype=np.intp)
 
 
 def _widest_of_plausible(

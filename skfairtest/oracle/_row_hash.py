@@ -15,6 +15,11 @@ Keys = NDArray[np.uint64]
 # columns that swap their values get another key. Fixed: keys never depend on a random state.
 _WEIGHT_SEED = 20220101
 
+#: How full a table of keys may be: below so many slots (32 MB) a quarter, as a crowded table has
+#: many keys out of their place, each round of which takes as long as a few hundred keys do.
+SPARSE, DENSE = 0.25, 0.7
+DENSE_SLOTS = 2**22
+
 
 def row_keys(Z: NDArray[np.float64]) -> Keys:
     """Return a 64-bit key for each row; different rows share one with chance 2**-64."""
@@ -71,7 +76,7 @@ class KeySet:
 
     def _grow(self, more: int) -> None:
         size = len(self._table)
-        while self.size + more > 0.7 * size:
+        while self.size + more > size * (SPARSE if size < DENSE_SLOTS else DENSE):
             size *= 2
         if size > len(self._table):
             old = self._table[self._table != 0]
@@ -82,19 +87,19 @@ class KeySet:
 
     def _insert(self, keys: Keys) -> NDArray[np.bool_]:
         """Insert distinct keys by linear probing; True where a key was absent."""
-        mask = np.uint64(len(self._table) - 1)
+        table, mask = self._table, len(self._table) - 1
         absent = np.zeros(len(keys), dtype=bool)
         pending = np.arange(len(keys))
-        slots = (keys & mask).astype(np.int64)
+        slots = (keys & np.uint64(mask)).astype(np.int64)
         while len(pending):
             here = keys[pending]
-            empty = self._table[slots] == 0
-            self._table[slots[empty]] = here[empty]
+            empty = table[slots] == 0
+            table[slots[empty]] = here[empty]
             # Of several keys that wanted one empty slot the last has it; the others move on.
-            placed = self._table[slots] == here
-            absent[pending[placed & empty]] = True
-            pending = pending[~placed]
-            slots = (slots[~placed] + 1) & int(mask)
+            placed = table[slots] == here
+            absent[pending] = placed & empty
+            on = np.flatnonzero(~placed)
+            pending, slots = pending[on], (slots[on] + 1) & mask
         return absent
 
     def keys(self) -> Keys:
@@ -151,7 +156,7 @@ class AnswerMemory:
 def distinct(keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """First places of the different keys in their order, and each key's place among those."""
     # A scratch table of one place a slot finds most of them without sorting.
-    size = 1 << max(4, 2 * len(keys) - 1).bit_length()
+    size = 1 << max(4, 8 * len(keys) - 1).bit_length()
     slots = (keys >> np.uint64(16)).astype(np.intp) & (size - 1)
     table = np.empty(size, dtype=np.intp)
     places = np.arange(len(keys), dtype=np.intp)
@@ -162,6 +167,8 @@ def distinct(keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         _, first, back = np.unique(keys[clash], return_index=True, return_inverse=True)
         leader[clash] = clash[first][back.ravel()]
     first = np.flatnonzero(leader == places)
+    if len(first) == len(keys):
+        return first, places
     rank = np.empty(len(keys), dtype=np.intp)
     rank[first] = np.arange(len(first))
     return first, rank[leader]

@@ -41,7 +41,10 @@ class StoppingRules:
     ) -> None:  # fmt: skip
         self.budget, self.progress = budget, progress
         self.may_stagnate = may_stagnate
-        self._model, self._record, self._space = model, record, space
+        self._model, self._record = model, record
+        #: Inputs that there are; infinitely many where twins cannot be listed, as a known input may
+        #: still differ from one that was not drawn yet.
+        self._n_inputs = space.n_inputs if space.twins_.is_enumerable else np.inf
         self._stagnation = Stagnation()
 
     # What is left --------------------------------------------------------------------------
@@ -160,6 +163,4 @@ class StoppingRules:
     def _check_stagnation(self) -> None:
         if not self.may_stagnate:
             return
-        # Where twins cannot be listed, a known input may still differ from one not yet drawn.
-        seen = self._record.n_inputs >= self._space.n_inputs and self._space.twins_.is_enumerable
-        self._stagnation.check(all_seen=seen)
+        self._stagnation.check(all_seen=self._record.n_inputs >= self._n_inputs)

@@ -82,3 +82,20 @@ def test_the_farthest_flip_of_many_twins_needs_no_table_of_all_pairs():
     assert shown.pair.tolist() == [[k - 2, 0]] * 2
     assert shown.twins.tolist() == [[0, k - 1]] * 2
     assert shown.gap == pytest.approx(0.41)
+
+
+@given(twins(), st.sampled_from([None, 0.3]))
+def test_two_twins_are_compared_as_those_with_a_third_that_is_none(case, threshold):
+    scores, labels, valid, plausible = case
+    scores, labels, valid = scores[:, :2, :1], labels[:, :2], valid[:, :2]
+    plausible = None if plausible is None else plausible[:, :2]
+    settings = {"response": "predict_proba", "threshold": threshold, "single": False}
+    two = compare(scores, labels, valid, plausible=plausible, **settings)
+    width = ((0, 0), (0, 1))
+    three = compare(
+        np.pad(scores, (*width, (0, 0)), constant_values=9.0), np.pad(labels, width),
+        np.pad(valid, width), plausible=None if plausible is None else np.pad(plausible, width),
+        **settings,
+    )  # fmt: skip
+    for name in two._fields:
+        assert np.array_equal(getattr(two, name), getattr(three, name)), name
