@@ -1,27 +1,46 @@
 """How many discriminatory inputs a tester finds in equal time, how diverse and near to the data.
 
-A tree, a forest, histogram boosting and a network on two made tables (8 and 40 columns) and the
-coded census data. Printed for each tester: unique discriminatory inputs, success (their share among
-all inputs), paths (share of the leaves of a reference tree of 1,000 that 5,000 of them reach), mean
-pairwise distance of them, the share of them that an isolation forest fitted on the data accepts
-(98% of the rows), and the median distance of one to the nearest of 2,000 rows (mean over columns
-of the difference over the range).
+Twenty-five pairs of table and model. Twelve of them: a tree, a forest, histogram boosting and a
+network on two made tables (8 and 40 columns) and the coded census data. Thirteen of them: a tree or
+network, a forest and boosting on adult, german, communities and "curve" of `bench_plausible`, and a
+forest on the diabetes data. Seconds are those of processor time, so that other work on the machine
+does not count, and all testers of a pair run one after the other.
 
-Needs the folder of SKFAIRTEST_DATA for the census data, which are left out without it. Run with
-``python examples/benchmarks/bench_diversity.py --seconds 5``.
+Table 1, for each tester: unique discriminatory inputs, success (their share among all inputs),
+paths (share of the leaves of a reference tree of 1,000 that 5,000 of them reach), mean pairwise
+distance of them, the share of them that an isolation forest fitted on the data accepts (98% of the
+rows), and the median distance of one to the nearest of 2,000 rows (mean over columns of the
+difference over the range).
+
+Table 2, for each pair, medians of the seeds and in brackets the least: what `SurrogateAuditor`
+finds over the most that another tester finds (and which that is), and what it finds with
+``objective="diverse"`` over what uniform inputs find. Leaves: how many 5,000 inputs of
+``objective="diverse"``, or all where they are fewer, reach over those of as many uniform finds,
+for which uniform testing has twenty times the time. Possible: how many times as much as uniform
+testing a tester of equal speed finds if all of its inputs discriminate.
+
+Needs the folder of SKFAIRTEST_DATA; tables that are not there are left out. Run with
+``python examples/benchmarks/bench_diversity.py``; ``--plausible`` measures under
+``InputSpace(plausible="auto")``, and ``--pairs "adult:forest" "german:tree"`` chooses some.
 """
 
 import argparse
+import time
 import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from _machine import describe_machine
-from sklearn.datasets import make_classification
+from bench_plausible import split, trained
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import skfairtest
+from skfairtest import InputSpace, RandomAuditor, _clock
 from skfairtest.comparison import measure_diversity
 from skfairtest.datasets import fetch_adult
 
@@ -35,12 +54,38 @@ TESTERS = {
     "surrogate": ("SurrogateAuditor", {}),
     "surrogate, diverse": ("SurrogateAuditor", {"objective": "diverse"}),
 }
+OURS = ("surrogate", "surrogate, diverse")
 MODELS = {
     "tree": DecisionTreeClassifier(random_state=0),
     "forest": RandomForestClassifier(50, random_state=0),
     "boosting": HistGradientBoostingClassifier(max_iter=60, random_state=0),
     "network": MLPClassifier((64, 32, 16, 8, 4), max_iter=60, random_state=0),
 }
+#: Models of each table.
+PAIRS = {
+    "8 columns": tuple(MODELS),
+    "40 columns": tuple(MODELS),
+    "census": tuple(MODELS),
+    "adult": ("tree", "forest", "boosting"),
+    "german": ("tree", "forest", "boosting"),
+    "communities": ("tree", "forest", "boosting"),
+    "curve": ("network", "forest", "boosting"),
+    "diabetes": ("forest",),
+}
+NAMES = [f"{table}:{model}" for table, models in PAIRS.items() for model in models]
+#: Uniform finds that those of the diverse search are compared with, and time to find them, in
+#: times that of a tester.
+N_COMPARED = 5000
+PATIENCE = 20
+
+
+class Pair(NamedTuple):
+    """A fitted model, rows for the testers, and the space of all inputs."""
+
+    name: str
+    model: Any
+    X: Any
+    space: InputSpace
 
 
 def eight_columns():
@@ -66,20 +111,57 @@ def forty_columns():
     return np.column_stack([age, X]), y, [0]
 
 
-def tables():
-    yield "8 columns", eight_columns()
-    yield "40 columns", forty_columns()
-    try:
-        census = fetch_adult(coded=True)
-    except FileNotFoundError:
-        return
-    X = census.data.to_numpy(dtype=float)
-    sex = list(census.data.columns).index("sex")
-    yield "census", (X[:6000], census.target.to_numpy()[:6000], [sex])
+def census():
+    """Coded census data, 6,000 rows; sex is sensitive."""
+    data = fetch_adult(coded=True)
+    sex = list(data.data.columns).index("sex")
+    return data.data.to_numpy(dtype=float)[:6000], data.target.to_numpy()[:6000], [sex]
+
+
+def diabetes():
+    """Ten measurements of 442 patients, and whether the disease went on faster than in most."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    return X.to_numpy(), (y > y.median()).to_numpy(), [list(X.columns).index("sex")]
+
+
+ARRAYS = {
+    "8 columns": eight_columns,
+    "40 columns": forty_columns,
+    "census": census,
+    "diabetes": diabetes,
+}
+
+
+def pairs(names):
+    """Make the pairs of these names; those whose table is missing are left out."""
+    for table, models in PAIRS.items():
+        wanted = [model for model in models if f"{table}:{model}" in names]
+        if not wanted:
+            continue
+        try:
+            if table in ARRAYS:
+                X, y, sensitive = ARRAYS[table]()
+                given, space = X, InputSpace().fit(X, sensitive)
+            else:
+                X, y, given, _, space = split(table)
+                space = space.with_data(given)
+        except FileNotFoundError:
+            continue
+        for model in wanted:
+            unfitted = clone(MODELS[model])
+            fitted = unfitted.fit(X, y) if table in ARRAYS else trained(unfitted, X, y)
+            yield Pair(f"{table}:{model}", fitted, given, space)
+
+
+def codes_of(space, X):
+    """Rows as numbers."""
+    return space.domain.move_inside(space.encode(X), np.random.default_rng(0))
 
 
 def nearness(inputs, X):
     """Share of inputs that the detector accepts, and their median distance to the nearest row."""
+    if not len(inputs):
+        return np.nan, np.nan
     detector = IsolationForest(contamination=0.02, random_state=0).fit(X)
     spread = np.ptp(X, axis=0)
     spread[spread == 0] = 1.0
@@ -90,42 +172,107 @@ def nearness(inputs, X):
     return (detector.predict(inputs[:5000]) == 1).mean(), np.median(nearest)
 
 
+def audited(pair, space, name, seconds, seed):
+    """Run a tester."""
+    cls, own = TESTERS[name]
+    return getattr(skfairtest, cls)(
+        pair.model, space=space, max_queries=None, max_time=seconds, random_state=seed, **own
+    ).fit(pair.X)
+
+
+def leaves_over(auditor, reference):
+    """Leaves that the inputs of an auditor reach over those that as many of the other's do."""
+    n = min(N_COMPARED, len(auditor.discriminatory_inputs_), len(reference.discriminatory_inputs_))
+    if n < 2:
+        return np.nan
+    reached = [
+        measure_diversity(one, n_compared=n, random_state=0)["paths"]
+        for one in (auditor, reference)
+    ]
+    return reached[0] / reached[1]
+
+
+def measure(pair, options):
+    """Run the testers on a pair and print table 1; return found, (testers, seeds), and leaves."""
+    space = pair.space
+    if options.plausible:
+        space = clone(space)
+        space.plausible = "auto"
+        space = space.fit(pair.X, pair.space.sensitive_features_)
+    reference = None
+    if "surrogate, diverse" in options.only:
+        reference = RandomAuditor(
+            pair.model, space=space, max_queries=None, max_time=PATIENCE * options.seconds,
+            max_found=N_COMPARED, random_state=1000,
+        ).fit(pair.X)  # fmt: skip
+    measured = {name: [] for name in options.only}
+    leaves = []
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        for name in options.only:  # one after another, so that a busy hour hits all
+            auditor = audited(pair, space, name, options.seconds, seed)
+            values = measure_diversity(auditor, random_state=0).drop("compared").tolist()
+            inputs = space.encode(auditor.discriminatory_inputs_)
+            measured[name].append([*values, *nearness(inputs, codes_of(space, pair.X))])
+            if name == "surrogate, diverse":
+                leaves.append(leaves_over(auditor, reference))
+    for name, runs in measured.items():
+        found, success, paths, distance, accepted, nearest = np.median(runs, axis=0)
+        print(
+            f"{pair.name:22}{name:20}{found:9.0f}{success:9.1%}{paths:8.3f}"
+            f"{distance:10.3f}{accepted:10.1%}{nearest:9.3f}",
+            flush=True,
+        )
+    return {name: np.array(runs)[:, :2] for name, runs in measured.items()}, leaves
+
+
+def ratios(runs, leaves):
+    """The row of table 2 of a pair."""
+    found = {name: values[:, 0] for name, values in runs.items()}
+    row = {}
+    others = [name for name in found if name not in OURS]
+    if "surrogate" in found and others:
+        best = max(others, key=lambda name: np.median(found[name]))
+        most = np.max([found[name] for name in others], axis=0)
+        row["over the most"], row["most"] = found["surrogate"] / most, best
+    if "surrogate, diverse" in found and "random" in found:
+        row["diverse over random"] = found["surrogate, diverse"] / found["random"]
+        row["possible"] = 1 / runs["random"][:, 1]
+        row["leaves"] = np.array(leaves)
+    return row
+
+
+def shown(values):
+    """Median and least of some seeds."""
+    if isinstance(values, str):
+        return values
+    return f"{np.median(values):.2f} ({np.min(values):.2f})"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--seconds", type=float, default=2.0, help="processor time of a run")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--models", nargs="*", default=list(MODELS))
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--pairs", nargs="*", default=NAMES, choices=NAMES, metavar="TABLE:MODEL")
     parser.add_argument("--only", nargs="*", default=list(TESTERS), help="testers to run")
+    parser.add_argument("--plausible", action="store_true", help='with plausible="auto"')
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    _clock.now = time.process_time
     print(describe_machine())
-    print(f"{options.seconds:g} s a run, medians of {options.seeds} seeds\n")
+    print(f"{options.seconds:g} s of processor time a run, medians of {options.seeds} seeds\n")
     print(
-        f"{'table':12}{'model':10}{'tester':20}{'found':>9}{'success':>9}{'paths':>8}"
+        f"{'pair':22}{'tester':20}{'found':>9}{'success':>9}{'paths':>8}"
         f"{'distance':>10}{'accepted':>10}{'nearest':>9}"
     )
-    for table, (X, y, sensitive) in tables():
-        for kind in options.models:
-            model = MODELS[kind].fit(X, y)
-            measured = {name: [] for name in options.only}
-            for seed in range(options.seeds):
-                for name in options.only:  # one after another, so that a busy hour hits all
-                    cls, own = TESTERS[name]
-                    auditor = getattr(skfairtest, cls)(
-                        model, sensitive_features=sensitive, max_queries=None,
-                        max_time=options.seconds, random_state=seed, **own,
-                    ).fit(X)  # fmt: skip
-                    values = measure_diversity(auditor, random_state=0).drop("compared").tolist()
-                    inputs = np.asarray(auditor.discriminatory_inputs_)
-                    near = nearness(inputs, X) if len(inputs) else (np.nan, np.nan)
-                    measured[name].append([*values, *near])
-            for name, runs in measured.items():
-                found, success, paths, distance, accepted, nearest = np.median(runs, axis=0)
-                print(
-                    f"{table:12}{kind:10}{name:20}{found:9.0f}{success:9.1%}{paths:8.3f}"
-                    f"{distance:10.3f}{accepted:10.1%}{nearest:9.3f}",
-                    flush=True,
-                )
+    rows = {}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for pair in pairs(options.pairs):
+            rows[pair.name] = ratios(*measure(pair, options))
+    table = pd.DataFrame(
+        {name: {k: shown(v) for k, v in row.items()} for name, row in rows.items()}
+    )
+    print("\n" + table.T.to_string())
 
 
 if __name__ == "__main__":

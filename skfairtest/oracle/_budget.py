@@ -16,6 +16,9 @@ FIRST_QUERIES = 8
 #: Share of the time left that one batch may take, and seconds below which none is cut.
 TIME_SHARE = 0.5
 LEAST_SECONDS = 0.01
+#: Share of the time left that a batch may take where the whole time is shared out: inputs that
+#: discriminate are asked about twice.
+WHOLE_SHARE = 0.25
 #: A call of fewer queries than the largest call divided by this says little about a query's time.
 FEW_OF_MOST = 8
 #: A call that takes no longer than so many times the shortest one may have twice as many queries:
@@ -100,18 +103,25 @@ class Budget:
         else:
             self._trial = min(self._trial, n_queries // 2)
 
-    def queries_in_time(self, share: float = TIME_SHARE, unknown: float = FIRST_QUERIES) -> float:
+    def queries_in_time(
+        self, share: float = TIME_SHARE, unknown: float = FIRST_QUERIES, *, whole: bool = False
+    ) -> float:
         """Return how many queries fit into a share of the time left.
 
         Never so few that the call itself would take most of the time, if half of the time left is
-        enough for that; `unknown` before the first query, infinite without max_time.
+        enough for that; `unknown` before the first query, infinite without max_time. With `whole`
+        it is a share of the whole time, while that is no large share of the time left: batches do
+        not become smaller and smaller, in which calls would take most of the time.
         """
         if np.isinf(self.limits["max_time"]):
             return np.inf
         if not self.seconds_a_query:
             return unknown
         left = self.seconds_left
-        n = max(share * left, LEAST_SECONDS) / self.seconds_a_query
+        seconds = share * left
+        if whole:
+            seconds = max(seconds, min(share * self.limits["max_time"], WHOLE_SHARE * left))
+        n = max(seconds, LEAST_SECONDS) / self.seconds_a_query
         # Twice the queries take twice the time at most.
         if 2 * MOSTLY_THE_CALL * self._shortest_call <= TIME_SHARE * left:
             n = max(n, self._trial)

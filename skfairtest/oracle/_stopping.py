@@ -84,7 +84,8 @@ class StoppingRules:
         queries = limits["max_queries"] if whole else self.queries_left
         inputs = limits["max_inputs"] if whole else self.inputs_left
         n = min(most, max(least, min(queries / (batches * price), inputs / batches)))
-        return int(max(1, min(n, self.budget.queries_in_time(1 / batches, np.inf) / price)))
+        in_time = self.budget.queries_in_time(1 / batches, np.inf, whole=whole)
+        return int(max(1, min(n, in_time / price)))
 
     @contextmanager
     def sub_budget(

@@ -116,6 +116,19 @@ def test_a_batch_grows_no_further_once_its_rows_take_the_time(clock):
     assert budget.queries_in_time(1 / 50) < 1  # there is no time for a trial
 
 
+def test_batches_of_the_whole_time_stay_as_large_until_little_is_left(clock):
+    budget = Budget(max_time=100)
+    budget.took(100, 1.0)
+    budget.took(1000, 10.0)
+    for _ in range(8):
+        assert budget.queries_in_time(1 / 10, whole=True) == pytest.approx(1000)
+        assert budget.queries_in_time(1 / 10) <= 1000
+        clock.sleep(7.5)
+    assert budget.queries_in_time(1 / 10, whole=True) == pytest.approx(1000)
+    clock.sleep(20)
+    assert budget.queries_in_time(1 / 10, whole=True) == pytest.approx(500)  # a quarter of it
+
+
 def test_long_answers_end_the_run_in_time_as_well(clock):
     began = clock.now()
     oracle = Oracle(Slow(), InputSpace().fit(table(), [0]), max_time=1)

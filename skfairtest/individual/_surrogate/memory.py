@@ -27,11 +27,13 @@ class Parents(NamedTuple):
     Z: Floats
     pairs: Floats
 
-    def draw(self, n: int, rng: np.random.Generator) -> Parents:
-        """Draw n of them: half of the draws from all, half from the latest."""
+    def draw(self, n: int, rng: np.random.Generator, siblings: int = 1) -> Parents:
+        """Draw n of them: half of the draws from all, half from the latest; each so many times."""
         latest = max(0, len(self.Z) - LATEST)
-        from_ = np.where(rng.random(n) < 0.5, latest, 0)
-        chosen = from_ + (rng.random(n) * (len(self.Z) - from_)).astype(np.intp)
+        n_drawn = -(-n // siblings)
+        from_ = np.where(rng.random(n_drawn) < 0.5, latest, 0)
+        chosen = from_ + (rng.random(n_drawn) * (len(self.Z) - from_)).astype(np.intp)
+        chosen = np.repeat(chosen, siblings)[:n]
         return Parents(self.Z[chosen], self.pairs[chosen])
 
 
