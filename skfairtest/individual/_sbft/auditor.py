@@ -199,7 +199,7 @@ class SBFTAuditor(BaseAuditor):
             crossover_proba=self.crossover_proba,
         )
         oracle.measured["operators"] = search.stats
-        oracle.measured["islands"] = search.founded
+        oracle.measured["island_bests"] = search.island_bests
         search.run()
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class SBFTAuditor(BaseAuditor):
         # What was asked again at the end counts for those that have brought it.
         again, inputs = sum(one.get("asked_at_end", 0) for one in searches), operators["inputs"]
         operators["queries"] += np.rint(again * inputs / max(1, inputs.sum())).astype(np.int64)
-        bests = np.array([island.best for one in searches for island in one["islands"]])
+        bests = np.concatenate([np.array(one["island_bests"]) for one in searches])
         return {"operators": operators, "island_bests": bests}
 
     def _of_tuned(self, name: str, part: str) -> Any:

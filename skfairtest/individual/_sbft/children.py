@@ -20,7 +20,7 @@ END, OTHERS, FOREIGN = 0.1, 0.2, 0.1
 #: How much of another member a child of two takes.
 TAKEN = (0.05, 0.1, 0.25, 0.5)
 #: Chance that the pair is moved where there is more than one, and that nothing else is then.
-MOVED_PAIR, PAIR_ALONE = 0.2, 0.5
+MOVED_PAIR, PAIR_ALONE = 0.4, 0.5
 
 
 class Children(NamedTuple):

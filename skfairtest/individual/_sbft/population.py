@@ -12,7 +12,7 @@ from skfairtest._typing import Bools, Floats, Ints
 TINY = 1e-9
 #: An island has stalled after so many queries for each member without a better input, and this many
 #: times those that its best input took. Islands that go on from others know much, and end sooner.
-PATIENCE = 400
+PATIENCE = 300
 PATIENCE_SHARE, JOINED_SHARE = 0.4, 0.3
 #: The operators, in the order of the table.
 OPERATORS = ("rows", "changed", "crossed", "pairs")
@@ -70,44 +70,31 @@ class Island:
     ----------
     members : Judged
         The inputs, each of which is improved.
+    began, best_at : int
+        Queries at its start, and when its best input was found.
     best : float
         The largest disparity of its inputs.
-    spent, best_at : int
-        Queries that it has taken, and those when its best input was found.
     joins : bool
         Whether it began with the members of other islands, not with rows of the data.
     """
 
-    def __init__(self, members: Judged, *, joins: bool) -> None:
+    def __init__(self, members: Judged, n_queries: int, *, joins: bool) -> None:
         self.members = members
+        self.began = self.best_at = n_queries
         self.best = float(members.fitness.max(initial=0.0))
-        self.spent = self.best_at = 0
         self.joins = joins
 
-    def replace_by(self, children: Judged, queries: int) -> None:
-        """Replace each member by the best of its children, if that is not worse.
+    def note(self, n_queries: int) -> None:
+        """Remember when the best input was found."""
+        fitness = float(self.members.fitness.max(initial=0.0))
+        if fitness > self.best * (1 + TINY):
+            self.best, self.best_at = fitness, n_queries
 
-        The children are those of the first member, then those of the next, as many of each.
-        """
-        members, n = self.members, len(self.members)
-        of_each = children.fitness.reshape(n, -1)
-        chosen = children[np.arange(n) * of_each.shape[1] + of_each.argmax(axis=1)]
-        stays = chosen.fitness < members.fitness * (1 - TINY)
-        self.members = Judged(
-            np.where(stays[:, None], members.Z, chosen.Z),
-            np.where(stays[:, None, None], members.pairs, chosen.pairs),
-            np.maximum(members.fitness, chosen.fitness),
-        )
-        self.spent += queries
-        best = float(self.members.fitness.max())
-        if best > self.best * (1 + TINY):
-            self.best, self.best_at = best, self.spent
-
-    @property
-    def has_stalled(self) -> bool:
+    def has_stalled(self, n_queries: int) -> bool:
         """Whether it is time to leave it."""
-        share = self.spent * JOINED_SHARE if self.joins else self.best_at * PATIENCE_SHARE
-        return self.spent - self.best_at > PATIENCE * len(self.members) + share
+        share = JOINED_SHARE if self.joins else PATIENCE_SHARE
+        spent = n_queries - self.began if self.joins else self.best_at - self.began
+        return n_queries - self.best_at > PATIENCE * len(self.members) + share * spent
 
 
 def estimated_range(bests: list[float], degree: float) -> tuple[float, float]:

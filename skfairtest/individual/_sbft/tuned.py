@@ -20,6 +20,7 @@ from skfairtest.individual._sbft.pairs import many_values
 from skfairtest.individual._sbft.population import (
     PAIRS,
     ROWS,
+    TINY,
     Island,
     Judged,
     OperatorStats,
@@ -39,11 +40,10 @@ BEST_ROWS, FRONT = 200, 4.0
 #: Members of a population at the start and at most, and queries after which there is one more: a
 #: small population gets further with few queries, a large one in the end.
 FIRST_MEMBERS, MOST_MEMBERS, MEMBER_GROWTH = 4, 24, 4000
-MOST_ISLANDS, ISLAND_GROWTH = 6, 10_000
 #: Queries of a batch at the start and at most, and queries of the run when a batch has twice as
 #: many as at the start. It grows with the square of the run's length: small batches get further
 #: with few queries, and in a long run what a call costs apart from its rows counts less and less.
-FIRST_BATCH, MOST_BATCH, BATCH_DOUBLES_AT = 64, 4000, 9000
+FIRST_BATCH, MOST_BATCH, BATCH_DOUBLES_AT = 80, 8000, 10_000
 #: Weight of what was seen before, with each batch, of the share of children that cost queries, and
 #: the least that it is taken for: others were known.
 MEMORY, LEAST_FRESH = 0.8, 0.1
@@ -85,33 +85,31 @@ class TunedSearch:
         self.cached = self.space.twins_.draw_sensitive_pairs(1, rng)[0]
         self.degree = 0.0
         self.stats = OperatorStats()
-        #: The islands that began from rows of the data; those that have stalled.
-        self.founded: list[Island] = []
+        #: Best disparities of the islands that began from rows, the running one last.
+        self.island_bests: list[float] = []
         self.retired: list[Island] = []
 
     def run(self) -> None:
         """Search until the oracle ends the run."""
-        self.islands = [self.first_island()]
+        island = self.first_island()
         while True:
             queries = self.oracle.n_queries
-            self.islands = [
-                self.next_island(one) if one.has_stalled else one for one in self.islands
-            ]
-            if len(self.islands) < min(MOST_ISLANDS, 1 + queries // ISLAND_GROWTH):
-                self.islands.append(self.found_island())
-            for island in self.islands:
-                missing = self.n_members(island) - len(island.members)
-                if missing > 0 and not island.joins:
-                    island.members = island.members.joined(self.starts(missing))
-            self.step([island for island in self.islands if len(island.members)])
+            if island.has_stalled(queries):
+                island = self.next_island(island)
+            elif len(island.members) < self.n_members:
+                new = self.starts(self.n_members - len(island.members))
+                island.members = island.members.joined(new)
+            if len(island.members):
+                self.step(island)
             if self.oracle.n_queries == queries:  # in a small domain: all of it was known
                 self.look_at_rows()
 
-    def n_members(self, island: Island) -> int:
-        """Members that an island has by now."""
+    @property
+    def n_members(self) -> int:
+        """Members that a population has by now."""
         if self.population_size is not None:
             return self.population_size
-        return min(MOST_MEMBERS, FIRST_MEMBERS + island.spent // MEMBER_GROWTH)
+        return min(MOST_MEMBERS, FIRST_MEMBERS + self.oracle.n_queries // MEMBER_GROWTH)
 
     def n_children(self, n_members: int) -> int:
         """Children that each of so many members has in a batch by now."""
@@ -143,26 +141,25 @@ class TunedSearch:
             pairs[:, 0] = self.space.twins_.clip_sensitive(Z[:, self.space.sensitive])
         return pairs
 
-    def found_island(self, *known: Judged) -> Island:
+    def found_island(self, known: Judged) -> Island:
         """Start an island from rows of the data, and from inputs that are known."""
         self.look_at_rows()
-        members = self.rows[:0].joined(*known)
-        first = self.population_size or FIRST_MEMBERS
-        members = members.joined(self.starts(first - len(members)))
-        self.founded.append(Island(members, joins=False))
-        return self.founded[-1]
+        self.island_bests.append(0.0)
+        members = known.joined(self.starts(self.n_members - len(known)))
+        return Island(members, self.oracle.n_queries, joins=False)
 
     def next_island(self, island: Island) -> Island:
         """Start the next island: one that joins the last two, or one of rows.
 
-        After an island of rows, its members are joined with those of the last one that stalled, if
-        there is one; after such an island comes one of rows.
+        After an island of rows, its members are joined with those of the island before, if there is
+        one; after such an island comes one of rows.
         """
         self.retired.append(island)
         if island.joins or len(self.retired) == 1:
-            return self.found_island()
+            return self.found_island(island.members[:0])
         one, other = (old.members for old in self.retired[-2:])
-        return Island(one.joined(other).best(MOST_MEMBERS), joins=True)
+        members = one.joined(other).best(self.n_members)
+        return Island(members, self.oracle.n_queries, joins=True)
 
     def starts(self, n: int) -> Judged:
         """Rows of the data to start from, good ones, each of which is used once."""
@@ -228,18 +225,22 @@ class TunedSearch:
 
     # A step --------------------------------------------------------------------------------
 
-    def step(self, islands: list[Island]) -> None:
+    def step(self, island: Island) -> None:
         """Each member has children, and gives way to the best of them if that is not worse."""
-        if not islands:
-            return
-        n = self.n_children(sum(len(island.members) for island in islands))
-        parts = [self.variation.children(island.members, n, self.rng) for island in islands]
+        members = island.members
+        children = self.variation.children(members, self.n_children(len(members)), self.rng)
         queries = self.oracle.n_queries
-        judged = self.ask(*map(np.concatenate, zip(*parts, strict=True)))
-        spent = self.oracle.n_queries - queries
-        self.fresh = MEMORY * self.fresh + (1 - MEMORY) * spent / (2 * len(judged))
-        start = 0
-        for island in islands:
-            end = start + n * len(island.members)
-            island.replace_by(judged[start:end], spent * (end - start) // len(judged))
-            start = end
+        judged = self.ask(*children)
+        fresh = (self.oracle.n_queries - queries) / (2 * len(judged))
+        self.fresh = MEMORY * self.fresh + (1 - MEMORY) * fresh
+        of_each = judged.fitness.reshape(len(members), -1)
+        chosen = judged[np.arange(len(members)) * of_each.shape[1] + of_each.argmax(axis=1)]
+        stays = chosen.fitness < members.fitness * (1 - TINY)
+        island.members = Judged(
+            np.where(stays[:, None], members.Z, chosen.Z),
+            np.where(stays[:, None, None], members.pairs, chosen.pairs),
+            np.maximum(members.fitness, chosen.fitness),
+        )
+        island.note(self.oracle.n_queries)
+        if not island.joins:
+            self.island_bests[-1] = island.best
