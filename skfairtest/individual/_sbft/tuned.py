@@ -43,7 +43,7 @@ FIRST_MEMBERS, MOST_MEMBERS, MEMBER_GROWTH = 4, 24, 4000
 #: Queries of a batch at the start and at most, and queries of the run when a batch has twice as
 #: many as at the start. It grows with the square of the run's length: small batches get further
 #: with few queries, and in a long run what a call costs apart from its rows counts less and less.
-FIRST_BATCH, MOST_BATCH, BATCH_DOUBLES_AT = 80, 8000, 10_000
+FIRST_BATCH, MOST_BATCH, BATCH_DOUBLES_AT = 80, 4000, 10_000
 #: Weight of what was seen before, with each batch, of the share of children that cost queries, and
 #: the least that it is taken for: others were known.
 MEMORY, LEAST_FRESH = 0.8, 0.1
