@@ -196,9 +196,7 @@ def measure(pair, options):
     """Run the testers on a pair and print table 1; return found, (testers, seeds), and leaves."""
     space = pair.space
     if options.plausible:
-        space = clone(space)
-        space.plausible = "auto"
-        space = space.fit(pair.X, pair.space.sensitive_features_)
+        space = InputSpace(plausible="auto").fit(pair.X, pair.space.sensitive_features)
     reference = None
     if "surrogate, diverse" in options.only:
         reference = RandomAuditor(
