@@ -84,11 +84,23 @@ class Island:
         self.best = float(members.fitness.max(initial=0.0))
         self.joins = joins
 
-    def note(self, n_queries: int) -> None:
-        """Remember when the best input was found."""
-        fitness = float(self.members.fitness.max(initial=0.0))
-        if fitness > self.best * (1 + TINY):
-            self.best, self.best_at = fitness, n_queries
+    def replace_by(self, children: Judged, n_queries: int) -> None:
+        """Replace each member by the best of its children, if that is not worse.
+
+        The children are those of the first member, then as many of the next, and so on.
+        """
+        members, n = self.members, len(self.members)
+        of_each = children.fitness.reshape(n, -1)
+        chosen = children[np.arange(n) * of_each.shape[1] + of_each.argmax(axis=1)]
+        stays = chosen.fitness < members.fitness * (1 - TINY)
+        self.members = Judged(
+            np.where(stays[:, None], members.Z, chosen.Z),
+            np.where(stays[:, None, None], members.pairs, chosen.pairs),
+            np.maximum(members.fitness, chosen.fitness),
+        )
+        best = float(self.members.fitness.max())
+        if best > self.best * (1 + TINY):
+            self.best, self.best_at = best, n_queries
 
     def has_stalled(self, n_queries: int) -> bool:
         """Whether it is time to leave it."""

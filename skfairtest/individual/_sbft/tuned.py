@@ -20,7 +20,6 @@ from skfairtest.individual._sbft.pairs import many_values
 from skfairtest.individual._sbft.population import (
     PAIRS,
     ROWS,
-    TINY,
     Island,
     Judged,
     OperatorStats,
@@ -233,14 +232,6 @@ class TunedSearch:
         judged = self.ask(*children)
         fresh = (self.oracle.n_queries - queries) / (2 * len(judged))
         self.fresh = MEMORY * self.fresh + (1 - MEMORY) * fresh
-        of_each = judged.fitness.reshape(len(members), -1)
-        chosen = judged[np.arange(len(members)) * of_each.shape[1] + of_each.argmax(axis=1)]
-        stays = chosen.fitness < members.fitness * (1 - TINY)
-        island.members = Judged(
-            np.where(stays[:, None], members.Z, chosen.Z),
-            np.where(stays[:, None, None], members.pairs, chosen.pairs),
-            np.maximum(members.fitness, chosen.fitness),
-        )
-        island.note(self.oracle.n_queries)
+        island.replace_by(judged, self.oracle.n_queries)
         if not island.joins:
             self.island_bests[-1] = island.best
