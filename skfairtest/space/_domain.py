@@ -5,9 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Bools, Floats
 from skfairtest.space._columns import MISSING_SHARE
 from skfairtest.space._layout import Layout
+
+
+def codes_at(shares: Floats, low: Floats, high: Floats, discrete: Bools) -> Floats:
+    """Return the codes at shares, from 0 to below 1, of the way from `low` to `high`.
+
+    Discrete ones are whole numbers, each of an equal part of the way: uniform shares give uniform
+    codes.
+    """
+    codes: Floats = low + np.where(
+        discrete, np.floor(shares * (high - low + 1)), shares * (high - low)
+    )
+    return codes
 
 
 class Domain:
@@ -59,9 +71,8 @@ class Domain:
 
         Numbers that may be missing are missing in a tenth of the rows, at least.
         """
-        spread = self.high - self.low
         U = rng.random((n, self.n_features))
-        Z = np.where(self.discrete, np.floor(U * (spread + 1)), U * spread) + self.low
+        Z = codes_at(U, self.low, self.high, self.discrete)
         return self.clip(self.draw_missing(Z, rng))
 
     def draw_missing(self, Z: Floats, rng: np.random.Generator) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._sbft.pairs import moved_sides
 from skfairtest.individual._sbft.population import CHANGED, CROSSED, PAIRS, Judged
+from skfairtest.space._domain import codes_at
 from skfairtest.space._space import InputSpace
 
 #: Chances that a child has one, two, three and more changed columns.
@@ -104,7 +105,6 @@ class Variation:
         low, high = domain.low[columns], domain.high[columns]
         ends = np.where(rng.random(n) < 0.5, low, high)
         of_others = members.Z[rng.integers(0, len(members), n), columns]
-        whole, share = domain.discrete[columns], rng.random(n)
-        of_domain = low + np.where(whole, np.floor(share * (high - low + 1)), share * (high - low))
+        of_domain = codes_at(rng.random(n), low, high, domain.discrete[columns])
         kind = np.searchsorted(np.cumsum([END, OTHERS, FOREIGN]), rng.random(n), side="right")
         return np.choose(kind, [ends, of_others, of_domain, of_data])

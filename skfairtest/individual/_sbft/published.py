@@ -9,6 +9,7 @@ from skfairtest._parameters import real, whole
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.space._domain import codes_at
 from skfairtest.space._space import InputSpace
 
 
@@ -299,10 +300,7 @@ def between(
 ) -> Floats:  # fmt: skip
     """The masked values drawn anew between those of two parents, ends included."""
     low, high = np.minimum(first, second), np.maximum(first, second)
-    U = rng.random(Z.shape)
-    drawn = np.where(
-        space.domain.discrete, low + np.floor(U * (high - low + 1)), low + U * (high - low)
-    )
+    drawn = codes_at(rng.random(Z.shape), low, high, space.domain.discrete)
     return space.domain.clip(np.where(mask, np.minimum(drawn, high), Z))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
+from skfairtest.space._domain import codes_at
 from skfairtest.space._space import InputSpace
 
 
@@ -67,10 +68,8 @@ class Regions:
         self.drawn += np.bincount(chosen, minlength=self.n_regions)
         low, high = self.low[chosen], self.high[chosen]
         U = rng.random((n, self.space.n_features))
-        drawn = np.where(
-            self.space.domain.discrete, np.floor(U * (high - low + 1)), U * (high - low)
-        )
-        return self.space.domain.clip(low + drawn)
+        domain = self.space.domain
+        return domain.clip(codes_at(U, low, high, domain.discrete))
 
 
 def leaf_boxes(tree: Any, space: InputSpace) -> tuple[Floats, Floats, NDArray[np.intp]]:

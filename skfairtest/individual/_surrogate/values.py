@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.space._domain import Domain
+from skfairtest.space._domain import Domain, codes_at
 
 
 def step_lengths(n: int, rng: np.random.Generator) -> Floats:
@@ -28,13 +28,11 @@ class ValuesOfDomain:
 
     def anew(self, Z: Floats, column: Ints, rng: np.random.Generator) -> Floats:
         """One value of each input drawn anew from its whole domain."""
-        n = len(Z)
-        low, high = self.domain.low[column], self.domain.high[column]
-        discrete = self.domain.discrete[column]
-        U = rng.random(n)
-        drawn = np.where(discrete, np.floor(U * (high - low + 1)), U * (high - low))
+        domain, n = self.domain, len(Z)
         Z = Z.copy()
-        Z[np.arange(n), column] = low + drawn
+        Z[np.arange(n), column] = codes_at(
+            rng.random(n), domain.low[column], domain.high[column], domain.discrete[column]
+        )
         return Z
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:

@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest._typing import Floats
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.space._domain import codes_at
 from skfairtest.space._space import InputSpace
 
 #: Standard deviation of a neighbour's numbers, as a share of the domain.
@@ -158,10 +159,9 @@ def solve(t: Floats, box: Box, space: InputSpace, rng: np.random.Generator) -> F
     Values of `t` that meet the constraint stay, the others are drawn uniformly.
     """
     outside = (t < box.low) | (t > box.high)
-    spread = box.high - box.low
     for _ in range(MOST_DRAWS):
         U = rng.random(space.n_features)
-        drawn = box.low + np.where(space.domain.discrete, np.floor(U * (spread + 1)), U * spread)
+        drawn = codes_at(U, box.low, box.high, space.domain.discrete)
         Z = space.domain.clip(np.where(outside, np.minimum(drawn, box.high), t)[None])
         if space.valid(Z)[0]:
             return Z[0]

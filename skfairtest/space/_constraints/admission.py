@@ -10,7 +10,7 @@ import numpy as np
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._constraints.rules import AllRule, Boxes, Rule
 from skfairtest.space._constraints.table_rule import TableRule
-from skfairtest.space._domain import Domain
+from skfairtest.space._domain import Domain, codes_at
 from skfairtest.space._twins import Twins
 
 #: Rounds of repairs for all twins of a row in turn, and twins of a row that are looked at.
@@ -117,7 +117,7 @@ class Admission:
             return self.domain.draw(n, rng)
         domain, low, high = self.domain, self.root.low[0], self.root.high[0]
         U = rng.random((n, len(low)))
-        Z = np.where(domain.discrete, np.floor(U * (high - low + 1)), U * (high - low)) + low
+        Z = codes_at(U, low, high, domain.discrete)
         Z = np.where(high == domain.high, domain.draw_missing(Z.copy(), rng), Z)
         for j, left in self.root.sets.items():
             codes = np.flatnonzero(left[0])
