@@ -11,11 +11,13 @@ from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._sbft.children import N_CHANGED, Variation
+from skfairtest.individual._sbft.pairs import first_pairs, move_sensitive
 from skfairtest.individual._sbft.population import (
     CHANGED,
     CROSSED,
     OPERATORS,
     PAIRS,
+    Island,
     Judged,
     estimated_range,
 )
@@ -202,3 +204,55 @@ def test_a_population_of_one_has_no_crossings(forest):
     first = audit(*forest, max_queries=1500, population_size=1)
     assert found.operators_.loc["crossed", "inputs"] == first.operators_.loc["crossed", "inputs"]
     assert found.operators_.loc["changed", "inputs"] > first.operators_.loc["changed", "inputs"]
+
+
+def pairs_of(categories):
+    """A space with two sensitive columns, the first of them a number, and first pairs."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(20, 70, 400), "income": rng.normal(size=400)})
+    X["place"] = rng.choice(list("abcdef"), 400) if categories else rng.integers(0, 6, 400)
+    space = InputSpace().fit(X, ["age", "place"])
+    return space, first_pairs(space.domain.draw(1000, rng), space, rng), rng
+
+
+@pytest.mark.parametrize("categories", [False, True])
+def test_first_pairs_have_the_ends_of_numbers_and_random_values(categories):
+    space, pairs, _ = pairs_of(categories)
+    ends = np.stack([space.domain.low, space.domain.high])[:, space.sensitive]
+    age, place = (np.sort(pairs, axis=1) == ends).all(axis=1).mean(axis=0)
+    assert 0.6 < age < 0.8
+    assert place < 0.1 if categories else 0.6 < place < 0.85
+    assert len(np.unique(pairs[:, 0, 0])) > 40
+    assert (pairs[:, 0] != pairs[:, 1]).any(axis=1).all()
+    assert 0.4 < (pairs[:, 0, 0] > pairs[:, 1, 0]).mean() < 0.6  # the ends in both orders
+
+
+def test_of_several_sensitive_columns_single_ones_are_moved():
+    space, pairs, rng = pairs_of(True)
+    codes = pairs[:, 0]
+    moved = move_sensitive(codes, space, rng)
+    changed = moved != codes
+    assert (changed.sum(axis=1) == 1).mean() > 0.3
+    assert (changed.all(axis=1)).mean() > 0.1
+    assert space.twins_.has_sensitive(moved).all()
+    steps = np.abs(moved - codes)[:, 0]
+    assert ((steps > 0) & (steps <= 3)).mean() > 0.1  # to a value nearby
+
+
+def test_members_with_the_same_disparity_give_way_to_rows_of_the_data(models, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(400, 12))
+    X[:, 0] = X[:, 0] > 0
+    # One column decides, so that members soon have the same value of it.
+    model = models.Regressor(lambda X: X[:, 0] * np.abs(X[:, 1]))
+    before, after = [], []
+
+    class Watched(Island):
+        def replace_by(self, children, n_queries):
+            before.append(self.members.fitness)
+            super().replace_by(children, n_queries)
+            after.append(self.members.fitness)
+
+    monkeypatch.setattr("skfairtest.individual._sbft.tuned.Island", Watched)
+    audit(model, X, max_queries=3000)
+    assert all(len(np.unique(fitness)) == len(fitness) for fitness in before)
+    assert any(len(np.unique(fitness)) < len(fitness) for fitness in after)

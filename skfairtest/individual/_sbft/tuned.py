@@ -16,7 +16,7 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._sbft.children import Variation
 from skfairtest.individual._sbft.opening import FIRST_ROWS, FIRST_UNIFORM, Opening
-from skfairtest.individual._sbft.pairs import many_values
+from skfairtest.individual._sbft.pairs import first_pairs, many_values
 from skfairtest.individual._sbft.population import (
     PAIRS,
     ROWS,
@@ -42,7 +42,7 @@ FIRST_MEMBERS, MOST_MEMBERS, MEMBER_GROWTH = 4, 24, 4000
 #: Queries of a batch at the start and at most, and queries of the run when a batch has twice as
 #: many as at the start. It grows with the square of the run's length: small batches get further
 #: with few queries, and in a long run what a call costs apart from its rows counts less and less.
-FIRST_BATCH, MOST_BATCH, BATCH_DOUBLES_AT = 80, 4000, 10_000
+FIRST_BATCH, MOST_BATCH, BATCH_DOUBLES_AT = 80, 4000, 9000
 #: Weight of what was seen before, with each batch, of the share of children that cost queries, and
 #: the least that it is taken for: others were known.
 MEMORY, LEAST_FRESH = 0.8, 0.1
@@ -95,9 +95,8 @@ class TunedSearch:
             queries = self.oracle.n_queries
             if island.has_stalled(queries):
                 island = self.next_island(island)
-            elif len(island.members) < self.n_members:
-                new = self.starts(self.n_members - len(island.members))
-                island.members = island.members.joined(new)
+            else:
+                self.renew(island)
             if len(island.members):
                 self.step(island)
             if self.oracle.n_queries == queries:  # in a small domain: all of it was known
@@ -128,17 +127,10 @@ class TunedSearch:
         Z = np.concatenate([rows, sample(FIRST_UNIFORM)])
         self.n_rows_seen = len(rows)
         opening = Opening(self.space, self.data, self.ask_alike, sample, self.rng)
-        best = self.with_best_pairs(opening.run(Z, self.first_pairs(Z))[:1])
+        best = self.with_best_pairs(opening.run(Z, first_pairs(Z, self.space, self.rng))[:1])
         self.row_queries = int(OPENING_AS_ROWS * self.oracle.n_queries)
         self.rows = best[:0]
         return self.found_island(best)
-
-    def first_pairs(self, Z: Floats) -> Floats:
-        """Random pairs; where values are too many to be listed, one is the input's own."""
-        pairs = self.space.twins_.draw_sensitive_pairs(len(Z), self.rng)
-        if not self.space.twins_.is_enumerable:
-            pairs[:, 0] = self.space.twins_.clip_sensitive(Z[:, self.space.sensitive])
-        return pairs
 
     def found_island(self, known: Judged) -> Island:
         """Start an island from rows of the data, and from inputs that are known."""
@@ -159,6 +151,13 @@ class TunedSearch:
         one, other = (old.members for old in self.retired[-2:])
         members = one.joined(other).best(self.n_members)
         return Island(members, self.oracle.n_queries, joins=True)
+
+    def renew(self, island: Island) -> None:
+        """Leave one of several members with the same disparity, and add rows of the data."""
+        members = island.members.best(self.n_members)
+        if len(members) < self.n_members:
+            members = members.joined(self.starts(self.n_members - len(members)))
+        island.members = members
 
     def starts(self, n: int) -> Judged:
         """Rows of the data to start from, good ones, each of which is used once."""
