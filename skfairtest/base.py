@@ -434,7 +434,8 @@ class BaseAuditor(
         n = self._state["n_candidates"]
         told = f"{self.n_found_} of {n} pairs were confirmed by repeated answers"
         if not n:
-            told = "no pair was left to be confirmed, or no budget for it: raise max_queries"
+            limit = "max_time" if self.stop_kind_ == "max_time" else "max_queries"
+            told = f"no pair was left to be confirmed, or no budget for it: raise {limit}"
         return (
             f"The model's answers vary: the same rows, asked again, got others, {by}. Only what "
             f"repeated answers confirm is reported; {told}. The history counts noise as "

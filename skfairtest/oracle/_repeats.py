@@ -21,6 +21,9 @@ References
    Journal of Statistics 6, 65-70.
 .. [3] Berger, R. L. (1982). Multiparameter hypothesis testing and acceptance sampling.
    Technometrics 24, 295-300. (A claim of two parts holds at the larger of their p-values.)
+.. [4] Weinstein, A., Fithian, W., & Benjamini, Y. (2013). Selection adjusted confidence intervals
+   with more power to determine the sign. Journal of the American Statistical Association 108,
+   165-176.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 
 from skfairtest._statistics import clopper_pearson
@@ -99,6 +103,7 @@ class Repeats:
         self._next_look = float(FIRST_BATCH)
         self._asked = KeySet()
         self._n_compared, self._squares, self._n_changed = 0, np.zeros(1), 0
+        self._n_fresh = self._n_changed_fresh = 0
 
     @property
     def noise(self) -> float:
@@ -110,6 +115,10 @@ class Repeats:
         if not self.varies:
             return 0.0
         if self._model.response == "labels":
+            # Pairs were found since their labels differed, which one of these often did by chance:
+            # only later answers tell how often. That none of few has changed is no rate of 0.
+            if self._n_fresh:
+                return max(self._n_changed_fresh, 1 / 2) / self._n_fresh
             return self._n_changed / self._n_compared
         return float(np.sqrt(self._squares.max() / (2 * self._n_compared)))
 
@@ -225,9 +234,17 @@ class Repeats:
             )
 
     def note(
-        self, before: tuple[Floats, Labels], after: tuple[Floats, Labels], least: float = 0.0
+        self,
+        before: tuple[Floats, Labels],
+        after: tuple[Floats, Labels],
+        least: float = 0.0,
+        *,
+        fresh: bool = False,
     ) -> None:
-        """Compare two answers to each of some rows; no scores differ by less than `least`."""
+        """Compare two answers to each of some rows; no scores differ by less than `least`.
+
+        They are `fresh` if the rows were chosen without them.
+        """
         self._n_asked += self._model.cost * len(before[0])
         gaps = np.abs(after[0] - before[0])
         changed = before[1] != after[1]
@@ -239,6 +256,9 @@ class Repeats:
         self._n_compared += len(gaps)
         self._squares = self._squares + (gaps**2).sum(axis=0)
         self._n_changed += int(changed.sum())
+        if fresh:
+            self._n_fresh += len(changed)
+            self._n_changed_fresh += int(changed.sum())
 
 
 class Candidates(NamedTuple):
@@ -372,14 +392,28 @@ class Tested(NamedTuple):
     outputs: Floats
     shares: Floats | None
 
-    def interval(self, error_rate: float) -> tuple[Floats, Floats]:
-        """Return the ends of the interval of each mean difference."""
+    def interval(
+        self, at: int, error_rate: float, least: float, test_rate: float
+    ) -> tuple[float, float]:
+        """Return the ends of the interval of a difference that is reported as a test has found it.
+
+        The test, at `test_rate`, is that the difference is above `least`. Small ones pass it where
+        chance has made them larger, so the lower end is the mean of which, among the differences
+        that pass, only `error_rate` / 2 are as large as this one [4]_.
+        """
         if self.shares is not None:  # how often each twin gets the usual label of the first
-            counts = self.shares[:, :, 0]
-            low, high = clopper_pearson(counts, 2.0 * self.n_calls, error_rate / 2)
-            return low[:, 0] - high[:, 1], high[:, 0] - low[:, 1]
-        half = stats.t.isf(error_rate / 2, self.n_calls - 1) * self.error
-        return self.gap - half, self.gap + half
+            lows, highs = clopper_pearson(self.shares[at, :, 0], 2.0 * self.n_calls, error_rate / 2)
+            return float(lows[0] - highs[1]), float(highs[0] - lows[1])
+        gap, error, t = float(self.gap[at]), float(self.error[at]), stats.t(self.n_calls - 1)
+        if error == 0:
+            return gap, gap
+        size, passed = gap / error, least / error + t.isf(test_rate)
+
+        def excess(mean: float) -> float:
+            return float(t.sf(size - mean) / t.sf(passed - mean)) - error_rate / 2
+
+        low = 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, size))
+        return low * error, float(size + t.isf(error_rate / 2)) * error
 
 
 class Confirmation:
@@ -411,6 +445,7 @@ class Confirmation:
         self._price = 4 * model.cost
         self._most = np.inf
         self._error: BaseException | None = None
+        self._has_just_failed = self._is_over = False
         self._Z, self._pairs, self._keys = candidates(record, model, *record.found()[:2])
 
     def nothing(self, n_candidates: int = 0) -> Confirmed:
@@ -424,9 +459,11 @@ class Confirmation:
             self._most = 2.0 * self.model.n_queries
         n_fours = int(self._affordable())
         if n_fours <= LEAST_CALLS or not len(self._Z):
+            self._ask_for_noise()
             return self.nothing()
         chosen, before = self._choose(min(n_fours // 2, n_fours - LEAST_CALLS))
         if before is None or not len(chosen):
+            self._ask_for_noise()
             return self.nothing()
         n_calls = int(min(MOST_CALLS, (1 - WORST_SHARE) * self._affordable() // len(chosen)))
         n_calls = max(n_calls, int(min(LEAST_CALLS, self._affordable() // len(chosen))))
@@ -438,6 +475,13 @@ class Confirmation:
         worst = fresh.of(np.arange(1))
         return self._judge(chosen, before, fresh, worst if more is None else worst.and_then(more))
 
+    def _ask_for_noise(self) -> None:
+        """Ask candidates again and again where nothing else tells how often labels change."""
+        n_fours = int(min(2 * PAIRS_AT_END, self._affordable()))
+        n = min(len(self._Z), n_fours // 2)
+        if n and self.model.response == "labels":
+            self._ask(np.arange(n), n_fours // n)
+
     def _affordable(self) -> float:
         """Return how many times a pair can be asked in the queries and the time that are left."""
         in_time = self.stopping.budget.queries_in_time(1.0)
@@ -445,18 +489,25 @@ class Confirmation:
         return max(0.0, left / self._price)
 
     def _ask(self, chosen: Ints, n_calls: int) -> Answers | None:
-        """Ask the twins of the candidates so many times; fewer where time or the model ends it."""
+        """Ask the twins of the candidates so many times; fewer where time or the model ends it.
+
+        A call that fails is one answer less, as the next one may not; two in a row end it.
+        """
         sides = [0, 1, 1, 0]
         rows = self.space.twins_.of_each(self._Z[chosen], self._pairs[chosen][:, sides])
         answers: list[tuple[Floats, Labels]] = []
-        while len(answers) < n_calls and self.stopping.seconds_left > 0 and self._error is None:
+        for _ in range(n_calls):
+            if self.stopping.seconds_left <= 0 or self._is_over:
+                break
             try:
                 answer = self.model.ask_again(rows)
             except (EstimatorFailedError, KeyboardInterrupt) as error:
-                self._error = error
-                break
+                self._is_over = self._has_just_failed or isinstance(error, KeyboardInterrupt)
+                self._error, self._has_just_failed = error, True
+                continue
+            self._has_just_failed = False
             if answers:
-                self.repeats.note(answers[-1], answer)
+                self.repeats.note(answers[-1], answer, fresh=True)
             answers.append(answer)
         if not answers:
             return None
@@ -473,6 +524,9 @@ class Confirmation:
                 break
             n_fours -= n_calls * len(chosen)
             new = self._ask(chosen, n_calls)
+            if new is None:  # also where the only call has failed, but the next one may not
+                n_fours -= n_calls * len(chosen)
+                new = self._ask(chosen, n_calls)
             if new is None:
                 return chosen[:0], so_far
             new = new if so_far is None else so_far.and_then(new)
@@ -541,11 +595,15 @@ class Confirmation:
             n_candidates=m, error=self._error,
         )  # fmt: skip
         place, tested, level = 0, first, self.error_rate
+        least, test_rate = 0.0, of_degree
         if first.control[0] <= of_degree or first.not_zero[0] > of_degree:
             if not len(confirmed):
                 return found
             # It has not held; of those that have, the one that the choice has put first.
             place, tested, level = int(confirmed[0]), every, self.error_rate / m
+            # Where labels have confirmed it, no size was asked of its difference.
+            least = -np.inf if self.by_labels else self.threshold or 0.0
+            test_rate = of_all / m
         at = min(place, len(tested.gap) - 1)
         twins, labels = self._pairs[chosen[place]], usual[place]
         if sign[place] < 0:
@@ -554,8 +612,8 @@ class Confirmation:
         own = Worst(
             self._Z[chosen[place]], twins[0], twins[1], (one, two), int(output[place]), labels
         )
-        low, high = (float(ends[at]) for ends in tested.interval(level))
-        return found._replace(degree=float(tested.gap[at]), worst=own, interval=(low, high))
+        interval = tested.interval(at, level, least, test_rate)
+        return found._replace(degree=float(tested.gap[at]), worst=own, interval=interval)
 
     def _sides(self, before: Answers) -> tuple[Labels, Ints, Floats]:
         """Return what the choice has told of each candidate, which fresh answers are to test.

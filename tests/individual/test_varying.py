@@ -29,6 +29,7 @@ from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 
 AUDITORS = [AequitasAuditor, MAFTAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor,
             SymbolicAuditor, ThemisAuditor]  # fmt: skip
+SEARCHES = [RandomAuditor, SBFTAuditor, SurrogateAuditor]
 MODELS = [VaryingRegressor, VaryingClassifier, VaryingLabels]
 
 
@@ -252,10 +253,10 @@ def test_few_queries(auditor, max_queries, noise):
         assert fitted.fairness_degree_ == 0 or fitted.fairness_degree_interval_ is not None
 
 
+@pytest.mark.parametrize("auditor", SEARCHES)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("noise", [0.0, 0.1])
-@pytest.mark.filterwarnings("ignore")
-def test_a_model_of_five_seconds_a_row_ends_in_time(model, noise, clock):
+def test_a_model_of_five_seconds_a_row_ends_in_time(auditor, model, noise, clock):
     clock.step = 0.0
 
     class Slow(model):
@@ -264,15 +265,20 @@ def test_a_model_of_five_seconds_a_row_ends_in_time(model, noise, clock):
             return super().quiet(X)
 
     began = clock.now()
-    fitted = fit(RandomAuditor, Slow(effect=0.8, noise=noise), max_time=60, max_queries=20_000)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fitted = fit(auditor, Slow(effect=0.8, noise=noise), max_time=60, max_queries=20_000)
     # The batch that is under way at the end is finished.
     assert clock.now() - began <= 60 + 10 * 5
     assert fitted.stop_kind_ == "max_time" and fitted.n_inputs_ >= 1
+    if fitted.answer_noise_:  # in so short a time nothing can be confirmed
+        assert any("no budget for it: raise max_time" in str(one.message) for one in told)
 
 
+@pytest.mark.parametrize("auditor_class", SEARCHES)
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 @pytest.mark.filterwarnings("ignore")
-def test_a_model_that_fails_every_tenth_call_keeps_what_was_found(noise):
+def test_a_model_that_fails_every_tenth_call_keeps_what_was_found(auditor_class, noise):
     class Failing(VaryingRegressor):
         def predict(self, X):
             answer = super().predict(X)
@@ -281,22 +287,24 @@ def test_a_model_that_fails_every_tenth_call_keeps_what_was_found(noise):
             return answer
 
     model = Failing(noise=noise)
-    auditor = RandomAuditor(model, sensitive_features=[0], max_queries=2000, random_state=0)
+    auditor = auditor_class(model, sensitive_features=[0], max_queries=2000, random_state=0)
     with pytest.raises(EstimatorFailedError, match="no connection"):
         auditor.fit(table())
     assert auditor.stop_kind_ == "failed" and auditor.n_inputs_ > 0
     assert auditor.n_queries_ == model.rows
-    if noise:
-        assert auditor.fairness_degree_ == 0 or auditor.fairness_degree_interval_ is not None
+    if noise:  # what the calls that have not failed confirm
+        low, high = auditor.fairness_degree_interval_
+        assert auditor.n_found_ > 0 and low <= 0.3 <= high and high - low < 0.1
     else:
         assert auditor.fairness_degree_ == pytest.approx(0.3) and auditor.n_found_ > 0
 
 
+@pytest.mark.parametrize("auditor", SEARCHES)
 @pytest.mark.parametrize("effect", [0.0, 0.3])
-def test_answers_that_drift_with_time(effect):
+def test_answers_that_drift_with_time(auditor, effect):
     model = VaryingRegressor(effect=effect, noise=0.01, kind="drift")
     with pytest.warns(UserWarning) as told:
-        fitted = fit(RandomAuditor, model)
+        fitted = fit(auditor, model)
     assert fitted.fairness_degree_ == pytest.approx(effect)
     if effect:
         assert any("answers vary" in str(one.message) for one in told)

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import stats
 from tiers import slow_sample
 from varying import VaryingClassifier, VaryingLabels, VaryingRegressor, table
 
 from skfairtest import InputSpace
+from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.oracle import _repeats, _rows
 from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._judgement import concatenated
@@ -153,6 +155,17 @@ def test_answers_that_vary_are_noticed(model, noise):
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.3])
+def test_how_often_labels_change_is_told_by_answers_that_had_no_part_in_the_choice(effect):
+    """Where labels alone make pairs, half of the rows that are asked again change."""
+    rates = []
+    for seed in range(6):
+        oracle = searched(VaryingLabels(effect=effect, noise=0.05, seed=seed))
+        oracle.confirm(0.05)
+        rates.append(oracle.repeats.noise)
+    assert 0.07 < np.mean(rates) < 0.13  # 2 * 0.05 * 0.95
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.3])
 def test_a_share_of_flipped_labels_is_noticed(effect):
     oracle = searched(VaryingLabels(effect=effect, noise=0.05), max_queries=2000)
     assert oracle.repeats.varies and oracle.repeats.noise > 0
@@ -250,6 +263,79 @@ def test_labels_that_flip_now_and_then_are_confirmed_by_the_usual_ones():
     assert len(confirmed.Z) and (confirmed.Z[:, 2] > 0.5).all()
     low, high = confirmed.interval
     assert 0.5 < low < 0.9 < high <= 1  # 0.95 - 0.05
+
+
+def pairs_of(gaps):
+    """Pairs tested by differences of shape (calls, pairs)."""
+    error = stats.sem(gaps, axis=0)
+    p = _repeats._t_test(gaps.mean(axis=0), error, len(gaps))
+    return _repeats.Tested(gaps.mean(axis=0), error, len(gaps), p, p, p, np.empty((0, 2)), None)
+
+
+@pytest.mark.parametrize("n_calls", [LEAST_CALLS, 20])
+@pytest.mark.parametrize("effect", [0.0, 0.2, 0.5])
+def test_intervals_hold_of_the_differences_that_pass_a_test(n_calls, effect):
+    """Plain ones of the same level never hold 0: they exclude it whenever the test is passed."""
+    rng = np.random.default_rng(0)
+    of = pairs_of(rng.normal(effect, 1.0, size=(n_calls, 4000)))
+    passed = np.flatnonzero(of.not_zero <= 0.025)[:400]
+    ends = np.array([of.interval(at, 0.05, 0.0, 0.025) for at in passed])
+    assert len(passed) >= 90
+    assert np.mean((ends[:, 0] <= effect) & (effect <= ends[:, 1])) >= 0.925
+
+
+def test_an_interval_far_from_what_the_test_asks_is_that_of_t():
+    gaps = 0.3 + 0.05 * np.random.default_rng(0).normal(size=(20, 1))
+    of = pairs_of(gaps)
+    plain = stats.t.interval(0.95, 19, loc=gaps.mean(), scale=stats.sem(gaps)[0])
+    np.testing.assert_allclose(of.interval(0, 0.05, 0.0, 0.025), plain, rtol=1e-6)
+    # Where labels have confirmed a pair, nothing was asked of the size of its difference.
+    np.testing.assert_allclose(of.interval(0, 0.05, -np.inf, 0.025), plain, rtol=1e-6)
+    low, high = of.interval(0, 0.05, gaps.mean() - 3 * stats.sem(gaps)[0], 0.025)
+    assert low < plain[0] - 0.01 and np.isclose(high, plain[1])
+    assert pairs_of(np.full((8, 1), 0.3)).interval(0, 0.05, 0.0, 0.025) == (0.3, 0.3)
+
+
+def test_a_call_that_fails_in_the_confirmation_is_one_answer_less():
+    class Failing(VaryingRegressor):
+        last = 0
+
+        def answer(self, X):
+            answers = super().answer(X)
+            if self.calls % 10 == 0:
+                self.last = self.calls
+                raise OSError("no connection")
+            return answers
+
+    model = Failing(noise=0.0)
+    oracle = watched(model, max_queries=1000)
+    oracle.disparity(oracle.space.data[:200])
+    model.noise = 0.05
+    oracle.look_at_end()
+    asked = oracle.n_queries
+    confirmed = oracle.confirm(0.05)
+    assert isinstance(confirmed.error, EstimatorFailedError) and model.last >= 20
+    assert asked < oracle.n_queries == model.rows <= 1000
+    low, high = confirmed.interval
+    assert len(confirmed.Z) and low <= 0.3 <= high and high - low < 0.1
+
+
+def test_two_calls_in_a_row_that_fail_end_the_confirmation():
+    class Gone(VaryingRegressor):
+        gone = False
+
+        def answer(self, X):
+            answers = super().answer(X)
+            if self.gone:
+                raise OSError("no connection")
+            return answers
+
+    model = Gone()
+    oracle = searched(model)
+    n_calls, model.gone = model.calls, True
+    confirmed = oracle.confirm(0.05)
+    assert isinstance(confirmed.error, EstimatorFailedError) and not len(confirmed.Z)
+    assert model.calls == n_calls + 2
 
 
 def test_a_threshold_is_exceeded_by_the_mean():
