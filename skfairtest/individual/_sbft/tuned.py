@@ -1,12 +1,13 @@
 """Our own search for the fairness degree: SBFT's idea of an evolving population, as hill climbing.
 
 With the first queries a small evolutionary search finds an input to start from (`Opening`). Then a
-population is improved: each member has some children in a batch, in which a few columns are
-changed or taken from another member, and gives way to the best of them if that is not worse. So
-members drift where the model does not change, and leave places where no single change is better.
-The population grows with the run. When it has stalled, a new one begins from other rows of the
-data, an island; what two islands have reached is then joined in a third. Nothing depends on the
-budget: a longer run begins as the shorter one does.
+population is improved: each member has some children in a batch, in which a few columns are changed
+or taken from another member, and gives way to the best of them if that is not worse. So members
+drift where the model does not change, and leave places where no single change is better. Of members
+with the same disparity one stays, and rows of the data take the place of the others. The population
+grows with the run. When it has stalled, a new one begins from other rows of the data, an island;
+what two islands have reached is then joined in a third. Nothing depends on the budget: a longer run
+begins as the shorter one does.
 """
 
 from __future__ import annotations
