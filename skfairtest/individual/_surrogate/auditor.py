@@ -16,16 +16,13 @@ from skfairtest.individual._surrogate.memory import Memory
 from skfairtest.individual._surrogate.plausible import PlausibleSearch
 from skfairtest.individual._surrogate.proposals import ProposalMixture
 from skfairtest.individual._surrogate.regions import Regions
-from skfairtest.oracle._drawing import FEW_COMBINATIONS
+from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 OBJECTIVES = ("count", "degree", "diverse")
 #: Discriminatory inputs from which on the surrogate learns verdicts instead of disparities.
 ENOUGH_FOUND = 5
-#: Rounds that the budget holds at least: a surrogate that never sees its own draws learns nothing
-#: from them.
-N_ROUNDS = 10
 #: Inputs of the first batch; each further one is twice as large, up to `batch_size`.
 FIRST = 1000
 #: A batch is so many times as large where a constraint is asked: detectors are slow on few rows.
@@ -214,17 +211,10 @@ class SurrogateAuditor(BaseAuditor):
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
         proposals = ProposalMixture(oracle, regions, self.explore_share, rng)
-        price = min(space.twins_.n_combinations, FEW_COMBINATIONS)
         most = self.batch_size * (1 if space.constraint_ is None else CONSTRAINED)
-
-        def affordable(most: int) -> int:
-            # Asked anew for each batch: what a query takes is known better after larger calls.
-            n = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=most, whole=True)
-            return max(2, n)
-
         # Uniform inputs, until there is something to go by.
         size = min(FIRST, most)
-        n = affordable(size)
+        n = affordable(oracle, size)
         batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
             judged = proposals.judge(batch)
@@ -237,13 +227,13 @@ class SurrogateAuditor(BaseAuditor):
                 proposals.reset()
             if enough and self.objective == "diverse":
                 search_diverse(
-                    oracle, proposals, verdicts.parents(), partial(affordable, most), rng
+                    oracle, proposals, verdicts.parents(), partial(affordable, oracle, most), rng
                 )
             if proposals.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
             proposals.fit_surrogate(memory, self._surrogate, rng)
             size = min(2 * size, most)
-            batch = proposals.propose(affordable(size), memory, rng)
+            batch = proposals.propose(affordable(oracle, size), memory, rng)
             if proposals.is_over:
                 return
 
