@@ -23,6 +23,8 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 OBJECTIVES = ("count", "degree", "diverse")
 #: Discriminatory inputs from which on the surrogate learns verdicts instead of disparities.
 ENOUGH_FOUND = 5
+#: Least share of uniform inputs until then: a large disparity may be far from any other label.
+UNSURE_SHARE = 0.3
 #: Inputs of the first batch; each further one is twice as large, up to `batch_size`.
 FIRST = 1000
 #: A batch is so many times as large where a constraint is asked: detectors are slow on few rows.
@@ -96,7 +98,8 @@ class SurrogateAuditor(BaseAuditor):
         Inputs in a batch, at most a tenth of what the budget allows. Under a constraint a batch is
         twice as large.
     explore_share : float, default=0.02
-        Least share of uniform inputs in each batch.
+        Least share of uniform inputs in each batch. It is 0.3 at least until five discriminatory
+        inputs were found, unless the objective is "degree".
     min_samples_leaf : int, default=5
         Least number of inputs in a region of the surrogate.
 
@@ -211,6 +214,8 @@ class SurrogateAuditor(BaseAuditor):
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
         proposals = ProposalMixture(oracle, regions, self.explore_share, rng)
+        if self.objective != "degree":
+            proposals.explore_share = max(self.explore_share, UNSURE_SHARE)
         most = self.batch_size * (1 if space.constraint_ is None else CONSTRAINED)
         # Uniform inputs, until there is something to go by.
         size = min(FIRST, most)
@@ -224,6 +229,7 @@ class SurrogateAuditor(BaseAuditor):
             enough = len(verdicts.high.Z) >= ENOUGH_FOUND
             if memory is not verdicts and self.objective != "degree" and enough:
                 memory = verdicts
+                proposals.explore_share = self.explore_share
                 proposals.reset()
             if enough and self.objective == "diverse":
                 search_diverse(
