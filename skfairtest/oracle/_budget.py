@@ -19,8 +19,6 @@ LEAST_SECONDS = 0.01
 #: Share of the time left that a batch may take where the whole time is shared out: inputs that
 #: discriminate are asked about twice.
 WHOLE_SHARE = 0.25
-#: A call of fewer queries than the largest call divided by this says little about a query's time.
-FEW_OF_MOST = 8
 #: A call that takes no longer than so many times the shortest one may have twice as many queries:
 #: most of its time is that of the call.
 MOSTLY_THE_CALL = 1.5
@@ -64,7 +62,8 @@ class Budget:
         self._start = _clock.now() - seconds_spent
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
-        self._most_queries = 0
+        #: Queries of the call that this was learned from.
+        self._n_timed = 0
         self._shortest_call = np.inf
         #: Queries that a call may have whatever its share of the time, to see whether most of the
         #: time is that of the call.
@@ -89,19 +88,21 @@ class Budget:
     def took(self, n_queries: int, seconds: float) -> None:
         """Update the time that a query takes from the latest queries.
 
-        In a call of few, where most of the time is that of the call, it takes no longer than that.
+        Of a call of few, most of the time may be that of the call: all that it says is that one of
+        more takes as long.
         """
         if not n_queries:
             return
         pace = seconds / n_queries
-        if self._most_queries <= FEW_OF_MOST * n_queries or pace < self.seconds_a_query:
-            self.seconds_a_query = pace
-        self._most_queries = max(self._most_queries, n_queries)
+        if n_queries >= self._n_timed or pace < self.seconds_a_query:
+            self._n_timed, self.seconds_a_query = n_queries, pace
+        else:
+            self.seconds_a_query = max(self.seconds_a_query, seconds / self._n_timed)
         self._shortest_call = min(self._shortest_call, seconds)
         if seconds <= MOSTLY_THE_CALL * self._shortest_call:
             self._trial = max(self._trial, 2 * n_queries)
-        else:
-            self._trial = min(self._trial, n_queries // 2)
+        else:  # one slow call is no reason to begin anew with a few queries
+            self._trial = min(self._trial, max(self._trial, n_queries) // 2)
 
     def queries_in_time(
         self, share: float = TIME_SHARE, unknown: float = FIRST_QUERIES, *, whole: bool = False

@@ -169,17 +169,15 @@ class CachedModel:
 
         `values` are their sensitive codes, shape (n, 2, n_sensitive), `inputs` the inputs' keys.
         """
-        twins = np.concatenate(
-            [self.space.twins_.with_sensitive(Z, values[:, side]) for side in (0, 1)]
-        )
-        codes = np.concatenate([values[:, 0], values[:, 1]])
-        keys = combine_keys(np.tile(inputs, 2), row_keys(codes))
+        twins = self.space.twins_.of_each(Z, values)
+        keys = combine_keys(np.repeat(inputs, 2), row_keys(values.reshape(2 * len(Z), -1)))
         known, _, labels = self._confirmed.find(keys)
         unknown = np.flatnonzero(~known)
         if len(unknown):
             first, back = distinct(keys[unknown])
-            said = self.model.labels(twins[unknown[first]])
-            self._confirmed.store(keys[unknown[first]], np.empty((len(first), 0)), said)
+            asked = unknown[first]
+            said = self.model.labels(twins if len(asked) == len(twins) else twins[asked])
+            self._confirmed.store(keys[asked], np.empty((len(first), 0)), said)
             labels[unknown] = said[back]
-        differ: Bools = labels[: len(Z)] != labels[len(Z) :]
+        differ: Bools = labels[::2] != labels[1::2]
         return differ

@@ -389,7 +389,8 @@ class Oracle:
             Sensitive codes of the k >= 2 twins of each input; by default those of
             `Twins.twin_codes`: all combinations, or values that represent them.
         keys : ndarray of shape (n,), default=None
-            Keys of the inputs as `fresh` gave them, which saves making them again.
+            Keys of the inputs as `fresh` gave them, which saves making them again. Inputs with keys
+            are inside of the domain.
 
         Returns
         -------
@@ -404,7 +405,7 @@ class Oracle:
             recorded.
         """
         Z = np.asarray(Z, dtype=np.float64)
-        if self._clip:
+        if self._clip and keys is None:
             Z = self.space.domain.clip(Z)
         if not len(Z):
             # A search whose steps all are invalid ends as well.

@@ -7,12 +7,18 @@ from collections.abc import Callable
 import numpy as np
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.oracle._row_hash import AnswerMemory, Keys, distinct
+from skfairtest.oracle._row_hash import Keys, KeySet, distinct
 from skfairtest.space._plausible.judge import Plausibility
+
+#: Rows of either answer that are remembered; once there are more, memory begins anew.
+MOST_REMEMBERED = 100_000
 
 
 class PlausibleTwins:
     """Judge of plausible inputs that remembers its answers by row.
+
+    It forgets none of the latest: a detector takes nearly as long for a few rows that are asked
+    again in each batch as for the batch.
 
     Parameters
     ----------
@@ -24,7 +30,7 @@ class PlausibleTwins:
 
     def __init__(self, judge: Plausibility, row_keys: Callable[[Floats], Keys]) -> None:
         self.judge, self._row_keys = judge, row_keys
-        self._memory = AnswerMemory(0, megabytes=4)
+        self._accepted, self._refused = KeySet(), KeySet()
 
     def accepts(self, rows: Floats) -> Bools:
         """Return which rows are plausible as they stand, shape (n,)."""
@@ -50,8 +56,8 @@ class PlausibleTwins:
 
     def _remembered(self, keys: Keys) -> tuple[Bools, Bools]:
         """Return which rows were judged before, and which of them are plausible."""
-        known, _, labels = self._memory.find(keys)
-        return known, known & (labels == 1)
+        plausible = self._accepted.contains(keys)
+        return plausible | self._refused.contains(keys), plausible
 
     def _judge_more(self, rows: Floats, keys: Keys, chosen: Bools, plausible: Bools) -> None:
         """Judge the chosen rows, and write which are plausible."""
@@ -59,6 +65,14 @@ class PlausibleTwins:
         if len(places):
             first, back = distinct(keys[places])
             accepted = self.judge.accepts(rows[places[first]])
-            said = accepted.astype(np.int64)
-            self._memory.store(keys[places[first]], np.empty((len(first), 0)), said)
+            asked = keys[places[first]]
+            self._accepted = with_more(self._accepted, asked[accepted])
+            self._refused = with_more(self._refused, asked[~accepted])
             plausible[places] = accepted[back]
+
+
+def with_more(known: KeySet, keys: Keys) -> KeySet:
+    """Return a set of keys with others added, or the others alone where it was full."""
+    known = KeySet() if known.size > MOST_REMEMBERED else known
+    known.add(keys)
+    return known

@@ -15,6 +15,8 @@ Keys = NDArray[np.uint64]
 # columns that swap their values get another key. Fixed: keys never depend on a random state.
 _WEIGHT_SEED = 20220101
 
+#: Values that are hashed at once: what is done with them stays in the processor's own memory.
+PIECE = 65_536
 #: How full a table of keys may be: below so many slots (32 MB) a quarter, as a crowded table has
 #: many keys out of their place, each round of which takes as long as a few hundred keys do.
 SPARSE, DENSE = 0.25, 0.7
@@ -23,9 +25,17 @@ DENSE_SLOTS = 2**22
 
 def row_keys(Z: NDArray[np.float64]) -> Keys:
     """Return a 64-bit key for each row; different rows share one with chance 2**-64."""
-    rows = np.ascontiguousarray(Z, dtype=np.float64) + 0.0  # -0.0 and 0.0 are one value
-    mixed = pd.util.hash_array(rows.ravel()).reshape(rows.shape)
-    return _nonzero((mixed * _weights(rows.shape[1])).sum(axis=1, dtype=np.uint64))
+    n, n_columns = Z.shape
+    keys = np.empty(n, dtype=np.uint64)
+    size = max(1, PIECE // max(1, n_columns))
+    for start in range(0, n, size):
+        piece = slice(start, start + size)
+        # -0.0 and 0.0 are one value.
+        rows = np.add(Z[piece], 0.0, order="C", dtype=np.float64)
+        mixed = pd.util.hash_array(rows.ravel()).reshape(rows.shape)
+        mixed *= _weights(n_columns)
+        mixed.sum(axis=1, dtype=np.uint64, out=keys[piece])
+    return _nonzero(keys)
 
 
 @lru_cache(maxsize=32)

@@ -188,7 +188,8 @@ class Column:
 
     def fraction(self) -> tuple[float, float, float] | None:
         """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
-        return None
+        is_same = self.is_plain or type(self).to_field is Column.to_field
+        return (1.0, 0.0, 1.0) if is_same else None
 
     # The domain -----------------------------------------------------------------------------
 

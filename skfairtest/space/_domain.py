@@ -99,7 +99,7 @@ class Domain:
         if self.discrete.all():
             np.rint(Z, out=Z)
         elif self.discrete.any():
-            Z[:, self.discrete] = np.rint(Z[:, self.discrete])
+            np.rint(Z, out=Z, where=self.discrete)
         # What the model will see is a float32, say; two codes that it cannot tell apart are one.
         for dtype in {name for name in self._rounds_to if name is not None}:
             rounded = [j for j, name in enumerate(self._rounds_to) if name == dtype]

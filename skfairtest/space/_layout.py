@@ -209,10 +209,17 @@ class Layout:
         """Return the codes of the table's own columns, shape (n, n_columns)."""
         if self.is_plain:
             return Z
-        V = np.empty((len(Z), len(self.fields)))
         quick, places, (step, offset, divisor), others = self._fractions
         if quick:  # all in one go: a table may have a hundred
-            V[:, places] = (Z[:, quick] * step + offset) / divisor
+            # Columns that follow each other are taken as they lie, which takes half of the time.
+            numbers = Z[:, _as_slice(quick)] * step
+            numbers += offset
+            numbers /= divisor
+            if places == list(range(len(self.fields))):
+                return numbers
+        V = np.empty((len(Z), len(self.fields)))
+        if quick:
+            V[:, _as_slice(places)] = numbers
         for j in others:
             own = self.places[j]
             if self.groups[j] is not None:
@@ -270,3 +277,9 @@ class Layout:
             # From a missing value nothing rises or falls.
             g[Z[:, j] > self.columns[j].top, j] = 0.0
         return g
+
+
+def _as_slice(places: list[int]) -> slice | list[int]:
+    """Return places that follow each other as a slice, others as they are."""
+    first, stop = places[0], places[-1] + 1
+    return slice(first, stop) if places == list(range(first, stop)) else places

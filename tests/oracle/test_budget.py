@@ -17,6 +17,7 @@ from skfairtest import (
     SymbolicAuditor,
     ThemisAuditor,
 )
+from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle import _oracle
 from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._oracle import Oracle
@@ -114,6 +115,27 @@ def test_a_batch_grows_no_further_once_its_rows_take_the_time(clock):
     clock.sleep(80)
     budget.took(1, 5.0)
     assert budget.queries_in_time(1 / 50) < 1  # there is no time for a trial
+
+
+def test_queries_asked_again_in_few_do_not_shrink_the_next_batch(clock):
+    budget = Budget(max_time=1000)
+    budget.took(8, 1.0)
+    assert budget.queries_in_time(1 / 100) == 80
+    budget.took(2, 1.0)  # as long as eight took, so that it is the call
+    assert budget.queries_in_time(1 / 100) == 80
+    budget.took(2, 5.0)  # longer than eight took: eight would take as long now
+    assert budget.queries_in_time(1 / 100) == 16
+
+
+def test_batches_share_out_the_time_of_the_twins_that_are_compared(clock):
+    X = table()
+    X[:, 0] = np.arange(len(X)) % 10
+    space = InputSpace().fit(X, [0])
+    oracle = Oracle(Slow(), space, max_time=10, max_queries=8000)
+    oracle.stopping.budget.took(1000, 10.0)  # a hundredth of a second a query
+    assert affordable(oracle, 4000) == 50  # two of ten twins: a tenth of the time
+    oracle = Oracle(Slow(), space, max_queries=8000)
+    assert affordable(oracle, 4000) == 100  # more than ten batches, to learn which two
 
 
 def test_batches_of_the_whole_time_stay_as_large_until_little_is_left(clock):

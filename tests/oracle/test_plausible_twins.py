@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skfairtest.oracle import _plausible_twins
 from skfairtest.oracle._plausible_twins import PlausibleTwins
 from skfairtest.oracle._row_hash import row_keys
 
@@ -46,3 +47,24 @@ def test_all_of_several_twins_are_judged_and_none_of_an_input_with_one_valid():
     counts = plausible.of_twins(rows, keys, valid, own)
     assert judge.asked == rows[[1, 2]].tolist()
     np.testing.assert_array_equal(counts, [[True] * 3, [False] * 3])
+
+
+def test_no_row_is_judged_again_while_all_are_remembered():
+    judge = Judge()
+    plausible = PlausibleTwins(judge, row_keys)
+    rows = np.random.default_rng(0).normal(size=(30_000, 3))
+    first = [plausible.accepts(part) for part in np.array_split(rows, 10)]
+    again = plausible.accepts(rows)
+    assert len(judge.asked) == len(rows)
+    np.testing.assert_array_equal(again, np.concatenate(first))
+
+
+def test_memory_begins_anew_once_it_is_full(monkeypatch):
+    monkeypatch.setattr(_plausible_twins, "MOST_REMEMBERED", 100)
+    judge = Judge()
+    plausible = PlausibleTwins(judge, row_keys)
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    rows[:, -1] = 1.0
+    assert plausible.accepts(rows[:200]).all() and plausible.accepts(rows[200:]).all()
+    assert plausible.accepts(rows).all()
+    assert len(judge.asked) == 300 + 200  # the first batch is forgotten

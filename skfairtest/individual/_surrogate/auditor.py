@@ -16,16 +16,15 @@ from skfairtest.individual._surrogate.memory import Memory
 from skfairtest.individual._surrogate.plausible import PlausibleSearch
 from skfairtest.individual._surrogate.proposals import ProposalMixture
 from skfairtest.individual._surrogate.regions import Regions
-from skfairtest.oracle._drawing import FEW_COMBINATIONS
+from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 OBJECTIVES = ("count", "degree", "diverse")
 #: Discriminatory inputs from which on the surrogate learns verdicts instead of disparities.
 ENOUGH_FOUND = 5
-#: Rounds that the budget holds at least: a surrogate that never sees its own draws learns nothing
-#: from them.
-N_ROUNDS = 10
+#: Least share of uniform inputs until then: a large disparity may be far from any other label.
+UNSURE_SHARE = 0.3
 #: Inputs of the first batch; each further one is twice as large, up to `batch_size`.
 FIRST = 1000
 #: A batch is so many times as large where a constraint is asked: detectors are slow on few rows.
@@ -99,7 +98,8 @@ class SurrogateAuditor(BaseAuditor):
         Inputs in a batch, at most a tenth of what the budget allows. Under a constraint a batch is
         twice as large.
     explore_share : float, default=0.02
-        Least share of uniform inputs in each batch.
+        Least share of uniform inputs in each batch. It is 0.3 at least until five discriminatory
+        inputs were found, unless the objective is "degree".
     min_samples_leaf : int, default=5
         Least number of inputs in a region of the surrogate.
 
@@ -214,17 +214,12 @@ class SurrogateAuditor(BaseAuditor):
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
         proposals = ProposalMixture(oracle, regions, self.explore_share, rng)
-        price = min(space.twins_.n_combinations, FEW_COMBINATIONS)
+        if self.objective != "degree":
+            proposals.explore_share = max(self.explore_share, UNSURE_SHARE)
         most = self.batch_size * (1 if space.constraint_ is None else CONSTRAINED)
-
-        def affordable(most: int) -> int:
-            # Asked anew for each batch: what a query takes is known better after larger calls.
-            n = oracle.affordable(batches=N_ROUNDS, price=price, least=2, most=most, whole=True)
-            return max(2, n)
-
         # Uniform inputs, until there is something to go by.
         size = min(FIRST, most)
-        n = affordable(size)
+        n = affordable(oracle, size)
         batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
             judged = proposals.judge(batch)
@@ -234,16 +229,17 @@ class SurrogateAuditor(BaseAuditor):
             enough = len(verdicts.high.Z) >= ENOUGH_FOUND
             if memory is not verdicts and self.objective != "degree" and enough:
                 memory = verdicts
+                proposals.explore_share = self.explore_share
                 proposals.reset()
             if enough and self.objective == "diverse":
                 search_diverse(
-                    oracle, proposals, verdicts.parents(), partial(affordable, most), rng
+                    oracle, proposals, verdicts.parents(), partial(affordable, oracle, most), rng
                 )
             if proposals.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
             proposals.fit_surrogate(memory, self._surrogate, rng)
             size = min(2 * size, most)
-            batch = proposals.propose(affordable(size), memory, rng)
+            batch = proposals.propose(affordable(oracle, size), memory, rng)
             if proposals.is_over:
                 return
 

@@ -13,6 +13,9 @@ from skfairtest.space._space import InputSpace
 #: Inputs of each kind (high and low) that are remembered, and their values in wide tables.
 MEMORY = 100_000
 MEMORY_VALUES = 2_000_000
+#: Values of each kind that are remembered of one batch: of a wide table fewer inputs, as it takes
+#: long to write them down, and a part of them is enough to step away from.
+BATCH_VALUES = 40_000
 #: Inputs with the largest disparities from which steps are taken while these lead.
 BEST = 200
 #: High means so close to the best so far.
@@ -48,6 +51,7 @@ class Memory:
         self.space = space
         self.by_degree = by_degree
         self.n_seen = 0
+        self._most_of_batch = max(1, BATCH_VALUES // space.n_features)
         width = space.n_features, len(space.sensitive)
         self.high, self.low = BoundedSample(*width), BoundedSample(*width)
 
@@ -57,7 +61,10 @@ class Memory:
         high = value > self._bar(value)
         self.n_seen += len(Z)
         pairs = np.stack([judged.first, judged.second], axis=1)
-        for sample, chosen in ((self.high, high), (self.low, ~high)):
+        for sample, is_chosen in ((self.high, high), (self.low, ~high)):
+            chosen = np.flatnonzero(is_chosen)
+            if len(chosen) > self._most_of_batch and not self.by_degree:
+                chosen = np.sort(rng.choice(chosen, size=self._most_of_batch, replace=False))
             sample.add(Z[chosen], pairs[chosen], value[chosen], rng, largest=self.by_degree)
         return high
 

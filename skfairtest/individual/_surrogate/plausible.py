@@ -15,7 +15,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.oracle._drawing import FEW_COMBINATIONS
+from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import KeySet, row_keys
 
@@ -26,8 +26,7 @@ CHOICE = 20
 GREED = 1.0
 #: Undirected share of each batch.
 EXPLORE = 0.05
-#: Batches that the budget holds at least, and growth of what is known before learning anew.
-N_ROUNDS = 10
+#: Growth of what is known before learning anew.
 GROWTH = 2.0
 #: Inputs that the surrogate learns from, at most, and discriminatory inputs that it needs.
 TRAINING_ROWS = 30_000
@@ -68,12 +67,8 @@ class PlausibleSearch:
 
     def run(self) -> None:
         """Ask until the oracle ends the run, or no crossing is left that was not asked about."""
-        price = min(self.space.twins_.n_combinations, FEW_COMBINATIONS)
         while self._n_vain < VAIN:
-            n = self.oracle.affordable(
-                batches=N_ROUNDS, price=price, least=2, most=self.batch_size, whole=True
-            )
-            Z = self.propose(max(2, n))
+            Z = self.propose(affordable(self.oracle, self.batch_size))
             self.remember(Z, self.oracle.judge(Z, self.rng).verdict)
 
     @one_thread()

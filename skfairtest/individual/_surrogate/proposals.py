@@ -332,7 +332,7 @@ class ProposalMixture:
             anew = rng.random((len(chosen.Z), 1)) < ANEW_SHARE
             Z = np.where(
                 anew,
-                self.values.anew(chosen.Z, column, rng),
+                self.values.anew(chosen.Z.copy(), column, rng),
                 self.values.step_along(chosen.Z, column, rng),
             )
             column = np.full(n, -1)

@@ -21,15 +21,13 @@ class ValuesOfDomain:
         self.domain = domain
 
     def step_along(self, Z: Floats, column: Ints, rng: np.random.Generator) -> Floats:
-        """One value of each input moved by one to a few steps."""
-        Z, here = Z.copy(), np.arange(len(Z))
-        Z[here, column] += self.domain.steps[column] * step_lengths(len(Z), rng)
+        """One value of each input moved by one to a few steps, in place."""
+        Z[np.arange(len(Z)), column] += self.domain.steps[column] * step_lengths(len(Z), rng)
         return Z
 
     def anew(self, Z: Floats, column: Ints, rng: np.random.Generator) -> Floats:
-        """One value of each input drawn anew from its whole domain."""
+        """One value of each input drawn anew from its whole domain, in place."""
         domain, n = self.domain, len(Z)
-        Z = Z.copy()
         Z[np.arange(n), column] = codes_at(
             rng.random(n), domain.low[column], domain.high[column], domain.discrete[column]
         )
@@ -48,8 +46,7 @@ class ValuesOfRows:
         self._sorted = [np.unique(rows[:, j]) for j in range(rows.shape[1])]
 
     def step_along(self, Z: Floats, column: Ints, rng: np.random.Generator) -> Floats:
-        """One value of each input moved to one of the next values."""
-        Z = Z.copy()
+        """One value of each input moved to one of the next values, in place."""
         lengths = step_lengths(len(Z), rng).astype(np.intp)
         for j in np.unique(column):
             here, known = np.flatnonzero(column == j), self._sorted[j]
@@ -58,9 +55,8 @@ class ValuesOfRows:
         return Z
 
     def anew(self, Z: Floats, column: Ints, rng: np.random.Generator) -> Floats:
-        """One value of each input replaced by that of a random row."""
+        """One value of each input replaced by that of a random row, in place."""
         n = len(Z)
-        Z = Z.copy()
         Z[np.arange(n), column] = self.rows[rng.integers(len(self.rows), size=n), column]
         return Z
 
