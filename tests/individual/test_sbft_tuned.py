@@ -239,8 +239,19 @@ def test_of_several_sensitive_columns_single_ones_are_moved():
     assert ((steps > 0) & (steps <= 3)).mean() > 0.1  # to a value nearby
 
 
-def test_members_with_the_same_disparity_give_way_to_rows_of_the_data(models, monkeypatch):
-    X = np.random.default_rng(0).normal(size=(400, 12))
+def test_copies_show_the_same_and_share_half_of_the_columns():
+    Z = np.array([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 0], [5, 5, 5, 5]]) * 1.0
+    fitness = np.array([2.0, 2.0, 2.0, 0.0, 0.0])
+    judged = Judged(Z, np.zeros((5, 2, 1)), fitness)
+    # The second is like the first, the third like the second alone; what shows nothing stays.
+    assert judged.without_copies().Z.tolist() == Z[[0, 3, 4]].tolist()
+    other = Judged(Z[[0, 2]], np.zeros((2, 2, 1)), fitness[:2])
+    assert len(other.without_copies()) == 2
+    assert len(judged[:0].without_copies()) == 0
+
+
+def test_copies_of_members_give_way_to_rows_of_the_data(models, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(400, 6))
     X[:, 0] = X[:, 0] > 0
     # One column decides, so that members soon have the same value of it.
     model = models.Regressor(lambda X: X[:, 0] * np.abs(X[:, 1]))
@@ -248,11 +259,11 @@ def test_members_with_the_same_disparity_give_way_to_rows_of_the_data(models, mo
 
     class Watched(Island):
         def replace_by(self, children, n_queries):
-            before.append(self.members.fitness)
+            before.append(self.members)
             super().replace_by(children, n_queries)
-            after.append(self.members.fitness)
+            after.append(self.members)
 
     monkeypatch.setattr("skfairtest.individual._sbft.tuned.Island", Watched)
-    audit(model, X, max_queries=3000)
-    assert all(len(np.unique(fitness)) == len(fitness) for fitness in before)
-    assert any(len(np.unique(fitness)) < len(fitness) for fitness in after)
+    audit(model, X, max_queries=4000)
+    assert all(len(members.without_copies()) == len(members) for members in before)
+    assert any(len(members.without_copies()) < len(members) for members in after)

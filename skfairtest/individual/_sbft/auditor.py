@@ -25,7 +25,7 @@ class SBFTAuditor(BaseAuditor):
     ones, chosen by a model of the difference; many of the first pairs have the least and the
     largest value of a sensitive number. Then a population of inputs climbs: a few columns of each
     are changed, or taken from another, in several children, and the best child takes its place if
-    it is not worse. One that has become as good as another gives way to a row of the data. If a
+    it is not worse. One that has become a copy of another gives way to a row of the data. If a
     population, an island, finds nothing better, a new one starts from other rows of the data. The
     result is a lower bound of the fairness degree, the largest difference over the whole input
     domain. With the same seed a larger budget continues the search of a smaller one.

@@ -4,10 +4,10 @@ With the first queries a small evolutionary search finds an input to start from 
 population is improved: each member has some children in a batch, in which a few columns are changed
 or taken from another member, and gives way to the best of them if that is not worse. So members
 drift where the model does not change, and leave places where no single change is better. Of members
-with the same disparity one stays, and rows of the data take the place of the others. The population
-grows with the run. When it has stalled, a new one begins from other rows of the data, an island;
-what two islands have reached is then joined in a third. Nothing depends on the budget: a longer run
-begins as the shorter one does.
+that have become copies of one another one stays, and rows of the data take the place of the others.
+The population grows with the run. When it has stalled, a new one begins from other rows of the
+data, an island; what two islands have reached is then joined in a third. Nothing depends on the
+budget: a longer run begins as the shorter one does.
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ class TunedSearch:
         return Island(members, self.oracle.n_queries, joins=True)
 
     def renew(self, island: Island) -> None:
-        """Leave one of several members with the same disparity, and add rows of the data."""
-        members = island.members.best(self.n_members)
+        """Leave one of several members that are alike, and add rows of the data."""
+        members = island.members.without_copies()[: self.n_members]
         if len(members) < self.n_members:
             members = members.joined(self.starts(self.n_members - len(members)))
         island.members = members
