@@ -128,6 +128,13 @@ class Budget:
             n = max(n, self._trial)
         return n
 
+    def is_late_for(self, n_queries: int) -> bool:
+        """Return whether so many queries would end after max_time, by the pace of earlier ones.
+
+        Of a single query nobody knows whether the model was slow or only slow to begin.
+        """
+        return self._n_timed > 1 and n_queries * self.seconds_a_query > self.seconds_left
+
     def share_spent(self, spent: dict[str, float]) -> float:
         """Return the largest share of a limit that is spent."""
         limits = self.limits

@@ -157,8 +157,11 @@ class StoppingRules:
                 raise StopSearch(StopReason.CALLBACK)
         self.budget.check(spent)
         # Less than a pair is nothing left.
-        if not complete or self.queries_left < 2 * self._model.cost:
+        pair = 2 * self._model.cost
+        if not complete or self.queries_left < pair:
             raise self.budget.reached(StopReason.MAX_QUERIES)
+        if self.budget.is_late_for(pair):
+            raise self.budget.reached(StopReason.MAX_TIME)
         self._check_stagnation()
 
     def _check_stagnation(self) -> None:

@@ -11,13 +11,12 @@ from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._sbft.children import N_CHANGED, Variation
-from skfairtest.individual._sbft.pairs import first_pairs, move_sensitive
+from skfairtest.individual._sbft.pairs import first_pairs
 from skfairtest.individual._sbft.population import (
     CHANGED,
     CROSSED,
     OPERATORS,
     PAIRS,
-    Island,
     Judged,
     estimated_range,
 )
@@ -225,45 +224,3 @@ def test_first_pairs_have_the_ends_of_numbers_and_random_values(categories):
     assert len(np.unique(pairs[:, 0, 0])) > 40
     assert (pairs[:, 0] != pairs[:, 1]).any(axis=1).all()
     assert 0.4 < (pairs[:, 0, 0] > pairs[:, 1, 0]).mean() < 0.6  # the ends in both orders
-
-
-def test_of_several_sensitive_columns_single_ones_are_moved():
-    space, pairs, rng = pairs_of(True)
-    codes = pairs[:, 0]
-    moved = move_sensitive(codes, space, rng)
-    changed = moved != codes
-    assert (changed.sum(axis=1) == 1).mean() > 0.3
-    assert (changed.all(axis=1)).mean() > 0.1
-    assert space.twins_.has_sensitive(moved).all()
-    steps = np.abs(moved - codes)[:, 0]
-    assert ((steps > 0) & (steps <= 3)).mean() > 0.1  # to a value nearby
-
-
-def test_copies_show_the_same_and_share_half_of_the_columns():
-    Z = np.array([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 0], [5, 5, 5, 5]]) * 1.0
-    fitness = np.array([2.0, 2.0, 2.0, 0.0, 0.0])
-    judged = Judged(Z, np.zeros((5, 2, 1)), fitness)
-    # The second is like the first, the third like the second alone; what shows nothing stays.
-    assert judged.without_copies().Z.tolist() == Z[[0, 3, 4]].tolist()
-    other = Judged(Z[[0, 2]], np.zeros((2, 2, 1)), fitness[:2])
-    assert len(other.without_copies()) == 2
-    assert len(judged[:0].without_copies()) == 0
-
-
-def test_copies_of_members_give_way_to_rows_of_the_data(models, monkeypatch):
-    X = np.random.default_rng(0).normal(size=(400, 6))
-    X[:, 0] = X[:, 0] > 0
-    # One column decides, so that members soon have the same value of it.
-    model = models.Regressor(lambda X: X[:, 0] * np.abs(X[:, 1]))
-    before, after = [], []
-
-    class Watched(Island):
-        def replace_by(self, children, n_queries):
-            before.append(self.members)
-            super().replace_by(children, n_queries)
-            after.append(self.members)
-
-    monkeypatch.setattr("skfairtest.individual._sbft.tuned.Island", Watched)
-    audit(model, X, max_queries=4000)
-    assert all(len(members.without_copies()) == len(members) for members in before)
-    assert any(len(members.without_copies()) < len(members) for members in after)

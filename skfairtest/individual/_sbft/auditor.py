@@ -25,11 +25,10 @@ class SBFTAuditor(BaseAuditor):
     ones, chosen by a model of the difference; many of the first pairs have the least and the
     largest value of a sensitive number. Then a population of inputs climbs: a few columns of each
     are changed, or taken from another, in several children, and the best child takes its place if
-    it is not worse. One that has become a copy of another gives way to a row of the data. If a
-    population, an island, finds nothing better, a new one starts from other rows of the data. The
-    result is a lower bound of the fairness degree, the largest difference over the whole input
-    domain. With the same seed a larger budget continues the search of a smaller one.
-    `PublishedSBFTAuditor` is the algorithm of the paper.
+    it is not worse. If a population, an island, finds nothing better, a new one starts from other
+    rows of the data. The result is a lower bound of the fairness degree, the largest difference
+    over the whole input domain. With the same seed a larger budget continues the search of a
+    smaller one. `PublishedSBFTAuditor` is the algorithm of the paper.
 
     Parameters
     ----------
@@ -165,10 +164,10 @@ class SBFTAuditor(BaseAuditor):
     90%: the largest value, and that value plus nine times the difference of the two largest. At
     least a tenth of the degree is left above it, as islands may all miss the same narrow place.
 
-    Measured on 25 certified models, three seeds each, before members that are copies gave way: with
-    300 and 1,000 queries there was never an estimate, and with 3,000 in 5% of the runs. With 10,000
-    there was one in 76%, and it held the certified degree in 95% of these; with 20,000 in 95% of
-    the runs, and it held in 93%. The median width was then a tenth of the degree.
+    Measured on 25 certified models, three seeds each: with 300 and 1,000 queries there was never an
+    estimate, and with 3,000 in 5% of the runs. With 10,000 there was one in 76%, and it held the
+    certified degree in 95% of these; with 20,000 in 95% of the runs, and it held in 93%. The median
+    width was then a tenth of the degree.
 
     References
     ----------

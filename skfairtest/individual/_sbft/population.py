@@ -21,8 +21,6 @@ ROWS, CHANGED, CROSSED, PAIRS = range(len(OPERATORS))
 RISK = 0.1
 #: Least width of the estimate, as a share of the degree: all islands may miss the same.
 LEAST_WIDTH = 0.1
-#: Share of the columns in which a member is like another that it is a copy of.
-COPY_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -63,16 +61,6 @@ class Judged:
         order = np.where(self.fitness > 0, -self.fitness, np.arange(len(self)))
         _, first = np.unique(order, return_index=True)
         return self[first[:size]]
-
-    def without_copies(self) -> Judged:
-        """The first of those that show the same and have the same values in half of the columns.
-
-        Disparities alone do not tell, as an output may have few values, such as shares of trees.
-        """
-        same = (self.fitness[:, None] == self.fitness) & (self.fitness > 0)
-        one, other = np.nonzero(np.tril(same, -1))
-        alike = (self.Z[one] == self.Z[other]).mean(axis=1) >= COPY_SHARE
-        return self[np.setdiff1d(np.arange(len(self)), one[alike])]
 
 
 class Island:

@@ -1,10 +1,9 @@
 """Our own search for the fairness degree: SBFT's idea of an evolving population, as hill climbing.
 
 With the first queries a small evolutionary search finds an input to start from (`Opening`). Then a
-population is improved: each member has some children in a batch, in which a few columns are changed
-or taken from another member, and gives way to the best of them if that is not worse. So members
-drift where the model does not change, and leave places where no single change is better. Of members
-that have become copies of one another one stays, and rows of the data take the place of the others.
+population is improved: each member has some children in a batch, in which a few columns are
+changed or taken from another member, and gives way to the best of them if that is not worse. So
+members drift where the model does not change, and leave places where no single change is better.
 The population grows with the run. When it has stalled, a new one begins from other rows of the
 data, an island; what two islands have reached is then joined in a third. Nothing depends on the
 budget: a longer run begins as the shorter one does.
@@ -96,8 +95,9 @@ class TunedSearch:
             queries = self.oracle.n_queries
             if island.has_stalled(queries):
                 island = self.next_island(island)
-            else:
-                self.renew(island)
+            elif len(island.members) < self.n_members:
+                new = self.starts(self.n_members - len(island.members))
+                island.members = island.members.joined(new)
             if len(island.members):
                 self.step(island)
             if self.oracle.n_queries == queries:  # in a small domain: all of it was known
@@ -152,13 +152,6 @@ class TunedSearch:
         one, other = (old.members for old in self.retired[-2:])
         members = one.joined(other).best(self.n_members)
         return Island(members, self.oracle.n_queries, joins=True)
-
-    def renew(self, island: Island) -> None:
-        """Leave one of several members that are alike, and add rows of the data."""
-        members = island.members.without_copies()[: self.n_members]
-        if len(members) < self.n_members:
-            members = members.joined(self.starts(self.n_members - len(members)))
-        island.members = members
 
     def starts(self, n: int) -> Judged:
         """Rows of the data to start from, good ones, each of which is used once."""
