@@ -26,12 +26,12 @@ TRAINING_ROWS = 2000
 MOST_CELLS = 1000
 #: Share of uniform inputs in a batch, at least.
 UNIFORM_SHARE = 0.1
-#: Moves reach so far that so many times as many of them succeed as of uniform inputs, but a tenth
-#: at the least. The search then finds about ten times as many as uniform inputs do, as inputs that
-#: discriminate cost more queries, and a part of each batch is uniform. Where more than three of
-#: four moves would have to succeed, ten times as many are out of reach, and every other one shall.
-TIMES = 20
-LEAST_SUCCESS, MOST_SUCCESS, ELSE_SUCCESS = 0.1, 0.75, 0.5
+#: Moves reach so far that they find so many times as many as uniform inputs do with the same number
+#: of queries, but a tenth of them succeeds at the least. What the start and the uniform share cost
+#: makes that about ten times. Where more than MOST_SUCCESS of them would have to succeed, ten times
+#: as many are out of reach, and every other one shall succeed.
+TIMES = 13
+LEAST_SUCCESS, MOST_SUCCESS, ELSE_SUCCESS = 0.1, 0.85, 0.5
 #: How far moves reach at first, and at the least: the chance of a value to be drawn anew.
 FIRST_REACH, LEAST_REACH = 0.1, 0.001
 
@@ -72,16 +72,23 @@ def search_diverse(
         cells.count(Z[found])
         n_uniform += int((~is_move).sum())
         n_found += int((found & ~is_move).sum())
-        wanted = max(LEAST_SUCCESS, TIMES * n_found / max(1, n_uniform))
-        wanted = wanted if wanted <= MOST_SUCCESS else ELSE_SUCCESS
         success = ((found & is_move).sum() + 1) / (is_move.sum() + 1)
-        # By the root of what it is off, as success depends steeply on it.
-        reach *= float(np.clip(success / wanted, 0.25, 4.0)) ** 0.5
-        reach = min(max(reach, LEAST_REACH), 1.0)
+        reach = next_reach(reach, success, n_found / max(1, n_uniform))
         pairs = np.stack([judged.first, judged.second], axis=1)
         ahead, joins = found & is_move, found & ~is_move
         walkers.Z[walker[ahead]], walkers.pairs[walker[ahead]] = Z[ahead], pairs[ahead]
         walkers = merged(walkers, Parents(Z[joins], pairs[joins]), rng)
+
+
+def next_reach(reach: float, success: float, by_chance: float) -> float:
+    """How far moves reach next, by the latest share of successes and that of uniform inputs."""
+    # An input that discriminates costs twice as many queries as another, of two twins.
+    per_query = TIMES * by_chance / (1 + by_chance)
+    wanted = per_query / (1 - per_query) if per_query < 1 else np.inf
+    wanted = max(wanted, LEAST_SUCCESS) if wanted <= MOST_SUCCESS else ELSE_SUCCESS
+    # By the root of what it is off, as success depends steeply on it.
+    factor = float(np.clip(success / wanted, 0.25, 4.0)) ** 0.5
+    return min(max(reach * factor, LEAST_REACH), 1.0)
 
 
 def merged(walkers: Parents, more: Parents, rng: np.random.Generator) -> Parents:
