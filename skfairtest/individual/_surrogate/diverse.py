@@ -25,7 +25,7 @@ MOST_MOVES = 30
 TRAINING_ROWS = 2000
 MOST_CELLS = 1000
 #: Share of uniform inputs in a batch, at least.
-UNIFORM_SHARE = 0.1
+UNIFORM_SHARE = 0.2
 #: Moves reach so far that they find so many times as many as uniform inputs do with the same number
 #: of queries, but a tenth of them succeeds at the least. What the start and the uniform share cost
 #: makes that about ten times. Where more than MOST_SUCCESS of them would have to succeed, ten times
