@@ -195,8 +195,8 @@ def test_diverse_finds_in_a_sample_are_more_than_uniform_ones_and_spread_wider_t
 @pytest.mark.parametrize(
     ("by_chance", "wanted"),
     [
-        pytest.param(0.0, 0.1, id="a tenth at the least"),
-        pytest.param(0.02, 13 * 0.02 / 1.02 / (1 - 13 * 0.02 / 1.02), id="thirteen times a query"),
+        pytest.param(0.0, 0.2, id="a fifth at the least"),
+        pytest.param(0.03, 13 * 0.03 / 1.03 / (1 - 13 * 0.03 / 1.03), id="thirteen times a query"),
         pytest.param(0.5, 0.5, id="out of reach"),
     ],
 )

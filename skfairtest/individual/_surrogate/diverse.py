@@ -27,11 +27,11 @@ MOST_CELLS = 1000
 #: Share of uniform inputs in a batch, at least.
 UNIFORM_SHARE = 0.2
 #: Moves reach so far that they find so many times as many as uniform inputs do with the same number
-#: of queries, but a tenth of them succeeds at the least. What the start and the uniform share cost
+#: of queries, but a fifth of them succeeds at the least. What the start and the uniform share cost
 #: makes that about ten times. Where more than MOST_SUCCESS of them would have to succeed, ten times
 #: as many are out of reach, and every other one shall succeed.
 TIMES = 13
-LEAST_SUCCESS, MOST_SUCCESS, ELSE_SUCCESS = 0.1, 0.85, 0.5
+LEAST_SUCCESS, MOST_SUCCESS, ELSE_SUCCESS = 0.2, 0.85, 0.5
 #: How far moves reach at first, and at the least: the chance of a value to be drawn anew.
 FIRST_REACH, LEAST_REACH = 0.1, 0.001
 
