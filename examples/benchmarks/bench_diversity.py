@@ -4,7 +4,8 @@ Twenty-five pairs of table and model. Twelve of them: a tree, a forest, histogra
 network on two made tables (8 and 40 columns) and the coded census data. Thirteen of them: a tree or
 network, a forest and boosting on adult, german, communities and "curve" of `bench_plausible`, and a
 forest on the diabetes data. Seconds are those of processor time, so that other work on the machine
-does not count, and all testers of a pair run one after the other.
+does not count, and all testers of a pair run one after the other. ``--queries`` gives each tester
+so many queries instead, with results that no other work on the machine changes.
 
 Table 1, for each tester: unique discriminatory inputs, success (their share among all inputs),
 paths (share of the leaves of a reference tree of 1,000 that 5,000 of them reach), mean pairwise
@@ -14,9 +15,10 @@ difference over the range).
 
 Table 2, for each pair, medians of the seeds and in brackets the least: what `SurrogateAuditor`
 finds over the most that another tester finds (and which that is), and what it finds with
-``objective="diverse"`` over what uniform inputs find. Leaves: how many 5,000 inputs of
-``objective="diverse"``, or all where they are fewer, reach over those of as many uniform finds,
-for which uniform testing has twenty times the time. Possible: how many times as much as uniform
+``objective="diverse"`` over what uniform inputs find. All leaves: how many all inputs of
+``objective="diverse"`` reach over those that all uniform finds of an equal budget reach. Leaves:
+how many 5,000 of them, or all where they are fewer, reach over those of as many uniform finds, for
+which uniform testing has twenty times the budget. Possible: how many times as much as uniform
 testing a tester of equal speed finds if all of its inputs discriminate.
 
 Needs the folder of SKFAIRTEST_DATA; tables that are not there are left out. Run with
@@ -172,47 +174,67 @@ def nearness(inputs, X):
     return (detector.predict(inputs[:5000]) == 1).mean(), np.median(nearest)
 
 
-def audited(pair, space, name, seconds, seed):
+def budget(options, times=1):
+    """The budget of a tester, so many times."""
+    if options.queries is None:
+        return {"max_queries": None, "max_time": times * options.seconds}
+    return {"max_queries": times * options.queries}
+
+
+def audited(pair, space, name, options, seed):
     """Run a tester."""
     cls, own = TESTERS[name]
     return getattr(skfairtest, cls)(
-        pair.model, space=space, max_queries=None, max_time=seconds, random_state=seed, **own
+        pair.model, space=space, random_state=seed, **budget(options), **own
     ).fit(pair.X)
 
 
-def leaves_over(auditor, reference):
-    """Leaves that the inputs of an auditor reach over those that as many of the other's do."""
-    n = min(N_COMPARED, len(auditor.discriminatory_inputs_), len(reference.discriminatory_inputs_))
-    if n < 2:
+def leaves_over(auditor, other, most=None):
+    """Leaves that the inputs of an auditor reach over those of another one.
+
+    With `most`, equal numbers of their inputs are compared, at most so many; else all.
+    """
+    numbers = [len(one.discriminatory_inputs_) for one in (auditor, other)]
+    if min(numbers) < 2:
         return np.nan
+    if most is not None:
+        numbers = 2 * [min(most, *numbers)]
     reached = [
         measure_diversity(one, n_compared=n, random_state=0)["paths"]
-        for one in (auditor, reference)
+        for one, n in zip((auditor, other), numbers, strict=True)
     ]
     return reached[0] / reached[1]
 
 
 def measure(pair, options):
-    """Run the testers on a pair and print table 1; return found, (testers, seeds), and leaves."""
+    """Run the testers on a pair and print table 1.
+
+    Returns what each found, and its success, for each seed, and the two ratios of leaves.
+    """
     space = pair.space
     if options.plausible:
         space = InputSpace(plausible="auto").fit(pair.X, pair.space.sensitive_features)
     reference = None
     if "surrogate, diverse" in options.only:
         reference = RandomAuditor(
-            pair.model, space=space, max_queries=None, max_time=PATIENCE * options.seconds,
-            max_found=N_COMPARED, random_state=1000,
+            pair.model, space=space, max_found=N_COMPARED, random_state=1000,
+            **budget(options, PATIENCE),
         ).fit(pair.X)  # fmt: skip
     measured = {name: [] for name in options.only}
     leaves = []
     for seed in range(options.first_seed, options.first_seed + options.seeds):
+        uniform = None
         for name in options.only:  # one after another, so that a busy hour hits all
-            auditor = audited(pair, space, name, options.seconds, seed)
+            auditor = audited(pair, space, name, options, seed)
             values = measure_diversity(auditor, random_state=0).drop("compared").tolist()
             inputs = space.encode(auditor.discriminatory_inputs_)
             measured[name].append([*values, *nearness(inputs, codes_of(space, pair.X))])
-            if name == "surrogate, diverse":
-                leaves.append(leaves_over(auditor, reference))
+            if name == "random":
+                uniform = auditor
+            if name == "surrogate, diverse" and uniform is not None:
+                leaves.append(
+                    [leaves_over(auditor, uniform), leaves_over(auditor, reference, N_COMPARED)]
+                )
     for name, runs in measured.items():
         found, success, paths, distance, accepted, nearest = np.median(runs, axis=0)
         print(
@@ -237,7 +259,7 @@ def ratios(runs, leaves):
         # At equal speed: of an input that discriminates, each twin is also asked for its label.
         share = runs["random"][:, 1]
         row["possible"] = (1 + share) / (2 * share)
-        row["leaves"] = np.array(leaves)
+        row["all leaves"], row["leaves"] = np.array(leaves).T
     return row
 
 
@@ -251,6 +273,7 @@ def shown(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="processor time of a run")
+    parser.add_argument("--queries", type=int, help="queries of a run, instead of seconds")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--pairs", nargs="*", default=NAMES, choices=NAMES, metavar="TABLE:MODEL")
@@ -260,7 +283,10 @@ def main():
     warnings.simplefilter("ignore")
     _clock.now = time.process_time
     print(describe_machine())
-    print(f"{options.seconds:g} s of processor time a run, medians of {options.seeds} seeds\n")
+    given = f"{options.seconds:g} s of processor time"
+    if options.queries is not None:
+        given = f"{options.queries:,} queries"
+    print(f"{given} a run, medians of {options.seeds} seeds\n")
     print(
         f"{'pair':22}{'tester':20}{'found':>9}{'success':>9}{'paths':>8}"
         f"{'distance':>10}{'accepted':>10}{'nearest':>9}"

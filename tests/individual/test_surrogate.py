@@ -11,6 +11,7 @@ from tiers import SAMPLE, slow_sample
 from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
 from skfairtest.comparison import measure_diversity
 from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.individual._surrogate.diverse import next_reach
 from skfairtest.individual._surrogate.proposals import Bandit
 from skfairtest.individual._surrogate.regions import Regions, leaf_boxes
 from skfairtest.individual._surrogate.without_replacement import WithoutReplacement
@@ -189,6 +190,22 @@ def test_diverse_finds_in_a_sample_are_more_than_uniform_ones_and_spread_wider_t
     assert spread["diverse"][0] > 1.4 * spread["count"][0]
     assert spread["diverse"][0] > 0.6 * spread["uniform"][0]
     assert spread["diverse"][1] > 0.95 * spread["uniform"][1]
+
+
+@pytest.mark.parametrize(
+    ("by_chance", "wanted"),
+    [
+        pytest.param(0.0, 0.2, id="a fifth at the least"),
+        pytest.param(0.03, 13 * 0.03 / 1.03 / (1 - 13 * 0.03 / 1.03), id="thirteen times a query"),
+        pytest.param(0.5, 0.5, id="out of reach"),
+    ],
+)
+def test_moves_reach_farther_where_more_of_them_succeed_than_have_to(by_chance, wanted):
+    assert next_reach(0.1, 1.1 * wanted, by_chance) > 0.1
+    assert next_reach(0.1, wanted, by_chance) == pytest.approx(0.1)
+    assert next_reach(0.1, 0.9 * wanted, by_chance) < 0.1
+    assert next_reach(1.0, 1.0, by_chance) == 1
+    assert 0 < next_reach(1e-3, 0.0, by_chance) <= 1e-3
 
 
 def test_bandit_favours_what_brings_most_for_its_cost():

@@ -90,10 +90,12 @@ class SurrogateAuditor(BaseAuditor):
     objective : {"count", "degree", "diverse"}, default="count"
         What to look for. "count" learns from verdicts to find many discriminatory inputs, "degree"
         from disparities to find a large one. "diverse" finds fewer than "count", spread over all
-        discriminatory regions: once there are fifty discriminatory inputs, walkers start from them.
-        A walker draws single values anew as long as twins are treated differently, and moves less
-        often in regions in which many inputs were found. Near the data it chooses among crossings,
-        and what it finds is harder to tell from people than what "count" finds.
+        discriminatory regions: about ten times as many as uniform inputs do, where that is
+        possible. Once there are five discriminatory inputs, walkers set out from them, and from
+        uniform ones as these are found. A walker draws values anew as long as twins are treated
+        differently, more at once the more moves succeed, and moves less often in regions in which
+        many inputs were found. Near the data it chooses among crossings, and what it finds is
+        harder to tell from people than what "count" finds.
     batch_size : int, default=4000
         Inputs in a batch, at most a tenth of what the budget allows. Under a constraint a batch is
         twice as large.

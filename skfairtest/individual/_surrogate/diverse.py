@@ -1,6 +1,7 @@
 """A search whose discriminatory inputs are spread over all regions that discriminate.
 
-Walkers move from one discriminatory input to the next, balanced over cells of the model.
+Walkers set out from uniform discriminatory inputs, and move as far as still finds about ten times
+as many as uniform inputs do.
 """
 
 from __future__ import annotations
@@ -16,57 +17,78 @@ from skfairtest.individual._surrogate.memory import Parents
 from skfairtest.individual._surrogate.proposals import ProposalMixture
 from skfairtest.oracle._oracle import Oracle
 
-#: Walkers at most. While there are few, the inputs that they find join them; later
-#: ones take the places of the walkers that found them, and only uniform ones join.
+#: Walkers at most, and how often each moves in a batch at most: uniform inputs fill it while there
+#: are few, so that what is found comes from many places.
 MOST_WALKERS = 5000
-FEW_WALKERS = 100
+MOST_MOVES = 30
 #: Uniform inputs whose outputs the cells are learned from, and cells at most.
-TRAINING_ROWS = 5000
+TRAINING_ROWS = 2000
 MOST_CELLS = 1000
-#: Share of uniform inputs in a batch, and of moves that draw more than one value anew.
+#: Share of uniform inputs in a batch, at least.
 UNIFORM_SHARE = 0.2
-SEVERAL = 0.3
+#: Moves reach so far that they find so many times as many as uniform inputs do with the same number
+#: of queries, but a fifth of them succeeds at the least. What the start and the uniform share cost
+#: makes that about ten times. Where more than MOST_SUCCESS of them would have to succeed, ten times
+#: as many are out of reach, and every other one shall succeed.
+TIMES = 13
+LEAST_SUCCESS, MOST_SUCCESS, ELSE_SUCCESS = 0.2, 0.85, 0.5
+#: How far moves reach at first, and at the least: the chance of a value to be drawn anew.
+FIRST_REACH, LEAST_REACH = 0.1, 0.001
 
 
 def search_diverse(
     oracle: Oracle, proposals: ProposalMixture, start: Parents, affordable: Callable[[], int],
     rng: np.random.Generator,
 ) -> None:  # fmt: skip
-    """Walk by drawing values anew, on to wherever twins are treated differently.
+    """Walk on to wherever twins are treated differently.
 
     A move goes as often there as back, so that walkers that set out from uniform discriminatory
-    inputs stay spread like these, at a success rate far above theirs. Walkers in cells where many
-    discriminatory inputs were found are moved less often. `affordable` gives the size of a batch.
+    inputs stay spread like these, at a success rate far above theirs. The farther moves reach, the
+    fewer succeed, and the less what they find is like what they set out from. Walkers in cells
+    where many discriminatory inputs were found are moved less often. `affordable` gives the size of
+    a batch.
     """
-    space = oracle.space
     cells = Cells(oracle, min(TRAINING_ROWS, affordable()), rng)
     walkers = Parents(start.Z[-MOST_WALKERS:].copy(), start.pairs[-MOST_WALKERS:].copy())
-    while True:
+    reach = FIRST_REACH
+    n_uniform, n_found = 0, 0
+    while not proposals.is_exhausted:
         size = affordable()
-        n_uniform = int(np.ceil(UNIFORM_SHARE * size))
-        uniform = proposals.uniform(n_uniform, rng)
+        n_moves = min(int((1 - UNIFORM_SHARE) * size), MOST_MOVES * len(walkers.Z))
+        uniform = proposals.uniform(size - n_moves, rng)
+        walker = rng.choice(len(walkers.Z), size=n_moves, p=cells.chances(walkers.Z))
+        going = moved(Parents(walkers.Z[walker], walkers.pairs[walker]), reach, proposals, rng)
+        Z = np.concatenate([uniform, going.Z])
         twins = oracle.draws.twins(uniform, rng)
-        judged = oracle.disparity(uniform, twins)
-        found = judged.verdict
-        cells.count(uniform[found])
-        fresh_pairs = np.stack([judged.first[found], judged.second[found]], axis=1)
-        walkers = merged(walkers, Parents(uniform[found], fresh_pairs), rng)
-        if proposals.is_exhausted:
-            return
-        chosen = rng.choice(len(walkers.Z), size=size - n_uniform, p=cells.chances(walkers.Z))
-        Z, pairs = moved(walkers.Z[chosen], proposals, rng), walkers.pairs[chosen]
+        twins = None if twins is None else np.concatenate([twins, going.pairs])
+        walker = np.concatenate([np.full(len(uniform), -1), walker])
         fresh, keys = oracle.fresh(Z)
-        Z, pairs, chosen = Z[fresh], proposals.inherited(pairs[fresh], rng), chosen[fresh]
-        if not space.twins_.is_enumerable:
-            Z = space.twins_.with_sensitive(Z, pairs[:, 0])
-        judged = oracle.disparity(Z, None if oracle.draws.compares_all else pairs, keys[fresh])
-        found = judged.verdict
+        # Known inputs end a run that finds nothing else, as everywhere.
+        chosen = np.flatnonzero(fresh) if fresh.any() else np.arange(len(Z))
+        chosen = chosen[proposals.sorted(Z[chosen])]
+        Z, walker, keys = Z[chosen], walker[chosen], keys[chosen]
+        judged = oracle.disparity(Z, None if twins is None else twins[chosen], keys)
+        found, is_move = judged.verdict, walker >= 0
         cells.count(Z[found])
-        new = Parents(Z[found], np.stack([judged.first[found], judged.second[found]], axis=1))
-        if len(walkers.Z) < FEW_WALKERS:
-            walkers = merged(walkers, new, rng)
-        else:
-            walkers.Z[chosen[found]], walkers.pairs[chosen[found]] = new
+        n_uniform += int((~is_move).sum())
+        n_found += int((found & ~is_move).sum())
+        success = ((found & is_move).sum() + 1) / (is_move.sum() + 1)
+        reach = next_reach(reach, success, n_found / max(1, n_uniform))
+        pairs = np.stack([judged.first, judged.second], axis=1)
+        ahead, joins = found & is_move, found & ~is_move
+        walkers.Z[walker[ahead]], walkers.pairs[walker[ahead]] = Z[ahead], pairs[ahead]
+        walkers = merged(walkers, Parents(Z[joins], pairs[joins]), rng)
+
+
+def next_reach(reach: float, success: float, by_chance: float) -> float:
+    """How far moves reach next, by the latest share of successes and that of uniform inputs."""
+    # An input that discriminates costs twice as many queries as another, of two twins.
+    per_query = TIMES * by_chance / (1 + by_chance)
+    wanted = per_query / (1 - per_query) if per_query < 1 else np.inf
+    wanted = max(wanted, LEAST_SUCCESS) if wanted <= MOST_SUCCESS else ELSE_SUCCESS
+    # By the root of what it is off, as success depends steeply on it.
+    factor = float(np.clip(success / wanted, 0.25, 4.0)) ** 0.5
+    return min(max(reach * factor, LEAST_REACH), 1.0)
 
 
 def merged(walkers: Parents, more: Parents, rng: np.random.Generator) -> Parents:
@@ -77,16 +99,22 @@ def merged(walkers: Parents, more: Parents, rng: np.random.Generator) -> Parents
     return Parents(Z[kept], pairs[kept])
 
 
-def moved(Z: Floats, proposals: ProposalMixture, rng: np.random.Generator) -> Floats:
-    """Inputs with one value each drawn anew, in some cases several."""
-    space = proposals.space
-    n, n_free = len(Z), len(space.free)
-    several = rng.random(n) < SEVERAL
-    share = np.where(several, rng.random(n) ** 2 * 0.5, 0.0)[:, None]
-    mask = np.zeros(Z.shape, dtype=bool)
-    mask[:, space.free] = rng.random((n, n_free)) < share
-    mask[np.arange(n), rng.choice(space.free, size=n)] = True
-    return space.domain.clip(np.where(mask, space.domain.draw(n, rng), Z))
+def moved(
+    walkers: Parents, reach: float, proposals: ProposalMixture, rng: np.random.Generator
+) -> Parents:
+    """Walkers with some values drawn anew, each with a chance of `reach`; with none, one steps."""
+    space, values = proposals.space, proposals.values
+    n, free = len(walkers.Z), space.free
+    anew = np.zeros(walkers.Z.shape, dtype=bool)
+    anew[:, free] = rng.random((n, len(free))) < reach
+    stepped = values.step_along(walkers.Z.copy(), rng.choice(free, size=n), rng)
+    kept = np.where(anew.any(axis=1, keepdims=True), walkers.Z, stepped)
+    Z = space.domain.clip(np.where(anew, values.draw(n, rng), kept))
+    pairs = proposals.inherited(walkers.pairs, rng)
+    Z = space.admission.repair(Z, rng, None if proposals.oracle.draws.compares_all else pairs)
+    if not space.twins_.is_enumerable:
+        Z = space.twins_.with_sensitive(Z, pairs[:, 0])
+    return Parents(Z, pairs)
 
 
 class Cells:
