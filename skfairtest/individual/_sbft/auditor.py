@@ -164,10 +164,10 @@ class SBFTAuditor(BaseAuditor):
     90%: the largest value, and that value plus nine times the difference of the two largest. At
     least a tenth of the degree is left above it, as islands may all miss the same narrow place.
 
-    Measured on 25 certified models, three seeds each: with 300 and 1,000 queries there was never an
-    estimate, and with 3,000 in 5% of the runs. With 10,000 there was one in 76%, and it held the
-    certified degree in 95% of these; with 20,000 in 95% of the runs, and it held in 93%. The median
-    width was then a tenth of the degree.
+    Measured on 24 certified models, three seeds each: with 300 and 1,000 queries there was never an
+    estimate, and with 3,000 in 11% of the runs, of which it held the certified degree in 88%. With
+    10,000 there was one in 79%, and it held in 96% of these; with 20,000 in 96% of the runs, and it
+    held in 96%. The median width was then a sixth of the degree.
 
     References
     ----------
