@@ -212,12 +212,11 @@ class SurrogateAuditor(BaseAuditor):
             PlausibleSearch(oracle, rng, batch_size=self.batch_size).run()
             return
         # Verdicts give no direction before there are any: until then the disparity leads.
+        unsure = self.objective != "degree"
         verdicts = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
-        proposals = ProposalMixture(oracle, regions, self.explore_share, rng)
-        if self.objective != "degree":
-            proposals.explore_share = max(self.explore_share, UNSURE_SHARE)
+        proposals = ProposalMixture(oracle, regions, rng)
         most = self.batch_size * (1 if space.constraint_ is None else CONSTRAINED)
         # Uniform inputs, until there is something to go by.
         size = min(FIRST, most)
@@ -229,9 +228,8 @@ class SurrogateAuditor(BaseAuditor):
             high = found if memory is verdicts else memory.add(batch.Z, judged, rng)
             proposals.learn(batch, high)
             enough = len(verdicts.high.Z) >= ENOUGH_FOUND
-            if memory is not verdicts and self.objective != "degree" and enough:
-                memory = verdicts
-                proposals.explore_share = self.explore_share
+            if unsure and enough:
+                unsure, memory = False, verdicts
                 proposals.reset()
             if enough and self.objective == "diverse":
                 search_diverse(
@@ -241,7 +239,8 @@ class SurrogateAuditor(BaseAuditor):
                 raise StopSearch(StopReason.EXHAUSTED)
             proposals.fit_surrogate(memory, self._surrogate, rng)
             size = min(2 * size, most)
-            batch = proposals.propose(affordable(oracle, size), memory, rng)
+            share = max(self.explore_share, UNSURE_SHARE) if unsure else self.explore_share
+            batch = proposals.propose(affordable(oracle, size), memory, share, rng)
             if proposals.is_over:
                 return
 

@@ -143,15 +143,11 @@ class ProposalMixture:
         Draws, and knows what was judged.
     regions : Regions
         The leaves of the surrogate.
-    explore_share : float
-        Share of uniform inputs, at least.
     rng : Generator
         For the order in which a finite domain is drawn.
     """
 
-    def __init__(
-        self, oracle: Oracle, regions: Regions, explore_share: float, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, oracle: Oracle, regions: Regions, rng: np.random.Generator) -> None:
         self.oracle, self.space, self.regions = oracle, oracle.space, regions
         self.unseen: WithoutReplacement | None = None
         self.values: ValuesOfDomain | ValuesOfRows
@@ -168,7 +164,6 @@ class ProposalMixture:
         )[self.space.free]
         #: Columns of the most values: inputs that share these come from the same parents.
         self._telling = self.space.free[np.argsort(n_values, kind="stable")[-SORTED_BY:]]
-        self.explore_share = explore_share
         self._stock = np.empty((0, self.space.n_features))
         self.shares = np.zeros(len(NAMES))
         self._fit_seconds = 1e-9
@@ -222,8 +217,13 @@ class ProposalMixture:
         self._keys = None
         return batch
 
-    def propose(self, n: int, memory: Memory, rng: np.random.Generator) -> Proposals:
-        """Propose about n new inputs, or as many as can be judged in half of the time left."""
+    def propose(
+        self, n: int, memory: Memory, explore_share: float, rng: np.random.Generator
+    ) -> Proposals:
+        """Propose about n new inputs, or as many as can be judged in half of the time left.
+
+        At least a share of `explore_share` is uniform.
+        """
         if self._judging:
             n = int(
                 max(
@@ -239,7 +239,7 @@ class ProposalMixture:
         is_open[1:] = len(parents.Z) > 0
         is_open[[REGIONS, BELIEVED]] &= self.regions.n_regions > 0
         is_open[REGIONS] &= not self.space.near_data  # most of a region is far from any row
-        self.shares = self.bandit.shares(is_open, self.explore_share)
+        self.shares = self.bandit.shares(is_open, explore_share)
         wanted = np.ceil(n * self.shares * self.bandit.proposals_for_one()).astype(int)
         parts, seconds = [], np.zeros(len(NAMES))
         for place in np.flatnonzero(wanted).tolist():
