@@ -223,18 +223,17 @@ def measure(pair, options):
     measured = {name: [] for name in options.only}
     leaves = []
     for seed in range(options.first_seed, options.first_seed + options.seeds):
-        uniform = None
+        ran = {}
         for name in options.only:  # one after another, so that a busy hour hits all
-            auditor = audited(pair, space, name, options, seed)
+            auditor = ran[name] = audited(pair, space, name, options, seed)
             values = measure_diversity(auditor, random_state=0).drop("compared").tolist()
             inputs = space.encode(auditor.discriminatory_inputs_)
             measured[name].append([*values, *nearness(inputs, codes_of(space, pair.X))])
-            if name == "random":
-                uniform = auditor
-            if name == "surrogate, diverse" and uniform is not None:
-                leaves.append(
-                    [leaves_over(auditor, uniform), leaves_over(auditor, reference, N_COMPARED)]
-                )
+        if "random" in ran and reference is not None:
+            diverse = ran["surrogate, diverse"]
+            leaves.append(
+                [leaves_over(diverse, ran["random"]), leaves_over(diverse, reference, N_COMPARED)]
+            )
     for name, runs in measured.items():
         found, success, paths, distance, accepted, nearest = np.median(runs, axis=0)
         print(

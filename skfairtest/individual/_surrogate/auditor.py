@@ -91,11 +91,11 @@ class SurrogateAuditor(BaseAuditor):
         What to look for. "count" learns from verdicts to find many discriminatory inputs, "degree"
         from disparities to find a large one. "diverse" finds fewer than "count", spread over all
         discriminatory regions: about ten times as many as uniform inputs do, where that is
-        possible. Once there are five discriminatory inputs, walkers set out from them, and from
-        uniform ones as these are found. A walker draws values anew as long as twins are treated
-        differently, more at once the more moves succeed, and moves less often in regions in which
-        many inputs were found. Near the data it chooses among crossings, and what it finds is
-        harder to tell from people than what "count" finds.
+        possible, and more where few inputs discriminate. Once there are five discriminatory inputs,
+        walkers set out from them, and from uniform ones as these are found. A walker draws values
+        anew as long as twins are treated differently, more at once the more moves succeed, and
+        moves less often in regions in which many inputs were found. Near the data it chooses among
+        crossings, and what it finds is harder to tell from people than what "count" finds.
     batch_size : int, default=4000
         Inputs in a batch, at most a tenth of what the budget allows. Under a constraint a batch is
         twice as large.

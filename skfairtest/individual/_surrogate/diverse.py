@@ -103,18 +103,13 @@ def moved(
     walkers: Parents, reach: float, proposals: ProposalMixture, rng: np.random.Generator
 ) -> Parents:
     """Walkers with some values drawn anew, each with a chance of `reach`; with none, one steps."""
-    space, values = proposals.space, proposals.values
-    n, free = len(walkers.Z), space.free
+    values, free, n = proposals.values, proposals.space.free, len(walkers.Z)
     anew = np.zeros(walkers.Z.shape, dtype=bool)
     anew[:, free] = rng.random((n, len(free))) < reach
     stepped = values.step_along(walkers.Z.copy(), rng.choice(free, size=n), rng)
     kept = np.where(anew.any(axis=1, keepdims=True), walkers.Z, stepped)
-    Z = space.domain.clip(np.where(anew, values.draw(n, rng), kept))
-    pairs = proposals.inherited(walkers.pairs, rng)
-    Z = space.admission.repair(Z, rng, None if proposals.oracle.draws.compares_all else pairs)
-    if not space.twins_.is_enumerable:
-        Z = space.twins_.with_sensitive(Z, pairs[:, 0])
-    return Parents(Z, pairs)
+    Z = np.where(anew, values.draw(n, rng), kept)
+    return proposals.admitted(Parents(Z, walkers.pairs), rng)
 
 
 class Cells:

@@ -350,12 +350,9 @@ class ProposalMixture:
             column = rng.choice(self.space.free, size=n, p=weight / weight.sum())
             change = self.values.step_along if place == STEPS else self.values.anew
             Z = change(chosen.Z, column, rng)
-        pairs = self.inherited(chosen.pairs, rng)
-        compared = None if self.oracle.draws.compares_all else pairs
-        Z = self.space.admission.repair(self.space.domain.clip(Z), rng, compared)
-        if not self.space.twins_.is_enumerable:
-            Z = self.space.twins_.with_sensitive(Z, pairs[:, 0])
-        return Proposals(Z, compared, np.full(n, place), column)
+        made = self.admitted(Parents(Z, chosen.pairs), rng)
+        compared = None if self.oracle.draws.compares_all else made.pairs
+        return Proposals(made.Z, compared, np.full(n, place), column)
 
     def uniform(self, n: int, rng: np.random.Generator) -> Floats:
         """Uniform inputs, of a finite domain each once before one comes twice; or crossings."""
@@ -384,6 +381,15 @@ class ProposalMixture:
         mask[:, self.space.free] = rng.random((n, len(self.space.free))) < share
         mask[np.arange(n), rng.choice(self.space.free, size=n)] = True
         return np.where(mask, drawn, Z)
+
+    def admitted(self, made: Parents, rng: np.random.Generator) -> Parents:
+        """What was made of parents, with the twins to compare, as inputs that are admitted."""
+        pairs = self.inherited(made.pairs, rng)
+        compared = None if self.oracle.draws.compares_all else pairs
+        Z = self.space.admission.repair(self.space.domain.clip(made.Z), rng, compared)
+        if not self.space.twins_.is_enumerable:
+            Z = self.space.twins_.with_sensitive(Z, pairs[:, 0])
+        return Parents(Z, pairs)
 
     def inherited(self, pairs: Floats, rng: np.random.Generator) -> Floats:
         """The twins to compare: most are those that a parent showed, in either order."""
