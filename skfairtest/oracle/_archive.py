@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.oracle._row_hash import Keys, KeySet
+from skfairtest.oracle._row_hash import Keys, KeySet, distinct
 
 
 class Archive:
@@ -92,8 +92,7 @@ class Archive:
         n = self._size
         # Ties are broken by age, so that the result does not depend on when memory was tidied.
         order = np.argsort(-self._disparity[:n], kind="stable")
-        first = np.unique(self._keys[order], return_index=True)[1]
-        order = order[np.sort(first)][: self.capacity]
+        order = order[distinct(self._keys[order])[0]][: self.capacity]
         self._size = len(order)
         for name in ("_Z", "_pairs", "_disparity", "_keys"):
             array = getattr(self, name)

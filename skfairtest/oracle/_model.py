@@ -7,6 +7,7 @@ error.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -284,7 +285,7 @@ class Model:
 
     def _check_width(self, method: str, answer: NDArray[Any]) -> None:
         """Check that a batch has as many columns as the ones before it."""
-        width = int(np.prod(answer.shape[1:]))
+        width = math.prod(answer.shape[1:])
         known = self._widths.setdefault(method, width)
         if width != known:
             raise EstimatorFailedError(

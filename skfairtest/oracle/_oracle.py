@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -425,9 +426,13 @@ class Oracle:
             start = part.stop
         return concatenated(judged)
 
+    @cached_property
+    def _twin_codes(self) -> Floats:
+        return self.space.twins_.twin_codes
+
     def _twin_values(self, Z: Floats) -> Floats:
         """Return the sensitive codes of all twins; those of a row of data include its own."""
-        codes = self.space.twins_.twin_codes
+        codes = self._twin_codes
         values = np.broadcast_to(codes, (len(Z), *codes.shape))
         if self._clip:
             return values

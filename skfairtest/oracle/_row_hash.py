@@ -165,20 +165,10 @@ class AnswerMemory:
 
 def distinct(keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """First places of the different keys in their order, and each key's place among those."""
-    # A scratch table of one place a slot finds most of them without sorting.
-    size = 1 << max(4, 8 * len(keys) - 1).bit_length()
-    slots = (keys >> np.uint64(16)).astype(np.intp) & (size - 1)
-    table = np.empty(size, dtype=np.intp)
+    back, different = pd.factorize(keys)
+    if len(different) == len(keys):
+        return back, back
+    first = np.empty(len(different), dtype=np.intp)
     places = np.arange(len(keys), dtype=np.intp)
-    table[slots[::-1]] = places[::-1]  # the first of equal slots is written last, and stays
-    leader = table[slots]
-    clash = np.flatnonzero(keys[leader] != keys)
-    if len(clash):
-        _, first, back = np.unique(keys[clash], return_index=True, return_inverse=True)
-        leader[clash] = clash[first][back.ravel()]
-    first = np.flatnonzero(leader == places)
-    if len(first) == len(keys):
-        return first, places
-    rank = np.empty(len(keys), dtype=np.intp)
-    rank[first] = np.arange(len(first))
-    return first, rank[leader]
+    first[back[::-1]] = places[::-1]  # the first of equal keys is written last, and stays
+    return first, back

@@ -7,7 +7,7 @@ be written to disk safely.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import narwhals as nw
@@ -323,9 +323,16 @@ class PandasContainer(Container):
             self._made[key] = self.categories[key], dtype
         return dtype
 
+    @cached_property
+    def _columns(self) -> pd.Index:
+        """The names, in an index whose views share what pandas works out to look names up."""
+        return pd.Index(self.names)
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what is plain strings and arrays."""
-        return {**self.__dict__, "_made": {}}
+        state = {**self.__dict__, "_made": {}}
+        state.pop("_columns", None)
+        return state
 
     def column_values(self, X: pd.DataFrame, index: int) -> NDArray[Any]:
         """Return one column as floats (NaN is missing), booleans or objects."""
@@ -381,12 +388,12 @@ class PandasContainer(Container):
     def build(self, Z: Floats, columns: list[Column]) -> pd.DataFrame:
         """A frame of the codes' values, with the names and dtypes of the frame seen in fit."""
         if all(dtype == "float64" for dtype in self.dtypes) and all(c.is_plain for c in columns):
-            return pd.DataFrame(Z, columns=self.names)
+            return pd.DataFrame(Z, columns=self._columns.view())
         arrays = {
             index: self._column(index, column, Z[:, index]) for index, column in enumerate(columns)
         }
         frame = pd.DataFrame(arrays, copy=False)
-        frame.columns = pd.Index(self.names)
+        frame.columns = self._columns.view()
         return frame
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
