@@ -39,7 +39,7 @@ def audit(model, X, **params):
 
 
 def test_a_larger_budget_goes_on_where_a_smaller_one_ends(forest):
-    budgets = (2500, 4000, 9000)
+    budgets = (2500, 4000, 30_000)
     small, middle, large = (audit(*forest, max_queries=n).history_ for n in budgets)
     columns = ["queries", "inputs", "found", "degree"]
     for first, second in ((small, middle), (middle, large)):

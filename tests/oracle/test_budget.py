@@ -92,6 +92,7 @@ class Far(ClassifierMixin, BaseEstimator):
     ("auditor", "params"),
     [
         (RandomAuditor, {}),
+        (SBFTAuditor, {}),
         (SurrogateAuditor, {}),
         (SurrogateAuditor, {"objective": "diverse"}),
         (SurrogateAuditor, {"space": InputSpace(plausible="auto")}),

@@ -50,7 +50,9 @@ class SBFTAuditor(BaseAuditor):
         Budget in queries, at least 2; one query is one row that the model predicts. None sets no
         limit.
     max_time : float, default=None
-        Budget in seconds, checked after each batch.
+        Budget in seconds, checked after each batch. Where it is the only limit, as with
+        ``max_queries=None``, batches are larger if a call of the model takes long and a row does
+        not.
     max_found : int, default=None
         The run ends after the batch that reaches this number of unique discriminatory inputs.
     max_inputs : int, default=None

@@ -19,8 +19,9 @@ from skfairtest.space._space import InputSpace
 
 #: Inputs with which it begins: rows of the data, and uniform ones.
 FIRST_ROWS, FIRST_UNIFORM = 32, 16
-#: Children in a batch: so many at least, and so large a share of what is known.
-BATCH, BATCH_SHARE = 24, 0.1
+#: Children in a batch: so many at least, and so large a share of what is known; at most, where a
+#: call of the model takes long.
+BATCH, BATCH_SHARE, MOST_BATCH = 24, 0.1, 96
 #: Children of which the model chooses one; inputs that it learns from. After these it is no longer
 #: asked, as it brought nothing and took time: children are then taken as they come.
 GROUP, MOST_LEARNED = 16, 200
@@ -50,6 +51,9 @@ class Opening:
         Judges inputs by pairs of sensitive codes, in the name of an operator.
     sample : callable
         Draws so many inputs of the domain, or near the data if the user asked for these.
+    size : callable
+        Given how many inputs a batch has, and how many at most, says how many it has if a call of
+        the model takes long.
     rng : Generator
         Source of randomness.
     """
@@ -57,10 +61,10 @@ class Opening:
     def __init__(
         self, space: InputSpace, rows: Floats,
         ask: Callable[[Floats, Floats, int], Judged], sample: Callable[[int], Floats],
-        rng: np.random.Generator,
+        size: Callable[[float, float], float], rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.space, self.rows, self.rng = space, rows, rng
-        self.ask, self.sample = ask, sample
+        self.ask, self.sample, self.size = ask, sample, size
         self.best: Judged
         self.model: DifferenceModel | None = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
@@ -73,7 +77,7 @@ class Opening:
             if n_inputs - best_at > max(STALL_LEAST, STALL_SHARE * n_inputs):
                 break
             before = self.best.fitness[0]
-            Z, pairs = self.chosen(max(BATCH, int(BATCH_SHARE * n_inputs)))
+            Z, pairs = self.chosen(int(self.size(max(BATCH, BATCH_SHARE * n_inputs), MOST_BATCH)))
             if not len(Z):
                 break
             judged = self.judge(Z, pairs, CROSSED)

@@ -43,6 +43,8 @@ FIRST_MEMBERS, MOST_MEMBERS, MEMBER_GROWTH = 4, 24, 4000
 #: many as at the start. It grows with the square of the run's length: small batches get further
 #: with few queries, and in a long run what a call costs apart from its rows counts less and less.
 FIRST_BATCH, MOST_BATCH, BATCH_DOUBLES_AT = 80, 4000, 9000
+#: Batches into which the time left is divided at most where time is the only limit.
+BATCHES_IN_TIME = 300
 #: Weight of what was seen before, with each batch, of the share of children that cost queries, and
 #: the least that it is taken for: others were known.
 MEMORY, LEAST_FRESH = 0.8, 0.1
@@ -113,8 +115,17 @@ class TunedSearch:
     def n_children(self, n_members: int) -> int:
         """Children that each of so many members has in a batch by now."""
         grown = (self.oracle.n_queries / BATCH_DOUBLES_AT) ** 2
-        batch = min(MOST_BATCH, FIRST_BATCH * (1 + grown))
-        return max(1, round(batch / (2 * n_members * max(LEAST_FRESH, self.fresh))))
+        inputs = self.n_inputs(FIRST_BATCH / 2 * (1 + grown), MOST_BATCH / 2)
+        return max(1, round(inputs / (n_members * max(LEAST_FRESH, self.fresh))))
+
+    def n_inputs(self, n: float, most: float) -> float:
+        """Inputs in a batch: n, or more, up to `most`, if a call of the model takes long.
+
+        More only where time is the only limit: otherwise a seed's result depends on no clock.
+        """
+        if self.oracle.stopping.ends_by_time_alone:
+            n = max(n, self.oracle.affordable(batches=BATCHES_IN_TIME))
+        return min(most, n)
 
     # Islands -------------------------------------------------------------------------------
 
@@ -127,7 +138,7 @@ class TunedSearch:
 
         Z = np.concatenate([rows, sample(FIRST_UNIFORM)])
         self.n_rows_seen = len(rows)
-        opening = Opening(self.space, self.data, self.ask_alike, sample, self.rng)
+        opening = Opening(self.space, self.data, self.ask_alike, sample, self.n_inputs, self.rng)
         best = self.with_best_pairs(opening.run(Z, first_pairs(Z, self.space, self.rng))[:1])
         self.row_queries = int(OPENING_AS_ROWS * self.oracle.n_queries)
         self.rows = best[:0]
