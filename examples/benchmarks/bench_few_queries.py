@@ -9,7 +9,9 @@ its upper bound stands for the degree, and a star marks the model: shares are th
 Run with ``python examples/benchmarks/bench_few_queries.py``. The public data are read from the
 folder that SKFAIRTEST_DATA names, or fetched from OpenML. ``--truth`` names a file that keeps the
 certified bounds for the next run. ``--picture`` names a file for the curves of all models together.
-The guide's has the eleven models, ``--seeds 1 --budgets 300 1000 3000 10000 20000`` and
+``--unit seconds`` takes the
+budgets as seconds of processor time, without a limit on queries. The guide's picture has the eleven
+models, ``--seeds 1 --budgets 300 1000 3000 10000 20000`` and
 ``--testers random surrogate SBFT Aequitas MAFT Themis``.
 """
 
@@ -37,7 +39,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor
+from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor, _clock
 
 #: Those that look for the largest difference, and others, for the picture.
 SHORT = {
@@ -115,7 +117,7 @@ def certified_bounds(cases, path):
     return known
 
 
-def shares(name, tester, bound, budgets, seeds):
+def shares(name, tester, bound, budgets, seeds, unit):
     """Found over certified, (n_budgets, n_seeds), and the seconds that each run took."""
     model, X, sensitive = CASES[name]()
     found, seconds = np.zeros((len(budgets), len(seeds))), np.zeros((len(budgets), len(seeds)))
@@ -123,8 +125,9 @@ def shares(name, tester, bound, budgets, seeds):
         for k, seed in enumerate(seeds):
             began = time.perf_counter()
             tester.set_params(
-                estimator=model, sensitive_features=sensitive, max_queries=budget, threshold=0.0,
-                random_state=seed,
+                estimator=model, sensitive_features=sensitive, threshold=0.0, random_state=seed,
+                max_queries=budget if unit == "queries" else None,
+                max_time=budget if unit == "seconds" else None,
             ).fit(X)  # fmt: skip
             found[i, k] = tester.fairness_degree_ / bound
             seconds[i, k] = time.perf_counter() - began
@@ -154,7 +157,7 @@ def draw(budgets, means, asked):
     axes.set(xscale="log", ylim=(0, 1.02), xlim=(budgets[0], budgets[-1] * 4.5))
     axes.set_xticks(budgets, [f"{n:,}" for n in budgets])
     axes.minorticks_off()
-    axes.set_xlabel("queries")
+    axes.set_xlabel(asked.unit)
     axes.set_ylabel("largest difference found / certified")
     axes.set_title(
         f"Mean of {len(asked.cases)} models with a known largest difference",
@@ -169,6 +172,7 @@ def main():
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--budgets", type=int, nargs="+", default=[300, 1000, 3000])
+    parser.add_argument("--unit", default="queries", choices=("queries", "seconds"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--testers", nargs="+", default=list(SHORT), choices=list(TESTERS))
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
@@ -177,6 +181,8 @@ def main():
     parser.add_argument("--picture", type=Path)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    if asked.unit == "seconds":
+        _clock.now = time.process_time
     print(describe_machine())
     bounds = certified_bounds({name: CASES[name] for name in asked.cases}, asked.truth)
     print("\n| model | tester | " + " | ".join(f"{n:,}" for n in asked.budgets) + " | seconds |")
@@ -187,8 +193,8 @@ def main():
         star = "" if bound <= 1.01 * degree else f"* ({degree / bound:.2f} known)"
         for tester in asked.testers:
             found, seconds = shares(
-                name, TESTERS[tester], bound, asked.budgets, range(asked.seeds)
-            )  # fmt: skip
+                name, TESTERS[tester], bound, asked.budgets, range(asked.seeds), asked.unit
+            )
             sums.setdefault((name not in TUNED_ON, tester), []).append(found)
             listed = " | ".join(f"{share:.2f}" for share in found.mean(axis=1))
             print(f"| {name}{star} | {tester} | {listed} | {seconds[-1].mean():.1f} |", flush=True)

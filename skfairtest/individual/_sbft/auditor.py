@@ -50,9 +50,7 @@ class SBFTAuditor(BaseAuditor):
         Budget in queries, at least 2; one query is one row that the model predicts. None sets no
         limit.
     max_time : float, default=None
-        Budget in seconds, checked after each batch. Where it is the only limit, as with
-        ``max_queries=None``, batches are larger if a call of the model takes long and a row does
-        not.
+        Budget in seconds, checked after each batch.
     max_found : int, default=None
         The run ends after the batch that reaches this number of unique discriminatory inputs.
     max_inputs : int, default=None
@@ -158,6 +156,9 @@ class SBFTAuditor(BaseAuditor):
     -----
     The degree is that of one pair of twins. Twins need not be realistic people, and other columns
     may stand for a sensitive one. A degree of zero does not show that a model is fair.
+
+    Where time is the only limit (``max_queries=None``), batches are larger if a call of the model
+    takes long and a row does not, as with a forest behind a pipeline, or a service.
 
     Islands search one after the other, each from rows of its own, until they stall. If several end
     at the same disparity, a larger budget is less likely to find a larger one. So
