@@ -233,7 +233,9 @@ class BaseAuditor(
 
     `stop_kind_` is one of "max_queries", "max_time", "max_found", "max_inputs", "exhausted",
     "stalled", "callback", "complete", "open" (a bracket that could not be closed), "interrupted"
-    and "failed".
+    and "failed". A run is exhausted when every input of the domain was judged; where an input has
+    too many twins to compare them all, when each twin was compared four times on average since
+    anything new was found.
 
     Examples
     --------

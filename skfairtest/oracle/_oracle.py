@@ -503,7 +503,7 @@ class Oracle:
                     labels[first],
                 )  # fmt: skip
             self._look()
-        self.stopping.end_batch(n, news=news, complete=bool(fits.all()))
+        self.stopping.end_batch(n, n_twins=width, news=news, complete=bool(fits.all()))
         pair = np.take_along_axis(values, shown.pair[:, :, None], axis=1)
         return Judgement(shown.disparity, pair[:, 0], pair[:, 1], verdict)
 

@@ -7,8 +7,9 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 #: Batches in a row, and inputs in them, that brought nothing new before a run counts as stalled.
 STALL = 200
 STALL_INPUTS = 10_000
-#: The same where every input of a finite domain has been seen.
-FEW_BATCHES = 20
+#: Batches where every input of a finite domain has been seen; and where two of many twins are
+#: compared, how often each twin of each input has to be, on average, without anything new.
+FEW_BATCHES, OF_EACH_TWIN = 20, 4
 #: Inputs that a batch counts for in which nothing could be asked: as many as let a run of such
 #: batches stall.
 NOTHING_ASKED = STALL_INPUTS // STALL
@@ -38,20 +39,24 @@ class Stagnation:
         self.n_batches = before[0] + stalled_parts * STALL // STALLED_PARTS
         self.n_inputs = before[1]
 
-    def check(self, *, all_seen: bool) -> None:
+    def check(self, *, all_seen: bool, n_twins: float = 0) -> None:
         """End a run that finds nothing new any more.
 
         Parameters
         ----------
         all_seen : bool
             Whether every input of the domain was judged.
+        n_twins : float, default=0
+            Twins of all inputs of the domain together, where a batch compares two of an input; 0
+            where it compares all.
 
         Raises
         ------
         StopSearch
             "exhausted" or "stalled".
         """
-        if self.n_batches >= FEW_BATCHES and all_seen:
+        enough = 2 * self.n_inputs >= OF_EACH_TWIN * n_twins
+        if self.n_batches >= FEW_BATCHES and all_seen and enough:
             raise StopSearch(StopReason.EXHAUSTED)
         if self.n_batches >= STALL and self.n_inputs >= STALL_INPUTS:
             raise StopSearch(

@@ -45,6 +45,9 @@ class StoppingRules:
         #: Inputs that there are; infinitely many where twins cannot be listed, as a known input may
         #: still differ from one that was not drawn yet.
         self._n_inputs = space.n_inputs if space.twins_.is_enumerable else np.inf
+        self._n_combinations = space.twins_.n_combinations
+        #: Whether of some input not all twins were compared.
+        self._left_out = False
         self._stagnation = Stagnation()
 
     # What is left --------------------------------------------------------------------------
@@ -134,11 +137,13 @@ class StoppingRules:
         self._stagnation.count(NOTHING_ASKED, news=False)
         self._check_stagnation()
 
-    def end_batch(self, n: int, *, news: bool, complete: bool) -> None:
+    def end_batch(self, n: int, *, n_twins: int, news: bool, complete: bool) -> None:
         """End the run if this is due after a batch of n inputs.
 
-        `news` says whether the batch brought anything new, `complete` whether all of it was judged.
+        `n_twins` are compared of each. `news` says whether the batch brought anything new,
+        `complete` whether all of it was judged.
         """
+        self._left_out |= n_twins < self._n_combinations
         record, seconds = self._record, self.budget.seconds
         self._stagnation.count(n, news=news)
         spent = {
@@ -167,4 +172,7 @@ class StoppingRules:
     def _check_stagnation(self) -> None:
         if not self.may_stagnate:
             return
-        self._stagnation.check(all_seen=self._record.n_inputs >= self._n_inputs)
+        self._stagnation.check(
+            all_seen=self._record.n_inputs >= self._n_inputs,
+            n_twins=self._n_inputs * self._n_combinations if self._left_out else 0,
+        )
