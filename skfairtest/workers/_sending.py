@@ -261,6 +261,9 @@ def on_workers(
     n, n_at_first = len(waiting), 0
     place = _place(n_jobs, prefer) if waiting else None
     what = BroadcastRef(broadcast.name) if place in broadcast.sent_to else broadcast
+    # Noted at once, since nothing is run after the last result that somebody asks for.
+    if place is not None:
+        broadcast.sent_to.add(place)
     later: list[Any] = []
     for attempt in range(1 + AGAIN):
         client = dask_client()
@@ -295,8 +298,6 @@ def on_workers(
                     stacklevel=users_level(),
                 )
                 what, later = broadcast, []
-    if place is not None:
-        broadcast.sent_to.add(place)
     if later:  # a worker is new, or has dropped the broadcast for later ones
         broadcast.sent_to.clear()
         again = [t for t, said in zip(waiting, later, strict=True) if said is Reply.NOT_HERE]
