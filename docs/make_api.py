@@ -18,7 +18,6 @@ from pathlib import Path
 import skfairtest
 from skfairtest import (
     base,
-    comparison,
     datasets,
     exact,
     exceptions,
@@ -71,7 +70,6 @@ SECTIONS = [
     ("Auditors of individual discrimination", individual),
     ("Auditors of groups", group),
     ("Certified bounds", exact),
-    ("Comparing auditors", comparison),
     ("Selecting models", model_selection),
     ("Mitigating discrimination", mitigation),
     ("Moving rows to another group", transports),

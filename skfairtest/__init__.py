@@ -19,7 +19,6 @@ _HOMES = {
     "Allowed": "space._constraints",
     "AuditReport": "report",
     "AuditScorer": "model_selection",
-    "AuditorComparison": "comparison",
     "BaseAuditor": "base",
     "BracketDisplay": "inspection",
     "Certificate": "exact",
@@ -81,12 +80,10 @@ _HOMES = {
     "audit_models": "report",
     "certify": "exact",
     "check_limits": "report",
-    "compare_auditors": "comparison",
     "compare_mitigations": "mitigation",
     "constrained_refit": "model_selection",
     "estimate_discrimination": "mitigation",
     "make_audit_scorer": "model_selection",
-    "measure_diversity": "comparison",
     "pareto_front": "model_selection",
     "pareto_refit": "model_selection",
     "selection_table": "group",
@@ -100,9 +97,6 @@ __all__ = sorted([*_HOMES, "datasets"])
 if TYPE_CHECKING:  # the same table in the one form that type checkers and editors read
     from skfairtest import datasets as datasets
     from skfairtest.base import BaseAuditor as BaseAuditor
-    from skfairtest.comparison import AuditorComparison as AuditorComparison
-    from skfairtest.comparison import compare_auditors as compare_auditors
-    from skfairtest.comparison import measure_diversity as measure_diversity
     from skfairtest.exact import Certificate as Certificate
     from skfairtest.exact import CertifiedAuditor as CertifiedAuditor
     from skfairtest.exact import Support as Support

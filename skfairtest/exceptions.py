@@ -131,19 +131,12 @@ class WorkersFailedError(RuntimeError):
     The auditor keeps what it had found before; the error of joblib's backend is chained as
     ``__cause__``.
 
-    Attributes
-    ----------
-    so_far : object or None
-        The finished runs of `compare_auditors`; None for an auditor, which keeps its own results.
-
     Examples
     --------
     >>> from skfairtest.exceptions import WorkersFailedError
     >>> issubclass(WorkersFailedError, RuntimeError)
     True
     """
-
-    so_far: Any = None
 
 
 class RemoteModelError(RuntimeError):

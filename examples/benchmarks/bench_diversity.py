@@ -31,10 +31,12 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
+import _helpers  # noqa: F401
 import numpy as np
 import pandas as pd
 from _machine import describe_machine
 from bench_plausible import split, trained
+from diversity import leaves_and_distance
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier
@@ -43,7 +45,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import skfairtest
 from skfairtest import InputSpace, RandomAuditor, _clock
-from skfairtest.comparison import measure_diversity
 from skfairtest.datasets import fetch_adult
 
 TESTERS = {
@@ -200,7 +201,7 @@ def leaves_over(auditor, other, most=None):
     if most is not None:
         numbers = 2 * [min(most, *numbers)]
     reached = [
-        measure_diversity(one, n_compared=n, random_state=0)["paths"]
+        leaves_and_distance(one, n_compared=n)[0]
         for one, n in zip((auditor, other), numbers, strict=True)
     ]
     return reached[0] / reached[1]
@@ -226,7 +227,7 @@ def measure(pair, options):
         ran = {}
         for name in options.only:  # one after another, so that a busy hour hits all
             auditor = ran[name] = audited(pair, space, name, options, seed)
-            values = measure_diversity(auditor, random_state=0).drop("compared").tolist()
+            values = auditor.n_found_, auditor.discrimination_rate_, *leaves_and_distance(auditor)
             inputs = space.encode(auditor.discriminatory_inputs_)
             measured[name].append([*values, *nearness(inputs, codes_of(space, pair.X))])
         if "random" in ran and reference is not None:

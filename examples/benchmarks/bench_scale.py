@@ -42,7 +42,6 @@ from skfairtest import (
     SBFTAuditor,
     TestSGDAuditor,
     audit_models,
-    compare_auditors,
     make_audit_scorer,
 )
 from skfairtest.workers._sending import Broadcast
@@ -109,15 +108,6 @@ def capabilities(size):
         found.fit(X, labels)
         return found.cv_results_["mean_test_score"].sum(), 8 * int(12_000 * size)
 
-    def comparison(n_jobs):
-        named = {"SBFT": SBFTAuditor(sensitive_features=[0]),
-                 "random": RandomAuditor(sensitive_features=[0])}  # fmt: skip
-        found = compare_auditors(
-            named, model, X, n_repeats=4, max_queries=int(15_000 * size), random_state=0,
-            n_jobs=n_jobs,
-        )  # fmt: skip
-        return found.runs["degree"].sum(), 8 * int(15_000 * size)
-
     forests = {
         f"{n} leaves": RandomForestRegressor(60, max_leaf_nodes=n, random_state=0).fit(X, y)
         for n in (100, 200, 400, 800)
@@ -138,7 +128,6 @@ def capabilities(size):
         "mitigation (forest)": (lambda n: mitigation(n, large), 3 * 6, 6),
         "mitigation (boosting)": (lambda n: mitigation(n, boosting), 3 * 6, 6),
         "selection (a scorer)": (selection, 8, 8),
-        "comparison of testers": (comparison, 8, 8),
         "audits of 4 models": (audits, 4, 4),
     }
 

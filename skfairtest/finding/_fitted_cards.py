@@ -1,4 +1,4 @@
-"""Cards of fitted auditors and retrainers, of certificates, and of comparisons.
+"""Cards of fitted auditors and retrainers, and of certificates.
 
 All is read from what is stored. No function here may touch a result that asks the model, or one
 that takes seconds, when it is first read.
@@ -198,40 +198,6 @@ def share_name(auditor: Any) -> str:
     if auditor.response_method == "predict_proba":
         return f"mean probability of {labels}"
     return f"share predicted {labels}"
-
-
-def comparison_card(comparison: Any) -> str:
-    """Show the medians of each auditor that was compared."""
-    runs = comparison.runs
-    degrees = runs["degree"].dropna()
-    sentence = "every run failed"
-    if len(degrees):
-        best = runs.loc[degrees.idxmax(), "auditor"]
-        sentence = f"largest difference {number(degrees.max())}, in a run of {best}"
-    medians = comparison.summary()
-    columns = {
-        "degree": "largest difference", "found": "inputs found", "queries": "queries",
-        "seconds": "seconds", "runs": "runs", "crashes": "crashes",
-    }  # fmt: skip
-    spent = runs.groupby("auditor", sort=False)[["queries", "seconds"]].median()
-    table = medians.join(spent)[list(columns)]
-    for name in ("found", "queries", "runs", "crashes"):
-        table[name] = [value_in_words(count) for count in table[name].round()]
-    return findings_card(
-        type(comparison).__name__,
-        sentence,
-        table=numbers_table(
-            ["auditor", *columns.values()],
-            table.reset_index().itertuples(index=False),
-            "Medians of the runs of each auditor",
-        ),
-        facts=[
-            ("runs", f"{len(runs):,}"),
-            *_cost(runs["queries"].sum(), runs["seconds"].sum()),
-            *((f"crashes of {name}", error) for name, error in medians["error"].items() if error),
-        ],
-        note="Auditors differ by chance from run to run: see pairwise(). " + _TWINS_NOTE,
-    )
 
 
 #: Where shares are taken, in words.

@@ -36,10 +36,6 @@ class HistoryDisplay(Display):
     lines_ : list of matplotlib Line2D
         The courses, in the order of the names.
 
-    See Also
-    --------
-    skfairtest.compare_auditors : Compares repeated runs with different seeds.
-
     Notes
     -----
     One run of a random search shows little: another seed has another course. Compare runs on one

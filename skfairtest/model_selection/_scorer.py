@@ -46,7 +46,7 @@ METRICS = (
 )  # fmt: skip
 #: What a scorer may be routed.
 ROUTED = ("sample_weight", "sensitive_features")
-#: What tables call these results: those of `compare_auditors` and of `compare_mitigations`.
+#: Shorter names of these results, of which some are those of `compare_mitigations`.
 ALIASES = {
     "degree": "fairness_degree",
     "success_rate": "discrimination_rate",
@@ -296,9 +296,9 @@ def make_audit_scorer(
         "discrimination_rate", "on_data_degree" and "on_data_rate"; a tester of groups has
         "group_fairness_score" (the worst one); a `FlipTestAuditor` has "moved_rate", the share of
         the rows whose output changes when they are moved to another group. "auto" takes the first
-        of these that the auditor has. The names in tables work as well: "degree" means the fairness
-        degree, "success_rate" the discrimination rate (both of `compare_auditors`), "share_rows"
-        the rate on the data and "share_moved" the moved rate (of `compare_mitigations`).
+        of these that the auditor has. Shorter names work as well: "degree" means the fairness
+        degree, "success_rate" the discrimination rate, "share_rows" the rate on the data and
+        "share_moved" the moved rate (as in `compare_mitigations`).
     space : InputSpace or table, default=None
         Domain of every audit. None takes it from the rows that are scored, which differ from fold
         to fold. A table gives the domain and replaces the rows. So does a fitted `InputSpace`,

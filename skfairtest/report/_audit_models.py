@@ -54,7 +54,6 @@ def audit_models(
     See Also
     --------
     audit : Audits one model.
-    compare_auditors : Compares several auditors on one model.
 
     Examples
     --------

@@ -31,7 +31,6 @@ from skfairtest import (
     RandomAuditor,
     TestSGDAuditor,
     certify,
-    compare_auditors,
 )
 from skfairtest.finding import _card
 from skfairtest.finding._card import card_css, findings_card, in_html, numbers_table, pair_table
@@ -471,22 +470,6 @@ def test_an_interrupted_audit_of_groups():
     with pytest.raises(KeyboardInterrupt):
         auditor.fit(X)
     assert card(auditor) == told  # of the fit before
-
-
-def test_comparisons():
-    X, y = people()
-    auditors = {
-        EVIL: RandomAuditor(sensitive_features="sex"),
-        "aequitas": AequitasAuditor(sensitive_features="sex"),
-    }
-    model = LogisticRegression().fit(X, y)
-    found = compare_auditors(auditors, model, X, n_repeats=2, max_queries=200, random_state=0)
-    html = found._repr_html_()
-    told = Reader(html).text
-    assert "<script" not in html and EVIL in told and "aequitas" in told
-    assert "Medians of the runs of each auditor" in told and "runs 4" in told
-    crashed = found.runs.assign(degree=np.nan, found=np.nan, error="ValueError")
-    assert "Every run failed" in card(type(found)(crashed))
 
 
 @pytest.fixture(scope="module")

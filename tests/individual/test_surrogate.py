@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from diversity import leaves_and_distance
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tiers import SAMPLE, slow_sample
 
 from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
-from skfairtest.comparison import measure_diversity
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 from skfairtest.individual._surrogate.diverse import next_reach
 from skfairtest.individual._surrogate.proposals import Bandit
@@ -185,8 +185,7 @@ def test_diverse_finds_in_a_sample_are_more_than_uniform_ones_and_spread_wider_t
         ("diverse", SurrogateAuditor(model, objective="diverse", **settings)),
     ):
         auditor.fit(X)
-        shares = measure_diversity(auditor, n_compared=500, random_state=0)
-        spread[name] = shares["paths"], shares["distance"], auditor.n_found_
+        spread[name] = *leaves_and_distance(auditor, n_compared=500), auditor.n_found_
     assert spread["diverse"][2] > 2 * spread["uniform"][2]
     assert spread["diverse"][0] > 1.4 * spread["count"][0]
     assert spread["diverse"][0] > 0.6 * spread["uniform"][0]

@@ -9,9 +9,7 @@ from places import TOP
 import skfairtest
 
 #: Made by the package, never by a user.
-RESULT_TYPES = {
-    "AuditorComparison", "DiscriminationEstimate", "FoundPairs", "MitigationComparison",
-}  # fmt: skip
+RESULT_TYPES = {"DiscriminationEstimate", "FoundPairs", "MitigationComparison"}
 
 
 @pytest.fixture(scope="module")

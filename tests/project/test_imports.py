@@ -29,7 +29,7 @@ FLOORS = [
     {"transports"},
     {"individual", "group"},
     {"exact"},  # begins with the search of an individual tester
-    {"comparison", "model_selection", "mitigation"},
+    {"model_selection", "mitigation"},
     {"inspection"},  # shows what all below have found
     {"datasets", "report"},
     {"testing"},  # for tests of users: of auditors, and of models by limits of a report

@@ -7,7 +7,6 @@ from collections import OrderedDict
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from clocks import HANGING
 from cluster_models import Linear, table
@@ -17,7 +16,6 @@ from skfairtest import (
     RandomAuditor,
     SBFTAuditor,
     TestSGDAuditor,
-    compare_auditors,
 )
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.workers import _cluster, _sending, _versions
@@ -91,7 +89,7 @@ def test_errors_of_the_task_itself_pass_through(cluster):
 
 
 @pytest.mark.parametrize("timeout", [10, 0])
-@pytest.mark.parametrize("what", ["restarts", "rows", "comparison", "tasks"])
+@pytest.mark.parametrize("what", ["restarts", "rows", "tasks"])
 def test_a_cluster_without_workers(what, timeout, cluster, monkeypatch):
     """Joblib's backend waits in vain, or was told to wait for nobody."""
     X, y = table(9000 if what == "rows" else 300)
@@ -100,7 +98,6 @@ def test_a_cluster_without_workers(what, timeout, cluster, monkeypatch):
     calls = {
         "restarts": lambda: restarts(X, y).fit(X),
         "rows": lambda: auditor.audit_rows(X),
-        "comparison": lambda: compare_auditors([RandomAuditor()], model, X, max_queries=100),
         "tasks": lambda: list(numbers(1)),
     }
     cluster.n_workers = 0
@@ -156,21 +153,6 @@ def test_groups_on_a_cluster_that_goes_away(cluster):
     with sending_to(cluster), pytest.raises(WorkersFailedError, match="has gone.*; 1 of"):
         groups.fit(X)
     assert cluster.reached == [1]
-
-
-def test_a_comparison_on_a_cluster_that_goes_away(cluster):
-    X, y = table()
-    model = Linear().fit(X, y)
-    budget = {"max_queries": 300, "random_state": 0}
-    named = {"random": RandomAuditor(sensitive_features=[0])}
-    whole = compare_auditors(named, model, X, n_repeats=6, **budget)
-    cluster.plan[1] = 4, cluster.goes
-    with sending_to(cluster), pytest.raises(WorkersFailedError, match="has gone") as info:
-        compare_auditors(named, model, X, n_repeats=6, **budget)
-    columns = ["auditor", "repeat", "seed", "degree", "queries", "error"]
-    so_far = info.value.so_far.runs
-    assert len(so_far) == 4
-    pd.testing.assert_frame_equal(so_far[columns], whole.runs[columns].iloc[:4])
 
 
 def test_a_client_that_is_closed_sends_nothing(cluster):

@@ -32,7 +32,6 @@ from skfairtest import (
     SymbolicAuditor,
     TestSGDAuditor,
     audit_models,
-    compare_auditors,
     make_audit_scorer,
 )
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
@@ -404,21 +403,6 @@ def test_groups_on_a_cluster(cluster, tmp_path):
         there = TestSGDAuditor(model, **settings).fit(X)
     assert elsewhere(tmp_path)
     pd.testing.assert_frame_equal(alone.rules_, there.rules_)
-
-
-@pytest.mark.services("distributed")
-def test_a_comparison_on_a_cluster(cluster, tmp_path):
-    X, y = table()
-    model = Noted(str(tmp_path)).fit(X, y)
-    named = {"sbft": SBFTAuditor(sensitive_features=[0]), "random": RandomAuditor(
-        sensitive_features=[0])}  # fmt: skip
-    settings = {"n_repeats": 2, "max_queries": 500, "random_state": 0}
-    alone = compare_auditors(named, model, X, **settings)
-    with joblib.parallel_config("dask"):
-        there = compare_auditors(named, model, X, **settings)
-    assert elsewhere(tmp_path)
-    columns = ["auditor", "repeat", "degree", "found", "queries"]
-    pd.testing.assert_frame_equal(alone.runs[columns], there.runs[columns])
 
 
 @pytest.mark.services("distributed")
