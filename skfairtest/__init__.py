@@ -62,9 +62,6 @@ _HOMES = {
     "PublishedSBFTAuditor": "individual",
     "QuantileTransport": "transports",
     "RandomAuditor": "individual",
-    "RemoteClassifier": "remote",
-    "RemoteModelError": "exceptions",
-    "RemoteRegressor": "remote",
     "RowsAudit": "oracle._rows_audit",
     "SBFTAuditor": "individual",
     "SelectionDisplay": "inspection",
@@ -107,7 +104,6 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.exceptions import EstimatorFailedError as EstimatorFailedError
     from skfairtest.exceptions import MitigationWarning as MitigationWarning
     from skfairtest.exceptions import NoDisparityWarning as NoDisparityWarning
-    from skfairtest.exceptions import RemoteModelError as RemoteModelError
     from skfairtest.group import SubgroupAuditor as SubgroupAuditor
     from skfairtest.group import TestSGDAuditor as TestSGDAuditor
     from skfairtest.group import TextSGDAuditor as TextSGDAuditor
@@ -150,8 +146,6 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.model_selection import pareto_front as pareto_front
     from skfairtest.model_selection import pareto_refit as pareto_refit
     from skfairtest.oracle._rows_audit import RowsAudit as RowsAudit
-    from skfairtest.remote import RemoteClassifier as RemoteClassifier
-    from skfairtest.remote import RemoteRegressor as RemoteRegressor
     from skfairtest.report import AuditReport as AuditReport
     from skfairtest.report import LimitCheck as LimitCheck
     from skfairtest.report import Limits as Limits

@@ -12,7 +12,6 @@ __all__ = [
     "EstimatorFailedError",
     "MitigationWarning",
     "NoDisparityWarning",
-    "RemoteModelError",
     "WorkersFailedError",
 ]
 
@@ -137,32 +136,3 @@ class WorkersFailedError(RuntimeError):
     >>> issubclass(WorkersFailedError, RuntimeError)
     True
     """
-
-
-class RemoteModelError(RuntimeError):
-    """A remote model did not answer, or its answer was not as expected.
-
-    Batches that were answered are kept; the same call, made again, asks for the others only.
-
-    Attributes
-    ----------
-    status : int or None
-        The HTTP status of the last answer; None if there was no answer.
-
-    Examples
-    --------
-    >>> from skfairtest.exceptions import RemoteModelError
-    >>> RemoteModelError("The service said 404.", status=404).status
-    404
-    """
-
-    def __init__(self, message: str, *, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-
-    def __reduce__(self) -> Any:
-        return _remote_failed, (str(self), self.status)
-
-
-def _remote_failed(message: str, status: int | None) -> RemoteModelError:
-    return RemoteModelError(message, status=status)

@@ -57,7 +57,6 @@ def _trusted_types() -> tuple[str, ...]:
         individual,
         mitigation,
         model_selection,
-        remote,
         report,
         testing,
         transports,
@@ -68,7 +67,7 @@ def _trusted_types() -> tuple[str, ...]:
     from skfairtest.space._unaware import UnawareModel
 
     packages = [
-        datasets, exact, group, individual, mitigation, model_selection, remote, report, testing,
+        datasets, exact, group, individual, mitigation, model_selection, report, testing,
         transports,
     ]  # fmt: skip
     public = [getattr(package, name) for package in packages for name in package.__all__]

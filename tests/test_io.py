@@ -2,8 +2,6 @@
 
 import importlib
 import inspect
-import io
-import zipfile
 from collections import Counter
 
 import numpy as np
@@ -55,8 +53,8 @@ TWINS = [name for name, value in PUBLIC.items() if issubclass(value, BaseAuditor
 OTHERS = {
     "AuditScorer", "ConstrainedRefit", "FairnessAugmenter", "FairnessRetrainer", "InputSpace",
     "MarginalizedClassifier", "MarginalizedRegressor", "ParetoRefit", "SubgroupAuditor",
-    "TestSGDAuditor", "TextSGDAuditor", "RemoteClassifier", "RemoteRegressor", "OptimalTransport",
-    "QuantileTransport", "SequentialTransport", "FlipTestAuditor",
+    "TestSGDAuditor", "TextSGDAuditor", "OptimalTransport", "QuantileTransport",
+    "SequentialTransport", "FlipTestAuditor",
 }  # fmt: skip
 
 
@@ -80,17 +78,6 @@ def people():
     X["sex"] %= 2
     y = np.where(X["points"] + 3 * X["sex"] * (X["points"] > 4) + X["hours"] / 5 > 7, "yes", "no")
     return X, y
-
-
-@pytest.mark.parametrize("name", ["RemoteClassifier", "RemoteRegressor"])
-def test_models_that_are_services_without_their_secrets(name):
-    model = PUBLIC[name]("https://models.example/", headers={"Authorization": "Bearer 0123456789"})
-    data = skops.io.dumps(model)
-    assert set(skops.io.get_untrusted_types(data=data)) <= set(TRUSTED_TYPES)
-    with zipfile.ZipFile(io.BytesIO(data)) as file:
-        assert not any(b"0123456789" in file.read(part) for part in file.namelist())
-    again = skops.io.loads(data, trusted=TRUSTED_TYPES)
-    assert again.url == model.url and again.headers.left_out == ["Authorization"]
 
 
 def test_every_public_estimator_is_tested_here():

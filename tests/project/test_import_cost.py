@@ -32,9 +32,9 @@ def test_imports_leave_out_what_takes_long():
         "import skfairtest; skfairtest.RandomAuditor, skfairtest.make_audit_scorer\n"
         "import skfairtest.mitigation, skfairtest.datasets, skfairtest.group, skfairtest.testing\n"
         "skfairtest.base, skfairtest.PairDisplay(None).frame()\n"
-        "from skfairtest import Limits, RemoteClassifier"
+        "from skfairtest import Limits"
     )
-    assert {"skfairtest.base", "skfairtest.report", "skfairtest.remote"} <= loaded
+    assert {"skfairtest.base", "skfairtest.report"} <= loaded
     assert loaded & {*HEAVY, "skfairtest.exact"} == set()
 
 

@@ -23,7 +23,7 @@ FLOORS = [
     {"space", "workers"},
     {"finding"},  # tells the values of tables
     {"_validation"},  # of tables, too
-    {"oracle", "whitebox", "remote", "transports"},
+    {"oracle", "whitebox", "transports"},
     {"_audit_results"},
     {"base"},
     {"transports"},
