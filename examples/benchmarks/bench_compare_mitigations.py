@@ -1,35 +1,20 @@
 """Methods of mitigation side by side, on ten pairs of a table and a model.
 
 `compare_mitigations` with four folds for each of several seeds: with five seeds, 20 splits of three
-quarters of the rows to train on and one quarter to be measured on. Beside the methods of the
-library two published ones that average predictions, written here after their papers:
-
-- "mirror": MirrorFair of Xiao et al. [1]_. A second model is trained on the same rows with other
-  sensitive values, and the probabilities of the two are mixed. The weight is the one of 0, 0.1 and
-  so on by which the fewest rows of a part kept apart are told from their twins; among equal ones
-  that with the best accuracy.
-- "mutants": FairHOME of Chen et al. [2]_. The label that most of a row's mutants get, among which
-  is the row itself: all combinations of sensitive values, those that change one attribute (first
-  order) and those that change several (higher order). A tie goes to the larger mean probability.
+quarters of the rows to train on and one quarter to be measured on.
 
 One line a pair and method, means over the seeds: accuracy and its change to the original in points;
 the shares of inputs whose twins are treated differently in percent (rows held out, near them,
-uniform inputs), and what is left of the original's share among rows held out; who pays: the largest
-fall of a group's accuracy in points, of groups with 30 rows or more; seconds of a training by the
-clock on the wall.
+uniform inputs); who pays: the largest fall of a group's accuracy in points, of groups with 30 rows
+or more; seconds of a training by the clock on the wall. Then a line a method, means over the pairs,
+with what is left of the original's shares.
 
 Every seed takes all pairs, the cheap methods first; what is done is written to the file of
 ``--csv`` after every comparison and not run again, so that the script may be stopped and started.
 
-Needs the folder of SKFAIRTEST_DATA; fairlearn's methods need fairlearn. Run with
-``python examples/benchmarks/bench_compare_mitigations.py --csv results.csv``.
-
-.. [1] Xiao, Y., Zhang, J. M., Liu, Y., Mousavi, M. R., Liu, S., & Xue, D. (2024). MirrorFair:
-   fixing fairness bugs in machine learning software via counterfactual predictions. Proc. ACM
-   Softw. Eng. 1(FSE).
-.. [2] Chen, Z., Li, X., Zhang, J. M., Sarro, F., & Liu, Y. (2025). Diversity drives fairness:
-   ensemble of higher order mutants for intersectional fairness of machine learning software. ICSE,
-   743-755.
+Needs the folder of SKFAIRTEST_DATA for seven pairs; fairlearn's methods need fairlearn. Run with
+``python examples/benchmarks/bench_compare_mitigations.py --csv results.csv``; ``--quick`` takes the
+three other pairs, the simple methods and one seed.
 """
 
 import argparse
@@ -39,160 +24,52 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _machine import describe_machine
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.compose import make_column_selector, make_column_transformer
+from _shared import describe_machine, imputed, public
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skfairtest import compare_mitigations
-from skfairtest.datasets import (
-    fetch_adult,
-    fetch_bank_marketing,
-    fetch_communities,
-    fetch_german_credit,
-    make_biased_classification,
-)
+from skfairtest.datasets import make_biased_classification
 
 N_FOLDS = 4
 #: In the order in which they are run.
 PHASES = {
     "simple": ["drop", "marginalize"],
-    "peers": ["mirror", "mutants"],
     "fairlearn": ["correlation remover", "exponentiated parity", "exponentiated odds"],
-    "retrainers": ["retrain twins", "retrain aequitas", "retrain testsgd", "retrain groups"],
+    "retrainers": ["retrain twins", "retrain aequitas", "retrain testsgd"],
 }
 FEWEST_ROWS = 30
 SHARES = ["share_rows", "share_near", "share_uniform"]
-
-# Published peers ---------------------------------------------------------------------------------
-
-
-def combinations(X, sensitive):
-    """The combinations of sensitive values that occur, one a row."""
-    return X[sensitive].drop_duplicates().reset_index(drop=True)
-
-
-def with_values(X, sensitive, values):
-    """X, all rows of which have the same sensitive values."""
-    return X.assign(**{name: values[name] for name in sensitive}).astype(X.dtypes)
-
-
-class Mirror(ClassifierMixin, BaseEstimator):
-    """A model and its mirror, trained on other sensitive values, in a mixture."""
-
-    def __init__(self, estimator=None, sensitive=(), random_state=None):
-        self.estimator = estimator
-        self.sensitive = sensitive
-        self.random_state = random_state
-
-    def fit(self, X, y):
-        rng = np.random.default_rng(self.random_state)
-        self.classes_ = np.unique(y)
-        self.values_ = combinations(X, self.sensitive)
-        mirrored = self._mirrored(X, rng)
-        learned, apart = train_test_split(
-            np.arange(len(X)), test_size=0.25, stratify=y, random_state=self.random_state
-        )
-        self._train(X.iloc[learned], mirrored.iloc[learned], y[learned])
-        self.weight_ = self._choose(X.iloc[apart], y[apart])
-        self._train(X, mirrored, y)
-        return self
-
-    def _mirrored(self, X, rng):
-        """The rows with another combination of sensitive values, one of those of other rows."""
-        own = pd.MultiIndex.from_frame(X[self.sensitive])
-        place = pd.MultiIndex.from_frame(self.values_).get_indexer(own)
-        shares = np.bincount(place, minlength=len(self.values_)) / len(X)
-        other = np.empty(len(X), dtype=int)
-        for code in range(len(shares)):
-            p = np.where(np.arange(len(shares)) == code, 0, shares)
-            rows = np.flatnonzero(place == code)
-            other[rows] = rng.choice(len(shares), len(rows), p=p / p.sum())
-        drawn = self.values_.iloc[other].set_axis(X.index)
-        return X.assign(**{name: drawn[name] for name in self.sensitive})
-
-    def _train(self, X, mirrored, y):
-        self.model_ = clone(self.estimator).fit(X, y)
-        self.mirror_ = clone(self.estimator).fit(mirrored, y)
-
-    def _choose(self, X, y):
-        values = [row for _, row in self.values_.iterrows()]
-        twins = [with_values(X, self.sensitive, value) for value in values]
-        asked = [(self.model_.predict_proba(t), self.mirror_.predict_proba(t)) for t in twins]
-        own = self.model_.predict_proba(X), self.mirror_.predict_proba(X)
-        best = None
-        for weight in np.linspace(1, 0, 11):
-            labels = np.array([(weight * a + (1 - weight) * b).argmax(axis=1) for a, b in asked])
-            flips = (labels != labels[0]).any(axis=0).mean()
-            said = self.classes_[(weight * own[0] + (1 - weight) * own[1]).argmax(axis=1)]
-            key = (flips, -np.mean(said == y))
-            if best is None or key < best[0]:
-                best = key, weight
-        return best[1]
-
-    def predict_proba(self, X):
-        own, mirrored = self.model_.predict_proba(X), self.mirror_.predict_proba(X)
-        return self.weight_ * own + (1 - self.weight_) * mirrored
-
-    def predict(self, X):
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
-
-
-class Mutants(ClassifierMixin, BaseEstimator):
-    """The label of most mutants of a row, by one and the same model."""
-
-    def __init__(self, estimator=None, sensitive=()):
-        self.estimator = estimator
-        self.sensitive = sensitive
-
-    def fit(self, X, y):
-        self.model_ = clone(self.estimator).fit(X, y)
-        self.classes_ = self.model_.classes_
-        self.values_ = combinations(X, self.sensitive)
-        return self
-
-    def predict(self, X):
-        votes = np.zeros((len(X), len(self.classes_)))
-        means = np.zeros_like(votes)
-        for _, values in self.values_.iterrows():
-            p = self.model_.predict_proba(with_values(X, self.sensitive, values))
-            votes[np.arange(len(X)), p.argmax(axis=1)] += 1
-            means += p / len(self.values_)
-        return self.classes_[(votes + 0.5 * means).argmax(axis=1)]
-
 
 # Pairs -------------------------------------------------------------------------------------------
 
 
 def german():
-    X, y = fetch_german_credit(return_X_y=True)
-    return X, y, ["sex"]
+    return *public("german"), ["sex"]
 
 
 def adult():
-    X, y = fetch_adult(return_X_y=True)
+    X, y = public("adult")
     return X.drop(columns="fnlwgt"), y, ["sex", "race"]
 
 
 def census():
-    X, y = fetch_adult(coded=True, return_X_y=True)
+    X, y = public("census")
     return X.astype(float), y, ["sex"]
 
 
 def bank():
-    X, y = fetch_bank_marketing(return_X_y=True)
+    X, y = public("bank")
     return X.astype(float), y, ["marital"]
 
 
 def communities():
-    X, y = fetch_communities(return_X_y=True)
+    X, y = public("communities")
     X = X.fillna(X.median())
     # Ten values of the share instead of the file's hundred.
     X["racepctblack"] = X["racepctblack"].round(1)
@@ -244,12 +121,8 @@ def load(pair, rows):
     X, y, sensitive = make()
     chosen = np.random.default_rng(0).permutation(len(X))[:rows]
     X, y = X.iloc[chosen].reset_index(drop=True), np.asarray(y)[chosen]
-    numbers = make_column_selector(dtype_include="number")
-    text = make_column_selector(dtype_exclude="number")
-    if text(X):
-        names = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        scaled = make_pipeline(SimpleImputer(), StandardScaler())
-        model = make_pipeline(make_column_transformer((names, text), (scaled, numbers)), model)
+    if X.select_dtypes(exclude="number").shape[1]:
+        model = imputed(model)
     elif isinstance(model, LogisticRegression):
         model = make_pipeline(StandardScaler(), model)
     return X, y, sensitive, model
@@ -261,16 +134,12 @@ def load(pair, rows):
 def run(pair, names, seed, rows):
     """The rows of some methods on one pair, by four folds of one seed."""
     X, y, sensitive, model = load(pair, rows)
-    methods = names
-    if names[0] in PHASES["peers"]:
-        methods = {"mirror": Mirror(model, sensitive), "mutants": Mutants(model, sensitive)}
-        methods = {name: methods[name] for name in names}
     comparison = compare_mitigations(
         model,
         X,
         y,
         sensitive_features=sensitive,
-        methods=methods,
+        methods=names,
         cv=StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed),
         favourable=np.unique(y)[-1],
         random_state=seed,
@@ -286,42 +155,22 @@ def run(pair, names, seed, rows):
     return table.reset_index().assign(pair=pair, seed=seed, rows=len(X))
 
 
-def summary(results):
-    """Means over the seeds, in percent and points, one line a pair and method."""
-    lines = []
-    names = ["original", *(name for names in PHASES.values() for name in names)]
-    order = [(pair, name) for pair in PAIRS for name in names]
-    for pair, method in order:
-        part = results[(results["pair"] == pair) & (results["method"] == method)]
-        if not len(part):
-            continue
-        first = results[(results["pair"] == pair) & (results["method"] == "original")]
-        first = first[first["seed"].isin(part["seed"])]
-        if part["accuracy"].isna().all():
-            lines.append((pair, method, f"-: {part['note'].iloc[0]}"))
-            continue
-        mean, base = part.mean(numeric_only=True), first.mean(numeric_only=True)
-        shares = [100 * mean[name] for name in SHARES]
-        left = mean["share_rows"] / base["share_rows"] if base["share_rows"] else np.nan
-        spread = 100 * part["accuracy_change"].std() / np.sqrt(len(part)) if len(part) > 1 else 0.0
-        lines.append((
-            pair, method,
-            f"{len(part) * N_FOLDS:2d} splits  {100 * mean['accuracy']:5.1f} "
-            f"{100 * mean['accuracy_change']:+5.1f} ({spread:.1f})  "
-            f"{shares[0]:5.1f} {shares[1]:5.1f} {shares[2]:5.1f}  {100 * left:4.0f}%  "
-            f"{100 * mean['largest_fall']:+5.1f}  {mean['fit_seconds']:7.2f} s",
-        ))  # fmt: skip
-    head = "splits, accuracy, change (error); rows, near, uniform; left; who pays; a training"
-    print(f"\n{head}")
-    last = None
-    for pair, method, line in lines:
-        if pair != last:
-            print(f"\n{pair}")
-        last = pair
-        print(f"  {method:22}{line}")
+def beside_original(results):
+    """Means over the seeds, one line a pair and method, with those of the original model.
+
+    In percent and points; the original's are those of the same seeds, and end in "_before".
+    """
+    figures = ["accuracy", "accuracy_change", *SHARES, "largest_fall"]
+    known = results[results["accuracy"].notna()].copy()
+    known[figures] = 100 * known[figures].astype(float)
+    original = known[known["method"] == "original"][["pair", "seed", *SHARES]]
+    both = known.merge(original, on=["pair", "seed"], suffixes=("", "_before"))
+    lines = both.groupby(["pair", "method"], sort=False).mean(numeric_only=True)
+    lines["splits"] = N_FOLDS * both.groupby(["pair", "method"]).size()
+    return lines
 
 
-def overall(results):
+def overall(lines):
     """Means over the pairs, one line a method: what is left of the original's shares, the changes.
 
     What is left is the mean share over that of the original on the same pairs and seeds, of all
@@ -330,23 +179,13 @@ def overall(results):
     """
     print("\n| method | pairs, splits | left: rows, near, uniform | accuracy | worst | who pays |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for method in [name for names in PHASES.values() for name in names]:
-        own = results[(results["method"] == method) & results["accuracy"].notna()]
-        lines = []
-        for pair, part in own.groupby("pair"):
-            first = results[(results["pair"] == pair) & (results["method"] == "original")]
-            base = first[first["seed"].isin(part["seed"])].mean(numeric_only=True)
-            mean = part.mean(numeric_only=True)
-            changes = mean[["accuracy_change", "largest_fall"]]
-            lines.append([*mean[SHARES], *base[SHARES], *changes])
-        if not lines:
-            continue
-        table = 100 * np.array(lines)
-        shares = table.mean(axis=0)[:6]
-        left = ", ".join(f"{100 * value:.0f}%" for value in shares[:3] / shares[3:])
+    for method, own in lines.groupby("method", sort=False):
+        left = own[SHARES].mean().to_numpy() / own[[f"{n}_before" for n in SHARES]].mean()
+        changes = own["accuracy_change"]
         print(
-            f'| `"{method}"` | {len(lines)}, {N_FOLDS * len(own)} | {left} | '
-            f"{table[:, 6].mean():+.1f} | {table[:, 6].min():+.1f} | {table[:, 7].mean():.1f} |"
+            f'| `"{method}"` | {len(own)}, {own["splits"].sum():.0f} | '
+            f"{', '.join(f'{share:.0%}' for share in left)} | {changes.mean():+.1f} | "
+            f"{changes.min():+.1f} | {own['largest_fall'].mean():.1f} |"
         )
 
 
@@ -357,8 +196,11 @@ def main():
     parser.add_argument("--seeds", type=int, default=5, help="each is four splits")
     parser.add_argument("--rows", type=int, default=1000, help="rows of a table at most")
     parser.add_argument("--csv", type=Path, help="file of all columns, read and written")
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--show", action="store_true", help="print what is done, and run nothing")
     options = parser.parse_args()
+    if options.quick:
+        options.pairs, options.phases, options.seeds = [*PAIRS][-3:], ["simple"], 1
     warnings.simplefilter("ignore")
     print(describe_machine(), flush=True)
     results = pd.DataFrame(columns=["pair", "method", "seed"])
@@ -383,8 +225,10 @@ def main():
         print(f"{pair}, seed {seed}, {names}: {time.process_time() - began:.0f} s", flush=True)
         if options.csv:
             results.to_csv(options.csv, index=False)
-    summary(results)
-    overall(results)
+    lines = beside_original(results)
+    shown = ["splits", "accuracy", "accuracy_change", *SHARES, "largest_fall", "fit_seconds"]
+    print(f"\n{lines[shown].round(2).to_string()}")
+    overall(lines)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ first 1,000 and 10,000, and the share of the wall time spent inside the model's 
 The last line of each model repeats what AFT, the strongest published tester (Zhao et al., 2024),
 found in 31 s on another 2-core machine: a figure of ours, taken with its authors' code.
 
-Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_equal_time.py``.
+Needs the folder of SKFAIRTEST_DATA. Run with ``python examples/benchmarks/bench_equal_time.py``;
+``--seconds``, ``--models`` and ``--only`` choose parts.
 """
 
 import argparse
@@ -15,44 +16,33 @@ import time
 import warnings
 
 import numpy as np
-from _machine import describe_machine
+from _shared import describe_machine, public
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-import skfairtest
-from skfairtest import InputSpace
-from skfairtest.datasets import fetch_adult
+from skfairtest import InputSpace, individual
 
-BOUNDS = {
-    "age": (1, 9),
-    "workclass": (0, 7),
-    "fnlwgt": (0, 39),
-    "education": (0, 15),
-    "marital_status": (0, 6),
-    "occupation": (0, 13),
-    "relationship": (0, 5),
-    "race": (0, 4),
-    "sex": (0, 1),
-    "capital_gain": (0, 99),
-    "capital_loss": (0, 39),
-    "hours_per_week": (0, 99),
-    "native_country": (0, 39),
-}
+#: The last value of each column in the papers; the first is 0, of ages 1.
+LAST = {
+    "age": 9, "workclass": 7, "fnlwgt": 39, "education": 15, "marital_status": 6, "occupation": 13,
+    "relationship": 5, "race": 4, "sex": 1, "capital_gain": 99, "capital_loss": 39,
+    "hours_per_week": 99, "native_country": 39,
+}  # fmt: skip
 AFT = {"tree": (221_394, 158_185), "forest": (13_881, 7_100), "network": (108_729, 6_893)}
 TESTERS = {
-    "random": ("RandomAuditor", {}),
-    "surrogate": ("SurrogateAuditor", {}),
-    "Aequitas fully-directed": ("AequitasAuditor", {"strategy": "fully-directed"}),
-    "Aequitas semi-directed": ("AequitasAuditor", {"strategy": "semi-directed"}),
-    "Aequitas random": ("AequitasAuditor", {"strategy": "random"}),
-    "SG": ("SymbolicAuditor", {}),
-    "MAFT": ("MAFTAuditor", {}),
-    "EIDIG": ("EIDIGAuditor", {}),
-    "ADF": ("ADFAuditor", {}),
-    "SBFT paper": ("PublishedSBFTAuditor", {}),
-    "SBFT tuned": ("SBFTAuditor", {}),
+    "random": individual.RandomAuditor(),
+    "surrogate": individual.SurrogateAuditor(),
+    "Aequitas fully-directed": individual.AequitasAuditor(strategy="fully-directed"),
+    "Aequitas semi-directed": individual.AequitasAuditor(strategy="semi-directed"),
+    "Aequitas random": individual.AequitasAuditor(strategy="random"),
+    "SG": individual.SymbolicAuditor(),
+    "MAFT": individual.MAFTAuditor(),
+    "EIDIG": individual.EIDIGAuditor(),
+    "ADF": individual.ADFAuditor(),
+    "SBFT paper": individual.PublishedSBFTAuditor(),
+    "SBFT tuned": individual.SBFTAuditor(),
 }
 WHITE_BOX = {"EIDIG", "ADF"}
 
@@ -84,10 +74,11 @@ class Timed(ClassifierMixin, BaseEstimator):
         return self._timed("predict_proba", X)
 
 
-def models(X, y):
-    yield "tree", DecisionTreeClassifier(random_state=0).fit(X, y)
-    yield "forest", RandomForestClassifier(n_estimators=100, random_state=0).fit(X, y)
-    yield "network", MLPClassifier((64, 32, 16, 8, 4), random_state=0).fit(X, y)
+MODELS = {
+    "tree": DecisionTreeClassifier(random_state=0),
+    "forest": RandomForestClassifier(n_estimators=100, random_state=0),
+    "network": MLPClassifier((64, 32, 16, 8, 4), random_state=0),
+}
 
 
 def seconds_to(history, n_found):
@@ -96,40 +87,37 @@ def seconds_to(history, n_found):
 
 
 def main():
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=31.0)
-    parser.add_argument("--only", nargs="*", help="testers to run")
-    options = parser.parse_args()
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
+    parser.add_argument("--only", nargs="+", default=list(TESTERS), choices=list(TESTERS))
+    asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    census = fetch_adult(coded=True)
-    X, y = census.data.to_numpy(dtype=float), census.target.to_numpy()
-    names = list(census.data.columns)
-    settings = {
-        "sensitive_features": [names.index("sex")],
-        "space": InputSpace(bounds={names.index(name): ends for name, ends in BOUNDS.items()}),
-        "max_queries": None,
-        "max_time": options.seconds,
-        "random_state": 0,
-    }
+    X, y = public("census")
+    bounds = {j: (int(name == "age"), LAST[name]) for j, name in enumerate(X)}
+    sex = list(X).index("sex")
+    X, y = X.to_numpy(dtype=float), y.to_numpy()
     print(describe_machine())
-    print(f"coded census, sex, {options.seconds:g} s a run, one run each\n")
+    print(f"coded census, sex, {asked.seconds:g} s a run, one run each\n")
     print(
         f"{'model':9}{'tester':25}{'inputs':>10}{'found':>9}{'success':>9}{'per row':>9}"
         f"{'s to 1k':>9}{'s to 10k':>9}{'predict':>9}"
     )
-    for kind, model in models(X, y):
-        for name, (cls, own) in TESTERS.items():
-            unwanted = options.only and name not in options.only
-            blind = name in WHITE_BOX and kind != "network"
-            if unwanted or blind or not hasattr(skfairtest, cls):
+    for kind in asked.models:
+        model = MODELS[kind].fit(X, y)
+        for name in asked.only:
+            if name in WHITE_BOX and kind != "network":
                 continue
             # A white-box tester has to see the model itself, so its time in predict is unknown.
             audited = model if name in WHITE_BOX else Timed(model)
-            auditor = getattr(skfairtest, cls)(audited, **settings, **own)
+            auditor = TESTERS[name].set_params(
+                estimator=audited, sensitive_features=[sex], space=InputSpace(bounds=bounds),
+                max_queries=None, max_time=asked.seconds, random_state=0,
+            )  # fmt: skip
             start = time.perf_counter()
             auditor.fit(X)
-            wall = time.perf_counter() - start
-            inside = getattr(audited, "seconds_", np.nan) / wall
+            inside = getattr(audited, "seconds_", np.nan) / (time.perf_counter() - start)
             history = auditor.history_
             print(
                 f"{kind:9}{name:25}{auditor.n_inputs_:10d}{auditor.n_found_:9d}"

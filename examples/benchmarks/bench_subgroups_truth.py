@@ -1,47 +1,60 @@
 """Whether groups that were planted are found, and whether groups are reported where none is.
 
-The attributes are those of adult (14, numbers in five bins; with ``--invented``, of an invented
-table); the outcomes are drawn, so that the truth is known. Three tables are printed.
+Outcomes are drawn, so that the truth is known. Of shares, the attributes are those of adult (14,
+numbers in five bins; with ``--invented``, of an invented table):
 
-- Pockets: among the rows with a positive truth the model misses three in ten, and six in ten of
+- pockets: among the rows with a positive truth the model misses three in ten, and six in ten of
   those inside a rule of two conditions that holds for about 2% of them. Two thirds of the rows are
   searched by `SubgroupAuditor`, and `confirm` looks at its short list again on the rest. How often
   the worst confirmed line is the planted group (the same rows but for 5% of them, since adult has
   names for one thing twice), the first line, and the first of all rules.
-- No effect: misses do not depend on any attribute. How often any group at all is said to differ.
-- Power: the rows inside the pocket that count, and how often the pocket is said to differ, for each
+- null: misses do not depend on any attribute. How often any group at all is said to differ.
+- power: the rows inside the pocket that count, and how often the pocket is said to differ, for each
   correction; and the size at which half of the pockets are found.
 
-Needs the folder of SKFAIRTEST_DATA, or ``--invented``. Run with
-``python examples/benchmarks/bench_subgroups_truth.py``; ``--only power`` runs a part, ``--runs``
-sets how many runs without effect there are.
+Of means, tables of 1,000 rows have three attributes, whose values (and pairs of values) are groups
+of 20 to 630 rows. Outcomes are errors of a regressor that are normal, exponential, log-normal or
+rare and large; what is left of probabilities that are right (calibration: mostly one in fifty), and
+their log loss. For each case and method for intervals:
+
+- claims: the share of tables in which any group is said to differ whose mean does not;
+- covers: the share in which all intervals hold the truth;
+- power: the share in which the planted group (5% of the rows, half a standard deviation more or
+  less) is said to differ.
+
+The methods are Welch's t with Bonferroni's correction; Welch's t, resampled; and what
+`SubgroupAuditor` does, Welch's t with moderated variances and without its skewness, resampled.
+
+Shares need the folder of SKFAIRTEST_DATA, or ``--invented``. Run with
+``python examples/benchmarks/bench_subgroups_truth.py``; ``--only`` names parts, ``--runs`` sets how
+many runs or tables there are, ``--rows`` how large the tables of means are, ``--cases`` which.
 """
 
 import argparse
-import time
 
 import numpy as np
 import pandas as pd
-from _machine import describe_machine
+from _shared import describe_machine, public
 from scipy import stats
 
-from skfairtest import SubgroupAuditor
-from skfairtest.datasets import fetch_adult
+from skfairtest.group import SubgroupAuditor
 from skfairtest.group._inference.counting import pattern_sides
-from skfairtest.group._inference.pivot import signed_root
+from skfairtest.group._inference.pivot import interval_at, signed_root
 from skfairtest.group._inference.resampled import resampled
 from skfairtest.group._rules.patterns import Patterns
 
 CONFIDENCE = 0.95
 CORRECTIONS = ("none", "bonferroni", "resampling")
 
+# Shares ------------------------------------------------------------------------------------------
+
 
 def adult_columns():
     """The attributes of adult as numbers, and whether the income is the higher one."""
-    bunch = fetch_adult()
+    X, income = public("adult")
     columns, sizes = [], []
-    for name in bunch.data:
-        values = bunch.data[name]
+    for name in X:
+        values = X[name]
         if values.dtype.kind in "if":
             cuts = np.unique(np.quantile(values, [0.2, 0.4, 0.6, 0.8]))
             values = np.searchsorted(cuts, values, side="left")
@@ -50,7 +63,7 @@ def adult_columns():
         codes = pd.factorize(values, sort=True)[0]
         columns.append(codes.astype(np.int16))
         sizes.append(int(codes.max()) + 1)
-    target = pd.factorize(bunch.target, sort=True)[0]
+    target = pd.factorize(income, sort=True)[0]
     return columns, sizes, target == 1
 
 
@@ -214,60 +227,187 @@ def half_found(table, correction):
     return rows[i - 1] + (0.5 - share[i - 1]) / (share[i] - share[i - 1]) * (rows[i] - rows[i - 1])
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=["pockets", "null", "power"])
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument(
-        "--first-seed", type=int, default=0, help="of those with a pocket, and of no effect"
-    )
-    parser.add_argument("--pockets", type=int, default=10, help="how many of them")
-    parser.add_argument("--searched", type=float, default=2 / 3, help="share of the rows")
-    parser.add_argument("--correction", choices=("resampling", "none"), default="resampling")
-    parser.add_argument("--invented", action="store_true")
-    options = parser.parse_args()
-    print(describe_machine())
-    columns, sizes, truth = invented_columns() if options.invented else adult_columns()
-    print(f"{'invented table' if options.invented else 'adult'}: {len(truth)} rows, "
+# Means -------------------------------------------------------------------------------------------
+
+SIZES = [2, 5, 5]
+METHODS = ("Welch, Bonferroni", "Welch, resampled", "moderated, resampled")
+#: Outcomes of mean 0, and their standard deviations.
+SHAPES = {
+    "normal": (lambda rng, n: rng.normal(size=n), 1.0),
+    "exponential": (lambda rng, n: rng.exponential(size=n) - 1, 1.0),
+    "log-normal": (lambda rng, n: rng.lognormal(size=n) - np.exp(0.5), 2.16),
+    "rare large": (
+        lambda rng, n: rng.normal(size=n) + 100.0 * ((rng.random(n) < 0.01) - 0.01), 10.0
+    ),
+}  # fmt: skip
+
+
+def attributes(rng, n):
+    """A half, fifths, and values of 2, 5, 10, 20 and 63 of 100 rows."""
+    columns = [
+        rng.integers(0, 2, n), rng.integers(0, 5, n),
+        rng.choice(5, n, p=[0.02, 0.05, 0.1, 0.2, 0.63]),
+    ]  # fmt: skip
+    return [column.astype(np.int16) for column in columns]
+
+
+def calibrated(p, rng):
+    """Outcome less probability, where the probabilities are right."""
+    return (rng.random(len(p)) < p) - p
+
+
+def log_loss(p, rng):
+    """Minus the logarithm of the probability of what happened."""
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return -np.where(rng.random(len(p)) < p, np.log(p), np.log1p(-p))
+
+
+def means_of(case, columns, rng):
+    """Values, weights (None for none), and the mean of each row's population."""
+    half, small, planted = columns[0] == 0, columns[2] == 0, columns[2] == 1
+    n = len(half)
+    shape, _, change = case.partition(", ")
+    mean, weights = np.zeros(n), None
+    if shape in SHAPES:
+        draw, deviation = SHAPES[shape]
+        base = np.exp(0.5) if shape == "log-normal" else 1.0
+        wider = {
+            "small group four times as wide": np.where(small, 4.0, 1.0),
+            "small group a quarter as wide": np.where(small, 0.25, 1.0),
+            "half of them four times as wide": np.where(half, 4.0, 1.0),
+            "times two": np.where(planted, 2.0, 1.0),  # the mean and all else of one group
+        }
+        means = {
+            "planted more": 0.5 * deviation * planted, "planted less": -0.5 * deviation * planted,
+            "half of them more": deviation * half, "times two": base * planted,
+        }  # fmt: skip
+        values = draw(rng, n) * wider.get(change, 1.0)
+        mean = means.get(change, mean)
+    elif shape == "calibration":
+        p = rng.beta(20, 980, n)
+        if change == "small group a fifth":
+            p = np.where(small, rng.beta(200, 800, n), p)
+        elif change == "half of them a fifth":
+            p = np.where(half, rng.beta(200, 800, n), p)
+        values = calibrated(p, rng)
+    else:
+        values = log_loss(rng.beta(0.3, 6, n), rng)
+    if change == "exponential weights":
+        weights = rng.exponential(size=n)
+    elif change == "log-normal weights":
+        weights = rng.lognormal(size=n)
+    elif change == "weights by group":
+        weights = np.where(half, 0.2, 1.0) * rng.uniform(0.5, 1.5, n)
+    return values + mean, weights, mean
+
+
+CASES = [
+    *SHAPES, "calibration", "log loss",
+    *(f"{shape}, exponential weights" for shape in SHAPES),
+    "log-normal, log-normal weights", "calibration, weights by group",
+    "calibration, small group a fifth", "calibration, half of them a fifth",
+    *(f"{shape}, small group four times as wide" for shape in SHAPES),
+    "exponential, small group a quarter as wide", "normal, half of them four times as wide",
+    "log-normal, half of them four times as wide",
+    *(f"{shape}, planted {size}" for shape in SHAPES for size in ("more", "less")),
+    "log-normal, half of them more", "exponential, times two", "log-normal, times two",
+]  # fmt: skip
+
+
+def compare_means(method, patterns, values, weights, rng, n_resamples=199):
+    """Low, high and differs of all patterns."""
+    counts = np.ones(len(values), dtype=bool)
+    sides = pattern_sides(patterns, values, counts, weights, binary=False)
+    if method.startswith("Welch"):
+        sides = sides._replace(shape=None)
+    if method.endswith("Bonferroni"):
+        critical = stats.norm.isf((1 - CONFIDENCE) / 2 / patterns.n_patterns)
+        return *interval_at(sides, critical), np.abs(signed_root(sides)) > critical
+    return resampled(
+        sides, patterns, values, counts, weights,
+        confidence=CONFIDENCE, rng=rng, n_resamples=n_resamples,
+    )[:3]  # fmt: skip
+
+
+def simulated(case, tables, rows, methods=METHODS, seed=0):
+    """One line for each method: claims, covers and power."""
+    rng = np.random.default_rng(seed)
+    seen = {method: [] for method in methods}
+    for _ in range(tables):
+        columns = attributes(rng, rows)
+        patterns = Patterns(columns, SIZES, min_support=0.018, max_conditions=2)
+        values, weights, mean = means_of(case, columns, rng)
+        w = np.ones(rows) if weights is None else weights
+        inside = patterns.sums(np.column_stack([w, w * mean]))
+        outside = np.array([w.sum(), (w * mean).sum()]) - inside
+        true = inside[:, 1] / inside[:, 0] - outside[:, 1] / outside[:, 0]
+        planted = (patterns.conditions(np.arange(patterns.n_patterns)) == [-1, -1, 1]).all(axis=1)
+        for method in methods:
+            low, high, differs = compare_means(method, patterns, values, weights, rng)
+            holds = (low <= true + 1e-9) & (true <= high + 1e-9)
+            equal = np.abs(true) < 1e-9
+            seen[method].append(
+                (bool((differs & equal).any()), holds.all(), differs[planted].any())
+            )
+    found = {method: np.mean(lines, axis=0) for method, lines in seen.items()}
+    table = pd.DataFrame(found, index=["claims", "covers", "power"]).T
+    if "planted" not in case and "times two" not in case:
+        table["power"] = np.nan
+    return table
+
+
+def print_shares(asked):
+    """Print the tables of shares."""
+    columns, sizes, truth = invented_columns() if asked.invented else adult_columns()
+    print(f"{'invented table' if asked.invented else 'adult'}: {len(truth)} rows, "
           f"{len(columns)} attributes, {int(truth.sum())} rows of positive truth")  # fmt: skip
-    if options.only in (None, "pockets"):
-        seeds = range(options.first_seed, options.first_seed + options.pockets)
-        for metric, rate in (("false_negative_rate", 0.3), ("accuracy", 0.1)):
-            start = time.perf_counter()
-            how = {"metric": metric, "rate": rate, "correction": options.correction}
-            how["share"] = options.searched
+    seeds = range(asked.seed, asked.seed + asked.seeds)
+    for metric, rate in (("false_negative_rate", 0.3), ("accuracy", 0.1)):
+        if "pockets" in asked.only:
+            how = {"metric": metric, "rate": rate, "share": asked.searched}
             found = [find_pocket(columns, sizes, truth, seed, **how) for seed in seeds]
             table = pd.DataFrame(found, index=pd.Index(seeds, name="seed"))
-            seconds = time.perf_counter() - start
-            print(
-                f"\nPockets of 2%, {metric}: {rate:.0%} of the predictions are wrong, and "
-                f"{2 * rate:.0%} inside ({options.correction}; "
-                f"{options.searched:.2f} of the rows searched; {seconds:.0f} s)"
-            )
-            print(table.to_string())
+            print(f"\nPockets of 2%, {metric}: {rate:.0%} wrong, {2 * rate:.0%} inside, "
+                  f"{asked.searched:.2f} of the rows searched\n{table.to_string()}")  # fmt: skip
             names = ["first line", "worst confirmed", "first of rules_"]
-            print(table[names].mean().to_string())
-    if options.only in (None, "null"):
-        start = time.perf_counter()
-        n, reported = runs_without_effect(
-            columns, sizes, truth, options.runs, seed=options.first_seed
+            print(table[names].mean().to_string(), flush=True)
+    support = 0.018 if asked.invented else 0.05
+    if "null" in asked.only:
+        n, found = runs_without_effect(
+            columns, sizes, truth, asked.runs, seed=asked.seed, min_support=support
         )
-        seconds = time.perf_counter() - start
-        print(
-            f"\nNo effect, {n} patterns, {options.runs} runs ({seconds:.0f} s): any group reported"
-        )
-        print(pd.Series(reported).to_string())
-    if options.only in (None, "power"):
-        start = time.perf_counter()
-        sizes_of_pockets = [100, 140, 180, 220, 260, 320, 400]
-        n, table = power(columns, sizes, sizes_of_pockets, options.seeds)
-        seconds = time.perf_counter() - start
-        print(f"\nPower, {n} patterns, 10% and 20% inside, {options.seeds} seeds ({seconds:.0f} s)")
+        print(f"\nNo effect, {n} patterns, {asked.runs} runs: any group reported")
+        print(pd.Series(found).to_string(), flush=True)
+    if "power" in asked.only:
+        rows = [100, 140, 180, 220, 260, 320, 400]
+        n, table = power(columns, sizes, rows, asked.seeds, min_support=support)
+        print(f"\nPower, {n} patterns, 10% and 20% inside, {asked.seeds} seeds")
         print(table.to_string(index=False))
         half = {name: half_found(table, name) for name in CORRECTIONS}
-        print("half of the pockets found at rows:")
-        print(pd.Series(half).round(0).to_string())
+        print(f"half of the pockets found at rows:\n{pd.Series(half).round(0).to_string()}")
+
+
+def main():
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog="; ".join(CASES))
+    parts = ("pockets", "null", "power", "means")
+    parser.add_argument("--only", nargs="+", choices=parts, default=parts)
+    parser.add_argument("--runs", type=int, default=200, help="without effect, and tables of means")
+    parser.add_argument("--seeds", type=int, default=20, help="of pockets, and of each power")
+    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--searched", type=float, default=2 / 3, help="share of rows for pockets")
+    parser.add_argument("--invented", action="store_true")
+    parser.add_argument("--rows", type=int, default=1_000, help="of a table of means")
+    parser.add_argument("--cases", nargs="+", default=[""], help="parts of names of cases of means")
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    asked = parser.parse_args()
+    print(describe_machine())
+    if {*asked.only} - {"means"}:
+        print_shares(asked)
+    cases = [case for case in CASES if any(part in case for part in asked.cases)]
+    for case in cases if "means" in asked.only else []:
+        table = simulated(case, asked.runs, asked.rows, asked.methods, asked.seed)
+        print(f"\n{case}\n{(100 * table).round(1).to_string(na_rep='')}", flush=True)
 
 
 if __name__ == "__main__":

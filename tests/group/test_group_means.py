@@ -1,35 +1,17 @@
 """Numeric outcomes of groups: what is claimed without a difference, held with one, and found.
 
-The tables are those of examples/benchmarks/bench_group_means.py, whose truth is known. Margins:
+The tables are those of examples/benchmarks/bench_subgroups_truth.py, whose truth is known. Margins:
 what the promised share would pass in one of 10,000 tries.
 """
 
-import importlib.util
-import sys
-
 import numpy as np
 import pytest
-from places import TOP
 from scipy import stats
 from tiers import slow_sample, some
 
 from skfairtest.group._rules.patterns import Patterns
 
-FOLDER = TOP / "examples" / "benchmarks"
 OURS = "moderated, resampled"
-
-
-@pytest.fixture(scope="module")
-def bench():
-    sys.path.insert(0, str(FOLDER))
-    try:
-        place = FOLDER / "bench_group_means.py"
-        spec = importlib.util.spec_from_file_location("bench_group_means", place)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(FOLDER))
-    return module
 
 
 def check(bench, case, tables, *, promised=0.05):

@@ -5,29 +5,10 @@ known. The invented table of the benchmark is used, which needs no data. Margins
 share would pass in one of 10,000 tries.
 """
 
-import importlib.util
-import sys
-
 import numpy as np
 import pytest
-from places import TOP
 from scipy import stats
 from tiers import slow_sample
-
-FOLDER = TOP / "examples" / "benchmarks"
-
-
-@pytest.fixture(scope="module")
-def bench():
-    sys.path.insert(0, str(FOLDER))
-    try:
-        place = FOLDER / "bench_subgroups_truth.py"
-        spec = importlib.util.spec_from_file_location("bench_subgroups_truth", place)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(FOLDER))
-    return module
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from skfairtest.oracle._row_hash import KeySet, row_keys
 #: Crossings drawn for each that is asked about, once the surrogate has learned.
 CHOICE = 20
 #: A crossing is taken with its believed chance of discriminating to this power, relative to the
-#: others. Greater powers find more, and less like people: see `bench_plausible.py`.
+#: others. Greater powers find more, and less like people (docs/explanation/measured/testers.md).
 GREED = 1.0
 #: Undirected share of each batch.
 EXPLORE = 0.05

@@ -27,7 +27,7 @@ N_GROUPS_ASKED = 8
 #: Confidence of each end of a drop's interval.
 CONFIDENCE = 0.95
 #: Accuracy that a model is expected to lose or win, as a part of the predictions that changed: one
-#: standard deviation. Rounds on tables of 100 rows had 0.14 to 0.23 (bench_small_data.py).
+#: standard deviation. Rounds on tables of 100 rows had 0.14 to 0.23.
 PART_LOST = 0.2
 
 

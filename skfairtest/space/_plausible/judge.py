@@ -36,8 +36,8 @@ class Plausibility:
     same for the same data, whatever the seed of a run, so that chance does not decide what counts
     as plausible.
 
-    "auto" is a classifier trained to separate the rows from inputs made up of their parts; see
-    `examples/benchmarks/bench_plausible.py` for what else was measured. A detector of the user has
+    "auto" is a classifier trained to separate the rows from inputs made up of their parts; what
+    else was measured is in docs/explanation/measured/testers.md. A detector of the user has
     scikit-learn's interface: ``predict`` gives 1 for inputs that it accepts and -1 for outliers,
     and ``score_samples`` or ``decision_function`` tells how typical an input is.
 
