@@ -21,9 +21,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Parameters of estimators in the gallery link to the reference of this very build.
 os.environ["SKFAIRTEST_DOCS"] = "../../"
 
-# Nothing is downloaded: without files of public data, examples take invented ones and say so.
-os.environ.setdefault("SKFAIRTEST_DATA", str(DOCS / "_build" / "no-public-data"))
-
 import skfairtest  # noqa: E402
 
 project = "skfairtest"

@@ -21,14 +21,13 @@ alone and that the model treats differently.
   certify    bound the largest difference, for supported kinds of models
   compare    compare two reports, or two models
   demo       train and audit a model on bundled data, without a network
-  datasets   list the public data sets, and where they are kept
 
   skfairtest COMMAND --help shows the options of a command, and
   skfairtest --version shows the version.
 
 Example: skfairtest audit model.skops test.csv --sensitive sex --max-degree 0.1
 """
-COMMANDS = ("audit", "certify", "compare", "datasets", "demo")
+COMMANDS = ("audit", "certify", "compare", "demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

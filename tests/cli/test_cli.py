@@ -28,7 +28,7 @@ from tiers import slow_sample
 import skfairtest
 from skfairtest import AuditReport
 from skfairtest.__main__ import main
-from skfairtest.cli import _audit, _certify, _compare, _datasets, _demo, _main
+from skfairtest.cli import _audit, _certify, _compare, _demo, _main
 
 QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet"]
 WHO = ["--sensitive", "sex", "--target", "hired"]
@@ -552,7 +552,7 @@ def test_end_requests_to_a_process_of_its_own(ends):
 
 HELPS = {
     "": (_main.HELP, 24), "audit": (_audit.HELP, 40), "certify": (_certify.HELP, 24),
-    "compare": (_compare.HELP, 24), "datasets": (_datasets.HELP, 24), "demo": (_demo.HELP, 24),
+    "compare": (_compare.HELP, 24), "demo": (_demo.HELP, 24),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""certify, compare, demo and datasets; and limits in tests of users."""
+"""certify, compare and demo; and limits in tests of users."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_compare_reports_that_were_damaged(run, wrong):
     assert run("compare", "a.json", "b.json")[0] == 2
 
 
-# demo and datasets ------------------------------------------------------------------------------
+# demo -------------------------------------------------------------------------------------------
 
 
 @slow_sample
@@ -221,34 +221,6 @@ def test_demo_refuses(run):
     assert run("demo", "--html", "no/such/folder.html")[0] == 2
     code, _, err = run("demo", "--threshold", "-1")
     assert code == 2 and "threshold" in err and "Traceback" not in err
-
-
-def test_datasets(run, monkeypatch):
-    Path("german.csv").write_text("", encoding="utf-8")
-    monkeypatch.setenv("SKFAIRTEST_DATA", ".")
-    cache = Path("cache/openml/openml.org/api/v1/json/data")
-    cache.mkdir(parents=True)
-    (cache / "1590.gz").write_bytes(b"")
-    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(Path("cache").resolve()))
-    code, out, _ = run("datasets")
-    lines = dict(line.split("  ", 1) for line in out.split("\n")[:5])
-    assert code == 0
-    told = {name.strip(): place.strip() for name, place in lines.items()}
-    assert told["fetch_german_credit()"] == "in the folder: german.csv"
-    assert told["fetch_adult()"] == "in the cache, from OpenML (1590)"
-    assert told["fetch_bank_marketing()"].startswith("not here: downloaded from OpenML (1461)")
-    assert told["fetch_adult(coded=True)"].startswith("not here: put census-coded.csv.gz")
-    monkeypatch.setenv("SKFAIRTEST_DATA", "no/such/folder")
-    code, _, err = run("datasets")
-    assert code == 2 and "SKFAIRTEST_DATA" in err
-
-
-def test_the_list_of_data_sets_has_every_fetcher():
-    from skfairtest import datasets
-    from skfairtest.datasets._loaders import KNOWN
-
-    fetchers = {name for name in datasets.__all__ if name.startswith("fetch_")}
-    assert {name.partition("(")[0] for name in KNOWN} == fetchers
 
 
 # Limits in tests --------------------------------------------------------------------------------

@@ -1,36 +1,25 @@
-"""Tests of the planted data sets and of the fetchers."""
+"""Tests of the planted data sets."""
 
 from __future__ import annotations
 
-import os
 import pickle
-from pathlib import Path
-from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
 import pytest
-from places import TOP
 from sklearn.base import clone
-from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest.datasets import (
     KnownClassifier,
     KnownRegressor,
     _response,
-    _sources,
-    fetch_adult,
-    fetch_bank_marketing,
-    fetch_communities,
-    fetch_german_credit,
     make_biased_classification,
     make_biased_regression,
 )
 
 VARIANTS = ["smooth", "narrow", "many-valued"]
 MAKERS = [make_biased_regression, make_biased_classification]
-FETCHERS = [fetch_adult, fetch_german_credit, fetch_bank_marketing, fetch_communities]
 
 
 def response(estimator, data):
@@ -304,233 +293,3 @@ def test_known_estimators_reject_what_they_do_not_know(known):
         known().predict(data.assign(job="astronaut"))
     with pytest.raises(TypeError, match="data frame"):
         known().predict(data.to_numpy())
-
-
-# ------------------------------------------------------------------------------- fetchers
-
-
-@pytest.fixture
-def folder():
-    """Return the folder of the public data, which is no part of the repository."""
-    beside = TOP.parent / "shared" / "data"
-    path = Path(os.environ.get("SKFAIRTEST_DATA") or beside)
-    if not path.is_dir():
-        pytest.skip("the public data are not there: set SKFAIRTEST_DATA to their folder")
-    return path
-
-
-@pytest.mark.parametrize(("subset", "n_rows"), [("train", 32561), ("test", 16281), ("all", 48842)])
-def test_adult_from_folder(folder, subset, n_rows):
-    bunch = fetch_adult(subset=subset, data_home=folder)
-    assert bunch.data.shape == (n_rows, 14)
-    assert bunch.feature_names == list(bunch.data.columns) == _sources.ADULT_COLUMNS[:-1]
-    assert bunch.sensitive_features == ["sex", "race", "age"]
-    assert set(bunch.target) == {"<=50K", ">50K"}
-    assert set(bunch.data["sex"]) == {"Female", "Male"}
-    assert bunch.data["workclass"].isna().any()
-    assert bunch.source == "folder"
-    assert "Kohavi" in bunch.DESCR
-
-
-def test_adult_coded_from_folder(folder):
-    X, y = fetch_adult(coded=True, data_home=folder, return_X_y=True)
-    assert X.shape == (32561, 13)
-    assert "education_num" not in X.columns
-    assert (X.dtypes == np.int64).all()
-    assert set(y) == {0, 1}
-    assert (X["workclass"] == 100).any()
-    assert X["age"].between(1, 9).all()
-
-
-def test_german_from_folder(folder):
-    bunch = fetch_german_credit(data_home=folder)
-    assert bunch.data.shape == (1000, 21)
-    assert bunch.sensitive_features == ["sex", "age"]
-    assert set(bunch.target) == {"good", "bad"}
-    female = bunch.data["personal_status"].isin(["A92", "A95"])
-    assert ((bunch.data["sex"] == "female") == female).all()
-
-
-def test_bank_from_folder(folder):
-    bunch = fetch_bank_marketing(data_home=folder)
-    assert bunch.data.shape == (45211, 16)
-    assert bunch.sensitive_features == ["age"]
-    assert set(bunch.target) == {0, 1}
-    assert bunch.data["age"].between(1, 9).all()
-
-
-def test_communities_from_folder(folder):
-    bunch = fetch_communities(data_home=folder)
-    assert bunch.data.shape == (1994, 122)
-    assert (bunch.data.dtypes == np.float64).all()
-    assert bunch.target.name == "ViolentCrimesPerPop"
-    assert bunch.target.dtype == np.float64
-    assert bunch.sensitive_features[0] == "racepctblack"
-
-
-def test_environment_names_the_folder(folder, monkeypatch):
-    monkeypatch.setenv("SKFAIRTEST_DATA", str(folder))
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", None)
-    assert fetch_german_credit().source == "folder"
-
-
-@pytest.fixture
-def no_folder(monkeypatch):
-    monkeypatch.delenv("SKFAIRTEST_DATA", raising=False)
-
-
-@pytest.fixture
-def openml(monkeypatch, no_folder):
-    """Return a function that makes OpenML answer with the given frame and target."""
-    calls = []
-
-    def answer_with(data, target):
-        def fetch(**parameters):
-            calls.append(parameters)
-            return Bunch(data=data, target=target)
-
-        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
-        return calls
-
-    return answer_with
-
-
-def make_openml_adult():
-    n_rows = 48842
-    columns = {name.replace("_", "-"): np.arange(n_rows) for name in _sources.ADULT_COLUMNS[:-1]}
-    columns["sex"] = pd.Categorical(np.where(np.arange(n_rows) % 2, " Male", " Female"))
-    columns["workclass"] = pd.Categorical(np.where(np.arange(n_rows) % 3, "Private", "?"))
-    columns["age"] = columns["age"].astype(float)
-    return pd.DataFrame(columns), pd.Series(pd.Categorical(["<=50K", ">50K"] * (n_rows // 2)))
-
-
-@pytest.mark.parametrize(
-    ("subset", "first", "n_rows"),
-    [("train", 16281, 32561), ("test", 0, 16281), ("all", 16281, 48842)],
-)
-def test_adult_from_openml(openml, subset, first, n_rows):
-    calls = openml(*make_openml_adult())
-    bunch = fetch_adult(subset=subset)
-    assert calls[0]["data_id"] == 1590
-    assert bunch.source == "openml"
-    assert bunch.data.shape == (n_rows, 14)
-    assert bunch.feature_names == _sources.ADULT_COLUMNS[:-1]
-    # The first 16,281 rows of OpenML's version are UCI's test rows.
-    assert bunch.data["age"].iloc[0] == first
-    assert bunch.data["age"].dtype == np.int64
-    assert set(bunch.data["sex"]) == {"Female", "Male"}
-    assert bunch.data["workclass"].isna().mean() == pytest.approx(1 / 3, abs=0.001)
-    assert not isinstance(bunch.data["sex"].dtype, pd.CategoricalDtype)
-    assert set(bunch.target) == {"<=50K", ">50K"}
-
-
-def test_german_from_openml(openml):
-    names = {new: old for old, new in _sources._GERMAN_NAMES.items()}
-    columns = [names.get(name, name) for name in _sources.GERMAN_COLUMNS[:-2]]
-    data = pd.DataFrame({name: [1, 2, 3] for name in columns})
-    status = ["male single", "female div/dep/mar", "male mar/wid"]
-    data["personal_status"] = pd.Categorical(status)
-    calls = openml(data, pd.Series(pd.Categorical(["good", "bad", "good"])))
-    bunch = fetch_german_credit()
-    assert calls[0]["data_id"] == 31
-    assert [*bunch.feature_names[:-1], "class", "sex"] == _sources.GERMAN_COLUMNS
-    assert bunch.data["sex"].tolist() == ["male", "female", "male"]
-    assert bunch.target.tolist() == ["good", "bad", "good"]
-
-
-def make_openml_bank(**changes):
-    raw = {
-        "age": [18, 95],
-        "job": ["admin.", "services"],
-        "marital": ["married", "single"],
-        "education": ["unknown", "tertiary"],
-        "default": ["no", "yes"],
-        "balance": [-130, 99999],
-        "housing": ["yes", "no"],
-        "loan": ["no", "no"],
-        "contact": ["unknown", "cellular"],
-        "day": [3, 31],
-        "month": ["jan", "dec"],
-        "duration": [19, 5000],
-        "campaign": [2, 40],
-        "pdays": [-1, 120],
-        "previous": [0, 4],
-        "poutcome": ["unknown", "success"],
-    } | changes
-    data = pd.DataFrame({f"V{i}": values for i, values in enumerate(raw.values(), start=1)})
-    return data, pd.Series(pd.Categorical(["1", "2"]), name="Class")
-
-
-def test_bank_from_openml_is_coded_like_the_file(openml):
-    calls = openml(*make_openml_bank())
-    X, y = fetch_bank_marketing(return_X_y=True)
-    assert calls[0]["data_id"] == 1461
-    assert list(X.columns) == _sources.BANK_COLUMNS[:-1]
-    assert X.iloc[0].tolist() == [1, 0, 0, 0, 0, -3, 1, 0, 0, 3, 0, 1, 2, 1, 0, 0]
-    assert X.iloc[1].tolist() == [9, 11, 2, 3, 1, 179, 0, 0, 2, 31, 11, 99, 40, 0, 1, 3]
-    assert y.tolist() == [0, 1]
-    assert y.name == "subscribed"
-
-
-def test_bank_from_openml_rejects_unknown_categories(openml):
-    openml(*make_openml_bank(marital=["married", "widowed"]))
-    with pytest.raises(ValueError, match="'widowed'"):
-        fetch_bank_marketing()
-
-
-def test_communities_from_openml(openml):
-    sensitive = ["racepctblack", "racePctWhite", "racePctAsian", "racePctHisp"]
-    data = pd.DataFrame({name: [0.1, 0.2] for name in sensitive})
-    data["LemasSwornFT"] = pd.Categorical(["?", "0.5"])
-    data["state"], data["communityname"], data["fold"] = [8, 9], ["here", "there"], [1, 2]
-    calls = openml(data, pd.Series([0.2, 0.67], name="ViolentCrimesPerPop"))
-    bunch = fetch_communities()
-    assert calls[0]["data_id"] == 42730
-    assert bunch.feature_names == [*sensitive, "LemasSwornFT"]
-    assert np.isnan(bunch.data["LemasSwornFT"].iloc[0])
-    assert bunch.target.tolist() == [0.2, 0.67]
-    assert "cut in two" not in bunch.DESCR
-
-
-@pytest.mark.parametrize("fetch", FETCHERS)
-def test_changed_columns_are_reported(openml, fetch):
-    openml(pd.DataFrame({"other": [1, 2]}), pd.Series([1, 2]))
-    with pytest.raises(ValueError, match="missing"):
-        fetch()
-
-
-@pytest.mark.parametrize("fetch", FETCHERS)
-@pytest.mark.parametrize("error", [URLError("no route"), TimeoutError("slow")])
-def test_no_network(monkeypatch, no_folder, tmp_path, fetch, error):
-    def fail(**parameters):
-        assert parameters["data_home"] == tmp_path
-        raise error
-
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", fail)
-    with pytest.raises(ConnectionError, match="SKFAIRTEST_DATA") as caught:
-        fetch(data_home=tmp_path)
-    assert caught.value.__cause__ is error
-
-
-@pytest.mark.parametrize("fetch", FETCHERS)
-def test_folder_has_to_exist(monkeypatch, no_folder, tmp_path, fetch):
-    with pytest.raises(FileNotFoundError, match="data_home must be an existing folder"):
-        fetch(data_home=tmp_path / "nowhere")
-    monkeypatch.setenv("SKFAIRTEST_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(FileNotFoundError, match="variable SKFAIRTEST_DATA"):
-        fetch()
-
-
-def test_adult_subset_and_coding(no_folder, tmp_path):
-    with pytest.raises(ValueError, match="subset must be one of"):
-        fetch_adult(subset="validation")
-    with pytest.raises(ValueError, match="training rows only"):
-        fetch_adult(subset="test", coded=True)
-    with pytest.raises(FileNotFoundError, match="SKFAIRTEST_DATA"):
-        fetch_adult(coded=True, data_home=tmp_path)
-
-
-def test_wrong_file_is_reported(no_folder, tmp_path):
-    (tmp_path / "german.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="should hold the columns"):
-        fetch_german_credit(data_home=tmp_path)

@@ -136,7 +136,7 @@ def test_the_gallery_has_what_it_is_to_show():
     assert len(shown) >= 10
     assert shown >= {
         "plot_pair_card",
-        "plot_adult_pipeline",
+        "plot_pipeline",
         "plot_bracket_over_time",
         "plot_curve_on_data",
         "plot_testsgd",

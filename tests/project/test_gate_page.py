@@ -80,7 +80,7 @@ def test_commands_end_as_the_page_says(command, code, folder, monkeypatch, capsy
 
 def test_the_page_shows_all_kinds_of_commands():
     text = " ".join(command for command, _ in BASH)
-    for name in ("audit", "certify", "compare", "datasets"):
+    for name in ("audit", "certify", "compare"):
         assert f"skfairtest {name}" in text
     assert len(YAML) == 3 and {code for _, code in BASH} == {0, 1}
 
