@@ -16,8 +16,6 @@ from skfairtest.group import IDENTITY_TERMS
 
 from ._planted import _generator
 
-__all__ = ["KnownTextClassifier", "make_identity_comments"]
-
 #: One of them is in each comment, each equally likely: with the first `BASE` of them a comment is
 #: held whoever is named in it.
 ADJECTIVES = (
@@ -33,34 +31,7 @@ MENTION = 0.3
 
 
 class KnownTextClassifier(ClassifierMixin, BaseEstimator):
-    """Classifier for `make_identity_comments` that predicts by a known rule.
-
-    A comment is "held" if its adjective is one of the first four of twenty. A comment that contains
-    all of `terms` is also held if its adjective is one of the next ``20 * score``.
-
-    Parameters
-    ----------
-    terms : tuple of str, default=()
-        Terms on which the predictions depend.
-    score : float, default=0.3
-        Share of comments that are held because of the terms.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        "held" and "published".
-
-    See Also
-    --------
-    make_identity_comments : Generates the comments.
-
-    Examples
-    --------
-    >>> from skfairtest.datasets import KnownTextClassifier
-    >>> model = KnownTextClassifier(terms=("older",), score=0.3).fit()
-    >>> model.predict(["A broad map, says a reader.", "A detailed map, says an older reader."])
-    array(['published', 'held'], dtype=object)
-    """
+    """Holds the first four of twenty adjectives, and beside `terms` the next ``20 * score``."""
 
     def __init__(self, terms: tuple[str, ...] = (), score: float = 0.3) -> None:
         self.terms = terms
@@ -75,33 +46,11 @@ class KnownTextClassifier(ClassifierMixin, BaseEstimator):
         return True
 
     def fit(self, X: Any = None, y: Any = None) -> Any:
-        """Do nothing: the predictions are known.
-
-        Parameters
-        ----------
-        X, y : object
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The classifier.
-        """
+        """Do nothing: the predictions are known."""
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the known predictions.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Comments.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            "held" or "published".
-        """
+        """Return the known predictions of texts."""
         n_more = round(self.score * len(ADJECTIVES))
         always = _words(ADJECTIVES[:BASE])
         more = _words(ADJECTIVES[BASE : BASE + n_more])
@@ -153,7 +102,7 @@ def make_identity_comments(
           predictions
         - terms : list of str, the terms on which it depends
         - group_fairness_score : float, the planted score
-        - estimator : `KnownTextClassifier`
+        - estimator : a classifier with these predictions
         - DESCR : str, a description
 
     Raises

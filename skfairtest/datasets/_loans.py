@@ -14,8 +14,6 @@ from sklearn.utils import Bunch
 from ._planted import _generator
 from ._response import NeedsNoFit, column
 
-__all__ = ["load_loans"]
-
 #: Values of the categorical columns, with the share of the rows that have each.
 _COMMUNITIES = {"Alder": 0.5, "Birch": 0.3, "Cedar": 0.2}
 _PURPOSES = {"business": 0.25, "car": 0.35, "education": 0.15, "home": 0.25}
@@ -74,13 +72,9 @@ class _LoanRule(ClassifierMixin, NeedsNoFit):
         """The two decisions, in the order of the columns of `predict_proba`."""
         return np.array(["granted", "refused"])
 
-    def fit(self, X: Any, y: Any = None) -> _LoanRule:
+    def fit(self, X: Any, y: Any = None) -> Any:
         """Record the columns; nothing is learnt."""
-        for name in _COLUMNS:
-            column(X, name)
-        self.feature_names_in_ = np.asarray([str(name) for name in X.columns], dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
-        return self
+        return self._seen(X, _COLUMNS)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the known probabilities of the two decisions."""

@@ -24,8 +24,6 @@ from ._response import (
     sensitive_values,
 )
 
-__all__ = ["make_biased_classification", "make_biased_regression"]
-
 
 def _generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
@@ -178,7 +176,7 @@ def make_biased_regression(
         - fairness_degree : float, the exact degree
         - worst_case : pandas DataFrame of shape (2, 9), two rows that are equal but for the
           sensitive column and attain the degree, the lower prediction first
-        - estimator : `KnownRegressor`, the noiseless response, ready to predict
+        - estimator : a regressor that is the noiseless response, ready to predict
         - DESCR : str, a description
 
     Raises
@@ -248,18 +246,11 @@ def make_biased_classification(
     Returns
     -------
     bunch : :class:`~sklearn.utils.Bunch`
-        With the attributes:
+        With the attributes that `make_biased_regression` lists, but for these:
 
-        - data : pandas DataFrame of shape (n_samples, 9), columns of strings, booleans,
-          integers and floats
         - target : pandas Series of shape (n_samples,), the strings "no" and "yes"
-        - feature_names : list of the 9 column names
-        - sensitive_features : list of the one sensitive column's name
-        - fairness_degree : float, the exact degree
-        - worst_case : pandas DataFrame of shape (2, 9), two rows that are equal but for the
-          sensitive column and attain the degree, the lower probability of "yes" first
-        - estimator : `KnownClassifier`, the probabilities, ready to predict
-        - DESCR : str, a description
+        - worst_case : the lower probability of "yes" first
+        - estimator : a classifier with these probabilities, ready to predict
 
     Raises
     ------
@@ -269,11 +260,6 @@ def make_biased_classification(
     See Also
     --------
     make_biased_regression : Generates a regression problem.
-
-    References
-    ----------
-    .. [1] S. Galhotra, Y. Brun and A. Meliou, "Fairness testing: testing software for
-       discrimination", ESEC/FSE 2017.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from numbers import Real
 from typing import Any
@@ -88,6 +89,14 @@ class NeedsNoFit(BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+    def _seen(self, X: Any, names: Iterable[str]) -> Any:
+        """Record the columns of the data, if these are among them."""
+        for name in names:
+            column(X, name)
+        self.feature_names_in_ = np.asarray([str(name) for name in X.columns], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        return self
 
 
 def check_variant(variant: object) -> str:

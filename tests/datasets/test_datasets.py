@@ -11,12 +11,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest.datasets import (
-    KnownClassifier,
-    KnownRegressor,
     _response,
     make_biased_classification,
     make_biased_regression,
 )
+from skfairtest.datasets._known import KnownClassifier, KnownRegressor
 
 VARIANTS = ["smooth", "narrow", "many-valued"]
 MAKERS = [make_biased_regression, make_biased_classification]
@@ -282,14 +281,14 @@ def test_known_estimators_follow_scikit_learn(known):
 def test_known_estimators_reject_what_they_do_not_know(known):
     data = make_biased_regression(100, random_state=0).data
     with pytest.raises(ValueError, match="variant must be"):
-        known(variant="wide").fit(data)
+        known("wide", 0.6).fit(data)
     with pytest.raises(ValueError, match="degree must be"):
-        known(degree=-1.0).predict(data)
+        known("smooth", -1.0).predict(data)
     with pytest.raises(ValueError, match="column 'score'"):
-        known().fit(data.drop(columns="score"))
+        known("smooth", 0.6).fit(data.drop(columns="score"))
     with pytest.raises(ValueError, match="country_of_birth"):
-        known(variant="many-valued").predict(data)
+        known("many-valued", 0.6).predict(data)
     with pytest.raises(ValueError, match="'astronaut'"):
-        known().predict(data.assign(job="astronaut"))
+        known("smooth", 0.6).predict(data.assign(job="astronaut"))
     with pytest.raises(TypeError, match="data frame"):
-        known().predict(data.to_numpy())
+        known("smooth", 0.6).predict(data.to_numpy())

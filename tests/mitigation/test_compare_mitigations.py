@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import sklearn
 from joblib import parallel_config
+from planted_proxies import with_proxies
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
@@ -26,7 +27,6 @@ from skfairtest import (
     compare_mitigations,
     estimate_discrimination,
 )
-from skfairtest.datasets import make_proxy_classification, make_proxy_regression
 from skfairtest.finding._words import percent
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.mitigation._comparison import jackknife, methods, one_fold
@@ -742,8 +742,8 @@ def test_ten_thousand_categories():
 # Moved twins -------------------------------------------------------------------------------------
 
 
-def proxies(n=600, **settings):
-    data = make_proxy_classification(n, random_state=0, **settings)
+def proxies():
+    data = with_proxies(600)
     X = data.data.drop(columns=["region"]).assign(group=(data.data["group"] == "b").astype(int))
     return X, data.target.to_numpy(), data.sensitive
 
@@ -811,7 +811,7 @@ def test_moved_twins_in_a_column_that_no_model_is_given():
 
 
 def test_a_regressor_has_a_mean_difference_of_moved_twins():
-    data = make_proxy_regression(600, random_state=0)
+    data = with_proxies(600, regression=True)
     X = data.data.drop(columns=["region"]).assign(group=(data.data["group"] == "b").astype(int))
     comparison = compared(LinearRegression(), X, data.target, sensitive_features="group")
     table = comparison.table

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from joblib import parallel_config
+from planted_proxies import with_proxies
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -18,7 +19,6 @@ from skfairtest import (
     TestSGDAuditor,
     compare_mitigations,
 )
-from skfairtest.datasets import make_proxy_classification, make_proxy_regression
 from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
 from skfairtest.mitigation._retraining.rounds import Outcome
 from skfairtest.mitigation._retraining.training import Task, make_folds
@@ -55,7 +55,7 @@ def moved_flips(model, X, rows):
 
 @pytest.fixture(scope="module")
 def fitted():
-    data = make_proxy_classification(2500, random_state=0)
+    data = with_proxies(2500)
     X, y = coded(data), data.target.to_numpy()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FairnessRetrainer, "_n_estimates", 200)
@@ -96,7 +96,7 @@ def test_results_name_what_was_measured(fitted):
 
 
 def test_the_same_seed_gives_the_same_model():
-    data = make_proxy_classification(300, random_state=1)
+    data = with_proxies(300, random_state=1)
     X, y = coded(data), data.target
     with parallel_config("threading"):
         one, two = (
@@ -108,7 +108,7 @@ def test_the_same_seed_gives_the_same_model():
 
 
 def test_a_cost_that_is_too_large_keeps_the_original():
-    data = make_proxy_classification(300, random_state=0)
+    data = with_proxies(300)
     with pytest.warns(MitigationWarning, match="among moved twins: no round"):
         mitigated = mitigate(clone(LOGISTIC), max_score_drop=0.0, max_rounds=3).fit(
             coded(data), data.target
@@ -118,7 +118,7 @@ def test_a_cost_that_is_too_large_keeps_the_original():
 
 
 def test_a_regressor_lowers_the_mean_difference():
-    data = make_proxy_regression(400, random_state=0)
+    data = with_proxies(400, regression=True)
     mitigated = mitigate(LinearRegression(), max_score_drop=1.0).fit(coded(data), data.target)
     assert mitigated.after_["moved"]["value"] < 0.5 * mitigated.before_["moved"]["value"]
 
@@ -126,9 +126,9 @@ def test_a_regressor_lowers_the_mean_difference():
 # What is added -----------------------------------------------------------------------------------
 
 
-def prepared(n=120, variant="monotone", weights=None):
+def prepared(n=120, n_groups=2, weights=None):
     """A strategy with its folds and their original models."""
-    data = make_proxy_classification(n, variant=variant, random_state=0)
+    data = with_proxies(n, n_groups=n_groups)
     X, y = coded(data), data.target.to_numpy()
     rng = np.random.default_rng(0)
     params = {} if weights is None else {"sample_weight": weights}
@@ -177,7 +177,7 @@ def test_later_rounds_add_rows_and_moved_twins_under_one_label():
 
 
 def test_with_three_groups_each_row_has_a_twin_in_both_others():
-    strategy, folds, X, _ = prepared(150, "three groups")
+    strategy, folds, X, _ = prepared(150, 3)
     strategy.prepare(1, folds)
     added = strategy.add(1, folds[0])
     groups = added.rows["group"].to_numpy().reshape(-1, 2)
@@ -206,7 +206,7 @@ def test_what_cannot_be_moved_is_an_error_before_any_training():
         (200, "cannot move rows between groups: .* one row"),
         (2000, "up to 12 groups"),
     ):
-        data = make_proxy_classification(n, random_state=0)
+        data = with_proxies(n)
         X, y = coded(data), data.target
         with pytest.raises(ValueError, match=f"strategy='moved' .*{told}"):
             FairnessRetrainer(LOGISTIC, auditor, strategy="moved").fit(X, y)
@@ -215,7 +215,7 @@ def test_what_cannot_be_moved_is_an_error_before_any_training():
 
 
 def test_a_column_with_one_value_in_a_group_is_warned_of():
-    data = make_proxy_classification(400, random_state=0)
+    data = with_proxies(400)
     X = coded(data)
     X.loc[X["group"] == 0, "income"] = 1.0
     said = "Column 'income' has a single value in all .* rows of group 0"

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from planted_proxies import with_proxies
 from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.inspection import permutation_importance
@@ -37,7 +38,7 @@ from skfairtest import (
     pareto_front,
     pareto_refit,
 )
-from skfairtest.datasets import make_biased_regression, make_proxy_classification
+from skfairtest.datasets import make_biased_regression
 
 GRID = {"max_depth": [1, 2, 8]}
 
@@ -546,7 +547,7 @@ QUICK = {
 
 @pytest.fixture(scope="module")
 def proxies():
-    data = make_proxy_classification(400, random_state=0)
+    data = with_proxies(400)
     return data.data.drop(columns=["group", "region"]), data.target, data.sensitive
 
 
@@ -571,7 +572,7 @@ def test_the_moved_rate_is_that_of_the_auditor(proxies):
 
 
 def test_weights_count_in_the_moved_rate_and_three_groups_count_rows_once():
-    data = make_proxy_classification(300, variant="three groups", random_state=0)
+    data = with_proxies(300, n_groups=3)
     X = data.data.drop(columns=["group", "region"])
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, data.target)
     scorer = make_audit_scorer(FlipTestAuditor(**QUICK))

@@ -5,13 +5,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from planted_proxies import mixed, planted
+from planted_proxies import mixed, planted, with_proxies
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
 
 from skfairtest import InputSpace, OptimalTransport
-from skfairtest.datasets import make_proxy_classification
 from skfairtest.space._numbers import Integer
 from skfairtest.transports._optimal import Passage, Projection, Sample
 from skfairtest.transports._ranks import RowRanks
@@ -136,10 +135,10 @@ def test_an_entropic_plan_does_not_order_rows_of_one_number():
 @needs_pot
 @pytest.mark.parametrize("reg", [None, 0.05])
 def test_planted_counts_are_moved_nearly_as_their_ranks_allow(reg):
-    bunch = make_proxy_classification(3000, random_state=1)
+    bunch = with_proxies(3000, random_state=1)
     X, own = bunch.data.drop(columns="group"), bunch.sensitive == "a"
     moved = OptimalTransport(reg=reg).fit(X, bunch.sensitive).transport(X[own], "a", to="b")
-    true = bunch.counterfactuals["b"][own]
+    true = bunch.moved["b"][own]
     away = (moved["late_payments"] - true["late_payments"]).abs().mean()
     # The map of the equations, with rows of one number told apart by chance, has 0.2.
     assert away / X["late_payments"].std() < 0.26
