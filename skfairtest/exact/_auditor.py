@@ -178,10 +178,10 @@ class CertifiedAuditor(BaseAuditor):
     These models can be certified, alone or behind steps that work on single columns: linear models
     (also behind products of columns); decision trees, forests, extra-trees and gradient boosting,
     also of XGBoost, LightGBM and CatBoost; bagging and voting of these; and networks
-    (`MLPRegressor`, `MLPClassifier` with any activation, and nets of skorch that are a
-    `torch.nn.Sequential` of plain layers). For a model that wraps others (`CalibratedClassifierCV`,
-    `TransformedTargetRegressor`, stacks with a linear final estimator, `OneVsRestClassifier`,
-    averages of models of different kinds) the bound follows from the bounds of the inner models.
+    (`MLPRegressor`, `MLPClassifier` with any activation). For a model that wraps others
+    (`CalibratedClassifierCV`, `TransformedTargetRegressor`, stacks with a linear final estimator,
+    `OneVsRestClassifier`, averages of models of different kinds) the bound follows from the bounds
+    of the inner models.
     For any other model `fit` raises an error that names what is not supported; `supports` says so
     beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
     (1 - strength) times that of the inner model; they have to average over all of the audited
@@ -206,8 +206,8 @@ class CertifiedAuditor(BaseAuditor):
     not reach it, the bracket stays open. Sequential and joint maps, and ranks within the values of
     other columns (``by=``), send no box to a box and are refused.
 
-    XGBoost, most nets of torch, and linear models that were fitted on float32 columns compute in
-    single precision. The bound includes their rounding. A bracket that is closed up to that
+    XGBoost, and linear models and networks that were fitted on float32 columns, compute in single
+    precision. The bound includes their rounding. A bracket that is closed up to that
     rounding, and to 1e-4 of the bound, counts as certified, and `stop_reason_` says how far the
     ends are apart. `fairness_degree_` is what the model itself says, rounding included, and may so
     be above the difference that exact sums would have.
@@ -276,9 +276,8 @@ class CertifiedAuditor(BaseAuditor):
             It is false, as a condition, if `fit` would raise an error because of the model or of
             its parameters; its `reason` says why, and `nearest` says what works instead. Only `fit`
             notices what depends on the data, such as real columns before a step that needs few
-            values. Of an unfitted model, these are also the number of classes and targets (two and
-            one are assumed, or several where a parameter is meant for these) and the layers of a
-            net of skorch.
+            values. Of an unfitted model, these are also the number of classes and targets: two and
+            one are assumed, or several where a parameter is meant for these.
 
         Examples
         --------

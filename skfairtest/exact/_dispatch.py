@@ -28,7 +28,6 @@ from skfairtest.exact._mixture import MixtureFamily, check_averaged
 from skfairtest.exact._moved import check_moved, with_moved_twins
 from skfairtest.exact._moved_parts import MovedParts, parts_of
 from skfairtest.exact._networks.family import NetworkFamily
-from skfairtest.exact._networks.read_network import is_network
 from skfairtest.exact._support import not_certified
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.oracle._model import Model, choose_response
@@ -44,7 +43,6 @@ from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixing import check_mixing
 from skfairtest.whitebox._mixture import Mixture, read_mixture
 from skfairtest.whitebox._sklearn_trees import BOOSTED, FORESTS, TREES, check_trees
-from skfairtest.whitebox._skorch import check_net, is_skorch_net
 from skfairtest.whitebox._steps import HINT, MIXING, check_kind
 from skfairtest.whitebox._tree_model import Output, exponential_rounding
 from skfairtest.whitebox._unsupported import Unsupported
@@ -142,7 +140,7 @@ class _Reader:
         def make(part: InputSpace, until: float) -> Family:
             if is_linear(model, response):
                 return LinearFamily(estimator, part, response)
-            if is_network(model) or isinstance(model, LINEAR):
+            if isinstance(model, (*MLP, *LINEAR)):
                 return NetworkFamily(estimator, part, response)
             return TreeFamily(estimator, part, response, self.compiled, self.n_jobs, until)
 
@@ -332,7 +330,7 @@ def check_supported(estimator: Any, response: str, before: Sequence[Any] = ()) -
     """
     steps, model = unwrap(estimator, HINT)
     also: tuple[type, ...] = ()
-    if _begins_with(model, lambda inner: is_network(inner) or isinstance(inner, LINEAR)):
+    if _begins_with(model, lambda inner: isinstance(inner, (*MLP, *LINEAR))):
         also = MIXING
     for step in steps:
         check_kind(step, OWN_CODE, also)
@@ -352,8 +350,6 @@ def check_supported(estimator: Any, response: str, before: Sequence[Any] = ()) -
         return
     if library_of(model) is not None:
         check_library_model(model, OWN_CODE)
-    elif is_skorch_net(model):
-        check_net(model, OWN_CODE)
     elif isinstance(model, (*ENSEMBLES, *LINEAR, *MLP)):
         # With the trees of an ensemble, and what gradient boosting starts from.
         inside = [*np.ravel(getattr(model, "estimators_", [])), getattr(model, "init_", "zero")]
@@ -388,5 +384,5 @@ def _check_settings(model: Any, response: str, steps: list[Any]) -> None:
         check_library_settings(model, response)
     elif isinstance(model, (*TREES, *FORESTS, *BOOSTED)):
         check_trees(model, response)
-    elif isinstance(model, LINEAR) or is_network(model):
+    elif isinstance(model, (*MLP, *LINEAR)):
         check_mixing(steps)

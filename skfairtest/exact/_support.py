@@ -30,6 +30,7 @@ NEAREST = {
     "KNeighborsRegressor": _TREES,
     "KernelRidge": _TREES,
     "LinearDiscriminantAnalysis": _LINEAR,
+    "NeuralNet": "MLPClassifier and MLPRegressor are networks, too.",
     "NuSVC": "Use SVC(kernel='linear') or LinearSVC.",
     "NuSVR": "Use SVR(kernel='linear') or LinearSVR.",
     "OneVsOneClassifier": "Use OneVsRestClassifier.",

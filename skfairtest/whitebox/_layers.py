@@ -1,13 +1,14 @@
-"""Networks as lists of linear maps and activations, whatever library they come from.
+"""Networks as lists of linear maps and activations.
 
 The list is what the model computes, operation by operation: rounding is measured by it. For bounds
 it is brought into a normal form, `Network`, of hidden layers that are linear maps followed by a
-leaky ReLU or tanh: maps that follow each other are one, and a logistic function is a scaled tanh.
+ReLU or tanh: maps that follow each other are one, and a logistic function is a scaled tanh.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skfairtest._typing import Floats
 
-#: Kinds of activations. Of `LEAKY` the slope left of zero is kept with it.
-LEAKY, TANH, LOGISTIC = "leaky", "tanh", "logistic"
+#: Activations, as scikit-learn calls them; the identity is none.
+RELU, TANH, LOGISTIC, IDENTITY = "relu", "tanh", "logistic", "identity"
 
 
 class Affine(NamedTuple):
@@ -35,18 +36,6 @@ def identity(n: int) -> Affine:
     return Affine(np.eye(n), np.zeros(n))
 
 
-class Activation(NamedTuple):
-    """A function of each number by itself; `slope` is that of a leaky ReLU left of zero."""
-
-    kind: str
-    slope: float = 0.0
-
-
-RELU = Activation(LEAKY, 0.0)
-#: What scikit-learn calls activations.
-NAMED = {"relu": RELU, "tanh": Activation(TANH), "logistic": Activation(LOGISTIC), "identity": None}
-
-
 @dataclass
 class Layers:
     """What a model computes, first operation first, and what it makes of the last sums.
@@ -55,7 +44,7 @@ class Layers:
     rounding in the model's arithmetic.
     """
 
-    operations: list[Affine | Activation] = field(default_factory=list)
+    operations: list[Affine | str] = field(default_factory=list)
     out: str = "identity"
     unit: float = 2.0**-53
 
@@ -82,15 +71,12 @@ class Layers:
                 terms = (W > 0).sum(axis=0) + 3
                 off = off @ W * (1 + unit * terms) + unit * terms * sums
                 sizes = sums
-            elif operation.kind == LEAKY:
-                if operation.slope != 1.0:
-                    sizes = np.minimum(sizes, next(known, sizes))
-                if operation.slope not in (0.0, 1.0):
-                    off = off + unit * sizes
+            elif operation == RELU:
+                sizes = np.minimum(sizes, next(known, sizes))
             else:
                 next(known, None)
                 # Both are steepest in the middle, and computed to a few digits in the last place.
-                factor = 1.0 if operation.kind == TANH else 0.25
+                factor = 1.0 if operation == TANH else 0.25
                 off, sizes = factor * off + 8 * unit, np.ones_like(sizes)
         score = float(off.max(initial=0.0))
         if self.out in ("logistic", "softmax"):
@@ -108,33 +94,28 @@ class Network(NamedTuple):
 
     weights: list[Floats]
     biases: list[Floats]
-    activations: list[Activation]
+    activations: list[str]
     out: str
 
     @classmethod
     def of(cls, layers: Layers) -> Network:
         """The normal form of a list of operations."""
         maps: list[Affine] = []
-        activations: list[Activation] = []
-        width = 0
-        since: Affine | None = None  # the map of all operations since the last activation
+        activations: list[str] = []
+        since: list[Affine] = []  # the last activation
         for operation in layers.operations:
             if isinstance(operation, Affine):
-                width = len(operation.base)
-                since = operation if since is None else since.then(operation)
+                since.append(operation)
                 continue
-            if operation.kind == LEAKY and operation.slope == 1.0:
-                continue
-            before = identity(width) if since is None else since
-            since = None
-            if operation.kind == LOGISTIC:
+            before, since = reduce(Affine.then, since), []
+            if operation == LOGISTIC:
                 # 1 / (1 + exp(-x)) = 1/2 + tanh(x / 2) / 2
-                before = Affine(before.weights / 2, before.base / 2)
-                since = Affine(np.eye(width) / 2, np.full(width, 0.5))
-                operation = Activation(TANH)
+                before, operation = Affine(before.weights / 2, before.base / 2), TANH
+                width = len(before.base)
+                since = [Affine(np.eye(width) / 2, np.full(width, 0.5))]
             maps.append(before)
             activations.append(operation)
-        maps.append(identity(width) if since is None else since)
+        maps.append(reduce(Affine.then, since))
         return cls([m.weights for m in maps], [m.base for m in maps], activations, layers.out)
 
 
@@ -144,16 +125,16 @@ MLP = (MLPClassifier, MLPRegressor)
 def read_mlp(model: Any) -> Layers:
     """A fitted network of scikit-learn."""
     out = model.out_activation_
-    if model.activation not in NAMED or out not in ("identity", "logistic", "softmax", "exp"):
+    kinds = [RELU, TANH, LOGISTIC, IDENTITY]
+    if model.activation not in kinds or out not in ("identity", "logistic", "softmax", "exp"):
         raise ValueError(
             f"{type(model).__name__} has the activation {model.activation!r} and {out!r} at the "
-            f"output; expected one of {list(NAMED)}, and identity, logistic, softmax or exp."
+            f"output; expected one of {kinds}, and identity, logistic, softmax or exp."
         )
     single = model.coefs_[0].dtype == np.float32
     layers = Layers(out=out, unit=2.0**-24 if single else 2.0**-53)
-    inner = NAMED[model.activation]
     for k, (W, b) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
         layers.operations.append(Affine(np.asarray(W, np.float64), np.asarray(b, np.float64)))
-        if inner is not None and k + 1 < len(model.coefs_):
-            layers.operations.append(inner)
+        if model.activation != IDENTITY and k + 1 < len(model.coefs_):
+            layers.operations.append(model.activation)
     return layers

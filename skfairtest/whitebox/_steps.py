@@ -74,11 +74,6 @@ HINT = (
 )
 #: Functions of short types are rounded to few digits; what has wrapped round is far off.
 COARSE = 1e-2
-#: Functions of numpy that take a type, and the types that hand numbers on.
-MAKERS: tuple[Any, ...] = (np.array, np.asarray, np.ascontiguousarray)
-PRECISIONS: tuple[Any, ...] = (
-    np.float32, np.float64, float, "float32", "float64", np.dtype("f4"), np.dtype("f8"),
-)  # fmt: skip
 #: What to use instead of a step that is not understood, by its class.
 INSTEAD = {
     "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p or "
@@ -224,10 +219,7 @@ def is_rounded(step: Any) -> bool:
 
 def _is_plain(step: Any) -> bool:
     """Whether a FunctionTransformer hands numbers on, or rounds them to single precision."""
-    settings = step.kw_args or {}
-    if any(step.func is maker for maker in MAKERS):
-        return set(settings) <= {"dtype"} and settings.get("dtype", float) in PRECISIONS
-    return not settings and (step.func is None or step.func in PRECISIONS[:2])
+    return not step.kw_args and (step.func is None or step.func in (np.float32, np.float64))
 
 
 def check_numbers(step: Any, table: Any, real: list[int]) -> None:

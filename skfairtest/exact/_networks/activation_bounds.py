@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.whitebox._layers import LEAKY, Activation
+from skfairtest.whitebox._layers import RELU
 
 #: Halvings in search of the point whose tangent meets the graph again.
 HALVINGS = 12
@@ -100,18 +100,14 @@ class BoundedActivation:
         raise NotImplementedError
 
 
-class Leaky(BoundedActivation):
-    """The function max(x, slope * x), where the slope is between 0 and 1; ReLU where it is 0."""
-
-    def __init__(self, left: float) -> None:
-        #: It is `left` times x, and `rest` times the ReLU of x.
-        self.left, self.rest = left, 1.0 - left
+class Relu(BoundedActivation):
+    """The positive part."""
 
     def value(self, sums: Floats) -> Floats:
-        return np.maximum(sums, self.left * sums)
+        return np.maximum(sums, 0.0)
 
     def slope(self, sums: Floats) -> Floats:
-        return np.where(sums > 0, 1.0, self.left)
+        return np.where(sums > 0, 1.0, 0.0)
 
     def slope_ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         return self.slope(low), self.slope(high)
@@ -120,19 +116,7 @@ class Leaky(BoundedActivation):
         open_ = (low < 0) & (high > 0)
         above = np.where(open_, high / np.where(open_, high - low, 1.0), (low >= 0) * 1.0)
         below = np.where(open_, (high > -low) * 1.0, (low >= 0) * 1.0)
-        return self._leaky((above, np.where(open_, -above * low, 0.0), below, np.zeros_like(low)))
-
-    def _leaky(self, lines: Lines) -> Lines:
-        """Return lines around a leaky one, from those around ReLU."""
-        a, a_at, b, b_at = lines
-        if self.left == 0.0:
-            return lines
-        return (
-            self.left + self.rest * a, self.rest * a_at, self.left + self.rest * b, self.rest * b_at
-        )  # fmt: skip
-
-    def lines_of_difference(self, layer: Layer) -> Lines:
-        return self._leaky(super().lines_of_difference(layer))
+        return above, np.where(open_, -above * low, 0.0), below, np.zeros_like(low)
 
     def _above_difference(self, layer: Layer) -> tuple[Floats, Floats]:
         """Return a line above relu(y) - relu(y')."""
@@ -211,6 +195,6 @@ class Tanh(BoundedActivation):
         return [*super().planes(layer), by_value]
 
 
-def bounded_activation(activation: Activation) -> BoundedActivation:
+def bounded_activation(activation: str) -> BoundedActivation:
     """Return lines around an activation of the normal form."""
-    return Leaky(activation.slope) if activation.kind == LEAKY else Tanh()
+    return Relu() if activation == RELU else Tanh()

@@ -18,7 +18,6 @@ from skfairtest.whitebox._features import Chain, Features
 from skfairtest.whitebox._layers import MLP, Affine, Layers, Network, read_mlp
 from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._mixing import mixes_in_single, unmixed
-from skfairtest.whitebox._skorch import is_skorch_net, read_net
 from skfairtest.whitebox._steps import HINT
 
 #: Marks a variable that both twins share.
@@ -195,15 +194,8 @@ class ReadNetwork:
         return row
 
 
-def is_network(model: Any) -> bool:
-    """Return whether a model is a network of a library that is read."""
-    return isinstance(model, MLP) or is_skorch_net(model)
-
-
 def _read_layers(model: Any, response: str) -> Layers:
     """Return what a network, or a linear model of several classes, computes."""
-    if is_skorch_net(model):
-        return read_net(model)
     if isinstance(model, MLP):
         return read_mlp(model)
     W, b, _ = linear_map(model, response)

@@ -159,7 +159,7 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
     def _changes(self, layer: Layer, change: Floats) -> Floats:
         """Return ends of what the first layer's activations change by, (2, n_pairs, n_units)."""
         activation = self.network.activations[0]
-        # Of leaky ones the ends decide; of tanh the place where both are nearest to zero, too.
+        # Of ReLU the ends decide; of tanh the place where both are nearest to zero, too.
         places = [layer.low[0], layer.high[0], np.clip(change / 2, layer.low[0], layer.high[0])]
         found = np.stack([activation.value(p) - activation.value(p - change) for p in places])
         # The second twin's own ends may be off by a rounding error.

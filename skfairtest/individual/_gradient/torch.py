@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.whitebox._skorch import is_skorch_net, nonlinearity_kind
 
 #: Rows that are differentiated at once: a graph keeps what every layer returned for them.
 ROWS = 4096
@@ -23,10 +22,13 @@ N_CHECKED = 64
 TOLERANCE = 1e-3
 AGREEING = 0.9
 
-__all__ = ["TorchGradient", "holds_module", "how_to_wrap", "is_skorch_net"]
-
 EXTRA = "skfairtest[torch]"
 HINT = "Give gradient= a callable, or use MAFTAuditor, which asks any model for its outputs alone."
+
+
+def is_skorch_net(model: Any) -> bool:
+    """Whether the model is a net of skorch, told without importing it."""
+    return any(cls.__module__.split(".")[0] == "skorch" for cls in type(model).__mro__)
 
 
 def holds_module(model: Any) -> bool:
@@ -155,16 +157,25 @@ def _nonlinearity(net: Any) -> Callable[[Any], Any]:
     """The function that skorch documents for predict_nonlinearity; `check` sees that it holds."""
     import torch
 
-    kind = nonlinearity_kind(net)
-    if callable(kind):
-        return kind
-    known: dict[str, Callable[[Any], Any]] = {
-        "softmax": lambda out: torch.softmax(out, dim=-1),
-        "logits": lambda out: _two(torch.sigmoid(out)),
-        "probability": _two,
-        "identity": lambda out: out,
-    }
-    return known[kind]
+    wish = net.predict_nonlinearity
+    if callable(wish):
+        return wish
+    kind = _criterion(net) if wish == "auto" else None
+    if isinstance(kind, torch.nn.CrossEntropyLoss):
+        return lambda out: torch.softmax(out, dim=-1)
+    if isinstance(kind, torch.nn.BCEWithLogitsLoss):
+        return lambda out: _two(torch.sigmoid(out))
+    if isinstance(kind, torch.nn.BCELoss):
+        return _two
+    return lambda out: out
+
+
+def _criterion(net: Any) -> Any:
+    """The net's criterion, also where torch.compile has wrapped it."""
+    criterion = net.criterion_
+    if net.compile and hasattr(criterion, "modules"):
+        return list(criterion.modules())[-1]
+    return criterion
 
 
 def _two(p: Any) -> Any:

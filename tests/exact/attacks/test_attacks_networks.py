@@ -1,6 +1,6 @@
 """Attacks on the reader of scikit-learn's networks and on their bounds.
 
-Each attack stands below the assumption that it breaks. Nets of torch have tests of their own.
+Each attack stands below the assumption that it breaks.
 """
 
 from __future__ import annotations
