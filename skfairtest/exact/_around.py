@@ -16,14 +16,10 @@ from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import StackingClassifier, StackingRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeCV
+from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    PowerTransformer,
-    QuantileTransformer,
-)
+from sklearn.preprocessing import FunctionTransformer, PowerTransformer
 
 from skfairtest._typing import Floats
 from skfairtest.exact._expression import (
@@ -38,7 +34,6 @@ from skfairtest.oracle._model import choose_response
 from skfairtest.whitebox._ensembles import BAGGED, VOTING, is_ensemble, voting_shares
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixing import affine_of, check_affine
-from skfairtest.whitebox._monotone_pieces import FALLING, RISING, RISING_FROM_ZERO
 from skfairtest.whitebox._own_steps import TakeColumns
 from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS
 from skfairtest.whitebox._tree_model import EXPONENTIAL, LOGISTIC
@@ -50,12 +45,6 @@ AROUND = (
     StackingClassifier, StackingRegressor, TransformedTargetRegressor,
 )  # fmt: skip
 SEARCH = "SBFTAuditor searches with any estimator."
-#: How near to an end of its references a QuantileTransformer takes a number for that end; twice it.
-JUMP = 2e-7
-#: Functions on the way back that fall.
-FALLS = (*FALLING, np.reciprocal)
-#: Transformers of a target whose inverse rises.
-TARGETS = (*SCALERS, PowerTransformer, QuantileTransformer)
 
 
 def is_around(model: Any) -> bool:
@@ -149,8 +138,15 @@ def check_around(model: Any, response: str) -> None:
         several = len(getattr(model, "classes_", ())) > 2
         if several and response == "predict_proba" and not getattr(model, "multilabel_", False):
             raise shares_of_classes(model)
+    if isinstance(model, CalibratedClassifierCV):
+        for part in getattr(model, "calibrated_classifiers_", [model]):
+            if part.method not in ("sigmoid", "isotonic"):
+                raise Unsupported(
+                    f"CalibratedClassifierCV(method={part.method!r}) cannot be certified.",
+                    f"Use method='sigmoid' or 'isotonic'. {SEARCH}",
+                )
     if isinstance(model, TransformedTargetRegressor):
-        _inverse_of(getattr(model, "transformer_", None) or _target_of(model))
+        _check_target(getattr(model, "transformer_", None) or _target_of(model))
     for part in getattr(model, "calibrated_classifiers_", []):
         check_library_code(part, SEARCH)
         for calibrator in part.calibrators:
@@ -159,6 +155,11 @@ def check_around(model: Any, response: str) -> None:
 
 def _check_final(model: Any, response: str) -> None:
     """Check the final estimator of a stack; None is the default, which is linear."""
+    if model.passthrough:
+        raise Unsupported(
+            f"{type(model).__name__}(passthrough=True) cannot be certified.",
+            f"Use passthrough=False. {SEARCH}",
+        )
     final = getattr(model, "final_estimator_", model.final_estimator)
     if final is None:
         return
@@ -197,26 +198,7 @@ def read_around(model: Any, response: str, behind: Callable[..., Any]) -> list[N
     if isinstance(model, CalibratedClassifierCV):
         return _calibrated(model, behind)
     if isinstance(model, TransformedTargetRegressor):
-        curve, rises_from = _inverse_of(model.transformer_)
-        inside = ModelOutput(behind(model.regressor_), "regression", 0)
-        if type(model.transformer_) in SCALERS:
-            return [_unscaled(inside, model.transformer_)]
-        function = getattr(model.transformer_, "inverse_func", None)
-        if type(model.transformer_) is FunctionTransformer and function is None:
-            return [inside]
-        if function is np.exp or function is np.expm1:
-            grown = MonotoneFunction(inside, np.exp, link=(EXPONENTIAL, 1.0, 0.0))
-            return [grown if function is np.exp else WeightedSum((grown,), (1.0,), -1.0)]
-        steepest = jump = 0.0
-        if type(model.transformer_) is QuantileTransformer:
-            # Piecewise linear; next to its ends it jumps to them.
-            quantiles, places = model.transformer_.quantiles_[:, 0], model.transformer_.references_
-            steepest = float(np.max(np.diff(quantiles) / np.diff(places), initial=0.0))
-            jump = JUMP * steepest
-        if function is np.negative:
-            return [WeightedSum((inside,), (-1.0,))]
-        rises = function not in FALLS
-        return [MonotoneFunction(inside, curve, rises, rises_from, steepest=steepest, jump=jump)]
+        return [_target(ModelOutput(behind(model.regressor_), "regression", 0), model.transformer_)]
     if is_stack(model):
         return _stack(model, response, behind)
     if isinstance(model, OneVsRestClassifier):
@@ -241,11 +223,11 @@ def _calibrated(model: Any, behind: Callable[..., Any]) -> list[Node]:
                 f"A part of CalibratedClassifierCV saw {len(own.classes_)} of 2 classes. Fit "
                 f"with more samples of each class. {SEARCH}"
             )
-        nodes.append(_curve(part, ModelOutput(behind(own), response, 0), response))
+        nodes.append(_curve(part, ModelOutput(behind(own), response, 0)))
     return [WeightedSum(tuple(nodes), (1 / len(nodes),) * len(nodes))]
 
 
-def _curve(part: Any, output: ModelOutput, response: str) -> Node:
+def _curve(part: Any, output: ModelOutput) -> Node:
     calibrator = part.calibrators[0]
     if part.method == "isotonic":
         # Of predictions in single precision it is worked out in single precision, in which places
@@ -259,55 +241,51 @@ def _curve(part: Any, output: ModelOutput, response: str) -> Node:
             return np.interp(x, places, values).astype(kind)
 
         return MonotoneFunction(output, between, rising, steepest=steepest)
-    if part.method == "sigmoid":
-        a, b = float(calibrator.a_), float(calibrator.b_)
-        link = (LOGISTIC, -a, -b)
-        return MonotoneFunction(output, calibrator.predict, a <= 0, steepest=abs(a) / 4, link=link)
-
-    def of_two(x: Floats) -> Floats:
-        shown = x[:, None]
-        if response == "predict_proba":
-            # It takes what is outside of [0, 1] for scores, all rows of it.
-            x = np.clip(x, 0.0, 1.0)
-            shown = np.column_stack([1 - x, x])
-        return np.asarray(calibrator.predict(shown))[:, 1]
-
-    return MonotoneFunction(output, of_two, rises=bool(calibrator.beta_ >= 0))
+    a, b = float(calibrator.a_), float(calibrator.b_)
+    link = (LOGISTIC, -a, -b)
+    return MonotoneFunction(output, calibrator.predict, a <= 0, steepest=abs(a) / 4, link=link)
 
 
 # Functions of the target -------------------------------------------------------------------
 
 
-def _inverse_of(transformer: Any) -> tuple[Callable[[Floats], Floats], float]:
-    """Return the inverse function of a target, and from where on it is monotone."""
+def _check_target(transformer: Any) -> None:
+    """Check that the way back from a target, fitted or not, is known."""
     check_library_code(transformer, SEARCH)
-    start = -np.inf
     if type(transformer) is FunctionTransformer:
         function = transformer.inverse_func
-        known = function is None or function in (*RISING, *RISING_FROM_ZERO, *FALLS)
-        if not known or transformer.inv_kw_args:
+        if not any(function is own for own in (None, np.exp, np.expm1)) or transformer.inv_kw_args:
             name = getattr(function, "__name__", "of a callable")
             raise Unsupported(
                 f"TransformedTargetRegressor(inverse_func={name}) cannot be certified.",
-                "Expected a numpy function that is known to rise or fall, such as numpy.exp, "
-                f"numpy.expm1 or numpy.negative. {SEARCH}",
+                f"Expected numpy.exp or numpy.expm1, the functions themselves. {SEARCH}",
             )
-        start = 0.0 if function in RISING_FROM_ZERO else start
-        if function is np.reciprocal:
-            start = float(np.finfo(np.float64).tiny)  # it falls on each side of zero
-    elif type(transformer) not in TARGETS:
+    elif type(transformer) not in (*SCALERS, PowerTransformer):
         raise Unsupported(
             f"TransformedTargetRegressor(transformer={type(transformer).__name__}()) cannot be "
             "certified.",
-            "Expected a scaler, PowerTransformer or QuantileTransformer, or numpy functions as "
-            f"func and inverse_func. {SEARCH}",
+            "Expected a scaler, PowerTransformer, or numpy.exp or numpy.expm1 as inverse_func. "
+            f"{SEARCH}",
         )
     if getattr(transformer, "n_features_in_", 1) > 1:
         raise ValueError(
             "TransformedTargetRegressor of several targets cannot be certified. Fit one model for "
             "each target."
         )
-    return lambda x: np.asarray(transformer.inverse_transform(x[:, None]))[:, 0], start
+
+
+def _target(inside: ModelOutput, transformer: Any) -> Node:
+    """Return what a transformer of the target makes of a prediction on the way back."""
+    if type(transformer) in SCALERS:
+        return _unscaled(inside, transformer)
+    if type(transformer) is PowerTransformer:
+        return MonotoneFunction(
+            inside, lambda x: np.asarray(transformer.inverse_transform(x[:, None]))[:, 0]
+        )
+    if transformer.inverse_func is None:
+        return inside
+    grown = MonotoneFunction(inside, np.exp, link=(EXPONENTIAL, 1.0, 0.0))
+    return grown if transformer.inverse_func is np.exp else WeightedSum((grown,), (1.0,), -1.0)
 
 
 def _unscaled(inside: ModelOutput, scaler: Any) -> WeightedSum:
@@ -336,14 +314,8 @@ def _stack(model: Any, response: str, behind: Callable[..., Any]) -> list[Node]:
         W, base = mapped.weights @ W, mapped.base @ W + base
     tops: list[Node] = []
     for k in range(W.shape[1]):
-        every, weights = list(nodes), list(W[: len(nodes), k])
-        if model.passthrough and W[len(nodes) :, k].any():
-            every.append(
-                ModelOutput(behind(_plain_part(model, W[len(nodes) :, k])), "regression", 0)
-            )
-            weights.append(1.0)
-        total = WeightedSum(tuple(every), tuple(float(w) for w in weights), float(base[k]))
-        tops.append(total)
+        weights = tuple(float(w) for w in W[:, k])
+        tops.append(WeightedSum(tuple(nodes), weights, float(base[k])))
     if response != "predict_proba":
         return tops
     return _probabilities(tops, factor)
@@ -355,15 +327,6 @@ def _probabilities(scores: Sequence[Node], factor: float) -> list[Node]:
         link = (LOGISTIC, factor, 0.0)
         return [MonotoneFunction(scores[0], lambda x: np.asarray(expit(factor * x)), link=link)]
     return [Softmax(tuple(scores), k) for k in range(len(scores))]
-
-
-def _plain_part(model: Any, weights: Floats) -> Any:
-    """Return a linear model of the columns themselves, as a stack with passthrough adds them."""
-    part = LinearRegression()
-    part.coef_, part.intercept_, part.n_features_in_ = weights.copy(), 0.0, len(weights)
-    if hasattr(model, "feature_names_in_"):
-        part.feature_names_in_ = model.feature_names_in_
-    return part
 
 
 # One model a class, and averages -----------------------------------------------------------

@@ -103,18 +103,14 @@ class MonotoneFunction(Node):
     - `of`: the number.
     - `function`: of an array.
     - `rises`: whether it never falls; else it never rises.
-    - `start`: it does so from here on only.
     - `steepest`: its largest slope, where a grid of its range may not show it.
-    - `jump`: what it jumps by at most, where it does.
     - `link`: of a number x it is this link of ``factor * x + shift``.
     """
 
     of: Node
     function: Callable[[Floats], Floats]
     rises: bool = True
-    start: float = -np.inf
     steepest: float = 0.0
-    jump: float = 0.0
     link: tuple[str, float, float] | None = None
 
     def value(self, given: Given) -> Floats:
@@ -123,12 +119,6 @@ class MonotoneFunction(Node):
     def known(self, given: Given) -> Known:
         gap, low, high, rounding, vague = self.of.known(given)
         low, high = low - rounding, high + rounding
-        if low < self.start:
-            raise ValueError(
-                f"The predictions behind the function of the target may be as low as {low:.6g}, "
-                f"and it is known to rise or fall from {self.start:.6g} on only. Use a function "
-                "that does so everywhere, as the exponential for the logarithm, or SBFTAuditor."
-            )
         if not self.rises:
             low, high = -high, -low
         with np.errstate(all="ignore"):
@@ -158,9 +148,7 @@ class MonotoneFunction(Node):
         if np.isfinite(high - low) and high > low:
             grid = np.linspace(low, high, GRID + 1)
             slope = max(slope, float(np.diff(self._rising(grid)).max()) * GRID / (high - low))
-        found = max(
-            4 * slope * rounding + self.jump, heights[1] - heights[0], heights[3] - heights[2]
-        )
+        found = max(4 * slope * rounding, heights[1] - heights[0], heights[3] - heights[2])
         return float(found) if np.isfinite(found) else np.inf
 
     def _rising(self, x: Floats) -> Floats:

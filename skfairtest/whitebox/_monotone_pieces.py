@@ -1,24 +1,20 @@
 """Where a step changes the direction of a real column: in between what it gives rises or falls.
 
 Of these steps the places follow from what was fitted: edges of bins, knots of splines and where the
-pieces between them turn, the kink of an absolute value, the number that marks a missing one.
+pieces between them turn, the kink of an absolute value, a number that trees take for a missing one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from scipy import sparse, special
-from sklearn.impute import MissingIndicator, SimpleImputer
+from scipy import special
 from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
-    QuantileTransformer,
     SplineTransformer,
 )
 
@@ -31,8 +27,6 @@ MOST_PLACES = 2000
 #: A root is real whose imaginary part is no more: places too many do no harm.
 NEARLY_REAL = 1e-6
 NOTHING = np.empty(0)
-#: To more digits than multiples need that are as large as numbers can be told apart.
-PI = Fraction("3.141592653589793238462643383279502884197169399375105820974944592307816406286")
 
 #: Functions of single numbers that never decrease wherever they are numbers.
 RISING: tuple[Any, ...] = (
@@ -73,18 +67,10 @@ def breakpoints_of(
         edges = [np.asarray(step.bin_edges_[c])[1:-1] for c in columns]
         found = [Breakpoints(c, edges[c].astype(np.float64), rounded=rounded) for c in columns]
     elif type(step) is SplineTransformer:
-        low, high = ends()
-        found = [_spline(c, step, low[c], high[c]) for c in columns]
-    elif type(step) in (SimpleImputer, MissingIndicator) and not pd.isna(step.missing_values):
-        mark = np.array([step.missing_values], dtype=np.float64)
-        found = [Breakpoints(c, mark, mark) for c in columns]
+        found = [_spline(c, step) for c in columns]
     elif type(step) is MissingSentinel:
         low, high = np.array([step.low]), np.array([step.high])
         found = [Breakpoints(int(c), low, high) for c in step.columns]
-    elif type(step) is QuantileTransformer and (
-        step.ignore_implicit_zeros or sparse.issparse(part)
-    ):
-        found = [Breakpoints(c, np.zeros(1), np.zeros(1)) for c in columns]
     elif type(step) is FunctionTransformer:
         low, high = ends()
         found = [_function(c, step.func, low[c], high[c]) for c in columns]
@@ -93,7 +79,7 @@ def breakpoints_of(
     if any(len(own.at) + len(own.after) > MOST_PLACES for own in found):
         raise Unsupported(
             f"{' '.join(repr(step).split()):.120} makes a function of a real column that changes "
-            f"direction at more than {MOST_PLACES} places.",
+            f"direction at more than {MOST_PLACES} places, counted from zero.",
             "Narrow the domain of the column by InputSpace(bounds=...).",
         )
     return found
@@ -103,32 +89,29 @@ def _function(column: int, function: Any, low: float, high: float) -> Breakpoint
     """Where a function that is known turns."""
     if function in RISING_FROM_ZERO:
         return Breakpoints(column, np.zeros(1))
-    if function is np.reciprocal:
-        return Breakpoints(column, np.zeros(1), np.zeros(1))
     if function in (np.sin, np.cos):
-        return Breakpoints(column, _turns(Fraction(function is np.sin, 2), low, high))
+        return Breakpoints(column, _turns(0.5 if function is np.sin else 0.0, low, high))
     return Breakpoints(column, NOTHING)
 
 
-def _turns(first: Fraction, low: float, high: float) -> Floats:
+def _turns(first: float, low: float, high: float) -> Floats:
     """The multiples of pi, with a share of one before the first, from below `low` to above `high`.
 
-    Worked out exactly and rounded once: far from zero a multiple of the rounded pi is off by more
-    than numbers are apart. Of two neighbours about a place the nearer one then is the extreme.
+    Far from zero a multiple of the rounded pi is off by more than numbers are apart.
     """
-    if not high - low <= MOST_PLACES * np.pi:
+    if not max(-low, high) <= MOST_PLACES * np.pi:
         return np.zeros(MOST_PLACES + 1)
-    start, end = floor(Fraction(low) / PI - first), ceil(Fraction(high) / PI - first)
-    return np.array([float((first + k) * PI) for k in range(start, end + 1)])
+    places = np.arange(floor(low / np.pi - first), ceil(high / np.pi - first) + 1)
+    return np.asarray((first + places) * np.pi, dtype=np.float64)
 
 
 def has_known_breakpoints(function: Any) -> bool:
     """Whether it is known where a function of single numbers turns."""
-    known = (*RISING, *FALLING, *RISING_FROM_ZERO, np.reciprocal, np.sin, np.cos)
+    known = (*RISING, *FALLING, *RISING_FROM_ZERO, np.sin, np.cos)
     return any(function is one for one in known)
 
 
-def _spline(column: int, step: Any, low: float, high: float) -> Breakpoints:
+def _spline(column: int, step: Any) -> Breakpoints:
     """The knots of a column's splines, and where one of these turns between them."""
     spline = step.bsplines_[column]
     knots, k = np.asarray(spline.t, dtype=np.float64), spline.k
@@ -136,30 +119,20 @@ def _spline(column: int, step: Any, low: float, high: float) -> Breakpoints:
     inner = np.unique(knots[(knots >= first) & (knots <= last)])
     places = [inner]
     slope = spline.derivative() if k > 0 else None
-    for number, (a, b) in enumerate(zip(inner[:-1], inner[1:], strict=True)):
+    for a, b in zip(inner[:-1], inner[1:], strict=True):
         if slope is None or k < 2:
             continue
         # The slope is a polynomial there, which as many values as it has coefficients give.
         nodes = np.cos(np.pi * (np.arange(k) + 0.5) / k)
         values = slope((a + b) / 2 + (b - a) / 2 * nodes)
-        beyond = step.extrapolation == "continue"
-        reach = (
-            low if beyond and number == 0 else a, high if beyond and b == inner[-1] else b
-        )  # fmt: skip
         for own in np.asarray(values).T:
             if own.any():
                 roots = np.polynomial.chebyshev.chebroots(_coefficients(nodes, own))
                 real = roots.real[np.abs(roots.imag) <= NEARLY_REAL]
                 turns = (a + b) / 2 + (b - a) / 2 * real
                 room = 1e-9 * (b - a)
-                places.append(turns[(turns >= reach[0] - room) & (turns <= reach[1] + room)])
+                places.append(turns[(turns >= a - room) & (turns <= b + room)])
     at = np.unique(np.concatenate(places))
-    if step.extrapolation == "periodic" and last > first:
-        turns = np.floor((low - first) / (last - first)), np.floor((high - first) / (last - first))
-        if (turns[1] - turns[0] + 1) * len(at) > MOST_PLACES:
-            return Breakpoints(column, np.zeros(MOST_PLACES + 1))
-        shifts = (last - first) * np.arange(turns[0], turns[1] + 1)
-        at = np.unique((at + shifts[:, None]).ravel())
     return Breakpoints(column, at, at[np.isin(at, inner)])
 
 

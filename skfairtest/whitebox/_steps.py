@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse, special
 from sklearn import feature_selection
 from sklearn.compose import ColumnTransformer
@@ -187,6 +188,8 @@ def check_step(step: Any, table: Any, real: list[int]) -> list[Breakpoints]:
             "InputSpace(bounds=...), or use KBinsDiscretizer, which has one code for each range "
             "of numbers.",
         )
+    if _bends_in_other_ways(step, table):
+        raise not_understood(step)
     if type(step) is FunctionTransformer:
         if _is_plain(step):
             return []
@@ -205,6 +208,15 @@ def check_step(step: Any, table: Any, real: list[int]) -> list[Breakpoints]:
 
     found = breakpoints_of(step, table, ends)
     return [own for own in found if own.column in real and len(own.at) + len(own.after)]
+
+
+def _bends_in_other_ways(step: Any, table: Any) -> bool:
+    """Whether a step makes of real columns what is not read: repeats, or what begins at a mark."""
+    if type(step) is SplineTransformer:
+        return step.extrapolation in ("continue", "periodic")
+    if type(step) is QuantileTransformer:
+        return step.ignore_implicit_zeros or sparse.issparse(table)
+    return type(step) in IMPUTERS and not pd.isna(step.missing_values)
 
 
 def is_rounded(step: Any) -> bool:

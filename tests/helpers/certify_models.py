@@ -25,8 +25,7 @@ from sklearn.feature_selection import (
     VarianceThreshold,
     f_regression,
 )
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
@@ -74,7 +73,6 @@ TWO = {
     "one calibrator": CalibratedClassifierCV(LOGISTIC, method="isotonic", ensemble=False),
     "one against the rest": OneVsRestClassifier(LOGISTIC),
     "stack": StackingClassifier([("f", FOREST), ("l", LOGISTIC), ("s", LinearSVC())], cv=3),
-    "stack, columns": StackingClassifier([("f", FOREST)], LOGISTIC, cv=3, passthrough=True),
     "vote": VotingClassifier([("f", FOREST), ("l", LOGISTIC)], voting="soft", weights=[1, 3]),
     "bag": BaggingClassifier(LOGISTIC, 4, max_features=0.7, random_state=0),
     "calibrated vote": calibrated(
@@ -95,24 +93,10 @@ REGRESSORS = {
     "logarithm, forest": TransformedTargetRegressor(
         RandomForestRegressor(4, max_depth=4, random_state=0), func=np.log, inverse_func=np.exp
     ),
-    "root": TransformedTargetRegressor(
-        GradientBoostingRegressor(n_estimators=5), func=np.sqrt, inverse_func=np.square
-    ),
-    "negative": TransformedTargetRegressor(
-        Ridge(), func=np.negative, inverse_func=np.negative
-    ),
-    "reciprocal": TransformedTargetRegressor(
-        RandomForestRegressor(4, max_depth=4, random_state=0),
-        func=np.reciprocal, inverse_func=np.reciprocal,
-    ),
     "power": TransformedTargetRegressor(Ridge(), transformer=PowerTransformer()),
-    "quantiles": TransformedTargetRegressor(
-        Ridge(), transformer=QuantileTransformer(n_quantiles=20)
-    ),
     "stack": StackingRegressor(
         [("f", RandomForestRegressor(4, max_depth=4)), ("g", GradientBoostingRegressor())], cv=3
     ),
-    "stack, columns": StackingRegressor([("r", Ridge())], LinearRegression(), passthrough=True),
     "vote": VotingRegressor([("r", Ridge()), ("f", RandomForestRegressor(4, max_depth=3))]),
     "bag": BaggingRegressor(Ridge(), 4, random_state=0),
     "net": TransformedTargetRegressor(
@@ -160,13 +144,9 @@ BENDING = {
     "splines": SplineTransformer(n_knots=3),
     "lines": SplineTransformer(n_knots=3, degree=2, extrapolation="linear", include_bias=False),
     "steps": SplineTransformer(n_knots=4, degree=0),
-    "polynomials": SplineTransformer(n_knots=3, extrapolation="continue"),
-    "periods": SplineTransformer(n_knots=4, extrapolation="periodic"),
     "negative": FunctionTransformer(np.negative),
     "sine": FunctionTransformer(np.sin),
     "absolute": FunctionTransformer(np.abs),
-    "mark": SimpleImputer(missing_values=0.25),
-    "reciprocal": make_pipeline(MinMaxScaler((0.5, 2)), FunctionTransformer(np.reciprocal)),
     "turned round": make_pipeline(FunctionTransformer(np.negative), KBinsDiscretizer(3)),
     "bent twice": make_pipeline(
         FunctionTransformer(np.sin), StandardScaler(), SplineTransformer(n_knots=3)

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 from certify_cases import bracket_alone, certified, exhaustive_degree, small_table
-from certify_models import ENCODERS, REGRESSORS, SEVERAL, TABLES, TWO, calibrated, kinds
+from certify_models import ENCODERS, REGRESSORS, SEVERAL, TABLES, TWO, kinds
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -66,7 +66,6 @@ AROUND = [
     *((model, (NUMBER,)) for model in REGRESSORS.values()),
     *((model, (CLASS,)) for model in TWO.values()),
     *((model, (CLASSES,)) for model in SEVERAL.values()),
-    (calibrated(GradientBoostingClassifier(**SMALL), "temperature"), (CLASS,)),
     (MarginalizedRegressor(RandomForestRegressor(**SMALL), sensitive_features=["s"], strength=0.6),
      (NUMBER,)),
     (MarginalizedClassifier(LogisticRegression(), sensitive_features=["s", "b"], strength=0.5),

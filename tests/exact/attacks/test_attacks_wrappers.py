@@ -35,7 +35,6 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     PowerTransformer,
-    QuantileTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -155,10 +154,11 @@ def calibrators_that_fall():
     model.fit(X, TWO)
     assert model.calibrated_classifiers_[0].calibrators[0].a_ > 0
     holds(model, X, exact=False)
-    linear = FrozenEstimator(LogisticRegression().fit(X, 1 - TWO))
-    holds(
-        CalibratedClassifierCV(linear, method="temperature").fit(X, TWO), X, exact=False, zero=True
-    )
+    try:
+        model = CalibratedClassifierCV(LogisticRegression(), method="temperature").fit(X, TWO)
+    except ValueError:
+        return  # not in this release of scikit-learn
+    refused(model, X, "method='temperature'. cannot be certified")
 
 
 @attack("a calibrator is what was fitted")
@@ -217,10 +217,9 @@ def scalers_that_clip_the_target():
 
 @attack("predictions stay where the target was")
 def predictions_beyond_the_target():
-    for transformer in (QuantileTransformer(n_quantiles=20), PowerTransformer()):
-        model = TransformedTargetRegressor(LinearRegression(), transformer=transformer).fit(X, Y)
-        model.regressor_.coef_ = model.regressor_.coef_ * 1.5
-        holds(model, X, exact=False)
+    model = TransformedTargetRegressor(LinearRegression(), transformer=PowerTransformer())
+    model.fit(X, Y).regressor_.coef_ *= 1.5
+    holds(model, X, exact=False)
     model = TransformedTargetRegressor(
         LinearRegression(), transformer=PowerTransformer("box-cox", standardize=False)
     ).fit(X, np.exp(Y))
@@ -231,8 +230,10 @@ def predictions_beyond_the_target():
 def a_way_back_that_is_changed_afterwards():
     model = TransformedTargetRegressor(TREE, func=np.log, inverse_func=np.exp).fit(X, np.exp(Y))
     holds(model.set_params(func=None, inverse_func=np.negative), X, exact=False)
-    model.transformer_.set_params(inverse_func=np.sinh)
+    model.transformer_.set_params(inverse_func=np.expm1)
     holds(model, X, exact=False)
+    model.transformer_.set_params(inverse_func=np.sinh)
+    refused(model, X, "inverse_func=sinh.* cannot be certified")
 
 
 @attack("the way back is known from its name")
@@ -247,22 +248,14 @@ def ways_back_that_are_not_known():
     refused(model, X, "cannot be certified")
 
 
-@attack("the way back is monotone where predictions are")
-def ways_back_that_turn():
-    model = TransformedTargetRegressor(Ridge(), func=np.sqrt, inverse_func=np.square)
-    model.fit(X, (Y - Y.min()) ** 2)
-    model.regressor_.intercept_ -= 2
-    refused(model, X, "rise or fall from 0 on only")
-
-
 # Stacks ------------------------------------------------------------------------------------
 
 
 @attack("a stack's columns are its members', in their order")
-def stacks_with_dropped_members_and_columns():
+def stacks_with_dropped_members():
     members = [("a", TREE), ("b", Ridge()), ("c", DecisionTreeRegressor(max_depth=2))]
     for dropped in "ab":
-        model = StackingRegressor(members, Ridge(), cv=2, passthrough=True)
+        model = StackingRegressor(members, Ridge(), cv=2)
         model.set_params(**{dropped: "drop"})
         holds(model.fit(X, Y), X, exact=False)
 
@@ -282,10 +275,10 @@ def stacks_that_subtract_members():
 @attack("a member is asked as it was when it was fitted")
 def stacks_of_members_asked_in_other_ways():
     members = [("svc", LinearSVC()), ("f", FOREST)]
-    for passthrough in (False, True):
-        model = StackingClassifier(members, cv=2, passthrough=passthrough).fit(X, THREE)
-        assert model.stack_method_ == ["decision_function", "predict_proba"]
-        holds(model, X, exact=False)
+    model = StackingClassifier(members, cv=2).fit(X, THREE)
+    assert model.stack_method_ == ["decision_function", "predict_proba"]
+    holds(model, X, exact=False)
+    refused(model.set_params(passthrough=True), X, "passthrough=True. cannot be certified")
     model = StackingClassifier(members, cv=2, stack_method="predict").fit(X, TWO)
     refused(model, X, "looks at the labels of LinearSVC")
 
