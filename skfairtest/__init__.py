@@ -15,7 +15,6 @@ except PackageNotFoundError:  # a checkout that is not installed
 _HOMES = {
     "ADFAuditor": "individual",
     "AequitasAuditor": "individual",
-    "AllOf": "space._constraints",
     "Allowed": "space._constraints",
     "AuditReport": "report",
     "AuditScorer": "model_selection",
@@ -51,7 +50,6 @@ _HOMES = {
     "MitigationDisplay": "inspection",
     "MitigationWarning": "exceptions",
     "NoDisparityWarning": "exceptions",
-    "OneHot": "space._constraints",
     "OptimalTransport": "transports",
     "Order": "space._constraints",
     "Outcome": "report",
@@ -153,12 +151,10 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.report import audit as audit
     from skfairtest.report import audit_models as audit_models
     from skfairtest.report import check_limits as check_limits
-    from skfairtest.space._constraints import AllOf as AllOf
     from skfairtest.space._constraints import Allowed as Allowed
     from skfairtest.space._constraints import Implies as Implies
     from skfairtest.space._constraints import Is as Is
     from skfairtest.space._constraints import Linear as Linear
-    from skfairtest.space._constraints import OneHot as OneHot
     from skfairtest.space._constraints import Order as Order
     from skfairtest.space._space import InputSpace as InputSpace
     from skfairtest.transports import OptimalTransport as OptimalTransport

@@ -595,13 +595,15 @@ def _check_constraint(
     space: InputSpace, valid_rows: ValidRows, rng: np.random.Generator, max_time: float | None
 ) -> float:
     """Check that some valid input has two valid twins; return the seconds that this took."""
-    if space.constraint_ is None:
+    if not space.constraints_:
         return 0.0
     began = _clock.now()
     deadline = began + max_time if max_time else None
-    Z = space.admission.repair(
-        valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows, rng
-    )
+    Z = valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows
+    if not len(Z) and valid_rows.n_drawn:  # in the time there is
+        some = space.admission.draw(CONSTRAINT_PROBE, rng)
+        raise space.admission.unsatisfied(valid_rows.n_drawn, some)
+    Z = space.admission.repair(Z, rng)
     width = int(min(space.twins_.n_combinations, 64))
     n_valid = np.zeros(len(Z), dtype=int)
     if space.twins_.is_enumerable:

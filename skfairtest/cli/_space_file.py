@@ -19,8 +19,6 @@ KINDS = {
     "order": ("order", "offset"),
     "linear": ("linear", "relation", "limit"),
     "if": ("if", "then"),
-    "exactly_one": ("exactly_one",),
-    "at_most_one": ("at_most_one",),
     "allowed": ("allowed",),
     "where": ("where",),
 }
@@ -162,14 +160,11 @@ class _Reader:
                     f"{self.told}: {one!r} has no key 'then', which says what follows."
                 )
             return constraints.Implies(self._condition(what), self._condition(one["then"]))
-        if kind in ("exactly_one", "at_most_one"):
-            columns = [self._column(name) for name in _list(what, kind)]
-            return constraints.OneHot(columns, at_most_one=kind == "at_most_one")
         if kind == "allowed":
             if isinstance(what, Mapping):
                 return constraints.Allowed({self._column(name): what[name] for name in what})
             return constraints.Allowed([self._column(name) for name in _list(what, kind)])
-        return constraints.AllOf([self._condition(what)])
+        return self._condition(what)
 
     def _condition(self, found: Any) -> Any:
         """Values by column, or a constraint."""

@@ -143,7 +143,7 @@ def _reason(ended: str, rtol: float, oracle: Oracle, rounding: float) -> str:
         return "max_queries left no room to confirm the pair that attains the bound"
     if oracle.space.admission.repairs:
         return "the constraint may exclude the pairs that reach the upper bound of the open boxes"
-    if oracle.space.constraint_ is not None:
+    if oracle.space.constraints_:
         return "the bound holds for the whole box; the constraint may exclude pairs that reach it"
     if oracle.space.plausibility is not None:
         return "the bound holds for the whole box; the pairs that reach it may be implausible"

@@ -282,7 +282,7 @@ def _asking(estimator: Any, space: InputSpace, response: str) -> Model:
 
 def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
     """Return enough valid rows, as the model is asked about no others."""
-    if space.constraint_ is None:
+    if not space.constraints_:
         return Z
     admitted = space.admission.repair(Z, rng)
     admitted = admitted[space.valid(admitted)]

@@ -285,7 +285,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             X, tables = owner._tables_of(X, sensitive_features, estimator)
         space = tables.inputs.space
         cells, patterns = self._patterns(tables, space, chunked)
-        if space.constraint_ is not None and not space.valid(space.data).any():
+        if space.constraints_ and not space.valid(space.data).any():
             raise ValueError(
                 f"The constraint of space= holds for none of the {len(space.data)} rows of X, so "
                 "the model cannot be asked about inputs near them. Correct "

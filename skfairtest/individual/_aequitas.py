@@ -258,7 +258,7 @@ class Walks:
         Z = self.Z.copy()
         Z[rows, column] += delta * space.domain.steps[column]
         Z = space.domain.clip(Z)
-        if space.constraint_ is not None or space.plausibility is not None:
+        if space.constraints_ or space.plausibility is not None:
             Z = np.where(space.is_acceptable(Z)[:, None], Z, self.Z)
         moved = np.flatnonzero(Z[rows, column] != self.Z[rows, column])
         self.Z = Z

@@ -52,7 +52,7 @@ class TwinTables:
         """Return whether all twins exist and differ in the sensitive columns alone."""
         return (
             isinstance(space.layout.container, (ArrayContainer, PandasContainer))
-            and space.constraint_ is None
+            and not space.constraints_
             and space.twins_.dependents is None
             and space.twins_.is_enumerable
             and space.twins_.n_twins <= MOST_TWINS

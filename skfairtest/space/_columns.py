@@ -170,14 +170,6 @@ class Column:
         """Return the codes of `field` from those of the column."""
         return codes
 
-    def from_field(self, codes: Floats) -> Floats:
-        """Convert codes of `field` to codes of this column."""
-        return codes
-
-    def ends_in_field(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Convert intervals of codes to intervals of codes of `field`."""
-        return low, high
-
     def write(self, container: Any, index: int, codes: Floats) -> Any:
         """Write one column of a table from codes of `field`."""
         raise NotImplementedError
@@ -266,10 +258,6 @@ class Column:
 
         `dtype` is what the table rounds numbers to: of 0.1 in single precision another number.
         """
-        raise NotImplementedError
-
-    def zero_one(self) -> tuple[float, float] | None:
-        """Return the codes of 0 and 1 (-1 for a missing one), or None for other columns."""
         raise NotImplementedError
 
     def domain_words(self) -> str:
@@ -468,17 +456,6 @@ class Categorical(Column):
         known = gone.copy()
         known[~gone] = found >= 0
         return codes, known
-
-    def zero_one(self) -> tuple[float, float] | None:
-        """Return the codes of 0 and 1, or of False and True."""
-        present = [level for level in self.levels if not pd.isna(level)]
-        if not all(level in (0, 1) for level in present):
-            return None
-        codes, known = self.known_codes(np.array([0, 1], dtype=object), None)
-        if not known.all() and any(isinstance(v, (bool, np.bool_)) for v in present):
-            codes, known = self.known_codes(np.array([False, True], dtype=object), None)
-        zero, one = np.where(known, codes, -1.0).tolist()
-        return zero, one
 
     def domain_words(self) -> str:
         """Return the first of the levels."""

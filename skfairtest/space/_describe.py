@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest.space._constraints.base import constraints_of, name_of
+from skfairtest.space._constraints.base import name_of
 from skfairtest.space._layout import Layout
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._twins import Twins
@@ -34,14 +34,14 @@ def describe(layout: Layout, sensitive: NDArray[np.intp]) -> pd.DataFrame:
 
 
 def conditions(
-    layout: Layout, constraint: Any, plausibility: Plausibility | None, twins: Twins
+    layout: Layout, constraints: list[Any], plausibility: Plausibility | None, twins: Twins
 ) -> list[str]:
     """Return the conditions that inputs satisfy, each as a line of text."""
     lines = [
         f"exactly one of the columns {members} is 1; they are the attribute {name!r}"
         for name, members in layout.one_hot.items()
     ]
-    lines += [name_of(one) for one in constraints_of(constraint)]
+    lines += [name_of(one) for one in constraints]
     if plausibility is not None:
         share = plausibility.share_accepted
         lines.append(

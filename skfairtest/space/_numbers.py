@@ -118,18 +118,6 @@ class Numbers(Column):
         """Return the numbers of the codes."""
         return self.take(codes)
 
-    def from_field(self, codes: Floats) -> Floats:
-        """Return the codes of the numbers."""
-        return self.encode(codes)
-
-    def ends_in_field(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return intervals of codes as intervals of numbers; missing is never cut off."""
-        gone = high > self.top
-        return (
-            np.where(gone, -np.inf, self.take(low)),
-            np.where(gone, np.inf, self.take(high)),
-        )
-
     def write(self, container: Any, index: int, codes: Floats) -> Any:
         """Return one column of a table."""
         return container.numbers_column(index, self, codes)
@@ -149,10 +137,6 @@ class Numbers(Column):
         held = numbers if dtype is None else numbers.astype(dtype).astype(np.float64)
         codes[some] = self.encode(held)
         return codes, known
-
-    def zero_one(self) -> tuple[float, float] | None:
-        """Return the codes of 0 and 1, where the numbers are these."""
-        return None
 
     def domain_words(self) -> str:
         """Return the ends of the domain."""
@@ -175,11 +159,6 @@ class Integer(Numbers):
         if not facts.is_number or not facts.whole:
             return None
         return finished(cls(facts.name, *facts.ends), facts)
-
-    def zero_one(self) -> tuple[float, float] | None:
-        """Return the codes of 0 and 1, where the numbers are these."""
-        low, high = self.ends
-        return (0.0, 1.0) if low >= 0 and high <= 1 else None
 
     @property
     def distance(self) -> float:

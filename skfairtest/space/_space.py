@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,15 +26,13 @@ from skfairtest.space._chunks import as_chunks
 from skfairtest.space._column_names import check_sensitive
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.base import (
-    Constraint,
     bind,
+    check_constraints,
     constraints_of,
     learn,
     name_of,
-    read_constraint,
 )
 from skfairtest.space._constraints.bound_columns import BoundColumns
-from skfairtest.space._constraints.contradictions import check_constraints
 from skfairtest.space._dependents import FORM, warn_of_data
 from skfairtest.space._describe import conditions, describe
 from skfairtest.space._domain import Domain
@@ -84,9 +82,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         or of any of its columns, means the group.
     constraint : constraint object, callable, dict or list of these, default=None
         Conditions that every input satisfies: objects such as ``Order("experience", "<=", "age")``
-        (see `Order`, `Linear`, `Implies`, `Is`, `OneHot`, `Allowed`), or callables that take rows
-        in the container of X and return a boolean for each. A dict means `Is` for each of its
-        columns.
+        (see `Order`, `Linear`, `Implies`, `Is`, `Allowed`), or callables that take rows in the
+        container of X and return a boolean for each. A dict means `Is` for each of its columns.
     plausible : "auto", float, outlier detector or None, default=None
         Judge of which inputs look like the data. Pairs of twins count only if at least one twin
         does, and new inputs are drawn near rows of X. "auto" is a classifier that is trained to
@@ -118,8 +115,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         The combinations of sensitive values, and the rows that differ in them.
     admission : Admission
         Draws rows that satisfy the constraints, and moves rows to where they do.
-    constraint_ : callable, constraint object or None
-        The constraints; several are one `AllOf`.
+    constraints_ : list of constraint objects and callables
+        The constraints, with what they took from the data.
     plausibility : Plausibility or None
         Judge of which inputs look like the data; None without `plausible`.
     data : ndarray of shape (n_rows, n_features)
@@ -184,8 +181,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         ------
         ValueError
             If sensitive columns are unknown, duplicate or constant, or there is no other column; if
-            a domain is impossible; if one-hot groups overlap or rows do not satisfy them; or if
-            constraints contradict each other.
+            a domain is impossible; or if one-hot groups overlap or rows do not satisfy them.
         TypeError
             If the input is sparse or has dtypes without an input domain.
         DetectorFailedError
@@ -219,12 +215,11 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
             check_sensitive(columns, positions, n_rows)
         if odd := [column for column in columns if column.looks_like is not None]:
             warnings.warn(warning_of(odd), UserWarning, stacklevel=users_level())
-        constraint = read_constraint(self.constraint)
-        if isinstance(constraint, Constraint):
-            constraint = learn(constraint, BoundColumns(layout, data))
+        given = [] if self.constraint is None else self.constraint
+        constraints = learn(constraints_of(given), BoundColumns(layout, data))
         domain = Domain(layout)
         twins = Twins(layout, domain, positions, data, self._dependents(layout, data))
-        check_constraints(constraint, BoundColumns(layout, data, warns=True), domain, twins)
+        check_constraints(constraints, BoundColumns(layout, data, warns=True))
         if twins.dependents is not None and twins.moved is None:
             warn_of_data(data, twins.apply_dependents(data.copy()))
         if twins.moved is not None:
@@ -235,7 +230,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         judge = None
         if self.plausible is not None:
             judge = Plausibility(self.plausible, layout, domain, data)
-        self._set(layout, domain, twins, data, constraint, judge)
+        self._set(layout, domain, twins, data, constraints, judge)
         return self
 
     def _dependents(self, layout: Layout, data: Floats) -> Any:
@@ -254,11 +249,11 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
 
     def _set(
         self, layout: Layout, domain: Domain, twins: Twins, data: Floats,
-        constraint: Constraint | Callable[[Any], Any] | None, judge: Plausibility | None,
+        constraints: list[Any], judge: Plausibility | None,
     ) -> None:  # fmt: skip
         self.layout, self.domain, self.twins_ = layout, domain, twins
         self.sensitive, self.free = twins.sensitive, twins.free
-        self.data, self.constraint_, self.plausibility = data, constraint, judge
+        self.data, self.constraints_, self.plausibility = data, constraints, judge
         self._admission: Admission | None = None
 
     def set_params(self, **params: Any) -> InputSpace:
@@ -371,7 +366,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
 
     def without_constraint(self) -> InputSpace:
         """Return the whole box, with twins that differ in the sensitive attributes only."""
-        return self._changed(constraint=None, plausibility=None, dependents=None)
+        return self._changed(constraints=[], plausibility=None, dependents=None)
 
     def relax_dependents(self) -> InputSpace:
         """Return a space with more twins, in which the dependent columns are sensitive as well.
@@ -396,7 +391,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         return self._changed(sensitive=every, dependents=None)
 
     def _changed(self, **parts: Any) -> InputSpace:
-        """Return a copy with some parts replaced: layout, sensitive, data, constraint, ..."""
+        """Return a copy with some parts replaced: layout, sensitive, data, ..."""
         layout = parts.get("layout", self.layout)
         domain = Domain(layout) if "layout" in parts else self.domain
         data = parts.get("data", self.data)
@@ -405,7 +400,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         other = copy.copy(self)
         other._set(
             layout, domain, Twins(layout, domain, sensitive, data, dependents), data,
-            parts.get("constraint", self.constraint_),
+            parts.get("constraints", self.constraints_),
             parts.get("plausibility", self.plausibility),
         )  # fmt: skip
         return other
@@ -486,7 +481,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
     @property
     def conditions(self) -> list[str]:
         """Conditions that inputs satisfy beyond their domains, each as a line for a report."""
-        return conditions(self.layout, self.constraint_, self.plausibility, self.twins_)
+        return conditions(self.layout, self.constraints_, self.plausibility, self.twins_)
 
     # Tables and codes -----------------------------------------------------------------------
 
@@ -547,7 +542,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         Raises
         ------
         ValueError
-            If none of 100,000 draws, and no row of the data, satisfies the constraint.
+            If no draw, and no row of the data, satisfies the constraint.
         """
         return self.valid_rows().sample(n, rng, uniform=uniform, deadline=deadline).rows
 
@@ -555,9 +550,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
     def admission(self) -> Admission:
         """The constraint on codes, which draws valid rows and repairs others."""
         if self._admission is None:
-            rules, names = [], [name_of(one) for one in constraints_of(self.constraint_)]
-            if self.constraint_ is not None:
-                rules = bind(self.constraint_, BoundColumns(self.layout, self.data))
+            rules = bind(self.constraints_, BoundColumns(self.layout, self.data))
+            names = [name_of(one) for one in self.constraints_]
             self._admission = Admission(rules, self.domain, self.twins_, names)
         return self._admission
 
@@ -585,6 +579,6 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
 
 #: What `fit` learns.
 LEARNED = (
-    "layout", "domain", "twins_", "sensitive", "free", "data", "constraint_", "plausibility",
+    "layout", "domain", "twins_", "sensitive", "free", "data", "constraints_", "plausibility",
     "_admission",
 )  # fmt: skip

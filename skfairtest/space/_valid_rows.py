@@ -17,8 +17,9 @@ from skfairtest.space._plausible.neighbours import Crossed, Neighbours
 #: Share of uniform draws that must be valid for a sample to be uniform, and draws that tell it.
 FAIR = 0.05
 ENOUGH = 2_000
-#: Draws of one sample before giving up.
-MAX_DRAWS = 100_000
+#: Draws of one sample before giving up; where all constraints repair rows, the second: half of
+#: those after the first `ENOUGH` are repaired, of which nearly all are valid where any are.
+MAX_DRAWS, MAX_REPAIRED = 100_000, 6_000
 #: Crossings near the data are drawn by the share that was kept so far, and so many times as many,
 #: so that once is mostly enough; at least a quarter of those before, but then no more than STOCK.
 SURPLUS = 1.03
@@ -142,13 +143,9 @@ class ValidRows:
             kept.append(rows)
             marks.append(mark)
             none = n_kept == 0 and (uniform or not len(self._known))
-            if n_drawn >= MAX_DRAWS and none and not is_late(deadline):
-                raise ValueError(
-                    f"The constraint admits none of {n_drawn} rows drawn from the domains. Check "
-                    "that it holds for valid rows, or narrow the domains to where it holds, by "
-                    "InputSpace(bounds=...) or InputSpace(categories=...)."
-                    f"{self.admission.violated(batch.rows)}"
-                )
+            most = MAX_REPAIRED if self.admission.knows_all and not uniform else MAX_DRAWS
+            if n_drawn >= most and none and not is_late(deadline):
+                raise self.admission.unsatisfied(n_drawn, batch.rows)
             if n_drawn >= max(self.most_draws, size) and n_kept < n and not uniform:
                 # Few valid rows exist, or none within reach: those that are known come again.
                 self.most_draws //= 2

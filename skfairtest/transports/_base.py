@@ -142,7 +142,7 @@ class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
                 f"Column {name!r} contains infinity, which has no place among the numbers of a "
                 "group. Replace infinite values before moving rows."
             )
-        if space.constraint_ is None:
+        if not space.constraints_:
             moved = self._move_in_place(Z, own, target)
         else:
             moved = self.move_codes(Z, own, target)

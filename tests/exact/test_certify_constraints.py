@@ -63,7 +63,7 @@ MODELS = {
 CONSTRAINTS = {
     "order": Order("low", "<=", "high"),
     "sum": Linear({"low": 1, "high": 1, "part": 2}, "<=", 6),
-    "both": [Order("low", "<=", "high"), Implies({"kind_0": 1}, {"part": 0})],
+    "both": [Order("low", "<=", "high"), Implies({"kind": "0"}, {"part": 0})],
 }
 
 

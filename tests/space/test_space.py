@@ -429,7 +429,7 @@ def test_sample_ends_at_the_deadline(clock):
 def test_constraint_that_admits_nothing_is_an_error():
     space = InputSpace(constraint=lambda X: X[:, 0] < 0).fit(numbers(1000), [2])
     for uniform in (False, True):
-        with pytest.raises(ValueError, match="admits none of .* rows drawn"):
+        with pytest.raises(ValueError, match="got none in .* rows drawn"):
             space.sample(5, np.random.default_rng(0), uniform=uniform)
 
 

@@ -56,7 +56,7 @@ def draw_near(
     # Data may lie outside the domain that the user gave, or be a category outside it.
     inside = (before >= space.domain.low[moved]) & (before <= high)
     Z[rows, moved] = np.where(inside, after, before)
-    if space.constraint_ is not None:
+    if space.constraints_:
         refused = ~space.valid(Z)
         Z[refused] = space.data[seeds[refused]]
     return seeds, Z

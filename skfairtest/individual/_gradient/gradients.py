@@ -62,7 +62,7 @@ class ZeroOrderGradient:
         there = np.where(here > top, here, there)
         rows[:, order, space.free] = there
         rows = self._clip(rows)
-        if space.constraint_ is not None:
+        if space.constraints_:
             valid = self._valid(rows)
             back = rows.copy()
             back[:, order, space.free] = np.maximum(here - delta, space.domain.low[space.free])

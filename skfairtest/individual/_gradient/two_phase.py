@@ -206,7 +206,7 @@ class TwoPhase:
 
     def comparable(self, x: Floats, first: Floats, second: Floats) -> NDArray[np.bool_]:
         """Where the constraint admits both twins."""
-        if self.space.constraint_ is None:
+        if not self.space.constraints_:
             return np.ones(len(x), dtype=bool)
         valid = self.space.valid(self.space.twins_.with_sensitive(x, first))
         return valid & self.space.valid(self.space.twins_.with_sensitive(x, second))

@@ -217,7 +217,7 @@ class SurrogateAuditor(BaseAuditor):
         memory = Memory(space, by_degree=True)
         regions = Regions(space)
         proposals = ProposalMixture(oracle, regions, rng)
-        most = self.batch_size * (1 if space.constraint_ is None else CONSTRAINED)
+        most = self.batch_size * (CONSTRAINED if space.constraints_ else 1)
         # Uniform inputs, until there is something to go by.
         size = min(FIRST, most)
         n = affordable(oracle, size)

@@ -358,7 +358,7 @@ class ProposalMixture:
         """Uniform inputs, of a finite domain each once before one comes twice; or crossings."""
         if self.space.near_data:
             return self.oracle.draws.crossings(n, rng)
-        if self.unseen is None and self.space.constraint_ is None:
+        if self.unseen is None and not self.space.constraints_:
             return self.oracle.sample(n, rng)
         if self.unseen is None:
             # A constraint is asked about many rows at once, for several batches.

@@ -39,7 +39,7 @@ class WithoutReplacement:
     @classmethod
     def of(cls, space: InputSpace, rng: np.random.Generator) -> WithoutReplacement | None:
         """Draws from the domain; None where it is too large, or not finite."""
-        most = MOST_INPUTS if space.constraint_ is None else MOST_CONSTRAINED
+        most = MOST_CONSTRAINED if space.constraints_ else MOST_INPUTS
         fixed = space.domain.discrete | (space.domain.low == space.domain.high)
         fits = space.n_inputs <= most and bool(fixed[space.identifying].all())
         return cls(space, rng) if fits else None

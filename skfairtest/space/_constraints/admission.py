@@ -90,23 +90,30 @@ class Admission:
         return part
 
     @property
+    def knows_all(self) -> bool:
+        """Whether rows can be repaired by all constraints: no callable is among them."""
+        return self.rule is not None and not any(rule.is_opaque for rule in self.rules)
+
+    @property
     def repairs(self) -> bool:
         """Whether there are constraint objects by which rows can be repaired."""
         return self.rule is not None
 
-    def violated(self, Z: Floats) -> str:
-        """Return a sentence about constraints that exclude all rows, or an empty one."""
-        if len(self.rules) < 2:
-            return ""
+    def unsatisfied(self, n: int, Z: Floats) -> ValueError:
+        """Return the error that none of n rows satisfies the rules; `Z` are some of them."""
         verdicts = np.array([rule.valid(Z) for rule in self.rules])
-        names = []
-        for i, name in enumerate(self.names):
-            others = np.delete(verdicts, i, axis=0).all(axis=0)
-            if others.any() and not verdicts[i][others].any():
-                names.append(name)
-        if not names:
-            return ""
-        return f" Rows that satisfy all other constraints are refused by {' and by '.join(names)}."
+        others = [np.delete(verdicts, i, axis=0).all(axis=0).any() for i in range(len(verdicts))]
+        alone = [name for name, some in zip(self.names, others, strict=True) if some]
+        if 0 < len(alone) < len(others):
+            hint = f" Rows that satisfy all others are refused by {' and by '.join(alone)}."
+        else:
+            hint = ""
+        return ValueError(
+            f"constraint=: expected inputs that satisfy {' and '.join(self.names)}; got none in "
+            f"{n} rows drawn from the domains.{hint} Correct or leave out a constraint, or set "
+            "the domains to where all hold, by InputSpace(bounds=...) or "
+            "InputSpace(categories=...)."
+        )
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw uniform rows from a part of the domain that contains all valid rows.

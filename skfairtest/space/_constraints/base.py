@@ -1,25 +1,28 @@
-"""The base of all constraint objects, the simple condition `Is`, and `AllOf` of several."""
+"""The base of all constraint objects, the simple condition `Is`, and lists of constraints."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Mapping
+import warnings
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Bools, is_real
-from skfairtest.space._constraints.bound_columns import BoundColumns, MemberOfGroup
+from skfairtest.exceptions import ConstraintWarning, users_level
+from skfairtest.space._constraints.bound_columns import BoundColumns
 from skfairtest.space._constraints.rules import AllRule, Rule, SumRule, Term
-from skfairtest.space._constraints.spread_rule import SpreadRule
 from skfairtest.space._constraints.table_rule import TableRule
 
 RELATIONS = ("<=", "<", ">=", ">", "==")
+#: Row numbers that a warning names.
+MOST_NAMED = 5
 
 
 class Constraint:
-    """Base class of the constraint objects; `&` combines two of them."""
+    """Base class of the constraint objects."""
 
     #: Names of the parameters, which are attributes as well.
     _fields: tuple[str, ...] = ()
@@ -69,12 +72,6 @@ class Constraint:
 
     def __hash__(self) -> int:
         return hash(_hashable(self))
-
-    def __and__(self, other: Any) -> AllOf:
-        return AllOf([self, other])
-
-    def __rand__(self, other: Any) -> AllOf:
-        return AllOf([other, self])
 
     def __call__(self, X: Any) -> Bools:
         """Return which rows of a table satisfy the constraint.
@@ -128,8 +125,8 @@ class Is(Constraint):
     >>> X = pd.DataFrame({"age": [12, 30, 70], "job": ["none", "cook", "driver"]})
     >>> Is("age", (18, None))(X)
     array([False,  True,  True])
-    >>> print(Is("age", (18, None)) & Is("job", ["cook", "teacher"]))
-    age >= 18 and job in (cook, teacher)
+    >>> print(Is("age", (18, None)), Is("job", ["cook", "teacher"]), sep="; ")
+    age >= 18; job in (cook, teacher)
     """
 
     _fields = ("column", "values")
@@ -170,60 +167,7 @@ class Is(Constraint):
             parts.append(sum_rule(table, [Term.of(j, 1.0, values)], ">=", low))
         if high is not None:
             parts.append(sum_rule(table, [Term.of(j, 1.0, values)], "<=", high))
-        return parts[0] if len(parts) == 1 else AllRule(parts)
-
-
-class AllOf(Constraint):
-    """Require that several constraints all hold; ``constraint=[...]`` and ``&`` make one of these.
-
-    Parameters
-    ----------
-    constraints : list of constraint objects, dicts or callables
-        The constraints. An `AllOf` among them is replaced by its own constraints.
-
-    See Also
-    --------
-    Implies : Requires one constraint if another one holds.
-
-    Examples
-    --------
-    >>> from skfairtest import AllOf, Is, Order
-    >>> AllOf([Order("a", "<=", "b"), Is("c", 1)]) == Order("a", "<=", "b") & Is("c", 1)
-    True
-    """
-
-    _fields = ("constraints",)
-
-    constraints: list[Any]
-
-    def __init__(self, constraints: Any) -> None:
-        if not isinstance(constraints, (list, tuple)):
-            raise TypeError(
-                f"AllOf takes a list of constraints; got {type(constraints).__name__}. Write "
-                "AllOf([Order('a', '<=', 'b'), ...])."
-            )
-        found: list[Any] = []
-        for constraint in constraints:
-            if isinstance(constraint, (Constraint, Mapping, list, tuple)):
-                own = as_constraint(constraint)
-                found += own.constraints if isinstance(own, AllOf) else [own]
-            else:
-                found.append(_checked_callable(constraint))
-        self.constraints = found
-
-    def __repr__(self) -> str:
-        return f"AllOf([{', '.join(map(_called, self.constraints))}])"
-
-    def __str__(self) -> str:
-        return " and ".join(map(name_of, self.constraints))
-
-    def _learned(self, table: BoundColumns) -> Constraint:
-        return AllOf(
-            [learn(c, table) if isinstance(c, Constraint) else c for c in self.constraints]
-        )
-
-    def _rule(self, table: BoundColumns) -> Rule:
-        return AllRule(bind(self, table))
+        return all_of(parts)
 
 
 def _hashable(value: Any) -> Any:
@@ -247,66 +191,59 @@ def _hashable(value: Any) -> Any:
     return value if isinstance(value, Hashable) else (type(value), id(value))
 
 
-def bind(constraint: Any, table: BoundColumns) -> list[Rule]:
-    """Return the rules of a constraint object or a callable for a table; all must hold."""
-    return [
-        _rule_of(part, table) if isinstance(part, Constraint) else table.opaque(part)
-        for part in constraints_of(constraint)
-    ]
-
-
-def _rule_of(constraint: Constraint, table: BoundColumns) -> Rule:
-    try:
-        return constraint._rule(table)
-    except MemberOfGroup:  # a dummy column by itself
-        return SpreadRule(constraint._rule(table.apart()), table.layout)
-
-
-def learn(constraint: Constraint, table: BoundColumns) -> Constraint:
-    """Return the constraint with what it takes from the data."""
-    try:
-        return constraint._learned(table)
-    except MemberOfGroup:
-        return constraint._learned(table.apart())
-
-
-def as_constraint(given: Any) -> Constraint:
-    """Return what a user wrote as one constraint object; see `AllOf`."""
-    if isinstance(given, Constraint):
-        return given
+def constraints_of(given: Any) -> list[Any]:
+    """Return what a user wrote as constraint objects and callables, all of which must hold."""
     if isinstance(given, Mapping):
-        parts = [Is(column, values) for column, values in given.items()]
-        return parts[0] if len(parts) == 1 else AllOf(parts)
+        return [Is(column, values) for column, values in given.items()]
     if isinstance(given, (list, tuple)):
-        return AllOf(given)
-    return AllOf([_checked_callable(given)])
-
-
-def read_constraint(given: Any) -> Any:
-    """Read the parameter `constraint`: None and a callable stay, all else becomes an object."""
-    if given is None or isinstance(given, Constraint):
-        return given
-    if isinstance(given, (list, tuple)) and not given:
-        return None
-    if isinstance(given, (Mapping, list, tuple)):
-        return as_constraint(given)
-    return _checked_callable(given)
-
-
-def constraints_of(constraint: Any) -> list[Any]:
-    """Return the constraints that must all hold as a list."""
-    if constraint is None:
-        return []
-    return list(constraint.constraints) if isinstance(constraint, AllOf) else [constraint]
-
-
-def _checked_callable(given: Any) -> Callable[..., Any]:
+        return [one for part in given for one in constraints_of(part)]
     if not callable(given):
         raise TypeError(
             "constraint= must be a callable on rows, a constraint such as Order('a', '<=', 'b'), "
             f"or a list of these; got {type(given).__name__}."
         )
-    return given
+    return [given]
+
+
+def learn(constraints: list[Any], table: BoundColumns) -> list[Any]:
+    """Return the constraints with what they take from the data."""
+    return [one._learned(table) if isinstance(one, Constraint) else one for one in constraints]
+
+
+def bind(constraints: list[Any], table: BoundColumns) -> list[Rule]:
+    """Return the rules of constraint objects and callables for a table."""
+    return [
+        one._rule(table) if isinstance(one, Constraint) else table.opaque(one)
+        for one in constraints
+    ]
+
+
+def all_of(rules: list[Rule]) -> Rule:
+    """Return one rule that several rules all hold."""
+    return rules[0] if len(rules) == 1 else AllRule(rules)
+
+
+def check_constraints(constraints: list[Any], table: BoundColumns) -> None:
+    """Bind constraints to a table, and warn of its rows that break one; callables are not asked."""
+    lines = []
+    for constraint, rule in zip(constraints, bind(constraints, table), strict=True):
+        if rule.is_opaque:
+            continue
+        broken = np.flatnonzero(~rule.valid(table.data))
+        if len(broken):
+            named = ", ".join(map(str, broken[:MOST_NAMED]))
+            more = ", ..." if len(broken) > MOST_NAMED else ""
+            lines.append(
+                f"{len(broken)} of {len(table.data)} rows of X break the constraint "
+                f"{name_of(constraint)} (rows {named}{more})"
+            )
+    if lines:
+        warnings.warn(
+            "; ".join(lines) + ". These rows count as inputs that do not exist; correct the "
+            "constraint, or the rows.",
+            ConstraintWarning,
+            stacklevel=users_level(),
+        )
 
 
 def name_of(constraint: Any) -> str:
@@ -314,10 +251,6 @@ def name_of(constraint: Any) -> str:
     if isinstance(constraint, Constraint):
         return str(constraint)
     return getattr(constraint, "__name__", type(constraint).__name__)
-
-
-def _called(constraint: Any) -> str:
-    return repr(constraint) if isinstance(constraint, Constraint) else name_of(constraint)
 
 
 def sum_rule(table: BoundColumns, terms: list[Term], relation: str, limit: float) -> Rule:

@@ -18,10 +18,6 @@ from skfairtest.space._layout import Layout
 from skfairtest.space._learn import learn
 
 
-class MemberOfGroup(LookupError):
-    """A constraint names a column of a one-hot group, which has no codes of its own."""
-
-
 class BoundColumns:
     """Attributes of a table by name, as constraints need them.
 
@@ -50,13 +46,6 @@ class BoundColumns:
         layout, codes, _ = learn(X, (None, None, None, None))
         return cls(layout, codes)
 
-    def apart(self) -> BoundColumns:
-        """Return the table with the columns of one-hot groups one by one."""
-        layout, fields = self.layout, self.layout.fields
-        places = [[j] for j in range(len(fields))]
-        plain = Layout(layout.container, fields, fields, places, [None] * len(fields))
-        return BoundColumns(plain, layout.spread(self.data), self._warns)
-
     def opaque(self, constraint: Any) -> Rule:
         """Return the rule of a callable."""
 
@@ -80,7 +69,13 @@ class BoundColumns:
             if place is not None:
                 j = self.layout.attribute_of(place)
                 if self.layout.groups[j] is not None:
-                    raise MemberOfGroup(name)
+                    group, values = self.names[j], self.columns[j].expected()
+                    raise ValueError(
+                        f"{owner!r} names {name!r}, which is a column of the one-hot group "
+                        f"{group!r}. Expected the group, which is one attribute with the values "
+                        f"{values!r}, as in Is({group!r}, ...). InputSpace(one_hot=None) leaves "
+                        "the columns apart."
+                    )
                 return j
         raise ValueError(
             f"{owner!r} names {name!r}, which is not a column of X. Expected names or positions "
@@ -211,16 +206,6 @@ class BoundColumns:
                 stacklevel=users_level(),
             )
         return codes[known]
-
-    def zero_one(self, j: int, owner: Any) -> tuple[float, float]:
-        """Return the codes of 0 and of 1; NaN for one that the column does not have."""
-        pair = self.columns[j].zero_one()
-        if pair is None:
-            raise ValueError(
-                f"{owner!r}: column {self.names[j]!r} is not a column of 0 and 1: "
-                f"{self.columns[j]!r}. Use Allowed for columns of other values."
-            )
-        return pair
 
     def combinations(self, positions: list[int]) -> dict[Any, list[Any]]:
         """Return the combinations of some columns that occur in the data, as lists of values."""

@@ -15,8 +15,11 @@ import pandas as pd
 from skfairtest._typing import is_real
 from skfairtest.space._constraints.base import (
     Constraint,
-    as_constraint,
+    all_of,
+    bind,
     check_relation,
+    constraints_of,
+    learn,
     number,
     sum_rule,
 )
@@ -162,9 +165,9 @@ class Implies(Constraint):
 
     Parameters
     ----------
-    condition : dict of column to values, or constraint object
+    condition : dict of column to values, constraint object, or list of these
         The condition. A dict such as ``{"sex": "male"}`` means `Is` for each entry.
-    consequence : dict of column to values, or constraint object
+    consequence : dict of column to values, constraint object, or list of these
         The condition that must hold in these rows.
 
     See Also
@@ -197,81 +200,27 @@ class Implies(Constraint):
         return f"Implies({self.condition!r}, {self.consequence!r})"
 
     def __str__(self) -> str:
-        return f"{as_constraint(self.condition)} implies {as_constraint(self.consequence)}"
+        return " implies ".join(" and ".join(map(str, part)) for part in self._parts())
 
-    def _parts(self) -> tuple[Constraint, Constraint]:
+    def _parts(self) -> list[list[Constraint]]:
         found = []
-        for part in (self.condition, self.consequence):
-            if not isinstance(part, (Constraint, Mapping)):
+        for given in (self.condition, self.consequence):
+            if not isinstance(given, (Constraint, Mapping, list, tuple)) or not all(
+                isinstance(one, Constraint) for one in constraints_of(given)
+            ):
                 raise TypeError(
-                    f"Implies takes dicts such as {{'sex': 'male'}} or constraint objects; got "
-                    f"{type(part).__name__}."
+                    f"Implies takes dicts such as {{'sex': 'male'}}, constraint objects, or lists "
+                    f"of these; got {type(given).__name__}."
                 )
-            found.append(as_constraint(part))
-        return found[0], found[1]
+            found.append(constraints_of(given))
+        return found
 
     def _learned(self, table: BoundColumns) -> Constraint:
-        return Implies(*(part._learned(table) for part in self._parts()))
+        return Implies(*(learn(part, table) for part in self._parts()))
 
     def _rule(self, table: BoundColumns) -> Rule:
-        condition, consequence = self._parts()
-        return AnyRule([condition._rule(table).negated(), consequence._rule(table)])
-
-
-class OneHot(Constraint):
-    """Require that exactly one of several 0/1 columns is 1.
-
-    Parameters
-    ----------
-    columns : list of str or int
-        Two or more columns of 0 and 1, or of booleans.
-    at_most_one : bool, default=False
-        Whether all columns may be 0, as after an encoding that drops one level.
-
-    See Also
-    --------
-    Allowed : Lists the combinations that can occur.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skfairtest import OneHot
-    >>> print(OneHot(["red", "green", "blue"]))
-    exactly one of red, green, blue
-    >>> OneHot([0, 1, 2])(np.array([[0, 1, 0], [1, 1, 0], [0, 0, 1]]))
-    array([ True, False,  True])
-    """
-
-    _fields = ("columns", "at_most_one")
-
-    def __init__(self, columns: Any, at_most_one: bool = False) -> None:
-        if not isinstance(columns, (list, tuple)) or not isinstance(at_most_one, bool):
-            raise TypeError(
-                "OneHot takes a list of columns, and at_most_one as True or False; got "
-                f"{columns!r} and {at_most_one!r}. Write OneHot(['red', 'green', 'blue'])."
-            )
-        self.columns = list(columns)
-        self.at_most_one = at_most_one
-
-    def __repr__(self) -> str:
-        end = ", at_most_one=True" if self.at_most_one else ""
-        return f"OneHot({self.columns!r}{end})"
-
-    def __str__(self) -> str:
-        count = "at most" if self.at_most_one else "exactly"
-        return f"{count} one of {', '.join(map(str, self.columns))}"
-
-    def _rule(self, table: BoundColumns) -> Rule:
-        positions = [table.position(name, self) for name in self.columns]
-        if len(set(positions)) < max(2, len(positions)):
-            raise ValueError(
-                f"{self!r}: expected two or more different columns; got {self.columns!r}."
-            )
-        zeros, ones = np.array([table.zero_one(j, self) for j in positions]).T
-        rows = np.where(np.eye(len(positions), dtype=bool), ones, zeros)
-        if self.at_most_one:
-            rows = np.vstack([rows, zeros])
-        return TableRule(positions, rows)
+        condition, consequence = (all_of(bind(part, table)) for part in self._parts())
+        return AnyRule([condition.negated(), consequence])
 
 
 class Allowed(Constraint):
@@ -286,7 +235,7 @@ class Allowed(Constraint):
 
     See Also
     --------
-    OneHot : Requires that one of several 0/1 columns is 1.
+    Implies : Requires one condition if another one holds.
 
     Notes
     -----
