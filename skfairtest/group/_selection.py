@@ -12,7 +12,6 @@ from skfairtest._typing import Bools, Floats
 from skfairtest._validation import check_weights, column, numbers_of
 from skfairtest.group._inference.counting import GroupRows, Means, Repeats
 from skfairtest.group._inference.ratios import Ratios, ratios_to_highest
-from skfairtest.group._inference.structured_regression import structured_estimates
 from skfairtest.group._outcomes.counted_rows import CountedRows
 from skfairtest.group._outcomes.outcomes import MetricRows, rates_of
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS, Grouping, sensitive_attributes
@@ -90,18 +89,14 @@ def selection_table(
         - with `y_true`, `false_positive_rate`, `false_negative_rate` and `accuracy`, each with its
           count ``_n``; for a regressor `mean_error`, the mean of prediction minus target;
         - the ends of the interval of each of these, ``_low`` and ``_high``;
-        - beside each rate or mean an estimate that borrows from the other groups of the attribute,
-          ``_estimate``, and the ends of its interval, ``_estimate_low`` and ``_estimate_high``;
         - `note`, which says that a group is small or why it has no ratio, else "".
 
         Rows whose sensitive value is missing come last in each attribute, as "(unknown)", without a
         ratio. The table's ``attrs`` have `n_rows`, `unknown` (how many rows are unknown in each
-        attribute, 0 among them), `highest` (the group with the highest rate), `interactions` (for
-        each intersection and rate the p-value of the hypothesis that the attributes' effects add up
-        without interactions, NaN where no row could show one), `favourable` or `median_score`,
-        `confidence`, `min_share`, and `smallest_ratio`: two values between which the smallest
-        impact ratio of all groups lies, whichever group has it in truth (None and None without
-        ratios).
+        attribute, 0 among them), `highest` (the group with the highest rate), `favourable` or
+        `median_score`, `confidence`, `min_share`, and `smallest_ratio`: two values between which
+        the smallest impact ratio of all groups lies, whichever group has it in truth (None and None
+        without ratios).
 
     Raises
     ------
@@ -122,16 +117,9 @@ def selection_table(
     its interval is less than 1. All intervals assume that the rows are independent draws from a
     population; they do not hold for all groups at once.
 
-    The rate of a group of few rows is mostly chance. Its estimate, by structured regression [4]_,
-    models the group's rate, on the scale of logits (a mean in its own unit), as a sum of effects of
-    its values, effects of combinations of its values, and an effect of its own. All of these are
-    normal, and the estimate averages over their standard deviations, weighted by likelihood. So the
-    fewer rows a group has, the more is borrowed from groups that share values with it. One group in
-    ten is assumed beforehand to be unlike all others [5]_, so that a group that differs from all
-    others is not pulled towards them. The intervals are equal-tailed posterior intervals; a rate of
-    0 or 1 is in them as long as no row of the group says otherwise. An estimate may hide how far a
-    small group differs, and a raw rate may invent it: read both. Groups whose value is missing have
-    no estimate. The test of interactions is a score test of random effects.
+    The rate of a group of few rows is mostly chance: its interval is wide, and says how far the
+    true rate may be from it. Compare intervals, not rates, where groups are small. Intervals of
+    means are too short where rows are few and their values are skewed.
 
     Selection rate, scoring rate and impact ratio are defined as in the rules for New York City's
     Local Law 144 [2]_; the ratio of rates to the highest rate is also what the four-fifths rule of
@@ -144,10 +132,6 @@ def selection_table(
        independently estimated quantities. Statistical Methods in Medical Research 25, 1774-1778.
     .. [2] Rules of the City of New York, title 6, sections 5-300 and 5-301 (2023).
     .. [3] Code of Federal Regulations, title 29, section 1607.4(D) (1978).
-    .. [4] Herlihy, C., Truong, K., Chouldechova, A., & Dudik, M. (2024). A structured regression
-       approach for evaluating model performance across intersectional subgroups. FAccT.
-    .. [5] Schmidli, H., et al. (2014). Robust meta-analytic-predictive priors in clinical trials
-       with historical control information. Biometrics 70, 1023-1032.
 
     Examples
     --------
@@ -192,11 +176,6 @@ def selection_table(
             for attribute, part in zip(attributes, parts, strict=True)
             if part.highest is not None
         },
-        "interactions": {
-            attribute.name: part.interactions
-            for attribute, part in zip(attributes, parts, strict=True)
-            if attribute.values.shape[1] > 1
-        },
         **taken,
         "confidence": float(confidence),
         "min_share": float(min_share),
@@ -212,7 +191,6 @@ class _Part(NamedTuple):
     highest: str | None
     rates: Means
     compared: Bools
-    interactions: dict[str, float]
 
 
 def _smallest_ratio(
@@ -324,7 +302,6 @@ def _part(
 ) -> _Part:
     """Make the table's rows of one attribute."""
     highest, first_rate, compared = None, None, np.empty(0, dtype=bool)
-    interactions: dict[str, float] = {}
     n_groups = len(attribute.groups)
     unknown = bool((attribute.codes < 0).any())
     codes = np.where(attribute.codes < 0, n_groups, attribute.codes)
@@ -342,8 +319,6 @@ def _part(
         interval = means.share_interval if rate.binary else means.mean_interval
         low, high = interval(confidence)
         table |= {name: means.value, f"{name}_low": low, f"{name}_high": high}
-        columns, interactions[name] = _estimates(attribute, name, means, rate.binary, confidence)
-        table |= columns
         first_rate = first_rate or means
         if place > 0:
             table[f"{name}_n"] = means.n
@@ -363,25 +338,7 @@ def _part(
             note.append(f"fewer than {FEWEST_ROWS} rows")
     table["note"] = ["; ".join(note) for note in notes]
     assert first_rate is not None, "there is a rate"
-    return _Part(pd.DataFrame(table), highest, first_rate, compared, interactions)
-
-
-def _estimates(
-    attribute: Grouping, name: str, means: Means, is_share: bool, confidence: float
-) -> tuple[dict[str, Floats], float]:
-    """Return the columns with estimates of a rate, and the p-value of no interactions."""
-    n_groups = len(attribute.groups)
-    found = structured_estimates(
-        attribute.values,
-        *(part[:n_groups] for part in (means.value, means.size, means.variance)),
-        is_share=is_share,
-        confidence=confidence,
-    )
-    # Nobody knows which values the rows with a missing one share with other groups.
-    unknown = np.full(len(means.value) - n_groups, np.nan)
-    ends = zip(("", "_low", "_high"), found[:3], strict=True)
-    columns = {f"{name}_estimate{end}": np.append(column, unknown) for end, column in ends}
-    return columns, found.interactions
+    return _Part(pd.DataFrame(table), highest, first_rate, compared)
 
 
 def _note_ratios(

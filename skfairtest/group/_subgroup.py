@@ -198,8 +198,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     Groups of the same rows are reported once, by the rule that is simplest to read. A difference
     does not say why groups differ: they may differ in columns that no rule names. Whether it is
     justified is for people to judge. Groups below `min_support` are not evaluated, which says
-    nothing in their favour: `selection_table` lists the smallest intersections, too, with estimates
-    that borrow from other groups beside the raw rates.
+    nothing in their favour: `selection_table` lists the smallest intersections, too.
 
     The search is exact: rules are extended depth first over sets of rows that are held as bits
     [4]_, for at most a million rules. DivExplorer [1]_ and SliceLine [2]_ also search such rules,

@@ -132,8 +132,7 @@ class SelectionDisplay(Display):
         ax : matplotlib Axes, default=None
             Axes to draw on. None makes a new figure, as high as the rows need.
         measure : str, default=None
-            A column of the table that has an interval, such as "selection_rate",
-            "selection_rate_estimate" or "impact_ratio".
+            A column of the table that has an interval, such as "selection_rate" or "impact_ratio".
             None takes the first one in the table.
         most : int, default=50
             Largest number of groups that are drawn: the largest groups, in the order of the table.
@@ -205,9 +204,8 @@ class SelectionDisplay(Display):
     ) -> None:
         columns = [measure, f"{measure}_low", f"{measure}_high"]
         value, low, high = (table[name].to_numpy(dtype=float) for name in columns)
-        of = measure.removesuffix("_estimate")
-        share = is_share(of)
-        counts = table.get(f"{of}_n", table["n"])
+        share = is_share(measure)
+        counts = table.get(f"{measure}_n", table["n"])
         notes = _notes(table)
         self.intervals_, self.points_ = row_intervals(
             ax, at, value, low, high, hollow=[note != "" for note in notes], **point_kwargs
@@ -223,7 +221,7 @@ class SelectionDisplay(Display):
         ax.set_axisbelow(True)
         if share:
             percent_axis(ax)
-        if of == "mean_error":
+        if measure == "mean_error":
             ax.axvline(0, color=ink(), linewidth=1)
         self.texts_ = beside(ax, texts)
 

@@ -327,15 +327,6 @@ class GroupsOfRows(Compared):
     ] = 0
 
 
-@dataclass(frozen=True)
-class Interaction:
-    """A test of the hypothesis that the effects of an intersection's attributes add up."""
-
-    attribute: str
-    rate: str
-    p_value: float | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Selection(Part):
     """The selection table: rates by group."""
@@ -355,7 +346,6 @@ class Selection(Part):
         list[str], "As selection_table has them; n and names that end in _n count rows."
     ] = field(default_factory=list)
     rows: list[list[Any]] = field(default_factory=list)
-    interactions: list[Interaction] = field(default_factory=list)
 
 
 # Moved twins -----------------------------------------------------------------------------------

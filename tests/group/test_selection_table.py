@@ -66,7 +66,7 @@ def test_by_hand():
 
 def test_columns():
     X, y, predicted, rng = people(0)
-    ends = ("", "_low", "_high", "_estimate", "_estimate_low", "_estimate_high")
+    ends = ("", "_low", "_high")
     plain = selection_table(predicted, sensitive_features=X["sex"])
     assert plain.columns.tolist() == [
         "attribute", "group", "n", "share", *(f"selection_rate{end}" for end in ends),
@@ -402,6 +402,19 @@ def test_three_hundred_groups_and_names_in_any_script():
     assert len(table) == 300 and set(table["group"]) == set(names)
     assert (table["impact_ratio_low"] <= table["impact_ratio"]).all()
     assert (table["impact_ratio_high"] >= table["impact_ratio"]).all()
+
+
+def test_every_intersection_that_occurs_is_listed_with_its_rates():
+    X, y, predicted, rng = people(0)
+    X = X.assign(sex=X["sex"].where(rng.random(len(X)) > 0.1, None))
+    weights = rng.random(len(X)) * (rng.random(len(X)) < 0.9)
+    table = selection_table(
+        predicted, sensitive_features=X[["sex", "race"]], y_true=y, sample_weight=weights
+    )
+    occurring = X[["sex", "race"]].dropna().drop_duplicates()
+    both = table[(table["attribute"] == "sex × race") & (table["group"] != "(unknown)")]
+    assert sorted(both["group"]) == sorted(", ".join(row) for row in occurring.to_numpy())
+    assert table[["selection_rate", *RATES]].notna().all(axis=None)
 
 
 def test_a_column_of_names_of_people_is_refused():

@@ -37,14 +37,11 @@ class Grouping(NamedTuple):
         What its groups are called.
     codes : ndarray of int of shape (n_rows,)
         The number of each row's group, -1 where a sensitive value is missing.
-    values : ndarray of int of shape (n_groups, n_attributes)
-        The number of each group's value of each attribute.
     """
 
     name: str
     groups: list[str]
     codes: Ints
-    values: Ints
 
 
 def sensitive_attributes(
@@ -72,8 +69,7 @@ def sensitive_attributes(
         assert attribute is not None
         codes = np.where(numbers == attribute.missing, -1, numbers)
         groups = _words(attribute)
-        values = np.arange(len(groups))[:, None]
-        single.append(Grouping(value_in_words(name), groups, codes.astype(np.int64), values))
+        single.append(Grouping(value_in_words(name), groups, codes.astype(np.int64)))
     return single + [
         _cross([single[j] for j in chosen]) for chosen in _chosen(columns.names, intersections)
     ]
@@ -127,7 +123,7 @@ def _cross(attributes: list[Grouping]) -> Grouping:
     known = np.all([attribute.codes >= 0 for attribute in attributes], axis=0)
     codes = np.full(len(known), -1, dtype=np.int64)
     if not known.any():
-        return Grouping(name, [], codes, np.empty((0, len(attributes)), dtype=np.int64))
+        return Grouping(name, [], codes)
     sizes = [len(attribute.groups) for attribute in attributes]
     cells = Cells([attribute.codes[known] for attribute in attributes], sizes)
     _check_number(name, len(cells.codes))
@@ -140,7 +136,7 @@ def _cross(attributes: list[Grouping]) -> Grouping:
         COMMA.join(attribute.groups[code] for attribute, code in zip(attributes, row, strict=True))
         for row in cells.codes[sorted_first].tolist()
     ]
-    return Grouping(name, groups, codes, cells.codes[sorted_first])
+    return Grouping(name, groups, codes)
 
 
 def _check_number(name: str, n_groups: int) -> None:

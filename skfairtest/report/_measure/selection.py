@@ -10,7 +10,7 @@ import pandas as pd
 from skfairtest._typing import Ints
 from skfairtest.group import selection_table
 from skfairtest.oracle._favourable import favourable_labels, in_words
-from skfairtest.report._data import Interaction, Selection
+from skfairtest.report._data import Selection
 from skfairtest.report._measure.case import Case
 from skfairtest.space._sensitive_features import rows_beside
 
@@ -57,11 +57,6 @@ def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
         high=high,
         columns=[str(name) for name in table.columns],
         rows=table.to_numpy(dtype=object).tolist(),
-        interactions=[
-            Interaction(attribute, rate, p_value)
-            for attribute, tests in table.attrs["interactions"].items()
-            for rate, p_value in tests.items()
-        ],
         queries=queries,
         told=f"{len(table)} groups",
         early=case.sampled(rows),

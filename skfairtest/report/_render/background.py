@@ -242,7 +242,7 @@ def tables_of_groups(report: dict[str, Any]) -> Section:
     kept = _kept_groups(part)
     if kept:
         least = report["groups"]["min_support"]
-        blocks += _what_is_borrowed(part, least)
+        blocks += _how_small(least)
         blocks += _selection_tables(part["columns"], kept, len(part["rows"]), least)
     for one in (report["groups"], *report["errors"]):
         if one["rules"]:
@@ -273,37 +273,18 @@ def _what_it_is(part: dict[str, Any]) -> str:
     )
 
 
-def _what_is_borrowed(part: dict[str, Any], least: float | None) -> list[Text]:
-    """What an estimate borrows and may hide, which groups need it, and whether effects add up."""
-    rate = rate_of(part["columns"])
-    if f"{rate}_estimate" not in part["columns"]:
-        return []
+def _how_small(least: float | None) -> list[Text]:
+    """What the figures of small groups say, and which groups the mark stands beside."""
     words = (
-        "Beside each raw figure stands an estimate. It borrows from the groups that share values "
-        "with a group, the more the fewer rows that group has, and so errs less where rows are "
-        "few, but may hide how far a small group differs from those; the raw figure does not."
+        "The figures of a group of few rows are mostly chance, which its wide intervals tell: "
+        "compare intervals, not figures, where groups are small."
     )
     if least is not None:
         words += (
             f" {TOO_SMALL} marks groups of less than {level(least)} of the rows, which are not "
             "among the groups that are compared with all other rows."
         )
-    told = [
-        f"{isolate(test['attribute'])}: p = {fixed(test['p_value'])}"
-        for test in part["interactions"]
-        if test["rate"] == rate and test["p_value"] is not None
-    ]
-    blocks = [Text(words)]
-    if told:
-        on = " on the scale of logits" if rate != "mean_prediction" else ""
-        blocks.append(
-            Text(
-                f"Do attributes interact, or do their effects on the {rate.replace('_', ' ')} add "
-                f"up{on}? A small p speaks for interactions, a large one does not exclude them. "
-                f"{'; '.join(told)}."
-            )
-        )
-    return blocks
+    return [Text(words)]
 
 
 def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
@@ -328,7 +309,6 @@ def _words(column: str) -> Any:
         return count
     if column == "impact_ratio":
         return fixed
-    column = column.removesuffix("_estimate")
     is_share = column in ("share", "accuracy") or column.endswith("_rate")
     return percent if is_share else figure
 
@@ -345,14 +325,11 @@ def _selection_tables(
     ]
     # A column of notes that are all empty says nothing.
     notes = ["note"] * any(row["note"] for row in rows)
-    of_errors = [name for name in names if name.removesuffix("_estimate").endswith(_OF_ERRORS)]
+    of_errors = [name for name in names if name.endswith(_OF_ERRORS)]
     of_rows = [name for name in names if name not in of_errors]
     parts = [("Rates by group, with intervals", ["n", *of_rows, *notes])]
-    for start in range(0, len(of_errors), _MOST_OF_ERRORS):
-        chosen = of_errors[start : start + _MOST_OF_ERRORS]
-        told = [name.replace("_", " ") for name in chosen if not name.endswith("_estimate")]
-        caption = f"{' and '.join(told)} by group, with intervals"
-        parts.append((f"{caption[:1].upper()}{caption[1:]}", chosen))
+    if of_errors:
+        parts.append(("Errors by group, with intervals", of_errors))
     several = len({row["attribute"] for row in rows}) > 1
     groups = [_named(row, several, least) for row in rows]
     tables = []
@@ -370,8 +347,6 @@ def _selection_tables(
 
 
 _OF_ERRORS = ("positive_rate", "negative_rate", "accuracy", "error")
-#: Columns of a table of errors: two rates, each beside its estimate.
-_MOST_OF_ERRORS = 4
 
 
 def _named(row: dict[str, Any], with_attribute: bool, least: float | None) -> str:
