@@ -56,7 +56,6 @@ _HOMES = {
     "PairDisplay": "inspection",
     "ParetoDisplay": "inspection",
     "ParetoRefit": "model_selection",
-    "ProfileDisplay": "inspection",
     "PublishedSBFTAuditor": "individual",
     "QuantileTransport": "transports",
     "RandomAuditor": "individual",
@@ -125,7 +124,6 @@ if TYPE_CHECKING:  # the same table in the one form that type checkers and edito
     from skfairtest.inspection import MitigationDisplay as MitigationDisplay
     from skfairtest.inspection import PairDisplay as PairDisplay
     from skfairtest.inspection import ParetoDisplay as ParetoDisplay
-    from skfairtest.inspection import ProfileDisplay as ProfileDisplay
     from skfairtest.inspection import SelectionDisplay as SelectionDisplay
     from skfairtest.mitigation import DiscriminationEstimate as DiscriminationEstimate
     from skfairtest.mitigation import FairnessAugmenter as FairnessAugmenter

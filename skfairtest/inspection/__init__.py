@@ -8,7 +8,6 @@ from skfairtest.inspection._history_display import HistoryDisplay
 from skfairtest.inspection._mitigation_display import MitigationDisplay
 from skfairtest.inspection._pair_display import PairDisplay
 from skfairtest.inspection._pareto_display import ParetoDisplay
-from skfairtest.inspection._profile_display import ProfileDisplay
 from skfairtest.inspection._selection_display import SelectionDisplay
 
 __all__ = [
@@ -20,6 +19,5 @@ __all__ = [
     "MitigationDisplay",
     "PairDisplay",
     "ParetoDisplay",
-    "ProfileDisplay",
     "SelectionDisplay",
 ]

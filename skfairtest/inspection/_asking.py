@@ -33,14 +33,17 @@ def by_name(given: Any) -> dict[str, Any]:
     return {str(name): value for name, value in given.items()}
 
 
-def input_at(auditor: Any, place: int | None) -> tuple[Floats, Floats] | None:
-    """Return an input, shape (n_features,), and the sensitive codes of two twins of it, or None.
+def twins_of(auditor: Any, place: int | None) -> Floats | None:
+    """Return the codes of two twins, shape (2, n_features), or None if there are none.
 
-    They are of the worst pair, or of another one of `discriminatory_inputs_`.
+    They are the worst pair, or another one of `discriminatory_inputs_`.
     """
     state = auditor._state
     if place is None:
-        return (state["worst_z"], state["worst_pair"]) if "worst_z" in state else None
+        if "worst_z" not in state:
+            return None
+        z, codes = state["worst_z"], state["worst_pair"]
+        return np.asarray(auditor.space_.twins_.of_each(z[None], codes))
     n_kept = len(state["Z"])
     whole = isinstance(place, numbers.Integral) and not isinstance(place, bool)
     if not whole or not 0 <= place < n_kept:
@@ -49,28 +52,8 @@ def input_at(auditor: Any, place: int | None) -> tuple[Floats, Floats] | None:
             "place must be None (the worst pair) or a position in discriminatory_inputs_, "
             f"{has}; got {place!r}."
         )
-    return state["Z"][place], state["pairs"][place]
-
-
-def twins_of(auditor: Any, place: int | None) -> Floats | None:
-    """Return the codes of two twins, shape (2, n_features): the worst or another pair, or None."""
-    found = input_at(auditor, place)
-    if found is None:
-        return None
-    z, codes = found
+    z, codes = state["Z"][place], state["pairs"][place]
     return np.asarray(auditor.space_.twins_.of_each(z[None], codes))
-
-
-def ask_model(auditor: Any) -> Model:
-    """Return the model of an auditor, to be asked as the audit has asked it."""
-    model = Model(
-        auditor.estimator_,
-        auditor.space_,
-        response_method=auditor.response_method,
-        n_jobs=auditor.n_jobs,
-    )
-    model.response = auditor.response_  # what a first look at the model has shown
-    return model
 
 
 def pair_at(auditor: Any, place: int | None) -> Pair | None:
@@ -91,7 +74,13 @@ def pair_at(auditor: Any, place: int | None) -> Pair | None:
         )
     if place is None:
         return worst_pair(auditor)
-    model = ask_model(auditor)
+    model = Model(
+        auditor.estimator_,
+        auditor.space_,
+        response_method=auditor.response_method,
+        n_jobs=auditor.n_jobs,
+    )
+    model.response = auditor.response_  # asked as the audit has asked it
     scores, _ = model.ask(Z)
     output = int(np.abs(scores[0] - scores[1]).argmax())
     order = [0, 1] if scores[0, output] >= scores[1, output] else [1, 0]

@@ -64,7 +64,7 @@ class PairDisplay(Display):
 
     See Also
     --------
-    ProfileDisplay : Draws the outputs for the same two twins along one column.
+    DisparityCurveDisplay : Draws for how many rows the twins differ, and by how much.
 
     Notes
     -----

@@ -42,8 +42,6 @@ from skfairtest import (
     MitigationDisplay,
     PairDisplay,
     ParetoDisplay,
-    ProfileDisplay,
-    QuantileTransport,
     RandomAuditor,
     SelectionDisplay,
     SubgroupAuditor,
@@ -146,7 +144,6 @@ MAKERS = {
         {"one": f.model, "other": DummyClassifier().fit(f.X, f.y)}, f.X, sensitive_features="sex"
     ),
     "history": lambda f: HistoryDisplay.from_auditors({"a": f.auditor, "b": f.certified}),
-    "profile": lambda f: ProfileDisplay.from_auditor(f.auditor),
     "groups": lambda f: GroupScoresDisplay.from_auditor(f.groups),
     "selection": lambda f: SelectionDisplay.from_predictions(
         f.model.predict(f.X), sensitive_features=f.X[["sex"]].astype(str), y_true=f.y
@@ -239,7 +236,7 @@ def test_without_matplotlib_the_error_names_the_extra(case, monkeypatch):
     "make",
     [
         PairDisplay.from_auditor, BracketDisplay.from_auditor, DisparityCurveDisplay.from_auditor,
-        HistoryDisplay.from_auditors, ProfileDisplay.from_auditor,
+        HistoryDisplay.from_auditors,
     ],
 )  # fmt: skip
 def test_auditors_that_are_not_fitted_or_of_another_kind(make, fitted):
@@ -335,8 +332,6 @@ def test_without_a_pair_the_picture_says_so(models):
     display = PairDisplay.from_auditor(auditor).plot()
     assert f"found in {auditor.n_inputs_} inputs" in " ".join(written(display))
     assert list(display.frame().columns) == list(Cell._fields) and display.frame().empty
-    with pytest.raises(ValueError, match="no pair to show.*Raise its budget"):
-        ProfileDisplay.from_auditor(auditor)
     with pytest.raises(ValueError, match="of which there are none"):
         PairDisplay.from_auditor(auditor, place=0)
     # What has no pair has a bracket and a course all the same.
@@ -544,129 +539,6 @@ def test_interrupted_audits_show_what_was_found(models):
     assert PairDisplay.from_auditor(auditor).plot().pair.outputs == (2.0, 0.0)
     assert BracketDisplay.from_auditor(auditor).plot(kind="time").frame().loc[0, "found"] == 2.0
     assert HistoryDisplay.from_auditors(auditor).plot().frame()["degree"].max() == 2.0
-    assert ProfileDisplay.from_auditor(auditor).plot().frame()["first"].eq(2.0).all()
-
-
-# Profiles ----------------------------------------------------------------------------------------
-
-
-def test_profile_is_what_the_model_says(fitted):
-    display = ProfileDisplay.from_auditor(fitted.auditor, "age")
-    table = display.frame()
-    space = fitted.auditor.space_
-    assert table["value"].tolist() == list(range(20, 60))  # each whole number, none between
-    worst = fitted.auditor.worst_case_
-    assert table.loc[table["is_pair"], "value"].tolist() == [worst["age"].iloc[0]]
-    for side, name in enumerate(("first", "second")):
-        rows = pd.concat([worst.iloc[[side]]] * len(table)).assign(age=table["value"].to_numpy())
-        np.testing.assert_allclose(table[name], fitted.model.predict_proba(rows)[:, 1])
-    assert display.names == tuple(f"sex: {value}" for value in worst["sex"])
-    display.plot()
-    np.testing.assert_array_equal(display.lines_[1].get_ydata(), table["second"])
-    assert display.pair_[0].get_xdata()[0] == worst["age"].iloc[0]
-    assert space.feature_names[1] == display.ax_.get_xlabel() == "age"
-
-
-def test_profile_takes_the_column_along_which_the_difference_changes(models):
-    def function(X):
-        return X["sex"] * (1.0 + 0.2 * X["a"] + 3.0 * (X["b"] == "y")) + 5.0 * X["c"]
-
-    model = models.Regressor(lambda X: function(X).to_numpy())
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(
-        {
-            "sex": rng.integers(0, 2, 90), "a": rng.integers(0, 5, 90),
-            "b": rng.choice(["x", "y", "z"], 90), "c": rng.integers(0, 50, 90),
-        }
-    )  # fmt: skip
-    auditor = RandomAuditor(model, sensitive_features="sex", random_state=0).fit(X)
-    model.rows = 0
-    display = ProfileDisplay.from_auditor(auditor)
-    assert display.column == "b" and display.categorical
-    assert model.rows <= 3 * 10 + 2 * 3 + 6
-    table = display.frame().set_index("value")
-    gaps = table["first"] - table["second"]
-    assert gaps["y"] == pytest.approx(gaps["x"] + 3)
-    display.plot()
-    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert labels == ["x", "y", "z"]
-    numbers = ProfileDisplay.from_auditor(auditor, "c").plot().lines_[0]
-    assert len(numbers.get_xdata()) == 50
-    for column, message in (("sex", "is sensitive"), ("d", "d")):
-        with pytest.raises(ValueError, match=message):
-            ProfileDisplay.from_auditor(auditor, column)
-
-
-def test_profile_of_moved_twins_moves_one_of_them_along(models):
-    rng = np.random.default_rng(0)
-    sex = np.repeat(["f", "m"], 200)
-    X = pd.DataFrame({"sex": sex, "a": rng.normal(10 * (sex == "m"), 1.0)})
-    model = models.Regressor(lambda X: X["a"].to_numpy())
-    space = InputSpace(twins=QuantileTransport())
-    auditor = RandomAuditor(model, sensitive_features="sex", space=space, random_state=0).fit(X)
-    display = ProfileDisplay.from_auditor(auditor)
-    own = display.names.index(display.column.removeprefix("a (").removesuffix(")"))
-    table = display.frame()
-    outputs = table[["first", "second"]].to_numpy()
-    np.testing.assert_allclose(outputs[:, own], table["value"])  # it stays where it is
-    assert (np.diff(outputs[:, 1 - own]) >= 0).all()
-    usual = table["value"].between(
-        *X.loc[X["sex"] == display.names[own][-1], "a"].quantile([0.1, 0.9])
-    )
-    assert usual.any()
-    apart = (outputs[:, 0] - outputs[:, 1])[usual]
-    np.testing.assert_allclose(apart, 10, atol=0.6)
-    assert display.plot().ax_.get_xlabel() == display.column
-
-
-@slow_sample
-def test_profile_leaves_out_what_the_constraint_excludes(models):
-    model = models.Regressor(lambda X: np.asarray(X["sex"] + 0.0 * X["a"]))
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"sex": np.arange(80) % 2, "a": rng.integers(0, 9, 80), "b": 4})
-    X["b"] = rng.integers(4, 9, 80)
-    auditor = RandomAuditor(
-        model,
-        sensitive_features="sex",
-        max_queries=500,
-        random_state=0,
-        space=InputSpace(constraint=lambda T: T["a"] <= T["b"]),
-    ).fit(X[X["a"] <= X["b"]])
-    limits = auditor.discriminatory_inputs_["b"]
-    place = int(np.argmin(limits))
-    table = ProfileDisplay.from_auditor(auditor, "a", place).frame()
-    assert table["first"].isna().tolist() == [v > limits.iloc[place] for v in table["value"]]
-    assert table["first"].isna().any() and table["second"].isna().equals(table["first"].isna())
-
-
-def test_profile_of_very_many_categories_shows_those_that_differ_most():
-    table = pd.DataFrame(
-        {"value": [f"v{j}" for j in range(300)], "first": np.arange(300.0), "second": 0.0}
-    )
-    table["is_pair"] = table["value"] == "v0"
-    display = ProfileDisplay(table, "job", "score", ("a", "b"), categorical=True).plot()
-    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert labels == ["v0", *(f"v{j}" for j in range(271, 300))]
-    assert "270 of 300 categories are left out" in display.ax_.get_xlabel()
-    assert len(display.frame()) == 300
-
-
-def test_profile_of_labels_says_what_to_do(models):
-    model = models.LabelsOnly(lambda X: np.where(np.asarray(X)[:, 0] > 0, "yes", "no"))
-    X = np.array([[0, 1], [1, 5], [0, 3]])
-    auditor = RandomAuditor(model, sensitive_features=[0], random_state=0).fit(X)
-    with pytest.raises(ValueError, match="asked for labels.*response_method"):
-        ProfileDisplay.from_auditor(auditor)
-
-
-def test_profile_along_a_one_hot_group(models):
-    rng = np.random.default_rng(0)
-    jobs = pd.get_dummies(pd.Series(rng.choice(["p", "q", "r"], 90), name="job"), prefix="job")
-    X = jobs.astype(int).assign(sex=np.arange(90) % 2, age=rng.integers(20, 40, 90))
-    model = models.Regressor(lambda T: np.asarray(T["sex"] * (1.0 + T["job_q"]) + 0.0 * T["age"]))
-    auditor = RandomAuditor(model, sensitive_features="sex", random_state=0).fit(X)
-    display = ProfileDisplay.from_auditor(auditor)
-    assert display.column == "job" and display.frame()["value"].tolist() == ["p", "q", "r"]
 
 
 # Groups ------------------------------------------------------------------------------------------
@@ -1021,7 +893,6 @@ def test_names_are_written_as_they_are():
     curves = pd.DataFrame({"name": NAMES, "difference": 0.0, "share": 0.5})
     bracket = pd.DataFrame({"name": NAMES, "found": 1.0, "lower": 1.0, "upper": 2.0, "rows": 0.5})
     course = curves.assign(queries=1, seconds=1.0, found=1, degree=0.5)
-    profile = pd.DataFrame({"value": NAMES, "first": 1.0, "second": 0.0, "is_pair": False})
     groups = selection_table(
         [0, 1] * 20 * n, sensitive_features={NAME: [name or NAME for name in NAMES] * 40}
     )
@@ -1032,7 +903,6 @@ def test_names_are_written_as_they_are():
         DisparityCurveDisplay(curves, output=NAME),
         BracketDisplay(bracket.assign(certified=False)),
         HistoryDisplay(course),
-        ProfileDisplay(profile, NAME, NAME, (NAME, "b"), categorical=True),
         GroupScoresDisplay(rules(n).assign(rule=NAMES)),
         SelectionDisplay(groups),
     ]
@@ -1099,4 +969,3 @@ def test_space_of_many_sensitive_values(models):
     auditor = RandomAuditor(model, sensitive_features="s", max_queries=2000, random_state=0).fit(X)
     display = PairDisplay.from_auditor(auditor).plot()
     assert display.pair.difference == auditor.fairness_degree_
-    assert ProfileDisplay.from_auditor(auditor).names[0].startswith("s: v")
