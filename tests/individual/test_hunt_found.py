@@ -37,7 +37,7 @@ def testers():
         sf.PublishedSBFTAuditor: [{"population_size": 10}],
         sf.AequitasAuditor: [{"n_local": 5}, {"strategy": "random", "batch_size": 7}],
         sf.SymbolicAuditor: [{"batch_size": 8}],
-        sf.SurrogateAuditor: [{"batch_size": 100}, {"objective": "degree"}],
+        sf.SurrogateAuditor: [{"batch_size": 100}],
     }
     every = [sf.RandomAuditor, sf.SBFTAuditor, *small, sf.ThemisAuditor, sf.MAFTAuditor]
     return [(kind, params) for kind in every for params in small.get(kind, [{}])]

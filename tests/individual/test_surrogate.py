@@ -1,9 +1,8 @@
-"""SurrogateAuditor and the regions that it draws from."""
+"""SurrogateAuditor: what it finds, and the parts that it is made of."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from diversity import leaves_and_distance
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -11,9 +10,7 @@ from tiers import SAMPLE, slow_sample
 
 from skfairtest import AequitasAuditor, InputSpace, RandomAuditor, SurrogateAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
-from skfairtest.individual._surrogate.diverse import next_reach
 from skfairtest.individual._surrogate.proposals import Bandit
-from skfairtest.individual._surrogate.regions import Regions, leaf_boxes
 from skfairtest.individual._surrogate.without_replacement import WithoutReplacement
 
 
@@ -31,35 +28,6 @@ def space():
     return InputSpace().fit(X, ["sex"])
 
 
-def fitted_tree(space, depth=6):
-    rng = np.random.default_rng(1)
-    Z = space.sample(3000, rng)[:, space.free]
-    y = (Z[:, 1] > 20) & (Z[:, 2] < 0.4) & (Z[:, 0] != 2)
-    return DecisionTreeClassifier(max_depth=depth, random_state=0).fit(Z, y), Z, y
-
-
-def test_leaf_boxes_hold_exactly_the_inputs_of_their_leaves(space):
-    tree, _, _ = fitted_tree(space)
-    low, high, leaves = leaf_boxes(tree.tree_, space)
-    Z = space.sample(2000, np.random.default_rng(2))
-    inside = ((Z[:, None, space.free] >= low[:, space.free]) &
-              (Z[:, None, space.free] <= high[:, space.free])).all(axis=2)  # fmt: skip
-    assert (inside.sum(axis=1) == 1).all()
-    np.testing.assert_array_equal(
-        leaves[inside.argmax(axis=1)], tree.apply(Z[:, space.free].astype(np.float32))
-    )
-
-
-def test_regions_are_drawn_where_the_tree_believes(space):
-    tree, Z, y = fitted_tree(space)
-    regions = Regions(space)
-    regions.learn(tree, Z, y.astype(float))
-    drawn = regions.sample(1000, np.random.default_rng(3))
-    assert tree.predict(drawn[:, space.free]).mean() > 0.99
-    assert regions.believe(drawn).min() > 0.4
-    assert (drawn >= space.domain.low).all() and (drawn <= space.domain.high).all()
-
-
 @pytest.mark.parametrize("make, seeds", [
     pytest.param(make_biased_regression, range(1), id="regression"),
     pytest.param(make_biased_regression, range(5), id="regression five seeds", marks=SAMPLE),
@@ -75,16 +43,6 @@ def test_finds_far_more_than_random_testing_in_a_planted_pocket(make, seeds):
         by_chance = RandomAuditor().set_params(**settings).fit(data.data).n_found_
         assert found >= 1000
         assert found >= 20 * max(by_chance, 1)
-
-
-@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(5), marks=SAMPLE)])
-def test_objective_degree_climbs_where_finds_only_count(seeds):
-    degrees = []
-    for seed in seeds:
-        data = make_biased_regression(variant="narrow", random_state=seed)
-        auditor = SurrogateAuditor(data.estimator, objective="degree", random_state=seed)
-        degrees.append(auditor.fit(data.data).fairness_degree_ / data.fairness_degree)
-    assert min(degrees) >= 0.99
 
 
 @slow_sample
@@ -172,42 +130,6 @@ def test_a_domain_of_few_inputs_and_many_twins_ends_when_all_twins_were_compared
     assert auditor.n_found_ == 2
 
 
-@slow_sample
-def test_diverse_finds_in_a_sample_are_more_than_uniform_ones_and_spread_wider_than_by_count(
-    network,
-):
-    model, X = network
-    settings = {"sensitive_features": [0], "max_queries": 60_000, "random_state": 0}
-    spread = {}
-    for name, auditor in (
-        ("uniform", RandomAuditor(model, **settings)),
-        ("count", SurrogateAuditor(model, **settings)),
-        ("diverse", SurrogateAuditor(model, objective="diverse", **settings)),
-    ):
-        auditor.fit(X)
-        spread[name] = *leaves_and_distance(auditor, n_compared=500), auditor.n_found_
-    assert spread["diverse"][2] > 2 * spread["uniform"][2]
-    assert spread["diverse"][0] > 1.4 * spread["count"][0]
-    assert spread["diverse"][0] > 0.6 * spread["uniform"][0]
-    assert spread["diverse"][1] > 0.95 * spread["uniform"][1]
-
-
-@pytest.mark.parametrize(
-    ("by_chance", "wanted"),
-    [
-        pytest.param(0.0, 0.2, id="a fifth at the least"),
-        pytest.param(0.03, 13 * 0.03 / 1.03 / (1 - 13 * 0.03 / 1.03), id="thirteen times a query"),
-        pytest.param(0.5, 0.5, id="out of reach"),
-    ],
-)
-def test_moves_reach_farther_where_more_of_them_succeed_than_have_to(by_chance, wanted):
-    assert next_reach(0.1, 1.1 * wanted, by_chance) > 0.1
-    assert next_reach(0.1, wanted, by_chance) == pytest.approx(0.1)
-    assert next_reach(0.1, 0.9 * wanted, by_chance) < 0.1
-    assert next_reach(1.0, 1.0, by_chance) == 1
-    assert 0 < next_reach(1e-3, 0.0, by_chance) <= 1e-3
-
-
 def test_bandit_favours_what_brings_most_for_its_cost():
     bandit = Bandit(3)
     is_open = np.array([True, True, False])
@@ -237,10 +159,8 @@ def test_same_seed_same_result_whatever_the_time(network, clock):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"objective": "many"}, r"objective must be one of .*'count'.*got 'many'"),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1; got 0"),
         ({"explore_share": 0.0}, r"explore_share must be a number in \(0, 1\]; got 0.0"),
-        ({"min_samples_leaf": 1.5}, "min_samples_leaf must be a whole number"),
     ],
 )
 def test_bad_parameters(params, message):
@@ -291,8 +211,7 @@ class Remembering(Diagonal):
         return super().predict(X)
 
 
-@pytest.mark.parametrize("objective", ["count", "diverse"])
-def test_a_detector_is_asked_once_for_each_row(objective):
+def test_a_detector_is_asked_once_for_each_row():
     rng = np.random.default_rng(0)
     a = rng.integers(0, 9, 300)
     X = pd.DataFrame(
@@ -302,9 +221,6 @@ def test_a_detector_is_asked_once_for_each_row(objective):
     space = InputSpace(plausible=Remembering().fit(X)).fit(X, ["sex"])
     judge = space.plausibility._detector
     judge.asked_ = X[:0]
-    auditor = SurrogateAuditor(
-        model, space=space, objective=objective, max_queries=800, random_state=0
-    )
-    auditor.fit(X)
+    auditor = SurrogateAuditor(model, space=space, max_queries=800, random_state=0).fit(X)
     assert auditor.n_found_ > 20
     assert not judge.asked_.duplicated().any()

@@ -94,7 +94,6 @@ class Far(ClassifierMixin, BaseEstimator):
         (RandomAuditor, {}),
         (SBFTAuditor, {}),
         (SurrogateAuditor, {}),
-        (SurrogateAuditor, {"objective": "diverse"}),
         (SurrogateAuditor, {"space": InputSpace(plausible="auto")}),
     ],
 )

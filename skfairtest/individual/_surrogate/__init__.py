@@ -1,1 +1,1 @@
-"""A surrogate tree of the model, whose regions are searched for discriminatory inputs."""
+"""A search for many discriminatory inputs by what was learned of where they are."""

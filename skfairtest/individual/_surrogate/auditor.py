@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skfairtest._parameters import one_of, real, whole
+from skfairtest._parameters import real, whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import data_seeds
-from skfairtest.individual._surrogate.diverse import search_diverse
+from skfairtest.individual._surrogate.crossings import CrossingSearch
 from skfairtest.individual._surrogate.memory import Memory
-from skfairtest.individual._surrogate.plausible import PlausibleSearch
 from skfairtest.individual._surrogate.proposals import ProposalMixture
-from skfairtest.individual._surrogate.regions import Regions
 from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
-OBJECTIVES = ("count", "degree", "diverse")
-#: Discriminatory inputs from which on the surrogate learns verdicts instead of disparities.
+#: Discriminatory inputs from which on verdicts lead the search instead of disparities.
 ENOUGH_FOUND = 5
 #: Least share of uniform inputs until then: a large disparity may be far from any other label.
 UNSURE_SHARE = 0.3
@@ -32,25 +25,22 @@ CONSTRAINED = 2
 
 
 class SurrogateAuditor(BaseAuditor):
-    """Audit by a surrogate: learn where the model discriminates, then sample there.
+    """Audit by what is learned of where the model discriminates: sample there.
 
-    A decision tree learns in which regions of the non-sensitive attributes twins are treated
-    differently: from the verdicts so far, or from the disparities as long as discriminatory inputs
-    are few. Each batch is drawn from several proposal distributions: uniform inputs; regions in
-    which the tree expects many discriminatory inputs; steps away from those that were found, with
-    and without the tree's choice among them; those with one value drawn anew; and crossings of two.
-    A bandit shares the batch among the distributions by the *new* discriminatory inputs that each
-    finds for its cost. Proposals that are known already are dropped before they cost a query. As
-    one of the distributions is uniform, the search does not fall behind uniform inputs if a tree is
-    of no help. We recommend this tester for finding many discriminatory inputs.
+    Each batch is drawn from several proposal distributions: uniform inputs; steps away from
+    discriminatory inputs that were found, along columns in which such steps succeeded; those with
+    one value drawn anew; and crossings of two. As long as discriminatory inputs are few, those with
+    the largest disparities take their place. A bandit shares the batch among the distributions by
+    the *new* discriminatory inputs that each finds for its cost. Proposals that are known already
+    are dropped before they cost a query. As one of the distributions is uniform, the search does
+    not fall behind uniform inputs. We recommend this tester for finding many discriminatory inputs.
 
     Near the data (the `space` has `plausible` or ``proposals="data"``) rows of X crossed with one
     of their neighbours take the place of uniform inputs, and all values are values of rows. A step
     away from a discriminatory input has to be plausible; still, a classifier tells what many such
-    steps reach from people. With ``objective="diverse"``, or without `plausible`, there are no
-    steps: all inputs are such crossings. The surrogate learns which of them discriminate, and the
-    model is asked about one of twenty, drawn in proportion to what the surrogate predicts.
-    (`explore_share` and `min_samples_leaf` are not used then.)
+    steps reach from people. Without `plausible` there are no steps: all inputs are such crossings.
+    A surrogate model learns which of them discriminate, and the model is asked about one of twenty,
+    drawn in proportion to what the surrogate predicts. (`explore_share` is not used then.)
 
     Parameters
     ----------
@@ -87,23 +77,12 @@ class SurrogateAuditor(BaseAuditor):
     n_restarts : int, default=1
         Number of independent searches, each with its own seed, that share the budget. The results
         combine those of all searches.
-    objective : {"count", "degree", "diverse"}, default="count"
-        What to look for. "count" learns from verdicts to find many discriminatory inputs, "degree"
-        from disparities to find a large one. "diverse" finds fewer than "count", spread over all
-        discriminatory regions: about ten times as many as uniform inputs do, where that is
-        possible, and more where few inputs discriminate. Once there are five discriminatory inputs,
-        walkers set out from them, and from uniform ones as these are found. A walker draws values
-        anew as long as twins are treated differently, more at once the more moves succeed, and
-        moves less often in regions in which many inputs were found. Near the data it chooses among
-        crossings, and what it finds is harder to tell from people than what "count" finds.
     batch_size : int, default=4000
         Inputs in a batch, at most a tenth of what the budget allows. Under a constraint a batch is
         twice as large.
     explore_share : float, default=0.02
         Least share of uniform inputs in each batch. It is 0.3 at least until five discriminatory
-        inputs were found, unless the objective is "degree".
-    min_samples_leaf : int, default=5
-        Least number of inputs in a region of the surrogate.
+        inputs were found.
 
     Attributes
     ----------
@@ -185,8 +164,8 @@ class SurrogateAuditor(BaseAuditor):
     References
     ----------
     .. [1] Zhao, Z., Toda, T., & Kitamura, T. (2024). Approximation-guided fairness testing through
-       discriminatory space analysis. ASE, 1007-1018. (The idea: approximate the model, test the
-       approximation. The method here is another one.)
+       discriminatory space analysis. ASE, 1007-1018. (The idea: learn where the model
+       discriminates, test there. The method here is another one.)
 
     Examples
     --------
@@ -199,24 +178,20 @@ class SurrogateAuditor(BaseAuditor):
     True
     """
 
-    objective: str = one_of(default="count", options=OBJECTIVES)
     batch_size: int = whole(default=4000, least=1)
     explore_share: float = real(default=0.02, interval="(0, 1]")
-    min_samples_leaf: int = whole(default=5, least=1)
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         space = oracle.space
         # Steps stay near the data only where a judge refuses those that do not.
-        crosses = {"diverse": True, "count": space.plausibility is None, "degree": False}
-        if space.near_data and crosses[self.objective]:
-            PlausibleSearch(oracle, rng, batch_size=self.batch_size).run()
+        if space.near_data and space.plausibility is None:
+            CrossingSearch(oracle, rng, batch_size=self.batch_size).run()
             return
         # Verdicts give no direction before there are any: until then the disparity leads.
-        unsure = self.objective != "degree"
+        unsure = True
         verdicts = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)
-        regions = Regions(space)
-        proposals = ProposalMixture(oracle, regions, rng)
+        proposals = ProposalMixture(oracle, rng)
         most = self.batch_size * (CONSTRAINED if space.constraints_ else 1)
         # Uniform inputs, until there is something to go by.
         size = min(FIRST, most)
@@ -225,25 +200,14 @@ class SurrogateAuditor(BaseAuditor):
         while True:
             judged = proposals.judge(batch)
             found = verdicts.add(batch.Z, judged, rng)
-            high = found if memory is verdicts else memory.add(batch.Z, judged, rng)
-            proposals.learn(batch, high)
-            enough = len(verdicts.high.Z) >= ENOUGH_FOUND
-            if unsure and enough:
+            proposals.learn(batch, memory.add(batch.Z, judged, rng) if unsure else found)
+            if unsure and len(verdicts.high.Z) >= ENOUGH_FOUND:
                 unsure, memory = False, verdicts
                 proposals.reset()
-            if enough and self.objective == "diverse":
-                search_diverse(
-                    oracle, proposals, verdicts.parents(), partial(affordable, oracle, most), rng
-                )
             if proposals.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
-            proposals.fit_surrogate(memory, self._surrogate, rng)
             size = min(2 * size, most)
             share = max(self.explore_share, UNSURE_SHARE) if unsure else self.explore_share
             batch = proposals.propose(affordable(oracle, size), memory, share, rng)
             if proposals.is_over:
                 return
-
-    def _surrogate(self, by_degree: bool, rng: np.random.Generator) -> Any:
-        kind = DecisionTreeRegressor if by_degree else DecisionTreeClassifier
-        return kind(min_samples_leaf=self.min_samples_leaf, random_state=int(rng.integers(2**31)))

@@ -1,4 +1,4 @@
-"""A bounded memory of judged inputs: what a surrogate learns from and steps away from."""
+"""A bounded memory of judged inputs to step away from."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.space._space import InputSpace
 
-#: Inputs of each kind (high and low) that are remembered, and their values in wide tables.
+#: Inputs that are remembered, and their values in wide tables.
 MEMORY = 100_000
 MEMORY_VALUES = 2_000_000
-#: Values of each kind that are remembered of one batch: of a wide table fewer inputs, as it takes
+#: Values that are remembered of one batch: of a wide table fewer inputs, as it takes
 #: long to write them down, and a part of them is enough to step away from.
 BATCH_VALUES = 40_000
 #: Inputs with the largest disparities from which steps are taken while these lead.
@@ -41,31 +41,26 @@ class Parents(NamedTuple):
 
 
 class Memory:
-    """What the surrogate learns from: samples of high and of low inputs of bounded size.
+    """A sample of bounded size of high inputs.
 
     High are discriminatory inputs or, with `by_degree`, those whose disparity comes close to the
     largest so far.
     """
 
     def __init__(self, space: InputSpace, *, by_degree: bool) -> None:
-        self.space = space
         self.by_degree = by_degree
-        self.n_seen = 0
         self._most_of_batch = max(1, BATCH_VALUES // space.n_features)
-        width = space.n_features, len(space.sensitive)
-        self.high, self.low = BoundedSample(*width), BoundedSample(*width)
+        self.high = BoundedSample(space.n_features, len(space.sensitive))
 
     def add(self, Z: Floats, judged: Judgement, rng: np.random.Generator) -> Bools:
         """Remember judged inputs; returns which of them are high."""
         value = judged.disparity if self.by_degree else judged.verdict.astype(np.float64)
         high = value > self._bar(value)
-        self.n_seen += len(Z)
         pairs = np.stack([judged.first, judged.second], axis=1)
-        for sample, is_chosen in ((self.high, high), (self.low, ~high)):
-            chosen = np.flatnonzero(is_chosen)
-            if len(chosen) > self._most_of_batch and not self.by_degree:
-                chosen = np.sort(rng.choice(chosen, size=self._most_of_batch, replace=False))
-            sample.add(Z[chosen], pairs[chosen], value[chosen], rng, largest=self.by_degree)
+        chosen = np.flatnonzero(high)
+        if len(chosen) > self._most_of_batch and not self.by_degree:
+            chosen = np.sort(rng.choice(chosen, size=self._most_of_batch, replace=False))
+        self.high.add(Z[chosen], pairs[chosen], value[chosen], rng, largest=self.by_degree)
         return high
 
     def _bar(self, value: Floats) -> float:
@@ -80,14 +75,6 @@ class Memory:
             return Parents(self.high.Z, self.high.pairs)
         chosen = np.argsort(-self.high.value, kind="stable")[:BEST]
         return Parents(self.high.Z[chosen], self.high.pairs[chosen])
-
-    def table(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Free attributes and values of a sample of what is remembered: n inputs at most."""
-        parts = []
-        for sample in (self.high, self.low):
-            chosen = rng.permutation(len(sample.Z))[: n // 2]
-            parts.append((sample.Z[chosen][:, self.space.free], sample.value[chosen]))
-        return np.concatenate([Z for Z, _ in parts]), np.concatenate([v for _, v in parts])
 
 
 class BoundedSample:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._surrogate.memory import Memory, Parents
-from skfairtest.individual._surrogate.regions import Regions
 from skfairtest.individual._surrogate.values import ValuesOfDomain, ValuesOfRows
 from skfairtest.individual._surrogate.without_replacement import WithoutReplacement
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import Keys, KeySet
 
-UNIFORM, REGIONS, BELIEVED, STEPS, ANEW, CROSSED = range(6)
-NAMES = ("uniform", "regions", "believed steps", "steps", "one value anew", "crossed")
+#: Uniform inputs, steps along one column, one value drawn anew, and crossings of two inputs.
+UNIFORM, STEPS, ANEW, CROSSED = range(4)
+N_DISTRIBUTIONS = 4
 #: Distributions that change one column, and learn which.
 SINGLE = (STEPS, ANEW)
-#: Steps proposed for each one that is taken where the surrogate drops the others.
-PROPOSALS = 3
 #: Distributions share a batch by this power of what they bring, those below a least share get none.
 #: One of them in turn gets a share to be tried, large enough for its fixed cost not to count: in
 #: each early batch, later in one of a few.
@@ -35,18 +32,10 @@ EARLY, TRIED_EVERY = 10, 3
 MEMORY_OF_BATCHES = 0.8
 MEMORY_OF_COLUMNS = 0.95
 PROPOSAL_COST = 0.05
-#: The surrogate is fitted anew when it has seen this many times as much, or, while no distribution
-#: needs it, so many times; and, where time counts, when that takes no more than this share of it.
-GROWTH, IDLE_GROWTH = 3.0, 10.0
-FIT_SHARE = 0.03
-TRAINING_ROWS = 40_000
-LEAST_TRAINING_ROWS = 2000
 #: Inputs that are drawn at once under a constraint.
 STOCK = 1000
 #: What of the changes of one column goes to any column, however little it brought.
 ANY_COLUMN = 0.05
-#: Share of the believed steps that draw a value anew.
-ANEW_SHARE = 0.1
 #: Proposals near the data in a row, none of them plausible and new, that end the search.
 MOST_VAIN = 10_000
 #: Inputs that set out from the same discriminatory one in a batch, as models predict similar rows
@@ -141,14 +130,12 @@ class ProposalMixture:
     ----------
     oracle : Oracle
         Draws, and knows what was judged.
-    regions : Regions
-        The leaves of the surrogate.
     rng : Generator
         For the order in which a finite domain is drawn.
     """
 
-    def __init__(self, oracle: Oracle, regions: Regions, rng: np.random.Generator) -> None:
-        self.oracle, self.space, self.regions = oracle, oracle.space, regions
+    def __init__(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        self.oracle, self.space = oracle, oracle.space
         self.unseen: WithoutReplacement | None = None
         self.values: ValuesOfDomain | ValuesOfRows
         if self.space.near_data:
@@ -165,8 +152,6 @@ class ProposalMixture:
         #: Columns of the most values: inputs that share these come from the same parents.
         self._telling = self.space.free[np.argsort(n_values, kind="stable")[-SORTED_BY:]]
         self._stock = np.empty((0, self.space.n_features))
-        self.shares = np.zeros(len(NAMES))
-        self._fit_seconds = 1e-9
         self._keys: Keys | None = None
         self._by_degree = True
         self._judging, self._n_judged = 0.0, 0
@@ -175,34 +160,8 @@ class ProposalMixture:
 
     def reset(self) -> None:
         """Forget what the distributions brought, as something else counts from now on."""
-        self.bandit = Bandit(len(NAMES))
+        self.bandit = Bandit(N_DISTRIBUTIONS)
         self.columns = np.zeros((2, len(SINGLE), self.space.n_features))
-        self.n_fitted = 0
-
-    def fit_surrogate(
-        self, memory: Memory, make: Callable[[bool, np.random.Generator], Any],
-        rng: np.random.Generator,
-    ) -> None:  # fmt: skip
-        """Fit the surrogate to what is remembered, if there is much that it has not seen."""
-        growth = GROWTH if self.uses_regions else IDLE_GROWTH
-        if memory.n_seen <= growth * self.n_fitted:
-            return
-        most = TRAINING_ROWS
-        if self.timed:
-            most = int(FIT_SHARE * self.oracle.stopping.seconds / self._fit_seconds)
-            if most < min(LEAST_TRAINING_ROWS, memory.n_seen):
-                return
-        began = _clock.now()
-        inputs, values = memory.table(most, rng)
-        self.regions.learn(make(memory.by_degree, rng).fit(inputs, values), inputs, values)
-        self.n_fitted = memory.n_seen
-        # A coarse clock may show no time at all.
-        self._fit_seconds = max(_clock.now() - began, 1e-9) / len(inputs)
-
-    @property
-    def uses_regions(self) -> bool:
-        """Whether the latest batch owed something to the surrogate."""
-        return bool(self.shares[[REGIONS, BELIEVED]].sum() > TRIED_SHARE)
 
     @property
     def is_exhausted(self) -> bool:
@@ -213,7 +172,7 @@ class ProposalMixture:
         """The first batch: rows of the data, and uniform inputs that bring it to its size."""
         Z = np.concatenate([seeds, self.uniform(n - len(seeds), rng)])
         batch = Proposals(Z, self.oracle.draws.twins(Z, rng), *np.zeros((2, len(Z)), dtype=int))
-        self._proposed, self._seconds, self._filtering = batch, np.zeros(len(NAMES)), 0.0
+        self._proposed, self._seconds, self._filtering = batch, np.zeros(N_DISTRIBUTIONS), 0.0
         self._keys = None
         return batch
 
@@ -235,13 +194,11 @@ class ProposalMixture:
             )
         parents = memory.parents()
         self._by_degree = memory.by_degree
-        is_open = np.ones(len(NAMES), dtype=bool)
+        is_open = np.ones(N_DISTRIBUTIONS, dtype=bool)
         is_open[1:] = len(parents.Z) > 0
-        is_open[[REGIONS, BELIEVED]] &= self.regions.n_regions > 0
-        is_open[REGIONS] &= not self.space.near_data  # most of a region is far from any row
-        self.shares = self.bandit.shares(is_open, explore_share)
-        wanted = np.ceil(n * self.shares * self.bandit.proposals_for_one()).astype(int)
-        parts, seconds = [], np.zeros(len(NAMES))
+        shares = self.bandit.shares(is_open, explore_share)
+        wanted = np.ceil(n * shares * self.bandit.proposals_for_one()).astype(int)
+        parts, seconds = [], np.zeros(N_DISTRIBUTIONS)
         for place in np.flatnonzero(wanted).tolist():
             began = _clock.now()
             parts.append(self._draw(place, wanted[place], parents, rng))
@@ -296,7 +253,7 @@ class ProposalMixture:
 
     def learn(self, judged: Proposals, high: Bools) -> None:
         """Learn from the verdicts on the latest proposals that were new."""
-        n = len(NAMES)
+        n = N_DISTRIBUTIONS
         proposed = np.bincount(self._proposed.distribution, minlength=n).astype(np.float64)
         fresh = np.bincount(judged.distribution, minlength=n).astype(np.float64)
         gain = np.bincount(judged.distribution, weights=high, minlength=n).astype(np.float64)
@@ -324,23 +281,8 @@ class ProposalMixture:
             pairs = self.oracle.draws.twins(Z, rng)
             return Proposals(Z, pairs, np.full(len(Z), place), column[: len(Z)])
         siblings = 1 if self._by_degree else SIBLINGS
-        chosen = parents.draw(PROPOSALS * n if place == BELIEVED else n, rng, siblings)
-        if place == REGIONS:
-            Z = self.regions.sample(n, rng)
-        elif place == BELIEVED:
-            column = rng.choice(self.space.free, size=len(chosen.Z))
-            anew = rng.random((len(chosen.Z), 1)) < ANEW_SHARE
-            Z = np.where(
-                anew,
-                self.values.anew(chosen.Z.copy(), column, rng),
-                self.values.step_along(chosen.Z, column, rng),
-            )
-            column = np.full(n, -1)
-            # A little noise, so that of equal beliefs not always the same are taken.
-            belief = self.regions.believe(Z) + 0.1 * rng.random(len(Z))
-            best = np.sort(np.argpartition(-belief, n)[:n]) if n < len(Z) else slice(None)
-            Z, chosen = Z[best], Parents(chosen.Z[best], chosen.pairs[best])
-        elif place == CROSSED:
+        chosen = parents.draw(n, rng, siblings)
+        if place == CROSSED:
             Z = self._crossed(chosen.Z, parents, rng)
         else:
             good, made = self.columns[:, SINGLE.index(place), self.space.free]

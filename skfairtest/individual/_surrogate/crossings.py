@@ -1,11 +1,11 @@
-"""A search for plausible discriminatory inputs: crossings of neighbours, ranked before a query.
+"""A search for discriminatory inputs near the data: crossings of neighbours, chosen before a query.
 
-Every input that is asked about is a row of the data crossed with one of its neighbours, and
-plausible. What directs the search is the choice among many such crossings: a surrogate learns from
-the verdicts so far which of them discriminate. So what is found stays near the rows, which steps
-from one discriminatory input to the next would leave. A crossing is taken with a chance in
-proportion to what the surrogate predicts for it, not if it is among the best: if the surrogate were
-right, discriminatory inputs would be spread just as those of undirected crossings are.
+Every input that is asked about is a row of the data crossed with one of its neighbours. What
+directs the search is the choice among many such crossings: a surrogate learns from the verdicts so
+far which of them discriminate. So what is found stays near the rows, which steps from one
+discriminatory input to the next would leave. A crossing is taken with a chance in proportion to
+what the surrogate predicts for it, not if it is among the best: if the surrogate were right,
+discriminatory inputs would be spread just as those of undirected crossings are.
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ from skfairtest.oracle._row_hash import KeySet, row_keys
 
 #: Crossings drawn for each that is asked about, once the surrogate has learned.
 CHOICE = 20
-#: A crossing is taken with its believed chance of discriminating to this power, relative to the
-#: others. Greater powers find more, and less like people (docs/explanation/measured/testers.md).
-GREED = 1.0
 #: Undirected share of each batch.
 EXPLORE = 0.05
 #: Growth of what is known before learning anew.
@@ -35,30 +32,23 @@ ENOUGH_FOUND = 5
 VAIN = 5
 
 
-class PlausibleSearch:
+class CrossingSearch:
     """The search of `SurrogateAuditor` whose inputs all stay near rows of the data.
 
     Parameters
     ----------
     oracle : Oracle
-        Judges inputs; its space says which are plausible.
+        Judges inputs.
     rng : Generator
         Source of randomness.
     batch_size : int
         Inputs in a batch, at most.
-    choice, greed, explore : int, float, float
-        See the constants above.
     """
 
-    def __init__(
-        self, oracle: Oracle, rng: np.random.Generator, *, batch_size: int, choice: int = CHOICE,
-        greed: float = GREED, explore: float = EXPLORE,
-    ) -> None:  # fmt: skip
+    def __init__(self, oracle: Oracle, rng: np.random.Generator, *, batch_size: int) -> None:
         self.oracle, self.space, self.rng = oracle, oracle.space, rng
         self.batch_size = batch_size
-        self.choice, self.greed, self.explore = choice, greed, explore
         self._proposed = KeySet()
-        self._rejected = KeySet()
         self._Z: Floats = np.empty((0, self.space.n_features))
         self._found: Bools = np.empty(0, dtype=bool)
         self._surrogate: HistGradientBoostingClassifier | None = None
@@ -75,24 +65,14 @@ class PlausibleSearch:
     def propose(self, n: int) -> Floats:
         """New crossings: most of them chosen by the surrogate, some as they come."""
         if self._surrogate is None:
-            return self.plausible(self.new_crossings(n))
-        n_explore = int(np.ceil(self.explore * n))
-        Z = self.new_crossings(self.choice * (n - n_explore) + n_explore)
+            return self.new_crossings(n)
+        n_explore = int(np.ceil(EXPLORE * n))
+        Z = self.new_crossings(CHOICE * (n - n_explore) + n_explore)
         if len(Z) > n:
-            # The surrogate chooses before the detector is asked, which takes longer.
             chance = self._surrogate.predict_proba(Z[n_explore:])[:, 1]
-            taken = choose(chance, n - n_explore, self.greed, self.rng)
+            taken = choose(chance, n - n_explore, self.rng)
             Z = np.concatenate([Z[:n_explore], Z[n_explore:][taken]])
-        return self.plausible(Z)
-
-    def plausible(self, Z: Floats) -> Floats:
-        """Those that are plausible as they stand."""
-        accepts = self.oracle.draws.accepts
-        if accepts is None:
-            return Z
-        accepted = accepts(Z)
-        self._rejected.add(row_keys(Z[~accepted][:, self.space.identifying]))
-        return Z[accepted]
+        return Z
 
     def new_crossings(self, n: int) -> Floats:
         """Different crossings that were not judged before; maybe none."""
@@ -101,9 +81,7 @@ class PlausibleSearch:
         first = np.zeros(len(Z), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True
         new = first & ~self._proposed.contains(keys)
-        # Some that are not plausible may come again and again, which is nothing new.
-        is_vain = not (new & ~self._rejected.contains(keys)).any()
-        self._n_vain = self._n_vain + 1 if is_vain else 0
+        self._n_vain = 0 if new.any() else self._n_vain + 1
         return Z[new]
 
     @one_thread()
@@ -124,10 +102,8 @@ class PlausibleSearch:
         self._surrogate = model.fit(self._Z, self._found)
 
 
-def choose(chance: Floats, n: int, greed: float, rng: np.random.Generator) -> Ints:
-    """Draw n inputs without replacement, by their chance to the power of greed; their places."""
-    if np.isinf(greed):
-        return np.sort(np.argsort(-chance, kind="stable")[:n])
+def choose(chance: Floats, n: int, rng: np.random.Generator) -> Ints:
+    """Draw n inputs without replacement, by their chance; their places."""
     # The n smallest of exponential waiting times are such a draw.
-    waiting = rng.exponential(size=len(chance)) / np.maximum(chance, 1e-6) ** greed
+    waiting = rng.exponential(size=len(chance)) / np.maximum(chance, 1e-6)
     return np.sort(np.argpartition(waiting, min(n, len(chance) - 1))[:n])
