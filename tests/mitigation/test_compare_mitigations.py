@@ -555,7 +555,7 @@ def test_twins_share_the_draw_of_a_randomized_classifier():
 def test_groups_that_no_model_is_given_are_compared():
     X, y = people()
     inputs, sex = X[["a", "b", "c"]], X["sex"].mask(np.arange(len(X)) < 50)
-    methods = ["drop", "marginalize", "retrain twins", "retrain groups", "correlation remover",
+    methods = ["drop", "marginalize", "retrain twins", "retrain testsgd", "correlation remover",
             "exponentiated parity"]  # fmt: skip
     comparison = compared(LogisticRegression(), inputs, y, sensitive_features=sex, methods=methods)
     table = comparison.table

@@ -151,7 +151,7 @@ def test_regressors_and_groups_have_alternatives_too():
     line = quietly(retrain(LinearRegression()), X, X[:, 1] + X[:, 0])
     assert (line.alternatives_.loc[["drop", "average"], "near"] == 0).all()
     auditor = TestSGDAuditor(sensitive_features=[0])
-    groups = quietly(retrain(auditor=auditor, strategy="groups"), *people(1000, effect=3))
+    groups = quietly(retrain(auditor=auditor, strategy="testsgd"), *people(1000, effect=3))
     assert np.isfinite(groups.alternatives_.loc[["original", "drop", "average"], "group"]).all()
 
 

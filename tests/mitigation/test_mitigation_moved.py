@@ -20,7 +20,6 @@ from skfairtest import (
     compare_mitigations,
 )
 from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
-from skfairtest.mitigation._retraining.rounds import Outcome
 from skfairtest.mitigation._retraining.training import Task, make_folds
 from skfairtest.mitigation._shares import Judged
 
@@ -154,7 +153,7 @@ def test_the_first_round_adds_a_moved_twin_of_each_row_with_its_own_target():
     learned = X["income"].iloc[rows]
     assert added.rows["income"].between(learned.min(), learned.max()).all()
     # Half of them, where that costs too much.
-    assert strategy.goes_on(Outcome(False, False))
+    assert strategy.goes_on(False)
     strategy.prepare(2, folds)
     assert len(strategy.add(2, folds[1]).labels) == len(rows) // 2
 
@@ -163,7 +162,7 @@ def test_later_rounds_add_rows_and_moved_twins_under_one_label():
     strategy, folds, X, y = prepared()
     strategy.prepare(1, folds)
     first = len(strategy.add(1, folds[0]).labels)
-    strategy.goes_on(Outcome(True, True))
+    strategy.goes_on(True)
     strategy.prepare(2, folds)
     added = strategy.add(2, folds[0])
     labels = added.labels[first:].reshape(-1, 2)

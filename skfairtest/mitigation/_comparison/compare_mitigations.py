@@ -152,8 +152,8 @@ def compare_mitigations(
       a model nothing; random draws (the columns that a forest looks at) may fall differently than
       with the columns away.
     - ``"marginalize"``: trained with them, predictions averaged over their values [1]_.
-    - ``"retrain twins"``, ``"retrain aequitas"``, ``"retrain groups"``, ``"retrain testsgd"``: the
-      strategies of `FairnessRetrainer`.
+    - ``"retrain twins"``, ``"retrain aequitas"``, ``"retrain testsgd"``: strategies of
+      `FairnessRetrainer`.
     - ``"correlation remover"``: fairlearn's, for tables of numbers.
     - ``"exponentiated parity"``, ``"exponentiated odds"``: fairlearn's `ExponentiatedGradient`
       [2]_ for demographic parity and equalized odds, two classes. It is a mixture of classifiers

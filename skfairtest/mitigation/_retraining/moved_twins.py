@@ -12,7 +12,7 @@ from skfairtest.individual._flip_test.maps import Map, Maps
 from skfairtest.individual._flip_test.rate import changes_of
 from skfairtest.mitigation._labelers import FoundPairs, average_label, label_pairs
 from skfairtest.mitigation._retraining.near_rows import MOST_TWINS, joined
-from skfairtest.mitigation._retraining.rounds import Findings, Outcome
+from skfairtest.mitigation._retraining.rounds import Findings
 from skfairtest.mitigation._retraining.training import Addition, TrainingFold, each_once
 from skfairtest.mitigation._retraining.twin_strategies import HALVINGS, PATIENCE, Twins
 from skfairtest.mitigation._shares import Judged, Measure, together
@@ -103,10 +103,10 @@ class MovedRetraining(Twins):
             parts.append(self._under_own(fold, 0.5 ** (number - 1)))
         return joined(parts)
 
-    def goes_on(self, outcome: Outcome) -> bool:
+    def goes_on(self, kept: bool) -> bool:
         """Whether less of the rows may cost less, or another round may leave less."""
-        self._any_kept |= outcome.kept
-        self._idle = 0 if outcome.kept else self._idle + 1
+        self._any_kept |= kept
+        self._idle = 0 if kept else self._idle + 1
         return self._idle < (PATIENCE if self._any_kept else HALVINGS)
 
     def _under_own(self, fold: TrainingFold, share: float) -> Addition:

@@ -41,11 +41,11 @@ from skfairtest.mitigation._retraining.alternatives import (
     outlook,
     try_simple_methods,
 )
-from skfairtest.mitigation._retraining.group_strategies import GroupRetraining, TestSGDRetraining
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_scorer_takes_weights
 from skfairtest.mitigation._retraining.metrics import ShareMetrics
 from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
 from skfairtest.mitigation._retraining.rounds import Findings, Rounds, history_frame
+from skfairtest.mitigation._retraining.testsgd import TestSGDRetraining
 from skfairtest.mitigation._retraining.training import Task, held_out, make_folds
 from skfairtest.mitigation._retraining.twin_strategies import AequitasRetraining, TwinRetraining
 from skfairtest.mitigation._shares import PLACES, Measure
@@ -54,12 +54,10 @@ from skfairtest.space._rows import take_rows
 STRATEGIES: dict[str, Any] = {
     "twins": TwinRetraining,
     "aequitas": AequitasRetraining,
-    "groups": GroupRetraining,
     "testsgd": TestSGDRetraining,
     "moved": MovedRetraining,
     "best": TwinRetraining,
 }
-OF_GROUPS = ("groups", "testsgd")
 #: Queries of the default auditor: one round needs no more discriminatory inputs than that brings.
 MAX_QUERIES = 40_000
 
@@ -88,7 +86,7 @@ class FairnessRetrainer(
         Template that names the sensitive columns and finds what is added; its estimator and seed
         are set. None takes `AequitasAuditor` or `TestSGDAuditor`, as the strategy needs, which look
         for columns with the names of common protected attributes.
-    strategy : {"twins", "aequitas", "groups", "testsgd", "moved", "best"}, default="twins"
+    strategy : {"twins", "aequitas", "testsgd", "moved", "best"}, default="twins"
         "twins" is ours. It first adds twins of all rows of the data, so that the sensitive columns
         tell nothing there (of half or a quarter of them, where that costs too much); then, in every
         round, inputs near the data and inputs that an audit of the latest model finds in the
@@ -97,16 +95,13 @@ class FairnessRetrainer(
         majority of diverse models, in random shares of the rows from doubling intervals, until the
         share of discriminatory inputs no longer falls. "testsgd" adds rows of the worst rule
         for which the original model predicts the label that it predicts too rarely in this group,
-        from 50 rows to 10% of the data. "groups" is ours: in every round rows inside and outside of
-        the latest model's worst rules, with the label that it does not predict, chosen to lower
-        the largest differences most at the least cost; half of them, where they lowered the score
-        too much. "moved" is ours, and the only one that looks at columns which go with the
-        sensitive ones (proxies): it adds rows moved to where another group has the same ranks, by a
-        `QuantileTransport`, first with the targets of the rows and then rows and moved twins under
-        the average of the model's outputs for them. The estimator needs the sensitive columns for
-        that: without them it cannot tell a row from the moved twin of another one. "best" retrains
-        as "twins" does and then keeps, of all `alternatives_` that keep the score, the one that
-        leaves least near the rows.
+        from 50 rows to 10% of the data. "moved" is ours, and the only one that looks at columns
+        which go with the sensitive ones (proxies): it adds rows moved to where another group has
+        the same ranks, by a `QuantileTransport`, first with the targets of the rows and then rows
+        and moved twins under the average of the model's outputs for them. The estimator needs the
+        sensitive columns for that: without them it cannot tell a row from the moved twin of another
+        one. "best" retrains as "twins" does and then keeps, of all `alternatives_` that keep the
+        score, the one that leaves least near the rows.
     max_score_drop : float, default=0.01
         How far the score may fall below the original's. A model is kept if the upper end of the
         drop's interval is no larger. Where the rows are too few to tell a drop of that size, the
@@ -147,7 +142,7 @@ class FairnessRetrainer(
     history_ : DataFrame
         One row per round, the original first: round, n_added (rows added), the shares on `rows`
         held out, `near` them and among `uniform` inputs, each with its interval, the largest
-        difference seen (degree), the difference of the worst group (strategies of groups; with
+        difference seen (degree), the difference of the worst group (with "testsgd"; with
         "moved" the share of rows whose output changes when they are moved), what is
         `left` of the shares that are to fall, score, score_drop with its interval, confirmed, kept,
         reason. In a round that lost too much of the score nothing else is measured.
@@ -156,7 +151,7 @@ class FairnessRetrainer(
     before_, after_ : dict
         The original and `estimator_`, on fresh inputs that played no part in any choice: "rows",
         "near" and "uniform" with value, low and high; "degree", the largest difference seen, with
-        value; with strategies of groups "group", the difference of the worst group; with "moved"
+        value; with "testsgd" "group", the difference of the worst group; with "moved"
         "moved", the share of rows held out whose output changes when they are moved, on a half of
         them that played no part in the choice of a round. Of a regressor
         without a threshold values are mean differences of twins, not shares.
@@ -502,7 +497,7 @@ class FairnessRetrainer(
     def _strategy(self, task: Task, rng: np.random.Generator) -> Any:
         kind = STRATEGIES[self.strategy]
         auditor: Any = self.auditor
-        if auditor is None and self.strategy in OF_GROUPS:
+        if auditor is None and self.strategy == "testsgd":
             auditor = TestSGDAuditor()
         elif auditor is None:
             auditor = AequitasAuditor(max_queries=MAX_QUERIES)

@@ -23,7 +23,7 @@ FREE_ROWS = 400_000
 
 
 class Strategy(Protocol):
-    """What a mitigation strategy has to say; see `twin_strategies` and `group_strategies`."""
+    """What a mitigation strategy has to say; see `twin_strategies` and `testsgd`."""
 
     space: Any
     settings: dict[str, Any]
@@ -48,15 +48,8 @@ class Strategy(Protocol):
     def add(self, number: int, fold: TrainingFold) -> Addition:
         """Rows for one fold in a round that was prepared."""
 
-    def goes_on(self, outcome: Outcome) -> bool:
-        """Whether another round may follow one with this outcome."""
-
-
-class Outcome(NamedTuple):
-    """How a round ended: its model was `kept`, or at least `good` enough to be."""
-
-    kept: bool
-    good: bool
+    def goes_on(self, kept: bool) -> bool:
+        """Whether another round may follow one whose model was kept, or was not."""
 
 
 class Findings(NamedTuple):
@@ -186,7 +179,7 @@ class Rounds:
                 )
                 break
             try:
-                outcome = self._round(number, added)
+                kept = self._round(number, added)
             except Exception as error:
                 # The model before this round is as good as it was: it stays.
                 self.reason = f"round {number} failed: {type(error).__name__}: {error}"
@@ -202,14 +195,14 @@ class Rounds:
             if self.strategy.left(self.least, self.first) == 0:
                 self.reason = f"nothing is left to mitigate after round {number}"
                 break
-            if not self.strategy.goes_on(outcome):
-                self.reason = f"round {number} was {'kept' if outcome.kept else 'not better'}"
+            if not self.strategy.goes_on(kept):
+                self.reason = f"round {number} was {'kept' if kept else 'not better'}"
                 break
         else:
             self.reason = f"max_rounds={most} reached"
 
-    def _round(self, number: int, added: list[Addition]) -> Outcome:
-        """Train and measure; keep the model if it is better and good enough."""
+    def _round(self, number: int, added: list[Addition]) -> bool:
+        """Train and measure; keep the model if it is better and good enough, and tell so."""
         held_out = self.task.train_all(self.folds[1:], added[1:])
         for fold, model in zip(self.folds[1:], held_out, strict=True):
             fold.model = model
@@ -218,15 +211,15 @@ class Rounds:
         if not verdict.good:
             reason = self.guard.too_low(verdict)
             self._note(number, NOT_MEASURED, np.nan, verdict, False, reason, n_added)
-            return Outcome(False, False)
+            return False
         models = [*self.task.train_all(self.folds[:1], added[:1]), *held_out]
         self.folds[0].model = models[0]
         found = self.find(models)
         left = self.strategy.left(found, self.first)
-        good, kept = True, False
+        kept = False
         if self.varied and self.task.answers_alike(models[0]):
             # A model that says the same to everybody treats all alike, and is of no use.
-            good, reason = False, "predicts the same for all rows"
+            reason = "predicts the same for all rows"
         elif left >= self.strategy.left(self.least, self.first):
             reason = "not lower"
         else:
@@ -235,7 +228,7 @@ class Rounds:
             self.bests, self.n_added = models, n_added
             self.least, self.verdict = found, verdict
         self._note(number, found, left, verdict, kept, reason, n_added)
-        return Outcome(kept, good)
+        return kept
 
     def find(self, models: list[Any], *, fresh: bool = False) -> Findings:
         """Measure a model of all rows and of its folds' models, which come after it."""

@@ -30,7 +30,7 @@ from skfairtest.mitigation._retraining.near_rows import (
     other_twins,
     with_twins,
 )
-from skfairtest.mitigation._retraining.rounds import Findings, Outcome
+from skfairtest.mitigation._retraining.rounds import Findings
 from skfairtest.mitigation._retraining.training import Addition, TrainingFold
 from skfairtest.mitigation._shares import Measure, judge
 from skfairtest.space._rows import stack, take_rows
@@ -168,9 +168,9 @@ class AequitasRetraining(Twins):
             fold.kept["labels"] = self.label(fold, *self._test, majority_label)
         return Addition(take_rows(self._test[0], self._rows), fold.kept["labels"][self._rows])
 
-    def goes_on(self, outcome: Outcome) -> bool:
+    def goes_on(self, kept: bool) -> bool:
         """Whether the share fell."""
-        return outcome.kept
+        return kept
 
 
 class TwinRetraining(Twins):
@@ -281,13 +281,13 @@ class TwinRetraining(Twins):
         order = order[np.argsort(~differs[order], kind="stable")]
         return np.sort(order[: max(1, int(share * len(order)))])
 
-    def goes_on(self, outcome: Outcome) -> bool:
+    def goes_on(self, kept: bool) -> bool:
         """What one round leaves, the next one finds, until that brings no more."""
         self._n_rounds += 1
-        self._any_kept |= outcome.kept
+        self._any_kept |= kept
         if self._little:
             return True
-        self._idle = 0 if outcome.kept else self._idle + 1
+        self._idle = 0 if kept else self._idle + 1
         if self._any_kept:
             return self._idle < PATIENCE
         if self._idle >= HALVINGS:
