@@ -101,6 +101,7 @@ rules = [
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ConstraintWarning)
     space = InputSpace(constraint=rules).fit(X, ["community"])
+    nowhere = InputSpace(constraint=[*rules, Is("income", (15_000, None))]).fit(X, ["community"])
 print(*space.constraints_, sep="\n")
 rng = np.random.default_rng(0)
 drawn = space.domain.draw(10_000, rng)
@@ -108,8 +109,7 @@ print(f"valid: {space.valid(drawn).mean():.0%} of random inputs, ", end="")
 print(f"{space.valid(space.admission.repair(drawn, rng)).mean():.0%} of those that were moved")
 
 try:
-    space = InputSpace(constraint=[*rules, Is("income", (15_000, None))]).fit(X, ["community"])
-    space.sample(1, rng)
+    nowhere.sample(1, rng)
 except ValueError as error:
     print(error)
 
