@@ -42,7 +42,6 @@ from skfairtest.oracle._stop import LIMITS
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sensitive_features import SensitiveFeatures, not_taken, split_sensitive
 from skfairtest.space._space import InputSpace
-from skfairtest.space._unaware import unaware
 from skfairtest.space._valid_rows import ValidRows, is_late
 
 __all__ = ["BaseAuditor"]
@@ -180,8 +179,7 @@ class BaseAuditor(
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited; around one that does not take the sensitive columns, a model
-        that drops them first.
+        The estimator that was audited.
 
     See Also
     --------
@@ -191,9 +189,8 @@ class BaseAuditor(
     Notes
     -----
     If a fitted estimator takes none of the sensitive columns (`feature_names_in_`), its outputs for
-    twins are equal by construction, and `fit` raises an error. Twins that a transport moves,
-    ``InputSpace(twins=QuantileTransport())``, differ in other columns as well: they are compared
-    also where the sensitive columns are kept from the model, which is then shown the others.
+    twins are equal by construction, and `fit` raises an error. `FlipTestAuditor` compares people
+    with moved twins, which differ in other columns as well.
 
     The disparity of a classifier is a difference of probabilities if it has ``predict_proba``, of
     scores if it has ``decision_function`` only, and otherwise of labels: 0 or 1. With two classes,
@@ -296,9 +293,7 @@ class BaseAuditor(
     # Fit -----------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(
-        self, X: Any, y: Any = None, *, sensitive_features: Any = None, **fit_params: Any
-    ) -> Any:
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Audit the estimator on the input space of X.
 
         Parameters
@@ -310,12 +305,6 @@ class BaseAuditor(
             With targets, a clone of the estimator is fitted first, with a warning if the estimator
             was fitted already; a `FrozenEstimator` is not fitted again. Without targets, the
             estimator is audited as it is.
-        sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive values that the model does not take, in the order of the rows of X. If both
-            are pandas objects, their indexes must be equal. Twins in them exist with a transport
-            alone, ``InputSpace(twins=QuantileTransport())``, which moves other columns with them;
-            in the results they are further columns. With these, the parameter "auto" names no
-            columns of X. If X is an array, the columns of the results are called x0, x1 and so on.
         **fit_params : dict
             Passed to the estimator's ``fit``, or routed when metadata routing is on.
 
@@ -338,19 +327,16 @@ class BaseAuditor(
         owner = self._with_params_alone()
         X = table_or_chunks(owner, X, y)
         rng = make_generator(self.random_state)
-        taken = self._taken(owner, X, y, sensitive_features)
-        space = self._make_space(*taken.joined())
+        X, sensitive = self._taken(owner, X, y)
+        space = self._make_space(X, sensitive)
         chunks = X if isinstance(X, Chunks) else None
-        X = taken.X if chunks is None else check_table(owner, space.decode(space.data))
+        if chunks is not None:
+            X = check_table(owner, space.decode(space.data))
         valid_rows = space.valid_rows()
         seconds_spent = _check_constraint(space, valid_rows, rng, self.max_time)
         warn_of_retraining(self.estimator, y)
         warn_of_target(X, y)
-        if y is not None:
-            fit_params = self._routed(fit_params, sensitive_features)
         estimator = self._make_estimator(X, y, fit_params)
-        if space.twins_.moved is not None:
-            estimator = unaware(estimator, space, taken)
         fitted = {
             **{name: value for name, value in vars(owner).items() if is_result(name)},
             "estimator_": estimator,
@@ -451,15 +437,10 @@ class BaseAuditor(
                 f"{seen}, which are few: the estimator may ignore {self.sensitive_features_!r}, or "
                 "treat twins differently elsewhere. Raise the budget to find out."
             )
-        if self.space_.moves_twins:
-            return (
-                f"{seen}: the estimator seems to treat moved twins in {self.sensitive_features_!r} "
-                "alike. Another map, or fewer columns in its keep=, may show a difference."
-            )
         return (
             f"{seen}: the estimator seems to ignore {self.sensitive_features_!r}. This is expected "
             "if it never sees these columns. Other columns may still be proxies for them, which "
-            "twins that are moved show: InputSpace(twins=QuantileTransport())."
+            "FlipTestAuditor shows."
         )
 
     def _oracle_settings(self) -> dict[str, Any]:
@@ -469,48 +450,37 @@ class BaseAuditor(
             "n_jobs": self.n_jobs,
         }
 
-    def _taken(self, owner: Any, X: Any, y: Any, given: Any) -> SensitiveFeatures:
-        """Return the part of X that the model takes, and the sensitive columns in it and beside it.
+    def _taken(self, owner: Any, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return the part of X that the model takes, and the sensitive columns in it.
 
         The names and the number of the columns of that part are noted on `owner`.
 
         Raises
         ------
         ValueError
-            If the model takes no sensitive column, so that there are no twins to compare, unless
-            these are moved.
+            If the model takes no sensitive column, so that there are no twins to compare.
         """
         named, space = self.sensitive_features, self.space
-        if isinstance(named, str) and named == "auto":
-            if given is not None:
-                named = []
-            if isinstance(space, InputSpace) and space.__sklearn_is_fitted__():
-                named = space.sensitive_features or named
-        if given is not None and isinstance(X, Chunks):
-            raise ValueError(
-                "fit takes no sensitive_features where X comes in chunks. Make them columns of the "
-                "chunks; a model fitted to named columns is not shown what it does not take."
-            )
-        estimator = as_it_stands(self.estimator, y)
-        found = split_sensitive(X, named, values=given, estimator=estimator)
+        is_auto = isinstance(named, str) and named == "auto"
+        if is_auto and isinstance(space, InputSpace) and space.__sklearn_is_fitted__():
+            named = space.sensitive_features or named
+        found = split_sensitive(X, named, estimator=as_it_stands(self.estimator, y))
         if found.beside is None:
-            return found
-        if not (isinstance(space, InputSpace) and space.moves_twins):
-            told = not_taken(found.beside.columns)
-            if found.names is None:
-                raise ValueError(
-                    f"There is nothing to search: {told}. To compare people with those of other "
-                    "groups, with the other columns that go along, use "
-                    "space=InputSpace(twins=QuantileTransport()). To compare what the groups get, "
-                    "use audit(estimator, X, y, sensitive_features=...) or SubgroupAuditor."
-                )
-            warnings.warn(
-                f"{told[0].upper()}{told[1:]}. The search compares twins in {found.names!r}.",
-                UserWarning,
-                stacklevel=users_level(),
+            return X, found.names
+        told = not_taken(found.beside.columns)
+        if found.names is None:
+            raise ValueError(
+                f"There is nothing to search: {told}. To compare people with those of other "
+                "groups, with the other columns that go along, use FlipTestAuditor. To compare "
+                "what the groups get, use audit(estimator, X, y, sensitive_features=...) or "
+                "SubgroupAuditor."
             )
-            found = found._replace(beside=None)
-        return found._replace(X=check_table(owner, found.X))
+        warnings.warn(
+            f"{told[0].upper()}{told[1:]}. The search compares twins in {found.names!r}.",
+            UserWarning,
+            stacklevel=users_level(),
+        )
+        return check_table(owner, found.X), found.names
 
     def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
         """Learn the space from X; None for `sensitive` means those that the parameter names."""

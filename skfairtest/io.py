@@ -64,7 +64,6 @@ def _trusted_types() -> tuple[str, ...]:
     from skfairtest.mitigation._labelers import LABELERS
     from skfairtest.space import _constraints
     from skfairtest.space._space import InputSpace
-    from skfairtest.space._unaware import UnawareModel
 
     packages = [
         datasets, exact, group, individual, mitigation, model_selection, report, testing,
@@ -74,7 +73,6 @@ def _trusted_types() -> tuple[str, ...]:
     found: dict[type, None] = {}
     waiting: list[type] = [
         InputSpace,
-        UnawareModel,
         *(getattr(_constraints, name) for name in _constraints.__all__),
         *(value for value in public if inspect.isclass(value)),
     ]

@@ -111,9 +111,8 @@ class _Reader:
             if isinstance(found["twins"], str):
                 raise CommandError(
                     f"{self.told}: twins must be a list of what follows from a sensitive value; "
-                    f"got {found['twins']!r}. Twins that a transport moves are no part of the "
-                    "file: audit measures them on the rows of the data, as --max-moved-rate "
-                    "judges, and searches for them are those of Python, InputSpace(twins=)."
+                    f"got {found['twins']!r}. Moved twins are no part of the file: audit measures "
+                    "them on the rows of the data, as --max-moved-rate judges."
                 )
             read["twins"] = self._twins(_list(found["twins"], "twins"))
         for name in ("plausible", "proposals"):

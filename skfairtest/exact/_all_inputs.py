@@ -51,15 +51,10 @@ def solve_whole(family: Family, space: InputSpace, incumbent: float, limits: Lim
     return inputs.bracket(bracket)
 
 
-def input_of(space: InputSpace, first: Floats, second: Floats, of: Floats | None = None) -> Floats:
-    """Return the input whose twins two rows are; what follows from one's value is the other's.
-
-    Of moved twins it is `of`, as they need not tell where they come from.
-    """
-    if space.twins_.moved is not None and of is not None:
-        return of
-    moved = space.twins_.with_sensitive(second[None], first[space.sensitive])[0]
-    return np.where(moved == first, second, first)
+def input_of(space: InputSpace, first: Floats, second: Floats) -> Floats:
+    """Return the input whose twins two rows are; what follows from one's value is the other's."""
+    twin = space.twins_.with_sensitive(second[None], first[space.sensitive])[0]
+    return np.where(twin == first, second, first)
 
 
 def _innermost(family: Family) -> Family:
@@ -103,27 +98,27 @@ class _AllInputs:
             twins = every.reshape(n, k, -1)[i]
             self.incumbent = float(spread[i, o])
             ends = twins[high[i, :, o].argmax()], twins[low[i, :, o].argmax()]
-            self.twins = *ends, rows[i]
+            self.twins = ends
 
     def attained(self) -> Twins | None:
         """Return the twins that differ most so far."""
         return self.twins
 
     def _rows(self, n: int) -> Floats:
-        """Return the next inputs; where sensitive values do not matter, with the lowest."""
-        domain, varied = self.space.domain, self.space.identifying
-        sizes = [int(domain.columns[j].n_values) for j in varied]
+        """Return the next inputs, with the lowest sensitive values."""
+        domain, free = self.space.domain, self.space.free
+        sizes = [int(domain.columns[j].n_values) for j in free]
         rows = np.repeat(domain.low[None], n, axis=0)
         if sizes:
             places = np.unravel_index(np.arange(self.done, self.done + n), sizes)
-            rows[:, varied] += np.stack(places, axis=1)
+            rows[:, free] += np.stack(places, axis=1)
         return rows
 
     def holds(self, bracket: Bracket) -> bool:
         """Return whether the pair of a bracket is one of valid twins of this space."""
         if bracket.twins is None:
             return True
-        both = np.stack(bracket.twins[:2])
+        both = np.stack(bracket.twins)
         z = input_of(self.space, *bracket.twins)
         twins = self.space.twins_.of_each(z[None], both[:, self.space.sensitive])
         return bool(np.array_equal(twins, both) and self.space.valid(both).all())

@@ -146,8 +146,7 @@ class CertifiedAuditor(BaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited; around one that does not take the sensitive columns, a model
-        that drops them first.
+        The estimator that was audited.
     fairness_degree_upper_bound_ : float
         Upper bound: no disparity in the domain is larger.
     gap_ : float
@@ -198,13 +197,6 @@ class CertifiedAuditor(BaseAuditor):
     no valid row. A constraint that is a callable narrows nothing: where not all inputs are
     examined, the bound is that of the whole box, and so it holds for the valid part, too. No bound
     depends on `plausible`.
-
-    Twins that `QuantileTransport` moves (``InputSpace(twins=...)``) can be certified for models of
-    trees and for linear models, of linear classifiers for their ``decision_function``: the map of a
-    column never reverses an order, so that it sends intervals to intervals. Equal values are told
-    apart by random ranks, and the bound holds for all of them; where the ranks of the given seed do
-    not reach it, the bracket stays open. Sequential and joint maps, and ranks within the values of
-    other columns (``by=``), send no box to a box and are refused.
 
     XGBoost, and linear models and networks that were fitted on float32 columns, compute in single
     precision. The bound includes their rounding. A bracket that is closed up to that

@@ -17,8 +17,8 @@ COLUMNS = ("seconds", "boxes", "degree", "bound")
 #: Share of the gap that has to close until a history has another point.
 LEAST_STEP = 0.01
 
-#: Codes of two twins and, where these are moved, of the input that they are twins of.
-Twins = tuple[Floats, ...]
+#: Codes of two twins.
+Twins = tuple[Floats, Floats]
 #: Returns the twins that attain the lower end of a bracket, or None if the search has none.
 Attained = Callable[[], Twins | None]
 

@@ -194,7 +194,7 @@ def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
         if spread[i, o] > best:
             ends = [high[i, :, o].argmax(), low[i, :, o].argmin()]
             best = float(spread[i, o])
-            pair = *every.reshape(*shape, -1)[i, ends], part[i]
+            pair = every.reshape(*shape, -1)[i, ends]
     if pair is not None:
         confirm(oracle, *pair)
 
@@ -228,11 +228,8 @@ def _evaluate_in_time(
     return answers, seen.shape[1]
 
 
-def confirm(oracle: Oracle, first: Floats, second: Floats, of: Floats | None = None) -> None:
-    """Ask the model about a pair of twins, if the budget has room for it.
-
-    `of` is the input whose twins they are, which has to be known where twins are moved.
-    """
+def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
+    """Ask the model about a pair of twins, if the budget has room for it."""
     if oracle.queries_left < 2 * oracle.model.cost or oracle.stopping.inputs_left < 1:
         return
     values = np.stack([first, second])[:, oracle.space.sensitive]
@@ -240,4 +237,4 @@ def confirm(oracle: Oracle, first: Floats, second: Floats, of: Floats | None = N
         return
     # The pair is recorded before a spent budget ends the run.
     with oracle.sub_budget():
-        oracle.disparity(input_of(oracle.space, first, second, of)[None], values[None])
+        oracle.disparity(input_of(oracle.space, first, second)[None], values[None])

@@ -25,8 +25,6 @@ from skfairtest.exact._expression import ModelOutput, Node
 from skfairtest.exact._joined_trees import as_trees
 from skfairtest.exact._linear import LINEAR, LinearFamily, check_linear, is_linear
 from skfairtest.exact._mixture import MixtureFamily, check_averaged
-from skfairtest.exact._moved import check_moved, with_moved_twins
-from skfairtest.exact._moved_parts import MovedParts, parts_of
 from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._support import not_certified
 from skfairtest.exact._trees.family import TreeFamily
@@ -128,8 +126,6 @@ class _Reader:
         check_supported(estimator, response)
         if response == "labels":
             return LabelFamily()
-        if space.twins_.moved is not None:
-            return self._moved(estimator, space, response)
         model = unwrap(estimator, HINT)[1]
         mixture = read_mixture(model, OWN_CODE)
         if mixture is not None:
@@ -151,20 +147,6 @@ class _Reader:
         )
         self._compare(family, estimator, space, response)
         return family
-
-    def _moved(self, estimator: Any, space: InputSpace, response: str) -> Family:
-        """Return a model with twins that are moved."""
-        check_moved(space.twins_.moved)
-        parts = parts_of(space)
-        # A constraint may exclude twins, and a bound of the whole box bounds those that are left.
-        family = self.read(estimator, space.without_constraint(), response)
-        if len(parts) == 1:
-            return with_moved_twins(family, parts[0])
-        families = [
-            with_moved_twins(self.read(estimator, part.without_constraint(), response), part)
-            for part in parts
-        ]
-        return MovedParts(family, families)
 
     def _averaged(
         self, estimator: Any, mixture: Mixture, space: InputSpace, response: str

@@ -40,7 +40,7 @@ _GROUPS_NOTE = (
 def model_name(estimator: Any) -> str:
     """Return a model's class; that of the last step of a pipeline, or inside of a wrapper."""
     while True:
-        if type(estimator).__name__ in ("FrozenEstimator", "UnawareModel"):
+        if type(estimator).__name__ == "FrozenEstimator":
             estimator = estimator.estimator
         elif getattr(estimator, "steps", None):
             estimator = estimator.steps[-1][1]
@@ -77,9 +77,7 @@ def auditor_card(auditor: Any) -> str:
         if upper is None
         else _bracket(auditor.fairness_degree_, upper, auditor.certified_),
         facts=facts,
-        note=_MOVED_NOTE
-        if auditor.space_.moves_twins
-        else _note(pair, upper is not None and auditor.certified_),
+        note=_note(pair, upper is not None and auditor.certified_),
     )
 
 

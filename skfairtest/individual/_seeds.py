@@ -39,7 +39,7 @@ def cluster_seeds(space: InputSpace, rng: np.random.Generator) -> Floats:
     chosen = rng.permutation(len(space.data))[:MOST_ROWS]
     Z = space.admission.repair(space.domain.move_inside(space.data[chosen], rng), rng)
     Z = Z[space.valid(Z)]
-    _, first = np.unique(row_keys(Z[:, space.identifying]), return_index=True)
+    _, first = np.unique(row_keys(Z[:, space.free]), return_index=True)
     Z = Z[np.sort(first)]
     if not len(Z):
         return Z

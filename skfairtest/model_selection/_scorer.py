@@ -133,8 +133,8 @@ class AuditScorer(LinksToDocs, BaseEstimator):
             they are maxima or describe the domain.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
             Sensitive columns that are not in X, for a tester of groups or a `FlipTestAuditor`. A
-            tester of twins takes them if a transport moves its twins, since a model treats other
-            twins in columns that it does not see alike.
+            tester of twins does not take them, since a model treats twins in columns that it does
+            not see alike.
 
         Returns
         -------
@@ -185,8 +185,7 @@ class AuditScorer(LinksToDocs, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for a `SubgroupAuditor`.
         sensitive_features : array-like or DataFrame of shape (n_samples, n_columns), default=None
-            Sensitive columns that are not in X, for a tester of groups, a `FlipTestAuditor`, or a
-            tester whose twins a transport moves.
+            Sensitive columns that are not in X, for a tester of groups or a `FlipTestAuditor`.
 
         Returns
         -------
@@ -220,14 +219,12 @@ class AuditScorer(LinksToDocs, BaseEstimator):
 
     def _check_takes(self, sensitive_features: Any) -> None:
         """Check that the auditor can take sensitive columns that are not in X."""
-        template = self.auditor
-        if isinstance(template, BaseAuditor) and not getattr(template.space, "moves_twins", False):
+        if isinstance(self.auditor, BaseAuditor):
             raise ValueError(
                 f"{type(self.auditor).__name__} compares twins, and twins in columns that the "
                 "model does not take are equal by construction; got sensitive_features. Leave them "
-                "out, let a transport move the twins, space=InputSpace(twins=QuantileTransport()), "
-                "or take a scorer of groups, make_audit_scorer(SubgroupAuditor()), or of moved "
-                "rows, make_audit_scorer(FlipTestAuditor())."
+                "out, or take a scorer of groups, make_audit_scorer(SubgroupAuditor()), or of "
+                "moved rows, make_audit_scorer(FlipTestAuditor())."
             )
         if self.space is not None:
             raise ValueError(
@@ -325,10 +322,9 @@ def make_audit_scorer(
     budget favours models whose differences are hard to find. The degree has the units of the
     outputs: compare all candidates by the same outputs, such as probabilities, or use a rate. A
     model may score 0 because it does not see the sensitive columns; its proxies are not examined,
-    but by a `FlipTestAuditor` and by testers with ``InputSpace(twins=QuantileTransport())``: the
-    map moves them, and the columns may be beside X. The map is learned from the rows that are
-    scored. Its errors change some outputs as well, of all candidates, so that the best possible
-    score is somewhat below 0.
+    but by a `FlipTestAuditor`: its map moves them, and the columns may be beside X. The map is
+    learned from the rows that are scored. Its errors change some outputs as well, of all
+    candidates, so that the best possible score is somewhat below 0.
 
     Examples
     --------

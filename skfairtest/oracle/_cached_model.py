@@ -84,14 +84,11 @@ class CachedModel:
             )  # fmt: skip
         else:  # twins differ elsewhere, too
             keys = self.row_keys(rows)
-        valid = self.space.valid(rows).reshape(n, width)
-        if twins.moved is not None:  # from a group, which an input needs
-            valid &= twins.moved.known(Z)[:, None]
-        return inputs, rows, keys, valid
+        return inputs, rows, keys, self.space.valid(rows).reshape(n, width)
 
     def input_keys(self, Z: Floats) -> Keys:
-        """Return the keys of inputs, sensitive values left out unless twins are moved from them."""
-        return row_keys(Z[:, self.space.identifying])
+        """Return the keys of inputs, sensitive values left out."""
+        return row_keys(Z[:, self.space.free])
 
     def row_keys(self, rows: Floats) -> Keys:
         """Return the keys of whole rows, sensitive values included."""

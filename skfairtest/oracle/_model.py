@@ -21,7 +21,6 @@ from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.space._space import InputSpace
-from skfairtest.space._unaware import UnawareModel
 from skfairtest.workers._sending import Broadcast, alone, n_workers, on_workers
 
 Labels = NDArray[np.signedinteger[Any]]
@@ -78,9 +77,7 @@ class Model:
         self.space = space
         self.n_jobs = n_jobs
         self.response = choose_response(estimator, response_method)
-        # In errors, the class that users know.
-        own = estimator.estimator if isinstance(estimator, UnawareModel) else estimator
-        self._name = type(own).__name__
+        self._name = type(estimator).__name__  # in errors
         self.n_rows = 0
         self.cost = 1
         self.single = False

@@ -53,11 +53,6 @@ def conditions(
             for value, followers in values.items():
                 for other, wanted in followers.items():
                     lines.append(f"if {name} is {value}, {other} is {wanted}, also in twins")
-    elif twins.moved is not None:
-        lines.append(
-            f"twins are moved by {twins.moved!r}: all columns that may move go to where their "
-            "ranks lie in the other group"
-        )
     elif twins.dependents is not None:
         lines.append(f"twins also differ in the columns that {name_of(twins.dependents)} changes")
     return lines

@@ -36,16 +36,6 @@ class SensitiveFeatures(NamedTuple):
     names: Any
     beside: pd.DataFrame | None
 
-    def joined(self) -> tuple[Any, Any]:
-        """Return the table with the columns beside it, and the names of all sensitive ones.
-
-        An array becomes a frame, whose columns are called x0, x1 and so on: it may have no room for
-        words.
-        """
-        if self.beside is None:
-            return self.X, self.names
-        return _join(self.X, self.beside), [*(self.names or []), *self.beside.columns]
-
 
 def split_sensitive(
     X: Any, given: Any, *, values: Any = None, estimator: Any = None
@@ -243,18 +233,6 @@ def without(X: Any, names: list[Any]) -> Any:
     if isinstance(X, pd.DataFrame):
         return X.drop(columns=names, errors="ignore")
     return nw.from_native(X, eager_only=True).drop(names, strict=False).to_native()
-
-
-def _join(X: Any, beside: pd.DataFrame) -> Any:
-    """Return a table with further columns, which are in the order of its rows."""
-    if isinstance(X, np.ndarray):
-        X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
-    if isinstance(X, pd.DataFrame):
-        return pd.concat([X, beside.set_axis(X.index)], axis=1)
-    frame = nw.from_native(X, eager_only=True)
-    kind = frame.implementation
-    columns = [nw.new_series(str(name), own.tolist(), backend=kind) for name, own in beside.items()]
-    return frame.with_columns(*columns).to_native()
 
 
 def _check_same(X: Any, place: int, name: Any, given: pd.Series) -> None:

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 
 from skfairtest._delegation import LinksToDocs
 from skfairtest._parameters import DeclaredParameters, one_of
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Floats
 from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._column_names import check_sensitive
@@ -39,7 +39,6 @@ from skfairtest.space._domain import Domain
 from skfairtest.space._identifiers import warning_of
 from skfairtest.space._layout import Layout
 from skfairtest.space._learn import learn as learn_columns
-from skfairtest.space._moved import is_transport
 from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._protected_names import auto_sensitive
 from skfairtest.space._sample import SAMPLE_ROWS, sample_chunks
@@ -92,15 +91,12 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         -1). If it is not fitted, it is cloned and fitted to X. It gets rows in the container of X;
         if X has categories, an unfitted detector that is no pipeline gets codes instead. With None
         all inputs count.
-    twins : dict, callable, transformer or transport, default=None
+    twins : dict, callable or transformer, default=None
         Values that follow from a sensitive value, so that twins differ in them, too. It is a dict
         such as ``{"sex": {"male": {"pregnancies": 0}}}``, a function that takes rows in the
         container of X and returns them with the values that follow, or an object whose
-        ``transform`` does so, which is cloned and fitted to X. A transport, such as
-        `QuantileTransport`, moves twins: each row is compared with where its ranks lie in the other
-        groups, and inputs that differ in their own group are different inputs. With three groups or
-        more its moved twins are compared with each other, too: a pair may be one row, moved to two
-        other groups. With None twins differ in the sensitive attributes only.
+        ``transform`` does so, which is cloned and fitted to X. With None twins differ in the
+        sensitive attributes only.
     proposals : {"uniform", "data"}, default="uniform"
         Whether new inputs are drawn anywhere in the domain, or near the data, by crossing a row of
         X with one of its nearest neighbours. With `plausible` they are always drawn near the data.
@@ -220,10 +216,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         domain = Domain(layout)
         twins = Twins(layout, domain, positions, data, self._dependents(layout, data))
         check_constraints(constraints, BoundColumns(layout, data, warns=True))
-        if twins.dependents is not None and twins.moved is None:
+        if twins.dependents is not None:
             warn_of_data(data, twins.apply_dependents(data.copy()))
-        if twins.moved is not None:
-            twins.moved.warn(layout)
         for j, column in enumerate(columns):
             if column.given:
                 layout.check_holds(j, domain.low)
@@ -236,12 +230,18 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
     def _dependents(self, layout: Layout, data: Floats) -> Any:
         """Return what follows from sensitive values, as a mapping or a function of tables."""
         twins = self.twins
-        if twins is None or isinstance(twins, Mapping) or is_transport(twins):
+        if twins is None or isinstance(twins, Mapping):
             return twins
+        if hasattr(twins, "transport"):
+            raise TypeError(
+                "twins= says what follows from a sensitive value; got the transport "
+                f"{twins!r}, which moves people to another group. Use FlipTestAuditor(estimator, "
+                f"transport=...) for that. {FORM}"
+            )
         if isinstance(twins, type) or not (callable(twins) or hasattr(twins, "transform")):
             raise TypeError(
                 "twins= must be a mapping, a function, or an object with fit and transform; got "
-                f"{twins!r}. {FORM} A transport, such as QuantileTransport(), moves twins."
+                f"{twins!r}. {FORM}"
             )
         if hasattr(twins, "transform"):
             return clone(twins).fit(layout.decode(data)).transform
@@ -364,10 +364,6 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         """Return the same domain and data without the judge of plausibility."""
         return self if self.plausibility is None else self._changed(plausibility=None)
 
-    def without_constraint(self) -> InputSpace:
-        """Return the whole box, with twins that differ in the sensitive attributes only."""
-        return self._changed(constraints=[], plausibility=None, dependents=None)
-
     def relax_dependents(self) -> InputSpace:
         """Return a space with more twins, in which the dependent columns are sensitive as well.
 
@@ -379,7 +375,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
             If `twins` is a function, since it is not known which columns it changes.
         """
         dependents = self.twins_.dependents
-        if dependents is None or self.twins_.moved is not None:
+        if dependents is None:
             return self
         if not isinstance(dependents, Mapping):
             raise ValueError(
@@ -391,7 +387,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         return self._changed(sensitive=every, dependents=None)
 
     def _changed(self, **parts: Any) -> InputSpace:
-        """Return a copy with some parts replaced: layout, sensitive, data, ..."""
+        """Return a copy with some parts replaced: layout, data, sensitive, dependents, ..."""
         layout = parts.get("layout", self.layout)
         domain = Domain(layout) if "layout" in parts else self.domain
         data = parts.get("data", self.data)
@@ -400,8 +396,7 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
         other = copy.copy(self)
         other._set(
             layout, domain, Twins(layout, domain, sensitive, data, dependents), data,
-            parts.get("constraints", self.constraints_),
-            parts.get("plausibility", self.plausibility),
+            self.constraints_, parts.get("plausibility", self.plausibility),
         )  # fmt: skip
         return other
 
@@ -433,23 +428,8 @@ class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
 
     @property
     def n_inputs(self) -> float:
-        """Number of different inputs; infinite with a real column.
-
-        Sensitive columns are left out, unless twins are moved from their values.
-        """
-        return float(np.prod([self.layout.columns[j].n_values for j in self.identifying]))
-
-    @property
-    def identifying(self) -> Ints:
-        """Positions of the attributes that tell inputs apart; see `Twins.identifying`."""
-        return self.twins_.identifying
-
-    @property
-    def moves_twins(self) -> bool:
-        """Whether a transport moves twins to other groups; it may be unfitted."""
-        if self.__sklearn_is_fitted__():
-            return self.twins_.moved is not None
-        return is_transport(self.twins)
+        """Number of different inputs, sensitive columns left out; infinite with a real column."""
+        return float(np.prod([self.layout.columns[j].n_values for j in self.free]))
 
     @property
     def near_data(self) -> bool:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Floats
 from skfairtest.space._dependents import DependentRule, apply_function, apply_rules, read_rules
 from skfairtest.space._domain import Domain
 from skfairtest.space._layout import Layout
-from skfairtest.space._moved import MovedTwins, is_transport
 from skfairtest.space._twin_values import representative_values
 
 #: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
@@ -35,8 +34,8 @@ class Twins:
         Positions of the sensitive attributes.
     data : ndarray of shape (n_rows, n_features)
         Codes of the data.
-    dependents : mapping, callable, transport or None
-        What else follows from a sensitive value, or what moves a row to another group.
+    dependents : mapping, callable or None
+        What else follows from a sensitive value.
 
     Attributes
     ----------
@@ -44,28 +43,18 @@ class Twins:
         Positions of the sensitive attributes, and of the others.
     n_combinations : int or float
         Number of combinations of sensitive values; infinite with a real sensitive column.
-    dependents : mapping, callable, MovedTwins or None
-        As it was given; of a transport what was learned of it.
-    moved : MovedTwins or None
-        The transport between groups, if that is how twins are made.
+    dependents : mapping, callable or None
+        As it was given.
     followers : list of int
         Positions of attributes that follow from sensitive values, as far as a mapping says so.
     """
 
     _rules: list[DependentRule]
-    moved: MovedTwins | None
 
     def __init__(
         self, layout: Layout, domain: Domain, sensitive: list[int], data: Floats, dependents: Any
     ) -> None:
-        if is_transport(dependents):
-            # Without sensitive columns there are no groups, and no twins.
-            moved = MovedTwins(dependents, layout, domain, sensitive, data) if sensitive else None
-            dependents = moved
-        elif isinstance(dependents, MovedTwins):
-            dependents = dependents.of(layout, domain, sensitive) if sensitive else None
         self.layout, self.domain, self.dependents = layout, domain, dependents
-        self.moved = dependents if isinstance(dependents, MovedTwins) else None
         self.sensitive = np.array(sensitive, dtype=np.intp)
         self.free = np.setdiff1d(np.arange(domain.n_features), self.sensitive)
         n_values = [domain.columns[j].n_values for j in sensitive]
@@ -172,25 +161,14 @@ class Twins:
         first_codes, second_codes = (self.draw_sensitive(n, rng) for _ in range(2))
         return np.stack([first_codes, second_codes], axis=1)
 
-    @property
-    def identifying(self) -> Ints:
-        """Positions of the attributes that tell inputs apart.
-
-        Twins do not depend on the input's own sensitive values, unless they are moved from there.
-        """
-        return self.free if self.moved is None else np.arange(self.domain.n_features)
-
     def with_sensitive(self, Z: Floats, codes: Any, *, in_place: bool = False) -> Floats:
         """Return the inputs with their sensitive attributes set.
 
-        `codes` are those of the sensitive columns: one row for all inputs, or one for each. Where
-        twins are moved, the inputs' own sensitive values say where from. Rows are copied, unless
-        they are floats that nobody else needs (`in_place`).
+        `codes` are those of the sensitive columns: one row for all inputs, or one for each. Rows
+        are copied, unless they are floats that nobody else needs (`in_place`).
         """
         if not in_place:
             Z = np.array(Z, dtype=np.float64)
-        if self.moved is not None:
-            return self.moved.move(Z, codes, self.domain)
         Z[:, self.sensitive] = codes
         return self.apply_dependents(Z)
 
@@ -206,12 +184,7 @@ class Twins:
         return self.with_sensitive(rows, codes, in_place=True)
 
     def apply_dependents(self, Z: Floats) -> Floats:
-        """Set the values that follow from the rows' sensitive values; rows may change in place.
-
-        Nothing follows where twins are moved: a row in its own group is as it is.
-        """
-        if self.moved is not None:
-            return Z
+        """Set the values that follow from the rows' sensitive values; rows may change in place."""
         if self._rules:
             return apply_rules(Z, self._rules)
         if self.dependents is not None and len(Z):

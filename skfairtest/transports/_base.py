@@ -16,12 +16,16 @@ from skfairtest._parameters import DeclaredParameters, checked, whole
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ConstraintWarning, users_level
 from skfairtest.space._layout import Layout
-from skfairtest.space._moved import LEAST_ROWS, warn_of_single_values
 from skfairtest.space._sensitive_features import check_index, index_of
 from skfairtest.space._space import InputSpace
 
 #: Rows that are moved at a time, so that memory does not grow with the table.
 CHUNK = 100_000
+#: Rows that a transport needs of each group: of one row no distribution is learned.
+LEAST_ROWS = 2
+#: Rows of a group that are looked at first for a column with a single value: nearly always they
+#: differ, and a large table is not read once more.
+FIRST_ROWS = 100
 
 
 def _check_space(name: str, value: Any) -> None:
@@ -330,3 +334,41 @@ def numbered(values: Any) -> tuple[Any, Ints]:
     rank = np.empty(len(levels), dtype=np.intp)
     rank[order] = np.arange(len(levels))
     return levels[order], rank[places]
+
+
+def warn_of_single_values(
+    layout: Layout, Z: Floats, groups: Ints, labels: Any, moving: Ints
+) -> None:
+    """Warn of columns that have a single value in one group, and several in another.
+
+    Rows of the first group cannot be told apart by such a column, so that they are moved at random.
+    """
+    members = [np.flatnonzero(groups == g) for g in range(len(labels))]
+    found = []
+    for j in moving:
+        single = [_has_single_value(Z[:, j], rows) for rows in members]
+        if any(single) and not all(single):
+            g = single.index(True)
+            found.append((layout.columns[j].name, np.asarray(labels).tolist()[g], len(members[g])))
+    if not found:
+        return
+    name, label, n_rows = found[0]
+    others = [str(other) for other, _, _ in found[1:]]
+    warnings.warn(
+        f"Column {name!r} has a single value in all {n_rows:,} rows of group {label!r}, and "
+        "several values in another group: rows that are moved from there get one of these at random"
+        + (f" (so it is with {', '.join(others)})" if others else "")
+        + ". Shares of moved rows keep their meaning, but what happens to a single row is chance. "
+        "Name the column in keep= if it must not move.",
+        UserWarning,
+        stacklevel=users_level(),
+    )
+
+
+def _has_single_value(values: Floats, rows: Ints) -> bool:
+    """Whether the values of some rows are all the same, or all missing."""
+    for some in (rows[:FIRST_ROWS], rows):
+        part = values[some]
+        if not ((part == part[0]).all() or np.isnan(part).all()):
+            return False
+    return True

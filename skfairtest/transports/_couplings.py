@@ -68,8 +68,7 @@ class Quantiles(NamedTuple):
     def ranks(self, codes: Floats, uniform: Floats) -> Floats:
         """Return the ranks of numbers, the same share `uniform` of the way through intervals."""
         at = np.minimum(_places(self.values, codes), len(self.values) - 1)
-        # Rounding must not carry ranks past those of the next value: certificates rest on a map
-        # that never falls, to the last bit.
+        # Rounding must not carry ranks past those of the next value: the map never falls.
         inside = self.low[at] + uniform * (self.high[at] - self.low[at])
         inside = np.minimum(inside, self.high[at])
         before = np.maximum(at - 1, 0)

@@ -13,9 +13,8 @@ from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
-from skfairtest.space._moved import LEAST_ROWS
 from skfairtest.space._numbers import Real
-from skfairtest.transports._base import BaseTransport
+from skfairtest.transports._base import LEAST_ROWS, BaseTransport
 from skfairtest.transports._features import Feature
 from skfairtest.transports._quantile import (
     ColumnMap,

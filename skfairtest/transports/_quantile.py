@@ -12,7 +12,7 @@ from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport, named_columns
 from skfairtest.transports._couplings import Curve, Quantiles, recategorized, shares_of
-from skfairtest.transports._ranks import GivenRanks, RowRanks
+from skfairtest.transports._ranks import RowRanks
 
 #: Parts that a column of numbers in `by` is cut into, each with about as many rows.
 N_PARTS = 4
@@ -55,8 +55,7 @@ class ColumnMap(NamedTuple):
 
     def move(
         self, column: Column, codes: Floats, own: int, target: int,
-        ranks: RowRanks | GivenRanks, j: int,
-        curves: dict[Any, Curve] | None = None,
+        ranks: RowRanks, j: int, curves: dict[Any, Curve] | None = None,
     ) -> Floats:  # fmt: skip
         """Return the codes of rows of one group where the other group has the same ranks.
 
@@ -126,7 +125,7 @@ def becomes_missing(own: Floats, other: Floats, absent: Any, uniform: Floats) ->
 
 
 def move_missing(
-    column: Column, codes: Floats, own: Floats, other: Floats, ranks: RowRanks | GivenRanks,
+    column: Column, codes: Floats, own: Floats, other: Floats, ranks: RowRanks,
     purpose: int,
 ) -> tuple[Floats, Any, Any]:  # fmt: skip
     """Move rows of a column of numbers between present and missing, by shares of both.
@@ -216,9 +215,9 @@ class QuantileTransport(QuantileResults, BaseTransport):
 
     Notes
     -----
-    The map is monotone in each column, so that it sends boxes to boxes, and `CertifiedAuditor` can
-    bound what it changes. It is no counterfactual: it says where the same rank lies, and not what
-    would have become of a person. FlipTest [1]_ asks the same question with a joint map.
+    The map is monotone in each column. It is no counterfactual: it says where the same rank lies,
+    and not what would have become of a person. FlipTest [1]_ asks the same question with a joint
+    map.
 
     References
     ----------
@@ -238,9 +237,6 @@ class QuantileTransport(QuantileResults, BaseTransport):
     """
 
     by: Sequence[Any] = ()
-
-    #: Each column by itself, so that boxes go to boxes.
-    is_columnwise = True
 
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:
         by = named_columns(layout, self.by, "by=")
@@ -304,42 +300,6 @@ class QuantileTransport(QuantileResults, BaseTransport):
         if len(self._curves) > MOST_CURVES:
             self._curves = {}
         return self._curves.setdefault((key, j, own, target), {})
-
-    # What certificates look at ----------------------------------------------------------------
-
-    def move_column(
-        self, j: int, codes: Floats, own: int, target: int, ranks: Floats, missing: Floats
-    ) -> Floats:
-        """Move codes of one column, as rows of the given ranks are moved; without `by` alone.
-
-        Parameters
-        ----------
-        j : int
-            Position of an attribute in `moving_`.
-        codes : ndarray of shape (n,)
-            Codes of the attribute.
-        own, target : int
-            The groups.
-        ranks, missing : ndarray of shape (n,)
-            Numbers in [0, 1): ranks among equal values, and those that say what becomes missing.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Moved codes. Of numbers they never fall where codes or, at equal codes, `ranks` rise.
-        """
-        column_map = self._map_of(j)
-        given = GivenRanks(ranks, missing)
-        curves = self._curves_of(ALL_ROWS, j, own, target)
-        return column_map.move(self.layout_.columns[j], codes, own, target, given, j, curves)
-
-    def ranked_codes(self, j: int, own: int) -> Floats | None:
-        """Return the numbers of a column whose rows have many ranks; None if those of all have."""
-        numbers = self._map_of(j).numbers[own]
-        return numbers.values[numbers.high > numbers.low] if len(numbers.values) else None
-
-    def _map_of(self, j: int) -> ColumnMap:
-        return self.maps_[ALL_ROWS][self.moving_.tolist().index(j)]
 
     def __getstate__(self) -> Any:
         # What is worked out for pairs of groups is worked out anew where it is needed.

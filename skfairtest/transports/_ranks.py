@@ -49,17 +49,6 @@ class RowRanks:
         return numbers
 
 
-class GivenRanks:
-    """Ranks of one column that are given: to see what they may do, and not what they are."""
-
-    def __init__(self, ranks: Floats, missing: Floats) -> None:
-        self._own = ranks, missing
-
-    def uniform(self, purpose: int, rows: NDArray[np.intp] | slice = slice(None)) -> Floats:
-        """Return the ranks of values, and for odd purposes those of being missing."""
-        return self._own[purpose % 2][rows].copy()  # whoever asks may write on them
-
-
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     keys = keys + np.uint64(STEP)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(FIRST)

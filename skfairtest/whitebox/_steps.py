@@ -37,7 +37,6 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest._typing import Floats
-from skfairtest.space._unaware import DropColumns
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
 from skfairtest.whitebox._own_steps import OwnStep
@@ -136,7 +135,7 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     - `hint`: what the user can do about code that is not the library's own, as a sentence.
     - `also`: further kinds of steps that the model can be read behind.
     """
-    if isinstance(step, (OwnStep, DropColumns)):
+    if isinstance(step, OwnStep):
         return
     check_library_code(step, hint)
     if isinstance(step, BRANCHING):

@@ -9,7 +9,6 @@ from sklearn.pipeline import Pipeline
 
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest.exceptions import EstimatorFailedError
-from skfairtest.space._unaware import UnawareModel
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code, foreign_code
 from skfairtest.whitebox._own_steps import OwnStep
 
@@ -31,9 +30,6 @@ def unwrap(estimator: Any, hint: str) -> tuple[list[Any], Any]:
     - `model`: what is neither a pipeline nor a wrapper.
     - `ValueError`: if a pipeline or a wrapper does not predict with the library's own code.
     """
-    if isinstance(estimator, UnawareModel):
-        steps, model = unwrap(estimator.estimator, hint)
-        return [estimator.dropping, *steps], model
     held = _held(estimator)
     if held is not None:
         check_library_code(estimator, hint, OWN if is_own(estimator) else LIBRARIES)

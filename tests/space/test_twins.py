@@ -14,6 +14,7 @@ from skfairtest import (
     AequitasAuditor,
     CertifiedAuditor,
     InputSpace,
+    QuantileTransport,
     RandomAuditor,
     SBFTAuditor,
     SurrogateAuditor,
@@ -179,6 +180,9 @@ def test_bad_functions():
         TypeError, match="mapping, a function, or an object with fit and transform; got 3"
     ):
         InputSpace(twins=3).fit(table(), ["sex"])
+    for transport in (QuantileTransport(), QuantileTransport):
+        with pytest.raises(TypeError, match="which moves people to another group. Use FlipTestAud"):
+            InputSpace(twins=transport).fit(table(), ["sex"])
     with pytest.raises(ValueError, match=r"changed the sensitive columns \['sex'\]"):
         InputSpace(twins=lambda rows: rows.assign(sex="male")).fit(table(), ["sex"])
     with pytest.raises(ValueError, match="expected 300 rows, got 5"):

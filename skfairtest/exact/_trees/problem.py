@@ -54,11 +54,8 @@ class Forest(NamedTuple):
     levels: bool  # whether the leaves' own values matter, and not their differences alone
 
 
-def range_bound(space: InputSpace, output: Output, *, whole: bool = False) -> float:
-    """A bound of an output from the ranges of its trees, before anything is cut into cells.
-
-    Twins that differ in all columns (`whole`) part in all trees.
-    """
+def range_bound(space: InputSpace, output: Output) -> float:
+    """A bound of an output from the ranges of its trees, before anything is cut into cells."""
     entries, groups = _entries(output)
     base = groups[0]
     D, U, V = np.zeros(len(base)), base.copy(), base.copy()
@@ -66,8 +63,7 @@ def range_bound(space: InputSpace, output: Output, *, whole: bool = False) -> fl
         low, high = nodes.ranges(column, factor)
         U[part] += high.sum()
         V[part] += low.sum()
-        parting = slice(None) if whole else _sensitive_trees(space, nodes)
-        D[part] += (high - low)[parting].sum()
+        D[part] += (high - low)[_sensitive_trees(space, nodes)].sum()
     links = Links(np.empty(0, dtype=np.int64), *groups, np.zeros(len(base)), False)
     return _bound_of_ranges(links, D, U, V)
 

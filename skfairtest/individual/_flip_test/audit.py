@@ -25,8 +25,8 @@ from skfairtest.individual._flip_test.quality import quality_table
 from skfairtest.individual._flip_test.rows import flips_by_row
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._stop import StopReason, StopSearch
-from skfairtest.space._moved import warn_of_single_values
 from skfairtest.space._space import InputSpace
+from skfairtest.transports._base import warn_of_single_values
 
 
 class Audit:

@@ -9,11 +9,12 @@ import pandas as pd
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
-from skfairtest.space._moved import LEAST_ROWS, MOST_GROUPS
 from skfairtest.space._space import InputSpace
-from skfairtest.transports._base import numbered
+from skfairtest.transports._base import LEAST_ROWS, numbered
 from skfairtest.transports._quantile import is_missing
 
+#: Groups up to which a map between each two of them is learned.
+MOST_GROUPS = 64
 #: Groups that are listed in messages.
 MOST_LISTED = 5
 #: What to do about small groups and about many.

@@ -126,8 +126,7 @@ class MAFTAuditor(TwoPhaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited; around one that does not take the sensitive columns, a model
-        that drops them first.
+        The estimator that was audited.
     n_iter_ : int
         Largest number of steps that a seed took in the global phase.
 
@@ -298,8 +297,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited; around one that does not take the sensitive columns, a model
-        that drops them first.
+        The estimator that was audited.
     n_iter_ : int
         Largest number of steps that a seed took in the global phase.
 
@@ -468,8 +466,7 @@ class ADFAuditor(TwoPhaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited; around one that does not take the sensitive columns, a model
-        that drops them first.
+        The estimator that was audited.
     n_iter_ : int
         Largest number of steps that a seed took in the global phase.
 

@@ -13,7 +13,6 @@ from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.two_phase import GUARD, Gradient
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
-from skfairtest.space._unaware import UnawareModel
 
 
 class ZeroOrderGradient:
@@ -96,34 +95,26 @@ class LossGradient:
 
 
 class CallableGradient:
-    """The user's own gradient, by the columns that the estimator itself takes."""
+    """The user's own gradient."""
 
-    def __init__(self, gradient: Callable[[Any], Any], space: InputSpace, estimator: Any) -> None:
+    def __init__(self, gradient: Callable[[Any], Any], space: InputSpace) -> None:
         self.gradient, self.space = gradient, space
-        self.dropping = estimator.dropping if isinstance(estimator, UnawareModel) else None
 
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
         """Change per step, shape (n, n_features)."""
-        table, names = self.space.decode(Z), self.space.layout.container.names
-        taken = np.ones(len(names), dtype=bool)
-        if self.dropping is not None:
-            table = self.dropping.transform(table)
-            taken = np.array([name not in self.dropping.names for name in names])
-        g = np.asarray(self.gradient(table), dtype=np.float64)
-        shape = (len(Z), int(taken.sum()))
+        g = np.asarray(self.gradient(self.space.decode(Z)), dtype=np.float64)
+        shape = (len(Z), len(self.space.layout.container.names))
         if g.shape != shape or not np.isfinite(g).all():
             n_bad = int((~np.isfinite(g)).sum())
             raise ValueError(
                 f"gradient= must return finite numbers of shape {shape}, one for each row and "
                 f"column; got shape {g.shape} with {n_bad} not finite. Fix the callable."
             )
-        every = np.zeros((len(Z), len(names)))
-        every[:, taken] = g
-        return self.space.layout.pull_back(Z, every) * self.space.domain.steps
+        return self.space.layout.pull_back(Z, g) * self.space.domain.steps
 
 
 def white_box_gradient(oracle: Oracle, gradient: Any) -> Gradient:
     """The user's gradient, or the analytic one; an error where the model has none."""
     if callable(gradient):
-        return CallableGradient(gradient, oracle.space, oracle.estimator)
+        return CallableGradient(gradient, oracle.space)
     return AnalyticGradient(oracle.estimator, oracle.space, oracle.response)

@@ -128,8 +128,7 @@ class SBFTAuditor(BaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited; around one that does not take the sensitive columns, a model
-        that drops them first.
+        The estimator that was audited.
     operators_ : DataFrame
         What each operator cost and what it contributed: the inputs that it judged and the
         discriminatory ones among these (both include inputs known before), the queries, and the

@@ -140,8 +140,7 @@ class SurrogateAuditor(BaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited; around one that does not take the sensitive columns, a model
-        that drops them first.
+        The estimator that was audited.
 
     See Also
     --------

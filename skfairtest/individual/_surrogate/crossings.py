@@ -77,7 +77,7 @@ class CrossingSearch:
     def new_crossings(self, n: int) -> Floats:
         """Different crossings that were not judged before; maybe none."""
         Z = self.oracle.draws.crossings(n, self.rng)
-        keys = row_keys(Z[:, self.space.identifying])
+        keys = row_keys(Z[:, self.space.free])
         first = np.zeros(len(Z), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True
         new = first & ~self._proposed.contains(keys)
@@ -87,7 +87,7 @@ class CrossingSearch:
     @one_thread()
     def remember(self, Z: Floats, found: Bools) -> None:
         """Keep the verdicts, and learn from them now and then."""
-        self._proposed.add(row_keys(Z[:, self.space.identifying]))
+        self._proposed.add(row_keys(Z[:, self.space.free]))
         self._Z = np.concatenate([self._Z, Z])[-TRAINING_ROWS:]
         self._found = np.concatenate([self._found, found])[-TRAINING_ROWS:]
         n_seen = self._proposed.size

@@ -142,8 +142,7 @@ class SymbolicAuditor(BaseAuditor):
     space_ : InputSpace
         The input space as learned.
     estimator_ : estimator
-        The estimator that was audited; around one that does not take the sensitive columns, a model
-        that drops them first.
+        The estimator that was audited.
 
     See Also
     --------

@@ -81,7 +81,7 @@ class Measurement:
         wanted = max(n, oracle.n_inputs // 10)
         n = oracle.affordable(price=price, most=min(wanted, BATCH_ROWS // space.twins_.n_twins))
         Z = oracle.sample(n, rng, uniform=True)
-        fresh = self._seen.add(row_keys(Z[:, space.identifying]))
+        fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():
             Z = Z[fresh]
             self._note(Z)

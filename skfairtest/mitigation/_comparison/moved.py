@@ -13,8 +13,8 @@ from skfairtest.individual._flip_test.rate import changes_of
 from skfairtest.mitigation._comparison.methods import Case
 from skfairtest.mitigation._shares import Judged
 from skfairtest.oracle._model import Model
-from skfairtest.space._moved import LEAST_ROWS, warn_of_single_values
 from skfairtest.transports import QuantileTransport
+from skfairtest.transports._base import LEAST_ROWS, warn_of_single_values
 
 #: Groups between which rows are moved at most: each row is moved to all of them.
 MOST_GROUPS = 12

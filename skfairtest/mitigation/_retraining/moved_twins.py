@@ -17,7 +17,7 @@ from skfairtest.mitigation._retraining.training import Addition, TrainingFold, e
 from skfairtest.mitigation._retraining.twin_strategies import HALVINGS, PATIENCE, Twins
 from skfairtest.mitigation._shares import Judged, Measure, together
 from skfairtest.oracle._model import Model
-from skfairtest.space._moved import warn_of_single_values
+from skfairtest.transports._base import warn_of_single_values
 
 #: Rows that each group needs, so that every fold has some of them to learn a map from.
 LEAST_OF_GROUP = 20

@@ -208,8 +208,8 @@ class Case:
 
     def is_row(self, space: InputSpace, Z: Floats) -> NDArray[np.bool_]:
         """Whether inputs equal a row of the data in all but the sensitive columns, shape (n,)."""
-        known = row_keys(space.data[:, space.identifying])
-        return np.isin(row_keys(Z[:, space.identifying]), known)
+        known = row_keys(space.data[:, space.free])
+        return np.isin(row_keys(Z[:, space.free]), known)
 
     def rows_of(self, rows: Ints) -> tuple[Any, Any]:
         """Rows of the data as a table, and what is true of them; None where that is not known."""
