@@ -168,7 +168,7 @@ def test_auditor_of_moved_twins(people):
 def test_auditor_of_texts():
     data = make_identity_comments(n_samples=400, random_state=0)
     auditor = TextSGDAuditor(data.estimator, random_state=0).fit(data.data)
-    assert_frame_equal(round_trip(auditor).rules_, auditor.rules_)
+    assert_frame_equal(round_trip(auditor, data.estimator).rules_, auditor.rules_)
 
 
 def test_scorer(people):
