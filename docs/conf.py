@@ -195,12 +195,15 @@ def ancestors(node):
         yield node
 
 
-#: Public names but modules, each with the place that it is imported from.
+#: Public names but modules, and what they return, each with the place that it is imported from.
 MAKE_API = runpy.run_path(str(DOCS / "make_api.py"))
 NAMES = {
-    name: MAKE_API["full_name"](name, module)
-    for _, module, names in MAKE_API["sections"]()
-    for name in names
+    name: f"{module.__name__}.{name}"
+    for names in (
+        *(names for _, names in MAKE_API["sections"]()),
+        *([(name, module) for module, name in types] for types in MAKE_API["RETURNED"].values()),
+    )
+    for name, module in names
 }
 
 
@@ -208,7 +211,9 @@ def link_to_public_name(app, env, node, content):
     """Link a name that a docstring gives without its module, such as `SBFTAuditor`."""
     from sphinx.util.nodes import make_refnode
 
-    full = f"skfairtest.{node.get('reftarget', '').lstrip('~.')}"
+    target = node.get("reftarget", "").lstrip("~.").removeprefix("skfairtest.")
+    name, dot, rest = target.partition(".")
+    full = f"{NAMES.get(name, f'skfairtest.{name}')}{dot}{rest}"
     entry = env.get_domain("py").objects.get(full)
     if entry is None:
         return None

@@ -32,15 +32,18 @@ from skfairtest import (
     transports,
 )
 from skfairtest.__main__ import main
+from skfairtest.mitigation import _labelers
+from skfairtest.oracle import _rows_audit
+from skfairtest.space import _constraints
 
 REFERENCE = Path(__file__).parent / "reference"
 HEAD = """\
 # Public names
 
-Every class, function and constant that is public. On the site each name leads to a page of its
-own, with parameters, results and an example that runs; in a session,
-`help(skfairtest.SBFTAuditor)` shows the same text. Everything else is private and may change
-without notice.
+Every class, function and constant that is public, in the order of use, and where it is imported
+from. On the site each name leads to a page of its own, with parameters, results and an example that
+runs; in a session, `help(skfairtest.SBFTAuditor)` shows the same text. Types that a function
+returns stand on its page. Everything else is private and may change without notice.
 """
 NEXT = """\
 ```{toctree}
@@ -62,23 +65,52 @@ CONSTANTS = {
     "IDENTITY_TERMS": "The terms that `TextSGDAuditor` looks for in texts, by category.",
     "TRUSTED_TYPES": "Names of the types of this package, which ``skops.io.load`` may trust.",
 }
-#: Title and module of each section, in the order of the page. What `skfairtest` exports from
-#: elsewhere comes last.
-SECTIONS = [
-    ("One call, and a report", report),
-    ("Auditors of individual discrimination", individual),
-    ("Auditors of groups", group),
-    ("Certified bounds", exact),
-    ("Selecting models", model_selection),
-    ("Mitigating discrimination", mitigation),
-    ("Moving rows to another group", transports),
-    ("Pictures", inspection),
-    ("On disk", io),
-    ("Errors and warnings", exceptions),
-    ("Data", datasets),
-    ("For writers of auditors", base),
-    ("Testing auditors", testing),
+#: The first sections of the page: what is used daily, and what now and then.
+FIRST = [
+    (
+        "Every day",
+        ["audit", "Limits", "AuditReport", "InputSpace", "SBFTAuditor", "selection_table"],
+    ),
+    (
+        "Every month",
+        [
+            "certify",
+            "SubgroupAuditor",
+            "FlipTestAuditor",
+            "compare_mitigations",
+            "FairnessRetrainer",
+            "make_audit_scorer",
+            "constrained_refit",
+            "pareto_refit",
+        ],
+    ),
 ]
+#: Title and modules of the others, in the order of the page: what is not above.
+SECTIONS = [
+    ("Searches for twins that are treated differently", [individual]),
+    ("Groups", [group]),
+    ("Which inputs exist", [_constraints]),
+    ("Reports and certificates", [report, exact]),
+    ("Mitigating discrimination", [mitigation]),
+    ("Moving rows to another group", [transports]),
+    ("Pictures", [inspection]),
+    ("Data", [datasets]),
+    ("On disk", [io]),
+    ("Errors and warnings", [exceptions]),
+    ("In tests of yours, and for writers of auditors", [testing, base]),
+]
+#: Types that nobody makes by hand, on the page of what returns them or hands them over.
+RETURNED = {
+    "AuditReport": [(report, "Outcome"), (report, "LimitCheck")],
+    "BaseAuditor": [(_rows_audit, "RowsAudit")],
+    "CertifiedAuditor": [(exact, "Support")],
+    "FairnessAugmenter": [(_labelers, "FoundPairs")],
+    "compare_mitigations": [(mitigation, "MitigationComparison")],
+    "constrained_refit": [(model_selection, "ConstrainedRefit")],
+    "estimate_discrimination": [(mitigation, "DiscriminationEstimate")],
+    "make_audit_scorer": [(model_selection, "AuditScorer")],
+    "pareto_refit": [(model_selection, "ParetoRefit")],
+}
 
 
 def summary(name, thing):
@@ -87,11 +119,6 @@ def summary(name, thing):
         return CONSTANTS[name]
     text = inspect.getdoc(thing) or ""
     return " ".join(text.partition("\n\n")[0].split())
-
-
-def full_name(name, module):
-    """The shortest way to import a public name."""
-    return f"{'skfairtest' if name in skfairtest.__all__ else module.__name__}.{name}"
 
 
 def methods(cls):
@@ -107,17 +134,21 @@ def methods(cls):
 
 
 def sections():
-    """Title and public names, with the modules they are looked up in, of each section."""
+    """Title of each section, and its public names with the modules that they are imported from."""
     listed = set()
-    for title, module in SECTIONS:
-        yield title, module, list(module.__all__)
-        listed.update(module.__all__)
-    rest = [
-        name
-        for name in skfairtest.__all__
-        if name not in listed and not inspect.ismodule(getattr(skfairtest, name))
-    ]
-    yield "Inputs and results", skfairtest, rest
+    for title, chosen in FIRST:
+        yield title, [(name, skfairtest) for name in chosen]
+        listed.update(chosen)
+    for title, modules in SECTIONS:
+        yield (
+            title,
+            [
+                (name, skfairtest if name in skfairtest.__all__ else module)
+                for module in modules
+                for name in module.__all__
+                if name not in listed
+            ],
+        )
 
 
 def heading(text, mark="="):
@@ -125,11 +156,10 @@ def heading(text, mark="="):
     return f"{text}\n{mark * len(text)}\n"
 
 
-def page(name, module):
-    """The page of one public name."""
+def described(name, module):
+    """What one name is, as Sphinx documents it."""
     thing = getattr(module, name)
-    place = full_name(name, module)
-    parts = [heading(name), f".. currentmodule:: {place.rpartition('.')[0]}\n"]
+    parts = [f".. currentmodule:: {module.__name__}\n"]
     if inspect.isclass(thing):
         parts.append(f".. autoclass:: {name}\n")
         if not issubclass(thing, Exception):
@@ -138,18 +168,26 @@ def page(name, module):
         parts.append(f".. autofunction:: {name}\n")
     else:
         parts.append(f".. py:data:: {name}\n\n   {summary(name, thing)}\n")
+    return parts
+
+
+def page(name, module):
+    """The page of one public name, with the types that it returns."""
+    parts = [heading(name), *described(name, module)]
+    for place, returned in RETURNED.get(name, []):
+        parts += [heading(returned, "-"), *described(returned, place)]
     return "\n".join(parts)
 
 
 def names():
     """The list of all names, by section."""
     parts = [HEAD]
-    for title, module, listed in sections():
-        parts.append(f"## {title}\n\n| Name | What it is |\n| --- | --- |")
-        for name in listed:
+    for title, listed in sections():
+        parts.append(f"## {title}\n\n| Name | From | What it is |\n| --- | --- | --- |")
+        for name, module in listed:
             # Docstrings mark code in another way, and a bar would begin a column.
             text = summary(name, getattr(module, name)).replace("``", "`").replace("|", "\\|")
-            parts.append(f"| `{name}` | {text} |")
+            parts.append(f"| `{name}` | `{module.__name__}` | {text} |")
         parts.append("")
     return "\n".join([*parts, NEXT])
 
@@ -186,9 +224,9 @@ def kept():
 def pages():
     """Text of each page, by the name of its file."""
     found = {}
-    for _, module, listed in sections():
-        for name in listed:
-            found[f"{full_name(name, module)}.rst"] = page(name, module)
+    for _, listed in sections():
+        for name, module in listed:
+            found[f"{name}.rst"] = page(name, module)
     return found
 
 

@@ -25,6 +25,9 @@ from typing import Any
 import skfairtest
 from skfairtest._parameters import DeclaredParameters
 
+#: Names of the classes that are shown to users, of those that declare parameters.
+PUBLIC = {*skfairtest.__all__, "BaseAuditor", *skfairtest.transports.__all__}
+
 #: Where a section of these stands, if the docstring has none: in front of the first of those.
 FOLLOWERS = {
     "Parameters": ("Attributes", "See Also", "Notes", "References", "Examples"),
@@ -111,7 +114,7 @@ def classes() -> list[type]:
     while waiting:
         cls = waiting.pop()
         waiting += cls.__subclasses__()
-        if cls.__name__ in skfairtest.__all__ and cls.__module__.startswith("skfairtest."):
+        if cls.__name__ in PUBLIC and cls.__module__.startswith("skfairtest."):
             found.append(cls)
     return sorted(set(found), key=lambda cls: cls.__qualname__)
 

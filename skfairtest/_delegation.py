@@ -27,14 +27,16 @@ class LinksToDocs:
     """
 
     _doc_link_module = "skfairtest"
+    #: The page that describes the class, where it is not its own.
+    _doc_page = ""
 
     @property
     def _doc_link_template(self) -> str:
         site = os.environ.get(SITE_VARIABLE, "")
-        return f"{site.rstrip('/')}/reference/api/skfairtest.{{name}}.html" if site else ""
+        return f"{site.rstrip('/')}/reference/api/{{name}}.html" if site else ""
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
-        return {"name": type(self).__name__}
+        return {"name": self._doc_page or type(self).__name__}
 
 
 def _estimator_has(name: str) -> Callable[[Any], bool]:

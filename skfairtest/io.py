@@ -51,7 +51,6 @@ def _trusted_types() -> tuple[str, ...]:
     The annotations of the attributes and parameters of a class tell which types it holds.
     """
     from skfairtest import (
-        datasets,
         exact,
         group,
         individual,
@@ -61,20 +60,35 @@ def _trusted_types() -> tuple[str, ...]:
         testing,
         transports,
     )
+    from skfairtest.datasets._comments import KnownTextClassifier
+    from skfairtest.datasets._known import KnownClassifier, KnownRegressor
     from skfairtest.mitigation._labelers import LABELERS
     from skfairtest.space import _constraints
     from skfairtest.space._space import InputSpace
 
     packages = [
-        datasets, exact, group, individual, mitigation, model_selection, report, testing,
-        transports,
+        exact, group, individual, mitigation, model_selection, report, testing, transports,
     ]  # fmt: skip
-    public = [getattr(package, name) for package in packages for name in package.__all__]
+    # With what public functions return, which has its place beside them.
+    public = [
+        getattr(package, name)
+        for package in packages
+        for name in {*package.__all__, *vars(package)}
+        if not name.startswith("_")
+    ]
     found: dict[type, None] = {}
     waiting: list[type] = [
         InputSpace,
+        # Models that the generators of data make.
+        KnownClassifier,
+        KnownRegressor,
+        KnownTextClassifier,
         *(getattr(_constraints, name) for name in _constraints.__all__),
-        *(value for value in public if inspect.isclass(value)),
+        *(
+            value
+            for value in public
+            if inspect.isclass(value) and value.__module__.startswith("skfairtest.")
+        ),
     ]
     while waiting:
         cls = waiting.pop()

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
-from skfairtest.report import AuditReport, Limits, audit, check_limits
+from skfairtest.report import AuditReport, Limits, audit
 
 __all__ = [
     "CountingClassifier",
@@ -81,7 +81,7 @@ def assert_within(
 
     See Also
     --------
-    skfairtest.check_limits : Compares a report with limits.
+    skfairtest.AuditReport.check : Compares a report with limits.
 
     Notes
     -----
@@ -117,7 +117,7 @@ def assert_within(
     )  # fmt: skip
     if report.status == "interrupted":
         raise KeyboardInterrupt
-    outcome = check_limits(report, limits)
+    outcome = report.check(limits)
     if outcome.status != "within":
         lines = [f"{check.status}: {check.words}" for check in outcome.checks]
         raise AssertionError(

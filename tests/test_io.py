@@ -18,35 +18,35 @@ from skops.io.exceptions import UntrustedTypesFoundException
 
 import skfairtest
 from skfairtest import (
-    AuditScorer,
-    BaseAuditor,
-    ConstrainedRefit,
     FairnessAugmenter,
     FairnessRetrainer,
     FlipTestAuditor,
     MarginalizedClassifier,
     MarginalizedRegressor,
-    ParetoRefit,
-    QuantileTransport,
     RandomAuditor,
     SubgroupAuditor,
     TestSGDAuditor,
     TextSGDAuditor,
     make_audit_scorer,
 )
+from skfairtest.base import BaseAuditor
 from skfairtest.datasets import make_identity_comments
 from skfairtest.io import TRUSTED_TYPES
+from skfairtest.model_selection import AuditScorer, ConstrainedRefit, ParetoRefit
+from skfairtest.transports import QuantileTransport
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
-    pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning"),
+    pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning"),
+    pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
 
 PUBLIC = {
     name: value
-    for name, value in ((name, getattr(skfairtest, name)) for name in skfairtest.__all__)
-    if inspect.isclass(value) and issubclass(value, BaseEstimator) and value is not BaseAuditor
+    for module in (skfairtest, skfairtest.model_selection, skfairtest.transports)
+    for name in dir(module)
+    if inspect.isclass(value := getattr(module, name))
+    if issubclass(value, BaseEstimator) and not name.startswith("_") and value is not BaseAuditor
 }
 TWINS = [name for name, value in PUBLIC.items() if issubclass(value, BaseAuditor)]
 #: Estimators that are tested one by one below; transports in tests/transports.

@@ -22,8 +22,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skfairtest import DisparityCurveDisplay, InputSpace, SBFTAuditor
+from skfairtest import InputSpace, SBFTAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import DisparityCurveDisplay
 
 X, y = load_loans(return_X_y=True)
 print(X.head(3).to_string())

@@ -22,8 +22,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skfairtest import HistoryDisplay, RandomAuditor, SBFTAuditor
+from skfairtest import RandomAuditor, SBFTAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import HistoryDisplay
 
 loans = load_loans()
 X_train, X_test, y_train, y_test = train_test_split(loans.data, loans.target, random_state=0)

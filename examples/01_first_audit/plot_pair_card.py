@@ -18,8 +18,9 @@ draws them as a card.
 import matplotlib.pyplot as plt
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from skfairtest import PairDisplay, SBFTAuditor
+from skfairtest import SBFTAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import PairDisplay
 
 X, y = load_loans(return_X_y=True)
 model = HistGradientBoostingClassifier(max_depth=4, max_iter=50, random_state=0).fit(X, y)

@@ -21,8 +21,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
-from skfairtest import PairDisplay, SBFTAuditor
+from skfairtest import SBFTAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import PairDisplay
 
 X, y = load_loans(n_samples=5000, return_X_y=True)
 sensitive = ["community"]

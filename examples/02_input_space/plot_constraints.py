@@ -26,16 +26,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from skfairtest import (
-    ConstraintWarning,
-    Implies,
-    InputSpace,
-    Is,
-    Linear,
-    Order,
-    SBFTAuditor,
-)
+from skfairtest import Implies, InputSpace, Is, Linear, Order, SBFTAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.exceptions import ConstraintWarning
 
 loans = load_loans()
 X, model = loans.data, loans.estimator

@@ -24,8 +24,9 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skfairtest import GroupScoresDisplay, SubgroupAuditor
+from skfairtest import SubgroupAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import GroupScoresDisplay
 
 rng = np.random.default_rng(0)
 columns = ["community", "age", "income", "years_employed", "purpose", "district"]

@@ -21,8 +21,8 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skfairtest import SelectionDisplay
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import SelectionDisplay
 
 X, decision = load_loans(return_X_y=True)
 encode = make_column_transformer(

@@ -20,8 +20,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skfairtest import GroupScoresDisplay, TestSGDAuditor
+from skfairtest import TestSGDAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import GroupScoresDisplay
 
 X, decision = load_loans(8000, return_X_y=True)
 encode = make_column_transformer(

@@ -20,8 +20,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skfairtest import BracketDisplay, CertifiedAuditor
+from skfairtest import CertifiedAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import BracketDisplay
 
 X, decision = load_loans(return_X_y=True)
 encode = make_column_transformer(

@@ -21,14 +21,9 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skfairtest import (
-    ParetoDisplay,
-    SBFTAuditor,
-    constrained_refit,
-    make_audit_scorer,
-    pareto_front,
-)
+from skfairtest import SBFTAuditor, constrained_refit, make_audit_scorer
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import ParetoDisplay
 
 X, y = load_loans(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
@@ -59,7 +54,8 @@ print(f"chosen: {search.best_params_}")
 # greater is better; 0 would mean that no difference was found. The limit is for those who use the
 # model to set; this one is for show.
 
-front = pareto_front(search.cv_results_).drop(columns="params")
+display = ParetoDisplay.from_cv_results(search)
+front = display.frame().query("on_front").drop(columns="params")
 print(front.round(3).to_string(index=False))
 
 # %%
@@ -67,7 +63,7 @@ print(front.round(3).to_string(index=False))
 # -----------
 # A point a candidate, the front, the limit, and the candidate that was refitted.
 
-display = ParetoDisplay.from_cv_results(search).plot()
+display.plot()
 chosen = display.frame().query("is_refit").iloc[0]
 display.figure_.suptitle(
     f"Of nine forests the best within the limit of {limit} is taken:\naccuracy "

@@ -23,8 +23,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skfairtest import MitigationDisplay, compare_mitigations
+from skfairtest import compare_mitigations
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import MitigationDisplay
 
 X, y = load_loans(return_X_y=True)
 encode = make_column_transformer(

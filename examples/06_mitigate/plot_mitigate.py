@@ -21,13 +21,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skfairtest import (
-    AequitasAuditor,
-    FairnessRetrainer,
-    MitigationDisplay,
-    estimate_discrimination,
-)
+from skfairtest import AequitasAuditor, FairnessRetrainer, estimate_discrimination
 from skfairtest.datasets import load_loans
+from skfairtest.inspection import MitigationDisplay
 
 X, y = load_loans(3000, return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1000, random_state=0)

@@ -29,7 +29,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 
-from skfairtest import FlipTestAuditor, OptimalTransport, QuantileTransport, SequentialTransport
+from skfairtest import FlipTestAuditor
+from skfairtest.transports import OptimalTransport, QuantileTransport, SequentialTransport
 
 # Intervals ---------------------------------------------------------------------------------------
 

@@ -2,6 +2,6 @@
 
 from skfairtest.exact._auditor import CertifiedAuditor
 from skfairtest.exact._certify import Certificate, certify
-from skfairtest.exact._support import Support
+from skfairtest.exact._support import Support as Support
 
-__all__ = ["Certificate", "CertifiedAuditor", "Support", "certify"]
+__all__ = ["Certificate", "CertifiedAuditor", "certify"]

@@ -75,7 +75,8 @@ class GroupAuditor(
 
     Examples
     --------
-    >>> from skfairtest import BaseAuditor, TestSGDAuditor
+    >>> from skfairtest import TestSGDAuditor
+    >>> from skfairtest.base import BaseAuditor
     >>> issubclass(TestSGDAuditor, BaseAuditor)
     False
     """

@@ -84,7 +84,8 @@ class BracketDisplay(Display):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.linear_model import Ridge
-    >>> from skfairtest import BracketDisplay, CertifiedAuditor
+    >>> from skfairtest import CertifiedAuditor
+    >>> from skfairtest.inspection import BracketDisplay
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> auditor = CertifiedAuditor(Ridge().fit(X, y), sensitive_features="sex", random_state=0)
     >>> display = BracketDisplay.from_auditor(auditor.fit(X)).plot()

@@ -63,7 +63,7 @@ class DisparityCurveDisplay(Display):
 
     See Also
     --------
-    skfairtest.BaseAuditor.audit_rows : Computes the disparity of each row.
+    skfairtest.base.BaseAuditor.audit_rows : Computes the disparity of each row.
 
     Notes
     -----
@@ -72,7 +72,7 @@ class DisparityCurveDisplay(Display):
 
     Examples
     --------
-    >>> from skfairtest import DisparityCurveDisplay
+    >>> from skfairtest.inspection import DisparityCurveDisplay
     >>> from skfairtest.datasets import make_biased_regression
     >>> data = make_biased_regression(random_state=0)
     >>> display = DisparityCurveDisplay.from_estimator(

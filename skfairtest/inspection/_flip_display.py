@@ -78,7 +78,7 @@ class FlipTestDisplay(Display):
     Examples
     --------
     >>> import pandas as pd
-    >>> from skfairtest import FlipTestDisplay
+    >>> from skfairtest.inspection import FlipTestDisplay
     >>> flips = pd.DataFrame(
     ...     {"group": ["f", "f"], "to": ["m", "m"], "direction": ["no -> yes", "yes -> no"],
     ...      "n_rows": 200, "share": [0.18, 0.01], "low": [0.13, 0.0], "high": [0.24, 0.03]})

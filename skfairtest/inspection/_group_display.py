@@ -89,7 +89,8 @@ class GroupScoresDisplay(Display):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.linear_model import Ridge
-    >>> from skfairtest import GroupScoresDisplay, TestSGDAuditor
+    >>> from skfairtest import TestSGDAuditor
+    >>> from skfairtest.inspection import GroupScoresDisplay
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> auditor = TestSGDAuditor(
     ...     Ridge().fit(X, y), sensitive_features=["sex", "age"], n_bins=3, random_state=0).fit(X)

@@ -43,7 +43,8 @@ class HistoryDisplay(Display):
 
     Examples
     --------
-    >>> from skfairtest import HistoryDisplay, RandomAuditor
+    >>> from skfairtest import RandomAuditor
+    >>> from skfairtest.inspection import HistoryDisplay
     >>> from skfairtest.datasets import make_biased_regression
     >>> data = make_biased_regression(random_state=0)
     >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0).fit(data.data)

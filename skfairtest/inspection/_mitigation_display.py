@@ -99,7 +99,8 @@ class MitigationDisplay(Display):
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from skfairtest import MitigationDisplay, compare_mitigations
+    >>> from skfairtest import compare_mitigations
+    >>> from skfairtest.inspection import MitigationDisplay
     >>> from skfairtest.datasets import load_loans
     >>> X, y = load_loans(300, return_X_y=True)
     >>> X = X.select_dtypes("number").assign(birch=(X["community"] == "Birch").astype(int))

@@ -73,7 +73,8 @@ class PairDisplay(Display):
 
     Examples
     --------
-    >>> from skfairtest import PairDisplay, RandomAuditor
+    >>> from skfairtest import RandomAuditor
+    >>> from skfairtest.inspection import PairDisplay
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
     >>> auditor = RandomAuditor(data.estimator, max_queries=2000, random_state=0).fit(data.data)

@@ -60,7 +60,7 @@ class ParetoDisplay(Display):
 
     See Also
     --------
-    skfairtest.pareto_front : Returns the front as a table.
+    skfairtest.pareto_refit : Refits a candidate on the front.
     skfairtest.constrained_refit : Refits the best candidate within a limit.
 
     Notes
@@ -70,7 +70,7 @@ class ParetoDisplay(Display):
 
     Examples
     --------
-    >>> from skfairtest import ParetoDisplay
+    >>> from skfairtest.inspection import ParetoDisplay
     >>> results = {
     ...     "mean_test_accuracy": [0.9, 0.88, 0.85], "mean_test_degree": [-0.5, -0.1, -0.2]}
     >>> display = ParetoDisplay.from_cv_results(results, x="degree", y="accuracy").plot()

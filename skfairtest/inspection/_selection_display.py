@@ -77,7 +77,7 @@ class SelectionDisplay(Display):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from skfairtest import SelectionDisplay
+    >>> from skfairtest.inspection import SelectionDisplay
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> size = (X["mean radius"] > 14).map({True: "large", False: "small"}).rename("size")
     >>> predicted = LogisticRegression(max_iter=5000).fit(X, y).predict(X)

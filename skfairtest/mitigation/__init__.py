@@ -8,32 +8,21 @@ from skfairtest.mitigation._averaging.marginalized import (
     MarginalizedRegressor,
 )
 from skfairtest.mitigation._comparison.compare_mitigations import compare_mitigations
-from skfairtest.mitigation._comparison.result import MitigationComparison
-from skfairtest.mitigation._estimate import DiscriminationEstimate, estimate_discrimination
-from skfairtest.mitigation._labelers import (
-    FoundPairs,
-    average_label,
-    majority_label,
-    opposite_label,
-)
+from skfairtest.mitigation._comparison.result import MitigationComparison as MitigationComparison
+from skfairtest.mitigation._estimate import DiscriminationEstimate as DiscriminationEstimate
+from skfairtest.mitigation._estimate import estimate_discrimination
 from skfairtest.mitigation._retraining.retrainer import FairnessRetrainer
 
 if TYPE_CHECKING:
     from skfairtest.mitigation._augmenter import FairnessAugmenter
 
 __all__ = [
-    "DiscriminationEstimate",
     "FairnessAugmenter",
     "FairnessRetrainer",
-    "FoundPairs",
     "MarginalizedClassifier",
     "MarginalizedRegressor",
-    "MitigationComparison",
-    "average_label",
     "compare_mitigations",
     "estimate_discrimination",
-    "majority_label",
-    "opposite_label",
 ]
 
 

@@ -21,8 +21,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skfairtest._threads import one_thread
 from skfairtest.space._space import InputSpace
 
-__all__ = ["LABELERS", "FoundPairs", "average_label", "majority_label", "opposite_label"]
-
 Values = NDArray[Any]
 
 
@@ -84,13 +82,6 @@ def majority_label(pairs: FoundPairs) -> Values:
     ----------
     .. [1] Udeshi, S., Arora, P., & Chattopadhyay, S. (2018). Automated directed fairness testing.
        ASE, 98-108. (Labels of the inputs that are added.)
-
-    Examples
-    --------
-    >>> from skfairtest import FairnessAugmenter
-    >>> from skfairtest.mitigation import majority_label
-    >>> FairnessAugmenter(None, labeler=majority_label).labeler.__name__
-    'majority_label'
     """
     tables = pairs.twins if pairs.both else [pairs.first]
     votes = [vote for table in tables for vote in pairs.panel.votes(table)]
@@ -115,13 +106,6 @@ def average_label(pairs: FoundPairs) -> Values:
     -------
     ndarray of shape (n_pairs,)
         One label per pair.
-
-    Examples
-    --------
-    >>> from skfairtest import FairnessAugmenter
-    >>> from skfairtest.mitigation import average_label
-    >>> FairnessAugmenter(None, labeler=average_label).labeler.__name__
-    'average_label'
     """
     model = pairs.estimator
     if pairs.classes is None:
@@ -151,13 +135,6 @@ def opposite_label(pairs: FoundPairs) -> Values:
     -------
     ndarray of shape (n_pairs,)
         One label per pair.
-
-    Examples
-    --------
-    >>> from skfairtest import FairnessAugmenter
-    >>> from skfairtest.mitigation import opposite_label
-    >>> FairnessAugmenter(None, labeler=opposite_label).labeler.__name__
-    'opposite_label'
     """
     if pairs.classes is None or len(pairs.classes) != 2:
         return np.asarray(pairs.estimator.predict(pairs.second))

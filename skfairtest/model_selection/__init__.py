@@ -1,20 +1,10 @@
 """Choose a model that is accurate and treats twins alike, by audit scorers and refit rules."""
 
-from skfairtest.model_selection._refit import (
-    ConstrainedRefit,
-    ParetoRefit,
-    constrained_refit,
-    pareto_front,
-    pareto_refit,
-)
-from skfairtest.model_selection._scorer import AuditScorer, make_audit_scorer
+from skfairtest.model_selection._refit import ConstrainedRefit as ConstrainedRefit
+from skfairtest.model_selection._refit import ParetoRefit as ParetoRefit
+from skfairtest.model_selection._refit import constrained_refit, pareto_refit
+from skfairtest.model_selection._scorer import AuditScorer as AuditScorer
+from skfairtest.model_selection._scorer import make_audit_scorer
 
-__all__ = [
-    "AuditScorer",
-    "ConstrainedRefit",
-    "ParetoRefit",
-    "constrained_refit",
-    "make_audit_scorer",
-    "pareto_front",
-    "pareto_refit",
-]
+# What these three return is imported from here, too, for annotations.
+__all__ = ["constrained_refit", "make_audit_scorer", "pareto_refit"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
@@ -24,11 +23,13 @@ class ConstrainedRefit(LinksToDocs, BaseEstimator):
 
     Examples
     --------
-    >>> from skfairtest import ConstrainedRefit
+    >>> from skfairtest.model_selection import ConstrainedRefit
     >>> results = {"mean_test_accuracy": [0.9, 0.8], "mean_test_degree": [-0.5, -0.1]}
     >>> ConstrainedRefit("accuracy", 0.2)(results)
     1
     """
+
+    _doc_page = "constrained_refit"
 
     def __init__(
         self,
@@ -65,11 +66,13 @@ class ParetoRefit(LinksToDocs, BaseEstimator):
 
     Examples
     --------
-    >>> from skfairtest import ParetoRefit
+    >>> from skfairtest.model_selection import ParetoRefit
     >>> results = {"mean_test_accuracy": [0.9, 0.88, 0.5], "mean_test_degree": [-0.5, -0.1, -0.05]}
     >>> ParetoRefit("accuracy")(results)
     1
     """
+
+    _doc_page = "pareto_refit"
 
     def __init__(self, objective: str, unfairness: str | None = None, weight: float = 0.5) -> None:
         self.objective = objective
@@ -166,46 +169,6 @@ def pareto_refit(
     if not is_real(weight) or not 0 <= weight <= 1:
         raise ValueError(f"weight must be a number in [0, 1]; got {weight!r}.")
     return ParetoRefit(objective, unfairness, weight)
-
-
-def pareto_front(cv_results: Any, metrics: Any = None) -> pd.DataFrame:
-    """Return the candidates that no other candidate beats in every metric.
-
-    Parameters
-    ----------
-    cv_results : dict
-        ``cv_results_`` of a search.
-    metrics : list of str, default=None
-        Names of metrics that are better if greater; None takes all.
-
-    Returns
-    -------
-    DataFrame
-        One row for each candidate, the best in the first metric first: its index in
-        ``cv_results_``, its ``params``, and its mean test scores (an audit score is negative or 0).
-        Candidates with a NaN among their scores are left out; equal candidates are all kept.
-
-    Raises
-    ------
-    ValueError
-        If a metric is unknown.
-
-    Examples
-    --------
-    >>> from skfairtest import pareto_front
-    >>> results = {"mean_test_accuracy": [0.9, 0.8, 0.7], "mean_test_degree": [-0.5, -0.1, -0.2]}
-    >>> pareto_front(results)[["candidate", "accuracy", "degree"]]
-       candidate  accuracy  degree
-    0          0       0.9    -0.5
-    1          1       0.8    -0.1
-    """
-    names = metric_names(cv_results) if metrics is None else list(metrics)
-    values = np.column_stack([_column(cv_results, name) for name in names])
-    front = np.flatnonzero(not_dominated(values))
-    front = front[np.argsort(-values[front, 0], kind="stable")]
-    params = cv_results.get("params", [{}] * len(values))
-    table: dict[str, Any] = {"candidate": front, "params": [params[place] for place in front]}
-    return pd.DataFrame(table | {name: values[front, j] for j, name in enumerate(names)})
 
 
 def metric_names(cv_results: Any) -> list[str]:

@@ -20,24 +20,7 @@ from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
 from skfairtest.individual._flip_test.auditor import FlipTestAuditor
 from skfairtest.individual._flip_test.rate import moved_changes
-from skfairtest.model_selection._refit import (
-    ConstrainedRefit,
-    ParetoRefit,
-    constrained_refit,
-    pareto_front,
-    pareto_refit,
-)
 from skfairtest.space._space import InputSpace
-
-__all__ = [
-    "AuditScorer",
-    "ConstrainedRefit",
-    "ParetoRefit",
-    "constrained_refit",
-    "make_audit_scorer",
-    "pareto_front",
-    "pareto_refit",
-]
 
 #: Results of auditors that a scorer may report; all are better when they are smaller.
 METRICS = (
@@ -75,7 +58,8 @@ class AuditScorer(LinksToDocs, BaseEstimator):
 
     Examples
     --------
-    >>> from skfairtest import AuditScorer, RandomAuditor
+    >>> from skfairtest import RandomAuditor
+    >>> from skfairtest.model_selection import AuditScorer
     >>> from skfairtest.datasets import make_biased_regression
     >>> data = make_biased_regression(random_state=0)
     >>> scorer = AuditScorer(RandomAuditor(max_queries=2000))
@@ -84,6 +68,8 @@ class AuditScorer(LinksToDocs, BaseEstimator):
     >>> scorer.__name__
     'neg_fairness_degree'
     """
+
+    _doc_page = "make_audit_scorer"
 
     def __init__(
         self,

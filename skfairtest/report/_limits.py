@@ -64,7 +64,7 @@ class Limits:
 
     See Also
     --------
-    check_limits : Compares a report with limits.
+    AuditReport.check : Compares a report with limits.
 
     Examples
     --------
@@ -128,10 +128,6 @@ class LimitCheck:
         Groups that were too small to be compared, or attributes whose groups nobody can be moved
         between.
 
-    See Also
-    --------
-    check_limits : Makes one of these per limit.
-
     Examples
     --------
     >>> from skfairtest import Limits, SBFTAuditor, audit
@@ -172,7 +168,7 @@ def figure_in_words(check: LimitCheck) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of `check_limits`: whether a report is within its limits.
+    """Result of `AuditReport.check`: whether a report is within its limits.
 
     Attributes
     ----------
@@ -184,13 +180,9 @@ class Outcome:
     verdict : str
         A line that says what was and was not shown.
 
-    See Also
-    --------
-    check_limits : Compares a report with limits and returns an outcome.
-
     Examples
     --------
-    >>> from skfairtest import Outcome
+    >>> from skfairtest.report import Outcome
     >>> Outcome("within", [], "No limits were given.").exit_code
     0
     """
@@ -208,68 +200,7 @@ class Outcome:
 def check_limits(report: Any, limits: Limits) -> Outcome:
     """Compare a report with limits, and decide whether each of them holds.
 
-    Parameters
-    ----------
-    report : AuditReport or dict
-        The report.
-    limits : Limits
-        The limits.
-
-    Returns
-    -------
-    Outcome
-        The status, one check per limit, and a verdict in words.
-
-    Raises
-    ------
-    TypeError
-        If `limits` is not a `Limits` object.
-    ValueError
-        If a limit needs a figure that the report cannot have: the share of discriminatory rows
-        needs a threshold if the model is a regressor.
-
-    Notes
-    -----
-    The interval of a figure decides, not its measured value alone:
-
-    - The largest difference is at least the one that a search found or a row of the data shows,
-      even if the row lies outside the domain (the auditor's `space`). It is at most the certified
-      upper bound. Without a certificate it is never within a limit. If the model's answers vary,
-      it is at least the lower end of the interval of the confirmed difference, there is no upper
-      bound, and limits on single rows are undecided.
-    - If the model does not take the sensitive attributes, the largest difference and the share of
-      discriminatory rows are 0 by construction. Limits on groups still apply to these attributes.
-    - The share of discriminatory rows is exact if all rows were compared with all their twins. If a
-      sample of the rows was compared, it has a 95% interval (Clopper and Pearson's); if rows were
-      compared with some of their twins only, it is a lower bound.
-    - Scores and impact ratios of groups have 95% intervals that hold for all groups at once, in the
-      population that the rows are a sample of. The limit is exceeded if some group is known to
-      break it, and within if every group is known to keep to it. There is no limit on groups of
-      perturbed inputs.
-    - The share of people who get another decision when they are moved is that of the attribute with
-      the largest one. Where an attribute has no share, as it has no groups or there was no time,
-      the limit is not within, and undecided if the others do not exceed it. Groups of too few rows
-      beside others are named.
-
-    So the probability of calling a figure within its limit although it breaks the limit is at most
-    2.5%, and so is the probability of calling it exceeded although it keeps to the limit. If a
-    figure was not measured at all, its limit is undecided. Groups that are too small to be compared
-    are named.
-
-    Examples
-    --------
-    >>> from skfairtest import Limits, SBFTAuditor, audit, check_limits
-    >>> from skfairtest.datasets import make_biased_classification
-    >>> data = make_biased_classification(random_state=0)
-    >>> quick = SBFTAuditor(max_queries=2000)
-    >>> report = audit(
-    ...     data.estimator, data.data, auditor=quick, favourable="yes", random_state=0,
-    ...     moved=False, progress=False,
-    ... )
-    >>> check_limits(report, Limits(max_degree=0.0)).status
-    'exceeded'
-    >>> check_limits(report, Limits(max_degree=0.9)).status  # nothing larger found, nor ruled out
-    'undecided'
+    `AuditReport.check` documents how; a dict has a report's data.
     """
     if not isinstance(limits, Limits):
         raise TypeError(f"limits must be Limits(...); got {type(limits).__name__}.")

@@ -308,7 +308,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
     --------
     >>> import numpy as np
     >>> import pandas as pd
-    >>> from skfairtest import OptimalTransport
+    >>> from skfairtest.transports import OptimalTransport
     >>> X = pd.DataFrame({"income": [10.0, 20.0, 30.0, 20.0, 40.0, 60.0]})
     >>> groups = np.array(["a", "a", "a", "b", "b", "b"])
     >>> transport = OptimalTransport().fit(X, groups)  # doctest: +SKIP

@@ -228,7 +228,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
     --------
     >>> import numpy as np
     >>> import pandas as pd
-    >>> from skfairtest import QuantileTransport
+    >>> from skfairtest.transports import QuantileTransport
     >>> X = pd.DataFrame({"income": [10.0, 20.0, 30.0, 20.0, 40.0, 60.0]})
     >>> groups = np.array(["a", "a", "a", "b", "b", "b"])
     >>> transport = QuantileTransport().fit(X, groups)

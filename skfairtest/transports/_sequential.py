@@ -260,7 +260,7 @@ class SequentialTransport(SequentialResults, BaseTransport):
     --------
     >>> import numpy as np
     >>> import pandas as pd
-    >>> from skfairtest import SequentialTransport
+    >>> from skfairtest.transports import SequentialTransport
     >>> rng = np.random.default_rng(0)
     >>> groups = np.repeat(["a", "b"], 500)
     >>> years = rng.normal(10, 2, 1000) + 3 * (groups == "b")

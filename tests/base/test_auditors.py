@@ -29,7 +29,6 @@ from skfairtest import (
     AequitasAuditor,
     InputSpace,
     MAFTAuditor,
-    NoDisparityWarning,
     PublishedSBFTAuditor,
     RandomAuditor,
     SBFTAuditor,
@@ -39,6 +38,7 @@ from skfairtest import (
     ThemisAuditor,
 )
 from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.oracle import _model
 
 HAS_CALLBACKS = hasattr(sklearn, "__version__") and tuple(
@@ -537,7 +537,7 @@ def pocket(models):
     return models.Regressor(function), X, abs(X["age"] - centre) < 0.3 * step
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 def test_a_row_of_data_counts_with_its_own_real_sensitive_value(models):
     model, X, inside = pocket(models)
     auditor = RandomAuditor(model, sensitive_features="age", max_queries=100, random_state=0)
@@ -553,7 +553,7 @@ def test_a_row_of_data_counts_with_its_own_real_sensitive_value(models):
     assert auditor.on_data_degree_ == 50 and auditor.on_data_rate_ == 1
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 def test_a_row_in_a_pocket_that_no_stand_in_falls_into_is_compared_with_itself(models):
     model, X, inside = pocket(models)
     auditor = RandomAuditor(model, sensitive_features="age", max_queries=100, random_state=0)
@@ -562,7 +562,7 @@ def test_a_row_in_a_pocket_that_no_stand_in_falls_into_is_compared_with_itself(m
     assert auditor.audit_rows(X[inside]).rate == 1
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 @pytest.mark.parametrize("sensitive", ["age", ["age", "group"]])
 def test_a_row_outside_the_domain_counts_with_its_own_sensitive_values(models, sensitive):
     rng = np.random.default_rng(0)

@@ -12,14 +12,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from spaces import in_space
 
-from skfairtest import (
-    EstimatorFailedError,
-    InputSpace,
-    NoDisparityWarning,
-    PublishedSBFTAuditor,
-    RandomAuditor,
-    SBFTAuditor,
-)
+from skfairtest import InputSpace, PublishedSBFTAuditor, RandomAuditor, SBFTAuditor
+from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 
 AUDITORS = [RandomAuditor, SBFTAuditor]
 

@@ -14,15 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from tiers import slow_sample
 
 import skfairtest
-from skfairtest import (
-    AequitasAuditor,
-    BaseAuditor,
-    FairnessRetrainer,
-    MitigationWarning,
-    RandomAuditor,
-    TextSGDAuditor,
-    certify,
-)
+from skfairtest import AequitasAuditor, FairnessRetrainer, RandomAuditor, TextSGDAuditor, certify
+from skfairtest.base import BaseAuditor
+from skfairtest.exceptions import MitigationWarning
 
 AUDITORS = [
     getattr(skfairtest, name)

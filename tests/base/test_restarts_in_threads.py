@@ -12,7 +12,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tiers import SAMPLE
 
 import skfairtest
-from skfairtest import BaseAuditor, PublishedSBFTAuditor
+from skfairtest import PublishedSBFTAuditor
+from skfairtest.base import BaseAuditor
 from skfairtest.testing import (
     auditor_checks,
     check_other_limits,
@@ -34,7 +35,7 @@ SEARCHES = {
 } | {"PublishedSBFTAuditor": PublishedSBFTAuditor(population_size=20)}
 N_RESTARTS = 6
 
-pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 
 
 def numbers():

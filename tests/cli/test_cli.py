@@ -262,10 +262,10 @@ def test_junit_of_undecided_failed_and_hostile(run):
     root = ET.fromstring(_audit.junit(report, outcome).encode())
     assert root.get("failures") == "1"
     bad = 'a\x00b\x1b[31m\ud800\ufffe]]>&"<'
-    check = skfairtest.LimitCheck(
+    check = skfairtest.report.LimitCheck(
         "max_degree", 0.1, "failed", bad, None, None, None, "", bad, [bad]
     )
-    outcome = skfairtest.Outcome("failed", [check], bad)
+    outcome = skfairtest.report.Outcome("failed", [check], bad)
     root = ET.fromstring(_audit.junit(report, outcome).encode())
     assert root.get("errors") == "1"
     report = AuditReport.from_dict(nothing_found())

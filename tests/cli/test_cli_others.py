@@ -277,7 +277,8 @@ def test_assert_within_that_is_interrupted(foreign):
 
 
 def test_a_model_of_one_label_has_no_rates_and_has_not_failed(foreign):
-    from skfairtest import audit, check_limits
+    from skfairtest import audit
+    from skfairtest.report._limits import check_limits
 
     class Refuses(Foreign):
         """Says no to everybody, with different probabilities."""
@@ -299,7 +300,8 @@ def test_a_model_of_one_label_has_no_rates_and_has_not_failed(foreign):
 
 
 def test_without_limits_a_part_that_failed_is_no_failure_of_the_model(foreign):
-    from skfairtest import audit, check_limits
+    from skfairtest import audit
+    from skfairtest.report._limits import check_limits
 
     model, X = foreign
     report = audit(model, X, sensitive_features="sex", max_time=None, progress=False,

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from skfairtest import NoDisparityWarning, RandomAuditor
+from skfairtest import RandomAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.exceptions import NoDisparityWarning
 
 LOANS = load_loans()
 MANY = load_loans(50_000, random_state=1)

@@ -26,7 +26,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample, some
 
-from skfairtest import CertifiedAuditor, Limits, NoDisparityWarning, RandomAuditor, audit
+from skfairtest import CertifiedAuditor, Limits, RandomAuditor, audit
+from skfairtest.exceptions import NoDisparityWarning
 
 N = 60
 TREES = {"max_depth": 3, "random_state": 0}

@@ -40,16 +40,16 @@ from skfairtest import (
     CertifiedAuditor,
     InputSpace,
     MarginalizedRegressor,
-    NoDisparityWarning,
     Order,
     RandomAuditor,
     SBFTAuditor,
-    Support,
     certify,
 )
+from skfairtest.exact import Support
 from skfairtest.exact._linear import LinearFamily, nearest_sum
 from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap, softmax_gap
+from skfairtest.exceptions import NoDisparityWarning
 
 
 @pytest.fixture(scope="module")

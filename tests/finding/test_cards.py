@@ -24,14 +24,12 @@ from skfairtest import (
     AequitasAuditor,
     Certificate,
     CertifiedAuditor,
-    EstimatorFailedError,
     FairnessRetrainer,
-    MitigationWarning,
-    NoDisparityWarning,
     RandomAuditor,
     TestSGDAuditor,
     certify,
 )
+from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
 from skfairtest.finding import _card
 from skfairtest.finding._card import card_css, findings_card, in_html, numbers_table, pair_table
 from skfairtest.finding._pair import Cell, Pair, worst_pair

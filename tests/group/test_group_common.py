@@ -18,7 +18,7 @@ from skfairtest.datasets import make_biased_classification, make_identity_commen
 SETTINGS = {"sensitive_features": [0], "error_threshold": 0.4, "random_state": 0}
 
 # The checks' models often answer everybody alike, which is worth a warning to a user.
-pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 
 
 @pytest.mark.parametrize(

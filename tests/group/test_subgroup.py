@@ -19,7 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample, some
 
-from skfairtest import NoDisparityWarning, SubgroupAuditor, selection_table
+from skfairtest import SubgroupAuditor, selection_table
+from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._outcomes.outcomes import OUTCOMES
 from skfairtest.group._rules.patterns import Patterns
 

@@ -17,7 +17,8 @@ from planted_groups import (
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from skfairtest import EstimatorFailedError, NoDisparityWarning, TestSGDAuditor
+from skfairtest import TestSGDAuditor
+from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 
 
 @pytest.mark.parametrize(

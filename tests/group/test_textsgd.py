@@ -11,8 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from tiers import SAMPLE, slow_sample
 
-from skfairtest import EstimatorFailedError, TextSGDAuditor
+from skfairtest import TextSGDAuditor
 from skfairtest.datasets import make_identity_comments
+from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.group import IDENTITY_TERMS
 from skfairtest.group._pools.terms import Terms
 

@@ -15,21 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skfairtest import (
-    ConstraintWarning,
-    FlipTestAuditor,
-    NoDisparityWarning,
-    OptimalTransport,
-    Order,
-    QuantileTransport,
-    SequentialTransport,
-)
-from skfairtest.exceptions import EstimatorFailedError
+from skfairtest import FlipTestAuditor, Order
+from skfairtest.exceptions import ConstraintWarning, EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual._flip_test import auditor as auditor_module
 from skfairtest.individual._flip_test import columns, quality
 from skfairtest.individual._flip_test.flips import interval_of, without_errors
 from skfairtest.individual._flip_test.quality import distance, outside
 from skfairtest.space._space import InputSpace
+from skfairtest.transports import OptimalTransport, QuantileTransport, SequentialTransport
 
 # Small samples, and maps that do not reach the other group, are not what these tests are about.
 pytestmark = pytest.mark.filterwarnings("ignore:The map from")
@@ -709,7 +702,7 @@ class ByHalves(FlipTestAuditor):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [LogisticRegression(), LinearRegression()])
-@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 def test_scikit_learn_checks(model):
     tree = DecisionTreeClassifier(max_depth=3)
     assert_conforms(ByHalves(model, n_bootstrap=2, classifier=tree, random_state=0))

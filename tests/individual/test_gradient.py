@@ -35,8 +35,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from tiers import SAMPLE, slow_sample, some
 
-from skfairtest import EstimatorFailedError, InputSpace
+from skfairtest import InputSpace
 from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.auditors import ADFAuditor, EIDIGAuditor, MAFTAuditor
 from skfairtest.individual._gradient.gradients import LossGradient, ZeroOrderGradient

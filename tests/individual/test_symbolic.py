@@ -7,8 +7,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
-from skfairtest import EstimatorFailedError, InputSpace
+from skfairtest import InputSpace
 from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.individual._symbolic.auditor import Queue, SymbolicAuditor
 from skfairtest.individual._symbolic.explanations import (
     Box,

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from tiers import SAMPLE
 
-from skfairtest import NoDisparityWarning
 from skfairtest._statistics import clopper_pearson
 from skfairtest.datasets import make_biased_classification
+from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.individual._themis.auditor import ThemisAuditor
 
-pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 
 
 def table(*sizes):

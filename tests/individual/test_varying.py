@@ -22,10 +22,10 @@ from skfairtest import (
     ThemisAuditor,
     audit,
     certify,
-    check_limits,
     estimate_discrimination,
 )
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
+from skfairtest.report._limits import check_limits
 
 AUDITORS = [AequitasAuditor, MAFTAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor,
             SymbolicAuditor, ThemisAuditor]  # fmt: skip

@@ -8,17 +8,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
-from skfairtest import (
-    EstimatorFailedError,
-    FairnessAugmenter,
-    FoundPairs,
-    MitigationWarning,
-    RandomAuditor,
-    TestSGDAuditor,
-    estimate_discrimination,
-)
+from skfairtest import FairnessAugmenter, RandomAuditor, TestSGDAuditor, estimate_discrimination
 from skfairtest._statistics import wilson_interval
-from skfairtest.mitigation import average_label, majority_label, opposite_label
+from skfairtest.exceptions import EstimatorFailedError, MitigationWarning
+from skfairtest.mitigation._labelers import (
+    FoundPairs,
+    average_label,
+    majority_label,
+    opposite_label,
+)
 
 
 @pytest.fixture(scope="module")

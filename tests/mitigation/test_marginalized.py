@@ -38,11 +38,11 @@ from skfairtest import (
     Is,
     MarginalizedClassifier,
     MarginalizedRegressor,
-    NoDisparityWarning,
     RandomAuditor,
     SBFTAuditor,
     certify,
 )
+from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.mitigation._averaging import averages
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -845,7 +845,9 @@ def test_values_outside_of_the_audited_domain(grid):
 
 
 @slow_sample
-@pytest.mark.filterwarnings("ignore::skfairtest.ConstraintWarning", "ignore:given= does not hold")
+@pytest.mark.filterwarnings(
+    "ignore::skfairtest.exceptions.ConstraintWarning", "ignore:given= does not hold"
+)
 def test_constraints_and_what_follows(grid):
     X, score, _ = grid
     X = pd.DataFrame(X, columns=["sex", "race", "a", "b"])

@@ -21,15 +21,14 @@ from tiers import slow_sample, some
 
 from skfairtest import (
     AequitasAuditor,
-    EstimatorFailedError,
     FairnessRetrainer,
-    MitigationWarning,
     RandomAuditor,
     TestSGDAuditor,
     ThemisAuditor,
     estimate_discrimination,
 )
 from skfairtest._progress import FIT_WRAPPERS
+from skfairtest.exceptions import EstimatorFailedError, MitigationWarning
 
 pytestmark = pytest.mark.usefixtures("few_inputs")
 TWINS = RandomAuditor(sensitive_features=[0], max_queries=1000)
@@ -257,7 +256,7 @@ def test_same_seed_same_result(backend):
 
 
 @slow_sample
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_models_without_a_seed_get_one():
     X, y = people()
     tree = DecisionTreeClassifier(max_features=1)
@@ -273,7 +272,7 @@ def test_verbose_prints_a_line_a_round(capsys):
 
 
 @pytest.mark.skipif(not FIT_WRAPPERS, reason="callbacks need scikit-learn 1.9")
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_callbacks_see_the_rounds_and_may_stop_them():
     X, y = people()
     stop = Ticks(stop_at=1)
@@ -300,7 +299,7 @@ class Watched(ClassifierMixin, BaseEstimator):
         return self.tree_.predict(X)
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_twins_of_all_rows_are_added():
     X, y = people()
     Watched.seen = []
@@ -312,7 +311,7 @@ def test_twins_of_all_rows_are_added():
     np.testing.assert_array_equal(added[:, 0], 1 - X[:, 0])
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 @pytest.mark.parametrize(
     "seed", [0] + [pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3)]
 )
@@ -374,7 +373,7 @@ def test_is_the_mitigated_model(three_rounds):
     assert not hasattr(mitigate(LinearSVC(), max_rounds=1).fit(X, y), "predict_proba")
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_in_pipeline_search_and_cross_validation():
     X, y = people(300)
     fast = mitigate(max_rounds=1, auditor=clone(TWINS).set_params(max_queries=200))
@@ -506,7 +505,7 @@ def test_too_small_an_audit_to_find_anything():
     assert mitigated.before_["uniform"]["value"] > 0
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_few_finds_are_all_added():
     X, y = people()
     auditor = RandomAuditor(sensitive_features=[0], max_found=3, max_queries=1000)

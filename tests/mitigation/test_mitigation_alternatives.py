@@ -15,13 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
-from skfairtest import (
-    FairnessRetrainer,
-    MarginalizedClassifier,
-    MitigationWarning,
-    RandomAuditor,
-    TestSGDAuditor,
-)
+from skfairtest import FairnessRetrainer, MarginalizedClassifier, RandomAuditor, TestSGDAuditor
+from skfairtest.exceptions import MitigationWarning
 from skfairtest.mitigation._held_columns import HeldColumns
 from skfairtest.mitigation._retraining.rounds import MOST_ROUNDS
 

@@ -12,8 +12,8 @@ from skfairtest import FairnessAugmenter, FairnessRetrainer, RandomAuditor
 
 pytestmark = [
     pytest.mark.usefixtures("few_inputs"),
-    pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning"),
-    pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning"),
+    pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning"),
+    pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning"),
 ]
 WHOLE = {"max_rounds": 2, "random_state": 0}
 #: Two folds for fifteen, and one round: the checks are about `fit` and its input.

@@ -11,7 +11,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from tiers import SAMPLE, slow_sample
 
-from skfairtest import FairnessRetrainer, MitigationWarning, RandomAuditor
+from skfairtest import FairnessRetrainer, RandomAuditor
+from skfairtest.exceptions import MitigationWarning
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, interval_of
 
 

@@ -14,14 +14,14 @@ from skfairtest import (
     AequitasAuditor,
     FairnessRetrainer,
     InputSpace,
-    MitigationWarning,
-    QuantileTransport,
     TestSGDAuditor,
     compare_mitigations,
 )
+from skfairtest.exceptions import MitigationWarning
 from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
 from skfairtest.mitigation._retraining.training import Task, make_folds
 from skfairtest.mitigation._shares import Judged
+from skfairtest.transports import QuantileTransport
 
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression())
 

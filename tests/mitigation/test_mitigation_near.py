@@ -98,7 +98,7 @@ def test_line_loses_the_sensitive_column():
 
 
 @slow_sample
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_where_the_column_is_worth_something_the_rounds_go_little_by_little():
     X, y = biased()
     tree = DecisionTreeClassifier(random_state=0)
@@ -197,7 +197,7 @@ class Named(ClassifierMixin, BaseEstimator):
         return self.tree_.predict(X)
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_no_row_is_scored_by_a_model_that_has_seen_it_or_anything_made_from_it():
     X, y = people(300)
     X[:, 3] = np.arange(300)
@@ -249,7 +249,7 @@ def test_class_of_one_row_is_never_held_out_and_small_classes_are_spread():
         assert set(np.delete(y, fold)) == {0, 1, 2}
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_class_that_a_fold_lacks_is_an_error_with_its_name_or_no_matter():
     X, y = people(60)
     y[:3] = 2  # three rows, five folds
@@ -283,7 +283,7 @@ def test_a_twin_weighs_as_much_as_its_row():
 
 
 @slow_sample
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_rows_of_weight_zero_count_for_nothing():
     X, y = people(300)
     more_X = np.concatenate([X, np.tile(X[:1], (100, 1))])
@@ -359,7 +359,7 @@ def test_of_thousands_of_twins_a_hundred_are_compared_the_same_for_every_model()
     assert (judged[0].disparity > 60).all() and (judged[0].disparity <= 128 + 1e-6).all()
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_every_row_flips():
     X, _ = people(300)
     y = X[:, 0].astype(int)
@@ -371,7 +371,7 @@ def test_every_row_flips():
     assert (mitigated.predict(X) == y).mean() > 0.98
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.MitigationWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_three_hundred_sensitive_values():
     X, y = people(900)
     X[:, 0] = np.arange(900) % 300

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skfairtest import MitigationComparison
+from skfairtest.mitigation import MitigationComparison
 
 SETTINGS = {
     "model": "Tree", "sensitive_features": ["sex"], "n_rows": 1000, "n_folds": 3,

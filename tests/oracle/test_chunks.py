@@ -20,8 +20,6 @@ from tiers import SAMPLE, slow_sample, some
 import skfairtest.oracle._row_comparison as row_comparison
 import skfairtest.space._summarize as summarize
 from skfairtest import (
-    ChunkFailedError,
-    EstimatorFailedError,
     InputSpace,
     RandomAuditor,
     TestSGDAuditor,
@@ -29,6 +27,7 @@ from skfairtest import (
     selection_table,
 )
 from skfairtest.datasets import make_biased_classification, make_biased_regression
+from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._repeats import PAIRS_AT_END, PAIRS_LATER
 from skfairtest.oracle._worst_rows import WorstRows
@@ -36,7 +35,7 @@ from skfairtest.space._chunks import as_chunks
 from skfairtest.space._sample import sample_chunks
 
 # Searches are short here: what they find is no matter.
-pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 
 CLASSES = make_biased_classification(random_state=0)
 NUMBERS = make_biased_regression(random_state=0)

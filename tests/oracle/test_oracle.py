@@ -131,7 +131,7 @@ def test_found_inputs_are_unique_in_the_domain_sorted_and_confirmed(models, smal
         assert (estimator.predict(inputs) != estimator.predict(twins)).all()
 
 
-@pytest.mark.filterwarnings("ignore::skfairtest.NoDisparityWarning")
+@pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 @pytest.mark.parametrize("auditor", [RandomAuditor, SBFTAuditor])
 @pytest.mark.parametrize("budget", [2, 3, 7, 100, 1001])
 @pytest.mark.parametrize("name", NAMES)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from skfairtest import BaseAuditor, InputSpace, MAFTAuditor, RandomAuditor
+from skfairtest import InputSpace, MAFTAuditor, RandomAuditor
+from skfairtest.base import BaseAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 
 WORKERS = [None, 3]

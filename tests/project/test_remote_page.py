@@ -16,8 +16,9 @@ import pytest
 from clocks import HANGING
 from places import TOP
 
-from skfairtest import EstimatorFailedError, RandomAuditor
+from skfairtest import RandomAuditor
 from skfairtest.datasets import load_loans
+from skfairtest.exceptions import EstimatorFailedError
 
 pytestmark = pytest.mark.services("httpx")
 PAGE = (TOP / "docs" / "how_to" / "remote_models.md").read_text("utf-8")

@@ -34,7 +34,6 @@ from skfairtest import (
     CertifiedAuditor,
     InputSpace,
     Limits,
-    NoDisparityWarning,
     SBFTAuditor,
     SubgroupAuditor,
     SurrogateAuditor,
@@ -43,6 +42,7 @@ from skfairtest import (
     certify,
     selection_table,
 )
+from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.report._measure.case import Case
 from skfairtest.transports import QuantileTransport
 

@@ -15,8 +15,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from test_audit import LABELS, SCORE, X, coded, look
 from tiers import slow_sample
 
-from skfairtest import AuditReport, Limits, check_limits, selection_table
+from skfairtest import AuditReport, Limits, selection_table
 from skfairtest.io import TRUSTED_TYPES
+from skfairtest.report._limits import check_limits
 from skfairtest.report._measure.plain import plain
 from skfairtest.report._render import plots
 

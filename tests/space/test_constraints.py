@@ -18,16 +18,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample, some
 
-from skfairtest import (
-    Allowed,
-    ConstraintWarning,
-    Implies,
-    InputSpace,
-    Is,
-    Linear,
-    Order,
-    RandomAuditor,
-)
+from skfairtest import Allowed, Implies, InputSpace, Is, Linear, Order, RandomAuditor
+from skfairtest.exceptions import ConstraintWarning
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.space._constraints.base import name_of
 

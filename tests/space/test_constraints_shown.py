@@ -18,14 +18,12 @@ from skfairtest import (
     AequitasAuditor,
     Allowed,
     CertifiedAuditor,
-    ConstraintWarning,
     EIDIGAuditor,
     Implies,
     InputSpace,
     Is,
     Linear,
     MAFTAuditor,
-    NoDisparityWarning,
     Order,
     PublishedSBFTAuditor,
     RandomAuditor,
@@ -34,6 +32,7 @@ from skfairtest import (
     SymbolicAuditor,
     ThemisAuditor,
 )
+from skfairtest.exceptions import ConstraintWarning, NoDisparityWarning
 from skfairtest.oracle._model import Model
 
 

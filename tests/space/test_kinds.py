@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from skfairtest import ConstraintWarning, InputSpace, Is, Order, RandomAuditor, SBFTAuditor
+from skfairtest import InputSpace, Is, Order, RandomAuditor, SBFTAuditor
 from skfairtest.exact._constrained import narrowed
+from skfairtest.exceptions import ConstraintWarning
 from skfairtest.space import _kinds, _one_hot
 from skfairtest.space._layout import Layout
 from skfairtest.space._numbers import Numbers, finished

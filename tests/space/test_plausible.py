@@ -21,13 +21,13 @@ from tiers import slow_sample
 
 from skfairtest import (
     AequitasAuditor,
-    DetectorFailedError,
     InputSpace,
     RandomAuditor,
     SBFTAuditor,
     SurrogateAuditor,
     ThemisAuditor,
 )
+from skfairtest.exceptions import DetectorFailedError
 from skfairtest.individual._surrogate.crossings import choose
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._compare import compare

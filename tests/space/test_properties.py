@@ -13,14 +13,8 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from polars.testing import assert_frame_equal as assert_polars_equal
 
-from skfairtest import (
-    InputSpace,
-    NoDisparityWarning,
-    PublishedSBFTAuditor,
-    RandomAuditor,
-    SBFTAuditor,
-)
-from skfairtest.exceptions import EstimatorFailedError
+from skfairtest import InputSpace, PublishedSBFTAuditor, RandomAuditor, SBFTAuditor
+from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual._sbft.published import PublishedSearch
 
 WORDS = st.sampled_from(["", "a", "b", "é", "Zebra", "a b", "None", "1"])

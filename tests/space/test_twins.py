@@ -14,13 +14,13 @@ from skfairtest import (
     AequitasAuditor,
     CertifiedAuditor,
     InputSpace,
-    QuantileTransport,
     RandomAuditor,
     SBFTAuditor,
     SurrogateAuditor,
     ThemisAuditor,
     certify,
 )
+from skfairtest.transports import QuantileTransport
 
 GIVEN = {"sex": {"male": {"pregnancies": 0}}}
 

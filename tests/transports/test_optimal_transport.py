@@ -10,8 +10,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
 
-from skfairtest import InputSpace, OptimalTransport
+from skfairtest import InputSpace
 from skfairtest.space._numbers import Integer
+from skfairtest.transports import OptimalTransport
 from skfairtest.transports._optimal import Passage, Projection, Sample
 from skfairtest.transports._ranks import RowRanks
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from planted_proxies import mixed
 from scipy.stats import ks_2samp
 
-from skfairtest import QuantileTransport
+from skfairtest.transports import QuantileTransport
 from skfairtest.transports import _couplings as couplings
 from skfairtest.transports._couplings import Curve, Quantiles, recategorized
 

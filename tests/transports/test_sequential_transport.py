@@ -8,7 +8,7 @@ from scipy.stats import ks_2samp
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from skfairtest import SequentialTransport
+from skfairtest.transports import SequentialTransport
 
 
 def linear(**params):

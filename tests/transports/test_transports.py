@@ -13,15 +13,10 @@ from planted_proxies import mixed
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from skfairtest import (
-    ConstraintWarning,
-    InputSpace,
-    OptimalTransport,
-    Order,
-    QuantileTransport,
-    SequentialTransport,
-)
+from skfairtest import InputSpace, Order
+from skfairtest.exceptions import ConstraintWarning
 from skfairtest.io import TRUSTED_TYPES
+from skfairtest.transports import OptimalTransport, QuantileTransport, SequentialTransport
 
 
 def quantile(**params):

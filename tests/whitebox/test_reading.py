@@ -29,7 +29,6 @@ from skfairtest import (
     ADFAuditor,
     CertifiedAuditor,
     EIDIGAuditor,
-    EstimatorFailedError,
     InputSpace,
     MAFTAuditor,
     RandomAuditor,
@@ -37,6 +36,7 @@ from skfairtest import (
 )
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
+from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.whitebox._library_code import foreign_code
 

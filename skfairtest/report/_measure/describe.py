@@ -82,7 +82,7 @@ def repeating_code(template: BaseAuditor, given: dict[str, Any]) -> str:
     names = given["sensitive_features"]
     told = "sensitive_features" if names is None else repr([_short(name) for name in names])
     words = {"sensitive_features": told}
-    imports = {"audit"}
+    imports = {"skfairtest": {"audit"}}
     for name in (
         "threshold", "certify", "groups", "moved", "favourable", "max_time", "random_state",
     ):  # fmt: skip
@@ -90,17 +90,23 @@ def repeating_code(template: BaseAuditor, given: dict[str, Any]) -> str:
         if value is not DEFAULTS.get(name):
             words[name] = repr(value)
             if hasattr(value, "get_params"):
-                imports.add(type(value).__name__)
+                _add_import(imports, type(value))
     if given["auditor"] is not None:
         words["auditor"] = repr(given["auditor"])
         if isinstance(given["auditor"], BaseAuditor):
-            imports.add(type(template).__name__)
+            _add_import(imports, type(template))
     target = "" if given["y"] is None else " y,"
     lines = ",\n".join(f"    {name}={value}" for name, value in words.items())
-    return (
-        f"from skfairtest import {', '.join(sorted(imports))}\n\n"
-        f"report = audit(\n    model, X,{target}\n{lines},\n)\n"
+    told_imports = "".join(
+        f"from {module} import {', '.join(sorted(found))}\n"
+        for module, found in sorted(imports.items())
     )
+    return f"{told_imports}\nreport = audit(\n    model, X,{target}\n{lines},\n)\n"
+
+
+def _add_import(imports: dict[str, set[str]], cls: type) -> None:
+    """Note from which module a class is imported: of this package, from its public folder."""
+    imports.setdefault(cls.__module__.partition("._")[0], set()).add(cls.__name__)
 
 
 DEFAULTS: dict[str, Any] = {
