@@ -106,7 +106,8 @@ class MitigationDisplay(Display):
     >>> X = X.select_dtypes("number").assign(birch=(X["community"] == "Birch").astype(int))
     >>> comparison = compare_mitigations(
     ...     DecisionTreeClassifier(max_depth=3, random_state=0), X, y, sensitive_features="birch",
-    ...     methods=["drop"], favourable="granted", random_state=0, progress=False)
+    ...     methods=["drop"], favourable="granted", cv=2, moved=False, random_state=0,
+    ...     progress=False)
     >>> display = MitigationDisplay.from_comparison(comparison).plot()
     >>> list(display.panels_)
     ['rows', 'near', 'score', 'rate']

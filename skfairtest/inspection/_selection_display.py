@@ -76,11 +76,11 @@ class SelectionDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skfairtest.inspection import SelectionDisplay
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> size = (X["mean radius"] > 14).map({True: "large", False: "small"}).rename("size")
-    >>> predicted = LogisticRegression(max_iter=5000).fit(X, y).predict(X)
+    >>> predicted = DecisionTreeClassifier(max_depth=2).fit(X, y).predict(X)
     >>> display = SelectionDisplay.from_predictions(predicted, sensitive_features=size).plot()
     >>> sorted(display.frame()["group"])
     ['large', 'small']

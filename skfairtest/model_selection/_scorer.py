@@ -321,8 +321,8 @@ def make_audit_scorer(
     >>> data = make_biased_regression(random_state=0)
     >>> X, y = data.data.select_dtypes("number"), data.target
     >>> X = X.assign(sex=data.data["sex"] == "male")
-    >>> scorer = make_audit_scorer(RandomAuditor(max_queries=500), random_state=0)
-    >>> search = GridSearchCV(Ridge(), {"alpha": [1, 1e6]}, scoring=scorer).fit(X, y)
+    >>> scorer = make_audit_scorer(RandomAuditor(max_queries=200), random_state=0)
+    >>> search = GridSearchCV(Ridge(), {"alpha": [1, 1e6]}, scoring=scorer, cv=2).fit(X, y)
     >>> search.best_params_
     {'alpha': 1000000.0}
     """

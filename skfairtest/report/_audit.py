@@ -174,9 +174,9 @@ def audit(
     >>> from skfairtest import SBFTAuditor, audit
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
-    >>> quick = SBFTAuditor(max_queries=2000)
+    >>> quick = SBFTAuditor(max_queries=500)
     >>> report = audit(
-    ...     data.estimator, data.data, auditor=quick, favourable="yes", moved=False,
+    ...     data.estimator, data.data, auditor=quick, groups=False, moved=False,
     ...     random_state=0, progress=False,
     ... )
     >>> report.status

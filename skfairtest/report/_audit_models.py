@@ -63,7 +63,7 @@ def audit_models(
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> models = {"least squares": LinearRegression().fit(X, y), "ridge": Ridge(10).fit(X, y)}
     >>> reports = audit_models(
-    ...     models, X, sensitive_features=["sex"], auditor=SBFTAuditor(max_queries=2000),
+    ...     models, X, sensitive_features=["sex"], auditor=SBFTAuditor(max_queries=500),
     ...     groups=False, moved=False, max_time=5, random_state=0,
     ... )
     >>> {name: round(report.fairness_degree, 1) for name, report in reports.items()}

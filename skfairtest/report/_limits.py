@@ -133,10 +133,10 @@ class LimitCheck:
     >>> from skfairtest import Limits, SBFTAuditor, audit
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
-    >>> quick = SBFTAuditor(max_queries=2000)
+    >>> quick = SBFTAuditor(max_queries=500)
     >>> report = audit(
-    ...     data.estimator, data.data, auditor=quick, favourable="yes", random_state=0,
-    ...     moved=False, progress=False,
+    ...     data.estimator, data.data, auditor=quick, groups=False, moved=False,
+    ...     random_state=0, progress=False,
     ... )
     >>> (check,) = report.check(Limits(max_degree=0.0)).checks
     >>> check.status, check.figure, check.interval

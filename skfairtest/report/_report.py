@@ -56,9 +56,10 @@ class AuditReport:
     >>> from skfairtest import SBFTAuditor, audit
     >>> from skfairtest.datasets import make_biased_regression
     >>> data = make_biased_regression(random_state=0)
-    >>> quick = SBFTAuditor(max_queries=2000)
+    >>> quick = SBFTAuditor(max_queries=500)
     >>> report = audit(
-    ...     data.estimator, data.data, auditor=quick, moved=False, random_state=0, progress=False
+    ...     data.estimator, data.data, auditor=quick, groups=False, moved=False, random_state=0,
+    ...     progress=False,
     ... )
     >>> report.sentence.partition(" would")[0]
     '67 of the 1,000 people in the table'

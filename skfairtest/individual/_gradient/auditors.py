@@ -335,7 +335,7 @@ class EIDIGAuditor(TwoPhaseAuditor):
     >>> data = make_biased_classification(variant="narrow", random_state=0)
     >>> X, y = data.data[["sex", "job", "region", "owner"]], data.data["hours"] > 40
     >>> model = make_pipeline(OneHotEncoder(), LogisticRegression())
-    >>> auditor = EIDIGAuditor(model, max_queries=2000, random_state=0).fit(X, y)
+    >>> auditor = EIDIGAuditor(model, max_queries=500, random_state=0).fit(X, y)
     >>> auditor.n_found_ > 0
     True
     """
@@ -503,7 +503,7 @@ class ADFAuditor(TwoPhaseAuditor):
     >>> data = make_biased_classification(variant="narrow", random_state=0)
     >>> X, y = data.data[["sex", "job", "region", "owner"]], data.data["hours"] > 40
     >>> model = make_pipeline(OneHotEncoder(), LogisticRegression())
-    >>> auditor = ADFAuditor(model, max_queries=2000, random_state=0).fit(X, y)
+    >>> auditor = ADFAuditor(model, max_queries=500, random_state=0).fit(X, y)
     >>> auditor.n_found_ > 0
     True
     """

@@ -155,7 +155,7 @@ class PublishedSBFTAuditor(BaseAuditor):
     >>> from skfairtest import PublishedSBFTAuditor
     >>> from skfairtest.datasets import make_biased_regression
     >>> data = make_biased_regression(random_state=0)
-    >>> auditor = PublishedSBFTAuditor(data.estimator, max_queries=4000, random_state=0)
+    >>> auditor = PublishedSBFTAuditor(data.estimator, max_queries=2000, random_state=0)
     >>> auditor = auditor.fit(data.data)
     >>> bool(0.9 * data.fairness_degree < auditor.fairness_degree_ <= data.fairness_degree + 1e-9)
     True

@@ -172,7 +172,7 @@ class SurrogateAuditor(BaseAuditor):
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
     >>> def count(auditor):
-    ...     return auditor.set_params(random_state=0).fit(data.data).n_found_
+    ...     return auditor.set_params(max_queries=4000, random_state=0).fit(data.data).n_found_
     >>> count(SurrogateAuditor(data.estimator)) > 3 * count(RandomAuditor(data.estimator))
     True
     """

@@ -187,7 +187,7 @@ class SymbolicAuditor(BaseAuditor):
     >>> from skfairtest import SymbolicAuditor
     >>> from skfairtest.datasets import make_biased_classification
     >>> data = make_biased_classification(random_state=0)
-    >>> auditor = SymbolicAuditor(data.estimator, max_queries=1000, random_state=0)
+    >>> auditor = SymbolicAuditor(data.estimator, max_queries=300, random_state=0)
     >>> auditor = auditor.fit(data.data)
     >>> auditor.n_found_ > 0
     True

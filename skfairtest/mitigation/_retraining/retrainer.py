@@ -213,12 +213,13 @@ class FairnessRetrainer(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skfairtest import AequitasAuditor, FairnessRetrainer
     >>> from skfairtest.datasets import make_biased_classification
-    >>> data = make_biased_classification(n_samples=600, random_state=0)
+    >>> data = make_biased_classification(n_samples=400, random_state=0)
     >>> X, y = data.data.select_dtypes("number"), data.target
     >>> X = X.assign(sex=data.data["sex"] == "male")
-    >>> auditor = AequitasAuditor(sensitive_features="sex", max_queries=1000)
+    >>> auditor = AequitasAuditor(sensitive_features="sex", max_queries=500)
     >>> tree = DecisionTreeClassifier(random_state=0)
-    >>> mitigated = FairnessRetrainer(tree, auditor, max_score_drop=0.05, random_state=0).fit(X, y)
+    >>> mitigated = FairnessRetrainer(
+    ...     tree, auditor, max_score_drop=0.05, max_rounds=1, cv=3, random_state=0).fit(X, y)
     >>> mitigated.after_["near"]["value"] < mitigated.before_["near"]["value"]
     True
     """
