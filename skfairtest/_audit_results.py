@@ -39,8 +39,6 @@ def results_of(found: Findings, *, in_chunks: bool) -> dict[str, Any]:
     state: dict[str, Any] = {"Z": found.Z, "pairs": found.pairs, "history": found.history}
     if in_chunks:
         state["in_chunks"] = True
-    if found.noise:
-        state["n_candidates"] = found.n_candidates
     if found.worst is not None:
         state["worst_z"] = found.worst.z
         state["worst_pair"] = np.stack([found.worst.first, found.worst.second])
@@ -56,20 +54,11 @@ def results_of(found: Findings, *, in_chunks: bool) -> dict[str, Any]:
         "n_inputs_": found.n_inputs,
         "n_queries_": found.n_queries,
         "seconds_": found.seconds,
-        "discrimination_rate_": _rate(found),
+        "discrimination_rate_": found.n_found / found.n_inputs if found.n_inputs else 0.0,
         "response_": found.response,
         "stop_reason_": found.stop.text,
         "stop_kind_": found.stop.kind.value,
-        "answer_noise_": found.noise,
-        "fairness_degree_interval_": found.interval,
     }
-
-
-def _rate(found: Findings) -> float:
-    """Return the share of the inputs that discriminate; where answers vary nobody knows it."""
-    if found.noise:
-        return np.nan
-    return found.n_found / found.n_inputs if found.n_inputs else 0.0
 
 
 class AuditResults(StoredResults):
@@ -83,7 +72,6 @@ class AuditResults(StoredResults):
     n_inputs_: int
     n_queries_: int
     seconds_: float
-    answer_noise_: float = 0.0
     #: The table that was fitted, where it came in chunks: it may be asked about later.
     _chunks: Any = None
 
@@ -384,8 +372,8 @@ class AuditResults(StoredResults):
             If a chunk cannot be read or does not match the chunks before it. Its `result` is the
             audit of the chunks before it.
         EstimatorFailedError
-            If the estimator fails, or its answers vary. For a table in chunks, its `result` is the
-            audit of the chunks before the failure.
+            If the estimator fails, or gives a row other answers when it is asked again. For a table
+            in chunks, its `result` is the audit of the chunks before the failure.
         """
         check_is_fitted(self)
         chunks = as_chunks(X)

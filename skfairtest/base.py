@@ -31,7 +31,11 @@ from skfairtest._validation import (
     warn_of_retraining,
     warn_of_target,
 )
-from skfairtest.exceptions import NoDisparityWarning, users_level
+from skfairtest.exceptions import (
+    NoDisparityWarning,
+    NonDeterministicModelError,
+    users_level,
+)
 from skfairtest.finding._fitted_cards import auditor_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.oracle._findings import Findings
@@ -127,12 +131,6 @@ class BaseAuditor(
     ----------
     fairness_degree_ : float
         Largest disparity found, in units of the outputs: a lower bound of the true one.
-    fairness_degree_interval_ : tuple of float, or None
-        Where the model's answers vary, the 95% interval of `fairness_degree_`, which is then a mean
-        of repeated answers.
-    answer_noise_ : float
-        Standard deviation of the model's answers to one row; of labels, how often two answers to a
-        row differ. 0 where rows that were asked again got the same answers.
     worst_case_ : array or DataFrame of shape (2, n_features), or None
         The two twins with this disparity; the one with the larger output comes first.
     worst_case_outputs_ : ndarray of shape (2,), or None
@@ -207,16 +205,11 @@ class BaseAuditor(
     disparities are kept. With ``InputSpace(plausible=...)`` each of the `discriminatory_inputs_` is
     plausible; its twin need not be.
 
-    The first pairs of twins that differ are asked again; later now and then, and at the end, the
-    one that differs most and those that are farthest from others that were found: with a tenth of
-    `max_queries` at most, or a third where a model gives labels alone. If an answer differs by more
-    than rounding, a warning says so, and half of the rest of the budget confirms pairs: some
-    answers choose among those that the search has found, and others, in which the same inputs are
-    asked twice as a control, test those chosen (paired t-tests, sign tests of labels; Holm, 5% for
-    the whole run). Only what they confirm is reported, `fairness_degree_` is a mean of such
-    answers, and `discrimination_rate_` is NaN. Noise that begins late, or is rare, may not be
-    noticed, and none is with too small a budget to ask a pair again, or in models whose fitted
-    attributes the search reads.
+    The model is asked twice about the first pairs of twins that differ, and again about the one
+    that differs most whenever the queries have doubled, with a tenth of `max_queries` at most, or a
+    third where a model gives labels alone. If an answer differs by more than rounding, `fit` raises
+    an error: single answers that vary show no differences. Noise that begins late, or is rare, may
+    not be noticed.
 
     The inputs of a directed search are not a sample of the domain. Only the `discrimination_rate_`
     of `RandomAuditor` estimates the share in the domain, or with ``InputSpace(proposals="data")``
@@ -321,6 +314,8 @@ class BaseAuditor(
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
             If the estimator fails during the audit; the auditor keeps the results so far.
+        NonDeterministicModelError
+            If the estimator gives a row other answers when it is asked again.
         """
         self._check_params()
         # Whatever is refused below leaves the results of an earlier fit as they are.
@@ -357,13 +352,15 @@ class BaseAuditor(
         )
         self._prepare(oracle)
         found = self._find(run, oracle, rng, progress)
-        if found.error is not None and not found.n_queries:
-            raise found.error  # nothing was asked: there is nothing to keep
+        is_refused = isinstance(found.error, NonDeterministicModelError)
+        if found.error is not None and (is_refused or not found.n_queries):
+            raise found.error  # nothing was asked, or what was found may be noise
         self._commit(fitted, found)
         if found.error is not None:
             # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
             raise found.error
-        self._warn_of_findings()
+        if self.fairness_degree_ == 0 and not self.n_found_:
+            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
         progress.finish()
         return self
 
@@ -402,33 +399,8 @@ class BaseAuditor(
         """Replace the results of an earlier fit by what was fitted and found."""
         results = results_of(found, in_chunks=fitted["_chunks"] is not None)
         for name, value in self._own_results(found, fitted["space_"]).items():
-            if name == "discrimination_rate_" and found.noise:
-                continue  # noise discriminates as well
             (results if is_result(name) else results["_state"])[name] = value
         self._replace_results(fitted | results)
-
-    def _warn_of_findings(self) -> None:
-        """Warn where answers vary, so that findings are fewer, and where there are none at all."""
-        if self.answer_noise_:
-            warnings.warn(self._varies(), UserWarning, stacklevel=users_level())
-        elif self.fairness_degree_ == 0 and not self.n_found_:
-            warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
-
-    def _varies(self) -> str:
-        """Say that the model's answers vary, and what that means for the results."""
-        by = f"with a standard deviation of {self.answer_noise_:.3g}"
-        if self.response_ == "labels":
-            by = f"in {self.answer_noise_:.1%} of all cases"
-        n = self._state["n_candidates"]
-        told = f"{self.n_found_} of {n} pairs were confirmed by repeated answers"
-        if not n:
-            limit = "max_time" if self.stop_kind_ == "max_time" else "max_queries"
-            told = f"no pair was left to be confirmed, or no budget for it: raise {limit}"
-        return (
-            f"The model's answers vary: the same rows, asked again, got others, {by}. Only what "
-            f"repeated answers confirm is reported; {told}. The history counts noise as "
-            "difference, and there are no results for single rows of X."
-        )
 
     def _no_disparity(self) -> str:
         seen = f"No disparity in {self.n_inputs_} inputs ({self.n_queries_} queries)"

@@ -12,6 +12,7 @@ __all__ = [
     "EstimatorFailedError",
     "MitigationWarning",
     "NoDisparityWarning",
+    "NonDeterministicModelError",
     "WorkersFailedError",
 ]
 
@@ -87,6 +88,19 @@ class EstimatorFailedError(RuntimeError):
     --------
     >>> from skfairtest.exceptions import EstimatorFailedError
     >>> issubclass(EstimatorFailedError, RuntimeError)
+    True
+    """
+
+
+class NonDeterministicModelError(EstimatorFailedError):
+    """The model was asked about some rows twice, and gave another answer the second time.
+
+    Nothing is reported of such a model, as differences between its answers may be noise.
+
+    Examples
+    --------
+    >>> from skfairtest.exceptions import EstimatorFailedError, NonDeterministicModelError
+    >>> issubclass(NonDeterministicModelError, EstimatorFailedError)
     True
     """
 

@@ -149,7 +149,6 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
         "taken": True,
         "rows": {"degree": of_rows},
         "degree": float(auditor.fairness_degree_),
-        "noise": auditor.answer_noise_,
         "status": "done",
         "reason": "",
         "search_queries": int(auditor.n_queries_),

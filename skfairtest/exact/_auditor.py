@@ -94,12 +94,6 @@ class CertifiedAuditor(BaseAuditor):
     ----------
     fairness_degree_ : float
         Largest disparity found, in units of the outputs: a lower bound of the true one.
-    fairness_degree_interval_ : tuple of float, or None
-        Where the model's answers vary, the 95% interval of `fairness_degree_`, which is then a mean
-        of repeated answers.
-    answer_noise_ : float
-        Standard deviation of the model's answers to one row; of labels, how often two answers to a
-        row differ. 0 where rows that were asked again got the same answers.
     worst_case_ : array or DataFrame of shape (2, n_features), or None
         The two twins with this disparity; the one with the larger output comes first.
     worst_case_outputs_ : ndarray of shape (2,), or None

@@ -17,7 +17,6 @@ from skfairtest.exact._bracketing import close, closed_as, look_at_data, note_ro
 from skfairtest.exact._dispatch import read_family
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._repeats import VARIES
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,9 @@ def certify(
     Raises
     ------
     ValueError
-        If the estimator, or a step before it, cannot be certified, or the auditor has seen that the
-        estimator's answers vary.
+        If the estimator, or a step before it, cannot be certified.
+    NonDeterministicModelError
+        If the estimator, asked again about the best pair, gives other answers.
     NotFittedError
         If the auditor is not fitted.
 
@@ -143,8 +143,6 @@ def certify(
     check_is_fitted(auditor)
     check_seconds("max_time", max_time)
     check_bracket_params(rtol, engine)
-    if auditor.answer_noise_:
-        raise ValueError(f"There is no certificate: {VARIES}. Read fairness_degree_interval_.")
     began = _clock.now()
     limits = Limits(np.inf if max_time is None else began + float(max_time), rtol)
     oracle = Oracle(auditor.estimator_, auditor.space_, **auditor._oracle_settings())

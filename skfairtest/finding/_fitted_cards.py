@@ -60,11 +60,6 @@ def auditor_card(auditor: Any) -> str:
             facts.insert(0, ("threshold", number(auditor.threshold)))
         if auditor.threshold is not None or auditor.response_ != "regression":
             facts.insert(0, ("discriminatory inputs found", f"{auditor.n_found_:,}"))
-    if auditor.answer_noise_:
-        facts.append(("noise of the model's answers", number(auditor.answer_noise_)))
-    if auditor.answer_noise_ and pair is not None:
-        ends = " to ".join(map(number, auditor.fairness_degree_interval_))
-        facts.append(("95% interval of the difference", ends))
     on_data = auditor._state.get("on_data")
     if on_data is not None:
         facts.append(("largest difference in the rows of the data", number(on_data["degree"])))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,23 @@ from skfairtest._parameters import (
 from skfairtest._progress import CallbackSupportMixin, Progress
 from skfairtest._statistics import CORRECTIONS, Sides
 from skfairtest._typing import Floats
-from skfairtest.exceptions import NoDisparityWarning, users_level
+from skfairtest.exceptions import (
+    NoDisparityWarning,
+    NonDeterministicModelError,
+    users_level,
+)
 from skfairtest.finding._fitted_cards import rules_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.group._outcomes.answers import Answers
 from skfairtest.group._results import GroupResults
 from skfairtest.oracle._model import RESPONSE_METHODS
+from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.workers._sending import n_workers
 
-#: Rows between two looks at the clock and the callbacks, for each worker.
-BATCH = 16_384
-
+#: Rows between two looks at the clock and the callbacks, for each worker; the first batch is small,
+#: since a model whose answers vary is refused after it.
+FIRST_BATCH, BATCH = 1_000, 16_384
 
 #: Rows on each side of a rule for intervals that reach 0.05 on both sides of a score.
 SIDE = 1_000
@@ -138,21 +144,39 @@ class GroupAuditor(
         """Return predictions for the rows, and what ended the asking: an error, a stop, or None.
 
         What was predicted before an error is not lost.
+
+        Raises
+        ------
+        NonDeterministicModelError
+            If the first rows, asked again, get other predictions.
         """
         values: list[NDArray[Any]] = []
         ended: Any = None
         size = BATCH * n_workers(self.n_jobs)
-        for start in range(0, len(rows), size):
+        for start, stop in pairwise([0, *range(FIRST_BATCH, len(rows), size), len(rows)]):
             try:
-                values.append(answers.ask(rows[start : start + size]))
+                values.append(answers.ask(rows[start:stop]))
+                if not start:
+                    self._ask_again(answers, rows[: min(stop, self._n_again)], values[0])
+            except NonDeterministicModelError:
+                raise
             except BaseException as error:  # Ctrl-C, too: the caller raises it again
                 ended = error
                 break
-            done = min(len(rows), start + size)
-            if progress.update(share * done / len(rows), f"{answers.n_queries} queries"):
+            if progress.update(share * stop / len(rows), f"{answers.n_queries} queries"):
                 ended = StopSearch(StopReason.CALLBACK)
                 break
         return (np.concatenate(values) if values else np.empty(0)), ended
+
+    @property
+    def _n_again(self) -> int:
+        """Rows that are asked twice."""
+        return n_again()
+
+    def _ask_again(self, answers: Answers, rows: Any, values: NDArray[Any]) -> None:
+        if len(rows):
+            before = as_answers(values[: len(rows)])
+            SecondAnswers(answers.model).compare(before, as_answers(answers.ask(rows)))
 
     def _found(
         self,
@@ -291,7 +315,17 @@ class PoolAuditor(GroupAuditor):
         """Rows to ask about on each side of a rule, however few of them are compared."""
         return math.ceil(SIDE * (0.05 / self.error_threshold) ** 2 - 1e-9)
 
+    @property
+    def _n_again(self) -> int:
+        return n_again(self.max_queries)
+
+    @property
+    def _most_rows(self) -> int:
+        """Rows that the budget allows, of which some are asked twice."""
+        return self.max_queries - self._n_again
+
     def _warn_budget(self, needed: int) -> None:
+        needed += self._n_again
         warnings.warn(
             f"max_queries={self.max_queries} is less than the {needed} queries that "
             f"error_threshold={self.error_threshold:g} needs, so the intervals are wider. Raise "

@@ -64,8 +64,8 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     a bin of numbers, or is missing. Every rule that holds for at least `min_support` of the rows is
     evaluated, with any number of conditions. The score of a rule is the difference between the
     metric on the rows for which it holds and on all others (or on the whole table), with an
-    interval that holds for all rules at once. The model is asked about each row once, or not at
-    all: logged predictions can be given to `fit` instead.
+    interval that holds for all rules at once. The model is asked about each row once (the first 100
+    twice), or not at all: logged predictions can be given to `fit` instead.
 
     Parameters
     ----------
@@ -295,6 +295,8 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
             If the estimator fails. The rules are then ranked by the predictions made so far.
+        NonDeterministicModelError
+            If the estimator gives the first rows other answers when it is asked again.
         """
         start = _clock.now()
         self._check_params(y_pred is not None)

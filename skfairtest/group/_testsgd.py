@@ -71,7 +71,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     favourable predictions on the rows for which it holds (inside) and on the others (outside).
     Shares are estimated on perturbed rows: a row is drawn from the data, and one attribute that is
     not sensitive is moved by one step. All rules share one pool of such rows, and the model is
-    asked about each row once.
+    asked about each row once, and about the first 100 twice.
 
     Parameters
     ----------
@@ -267,6 +267,8 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         EstimatorFailedError
             If the estimator fails during the audit. The rules are then ranked by the predictions
             made so far.
+        NonDeterministicModelError
+            If the estimator gives the first rows other answers when it is asked again.
         """
         start = _clock.now()
         self._check_params()
@@ -364,9 +366,9 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             smaller, n_side=self._n_side, error=self.error_threshold,
             alpha=self._alpha(n_groups),
         )  # fmt: skip
-        if needed > self.max_queries:
+        if needed > self._most_rows:
             self._warn_budget(needed)
-        seeds, Z = draw(min(needed, self.max_queries))
+        seeds, Z = draw(min(needed, self._most_rows))
         values, ended = self._ask(answers, Z, 0.9, progress)
         if not len(values):
             raise ended
@@ -389,7 +391,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             n_groups=n_groups,
             favourable=answers.favourable,
             n_queries=answers.n_queries,
-            stop=stop_of(ended, needed, self.max_queries),
+            stop=stop_of(ended, needed + self._n_again, self.max_queries),
         )
         return found | {"_short": short}, values, ended
 

@@ -199,6 +199,8 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
             the first query.
         EstimatorFailedError
             If the estimator fails during the audit. The rules asked about so far are ranked.
+        NonDeterministicModelError
+            If the estimator gives the first rows other answers when it is asked again.
         """
         start = _clock.now()
         self._check_params()
@@ -246,10 +248,10 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
             n_side=self._n_side,
             error=self.error_threshold,
             alpha=self._alpha(n_rules),
-            budget=self.max_queries,
+            budget=self._most_rows,
             rng=rng,
         )
-        if needed > self.max_queries:
+        if needed > self._most_rows:
             self._warn_budget(needed)
         rows, weights = sample.outside
         values, ended = self._ask(answers, [corpus.texts[row] for row in rows], 0.1, progress)
@@ -274,7 +276,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
             n_groups=n_rules,
             favourable=answers.favourable,
             n_queries=answers.n_queries,
-            stop=stop_of(ended, needed, self.max_queries),
+            stop=stop_of(ended, needed + self._n_again, self.max_queries),
         )
         return found, np.append(inside[:, 1], values), ended
 

@@ -115,7 +115,7 @@ def estimate_discrimination(
     ValueError, TypeError
         For numbers outside their ranges and input that has no domain.
     EstimatorFailedError
-        If the estimator fails, or its answers vary.
+        If the estimator fails, or gives a row other answers when it is asked again.
 
     Notes
     -----

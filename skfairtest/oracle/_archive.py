@@ -58,11 +58,6 @@ class Archive:
         n = self._size
         return self._Z[:n].copy(), self._pairs[:n].copy(), self._disparity[:n].copy()
 
-    def some(self, n: int) -> tuple[Floats, Floats]:
-        """At most n inputs and their pairs, from all that are kept; one may be there twice."""
-        places = np.unique(np.linspace(0, self._size - 1, min(n, self._size)).astype(np.intp))
-        return self._Z[places], self._pairs[places]
-
     def keys(self) -> Keys:
         """Return the keys of the inputs of `rows`, in their order."""
         self._tidy()

@@ -56,9 +56,6 @@ class Budget:
         }
         self.limits = {name: np.inf if value is None else value for name, value in given.items()}
         self.quoted = {**given, **(quoted or {})}
-        #: The limits of the whole run; what it keeps for later makes smaller ones, which hold
-        #: beyond the part of the run in which that was decided.
-        self._whole, self._kept = dict(self.limits), dict[str, float]()
         self._start = _clock.now() - seconds_spent
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
@@ -157,45 +154,11 @@ class Budget:
     def narrowed(self, **limits: float) -> Iterator[None]:
         """Set smaller limits within a context; limits above those of the run have no effect."""
         before = self.limits
-        self.limits = _smaller(before, limits)
+        self.limits = {name: min(value, limits.get(name, np.inf)) for name, value in before.items()}
         try:
             yield
         finally:
-            self.limits = _smaller(before, self._kept)
-
-    def keep(self, share: float, n_queries: int, least: int) -> None:
-        """Keep a share of the queries and seconds that are left for what follows the search.
-
-        `n_queries` are spent; at least so many are kept as `least` says.
-        """
-        queries, seconds = self._whole["max_queries"], self._whole["max_time"]
-        left = queries - n_queries
-        self._keep(
-            n_queries + min((1 - share) * left, max(0.0, left - least)),
-            self.seconds + (1 - share) * max(0.0, seconds - self.seconds),
-        )
-
-    def keep_few(self, queries: int, share: float) -> None:
-        """Keep so many queries, and the time they take up to a share of max_time."""
-        seconds = min(queries * self.seconds_a_query, share * self._whole["max_time"])
-        late = max(0.0, seconds - LEAST_SECONDS)  # the last batch may end so much later
-        self._keep(self._whole["max_queries"] - queries, self._whole["max_time"] - late)
-
-    def _keep(self, max_queries: float, max_time: float) -> None:
-        """Let the search have no more than this; what was kept before stays so."""
-        limits = {"max_queries": max_queries, "max_time": max_time}
-        self._kept = _smaller(limits, self._kept)
-        self.limits = _smaller(self.limits, self._kept)
-
-    def release(self) -> None:
-        """Give what was kept back to the run."""
-        self._kept = {}
-        self.limits = dict(self._whole)
-
-
-def _smaller(limits: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
-    """Return limits with those of the others that are smaller."""
-    return {name: min(value, others.get(name, np.inf)) for name, value in limits.items()}
+            self.limits = before
 
 
 class SubBudget:

@@ -95,15 +95,11 @@ class CachedModel:
         free, sensitive = rows[:, self.space.free], rows[:, self.space.sensitive]
         return combine_keys(row_keys(free), row_keys(sensitive))
 
-    def unknown(self, keys: Keys) -> Bools:
-        """Return which of the rows have no known output yet."""
-        if self._memory is None:
-            return np.ones(len(keys), dtype=bool)
-        return ~self._memory.find(keys)[0]
-
     def n_new(self, keys: Keys, allowed: Bools) -> Ints:
         """Return how many rows of each input are not known yet, (n,); equal rows count once."""
-        new = allowed.ravel() & self.unknown(keys.ravel())
+        new = allowed.ravel()
+        if self._memory is not None:
+            new = new & ~self._memory.find(keys.ravel())[0]
         first = np.zeros(len(new), dtype=bool)
         first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
         return np.asarray((new & first).reshape(keys.shape).sum(axis=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from skfairtest.oracle._archive import Archive, History
 from skfairtest.oracle._judgement import Worst
 from skfairtest.oracle._model import named_labels
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._repeats import Confirmed
 from skfairtest.oracle._row_hash import Keys, KeySet
 from skfairtest.oracle._stop import StopSearch, stopped_by
 
@@ -54,13 +53,6 @@ class Findings:
         What else each search has measured: its `Oracle.measured`.
     error : BaseException or None
         What the search has raised, where that was no `StopSearch`.
-    noise : float
-        By how much two answers to one row differ; see `Repeats.noise`. If it is not 0, all of the
-        above is what fresh answers have confirmed.
-    interval : tuple of float, or None
-        Of the degree, where answers vary.
-    n_candidates : int
-        Pairs that were to be confirmed.
     """
 
     Z: Floats
@@ -82,9 +74,6 @@ class Findings:
     seen: Keys
     measured: list[dict[str, Any]]
     error: BaseException | None = None
-    noise: float = 0.0
-    interval: tuple[float, float] | None = None
-    n_candidates: int = 0
 
     def __getstate__(self) -> dict[str, Any]:
         if self.error is not None and not hasattr(self.error, "__notes__"):
@@ -93,13 +82,7 @@ class Findings:
         return vars(self)
 
 
-def findings_of(
-    oracle: Oracle,
-    ended: BaseException | None,
-    *,
-    keys: bool = False,
-    confirmed: Confirmed | None = None,
-) -> Findings:
+def findings_of(oracle: Oracle, ended: BaseException | None, *, keys: bool = False) -> Findings:
     """Return the findings of a search.
 
     Parameters
@@ -110,32 +93,20 @@ def findings_of(
         What the search has raised.
     keys : bool, default=False
         Whether keys of inputs are wanted: to join it with others.
-    confirmed : Confirmed, default=None
-        What stands in place of what the search has recorded, where the model's answers vary.
     """
     Z, pairs, disparities = oracle.record.found()
     worst, worst_class, worst_labels = oracle.worst, None, None
-    if confirmed is not None:
-        Z, pairs, disparities, worst = *confirmed[:3], confirmed.worst
     if worst is not None:
         worst_class = oracle.model.output_name(worst.output)
         if oracle.response == "labels":
             worst_labels = named_labels(worst.labels, oracle.estimator)
     nothing = np.empty(0, dtype=np.uint64)
     own = oracle.record.keys() if keys else (nothing, nothing, nothing)
-    found = Findings(
+    return Findings(
         Z, pairs, disparities, oracle.record.history.arrays(), oracle.degree, worst, worst_class,
         worst_labels, oracle.response, oracle.n_found, oracle.n_inputs, oracle.n_queries,
         oracle.stopping.seconds, stopped_by(ended), *own, [oracle.measured], _error(ended),
     )  # fmt: skip
-    if confirmed is None or oracle.repeats is None:
-        return found
-    found.degree, found.interval = confirmed.degree, confirmed.interval
-    found.n_found, found.n_candidates = len(Z), confirmed.n_candidates
-    found.noise = oracle.repeats.noise
-    if keys:
-        found.keys = found.found = confirmed.keys
-    return found
 
 
 def _error(ended: BaseException | None) -> BaseException | None:
@@ -163,7 +134,6 @@ class Pool:
     def __init__(self, n_features: int, n_sensitive: int) -> None:
         self.parts: list[Findings] = []
         self.n_found = self.n_inputs = 0
-        self._widths = n_features, n_sensitive
         self._archive = Archive(n_features, n_sensitive)
         self._found, self._seen = KeySet(), KeySet()
 
@@ -182,8 +152,6 @@ class Pool:
 
     def findings(self, ended: BaseException | None, clock: Oracle) -> Findings:
         """Return the findings of all searches together, with this stop and clock."""
-        if any(part.noise for part in self.parts):
-            self._keep_confirmed()
         parts, seconds = self.parts, clock.stopping.seconds
         best = max(parts, key=lambda part: part.degree, default=None)
         Z, pairs, disparities = self._archive.rows()
@@ -197,25 +165,7 @@ class Pool:
             self.n_found, self.n_inputs, sum(part.n_queries for part in parts), seconds,
             stopped_by(ended), self._archive.keys(), self._found.keys(), self._seen.keys(),
             [one for part in parts for one in part.measured], _error(ended),
-            max((part.noise for part in parts), default=0.0),
-            None if best is None else best.interval,
-            sum(part.n_candidates for part in parts),
         )  # fmt: skip
-
-    def _keep_confirmed(self) -> None:
-        """Leave out what searches have found that did not notice that answers vary."""
-        none: Any = np.empty(0, dtype=np.uint64)
-        self._archive, self._found = Archive(*self._widths), KeySet()
-        for place, part in enumerate(self.parts):
-            if not part.noise:
-                self.parts[place] = replace(
-                    part, Z=part.Z[:0], pairs=part.pairs[:0], disparities=part.disparities[:0],
-                    keys=none, found=none, degree=0.0, worst=None, n_found=0,
-                )  # fmt: skip
-            part = self.parts[place]
-            self._archive.add(part.Z, part.pairs, part.disparities, part.keys)
-            self._found.add(part.found)
-        self.n_found = self._archive.n_found
 
 
 def _course(

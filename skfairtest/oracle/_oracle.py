@@ -18,14 +18,8 @@ from skfairtest.oracle._judgement import Judgement, Worst, concatenated
 from skfairtest.oracle._model import PROBE_ROWS, PROBE_SHARE, Labels, Model, probe_in_time
 from skfairtest.oracle._plausible_twins import PlausibleTwins
 from skfairtest.oracle._record import Record
-from skfairtest.oracle._repeats import (
-    LEAST_QUERIES,
-    SHARE_AT_END,
-    Confirmation,
-    Confirmed,
-    Repeats,
-)
 from skfairtest.oracle._row_hash import Keys
+from skfairtest.oracle._second_answers import NEGLIGIBLE, SecondAnswers
 from skfairtest.oracle._stop import StopReason
 from skfairtest.oracle._stopping import StoppingRules
 from skfairtest.space._space import InputSpace
@@ -33,8 +27,6 @@ from skfairtest.space._valid_rows import ValidRows
 
 #: Rows for that where no row of the data is valid.
 FEW_PROBED = 8
-#: Share of what is left of the budget that confirms pairs of a model whose answers vary.
-KEPT_SHARE = 0.5
 #: Rows that are in memory at once.
 MAX_ROWS = 200_000
 
@@ -135,8 +127,7 @@ class Oracle:
             accepts=None if self._plausible is None else self._plausible.accepts,
         )
         self.measured: dict[str, Any] = {}
-        #: Asks first pairs again; None where answers are taken as they come.
-        self.repeats: Repeats | None = None
+        self._second = SecondAnswers(estimator, budget.limits["max_queries"])
 
     def fork(self, space: InputSpace, n_inputs: int) -> Oracle:
         """Return an oracle of the same model and budget, for another space on the same columns.
@@ -149,7 +140,7 @@ class Oracle:
         if left <= 0:
             self.stopping.stop(StopReason.MAX_INPUTS)
         self.stopping.check_time()
-        return Oracle(
+        forked = Oracle(
             self.model.model,
             space,
             threshold=self.threshold,
@@ -161,6 +152,8 @@ class Oracle:
             valid_rows=space.valid_rows(),
             seconds_spent=budget.seconds,
         )
+        forked._second = self._second
+        return forked
 
     # The model, and what was found -----------------------------------------------------------
 
@@ -282,38 +275,6 @@ class Oracle:
 
     # Asking --------------------------------------------------------------------------------
 
-    def watch_answers(self) -> Repeats:
-        """Ask the first pairs that differ again, to see whether the model's answers vary.
-
-        If they do, half of what is left of the budget is kept for `confirm`.
-        """
-        if self.repeats is None:
-            self.repeats = Repeats(self.model, self.stopping.budget.limits["max_queries"])
-        return self.repeats
-
-    @property
-    def answers_vary(self) -> bool:
-        """Whether two answers to one row have differed, as far as answers are watched."""
-        return self.repeats is not None and self.repeats.varies
-
-    def confirm(self, error_rate: float, *, asks: bool = True) -> Confirmed | None:
-        """Confirm by fresh answers what was found; None if the model's answers do not vary.
-
-        `error_rate` is the probability at most that any pair is confirmed whose twins do not
-        differ. Unless it `asks`, nothing is confirmed.
-        """
-        if self.repeats is None or not self.repeats.varies:
-            return None
-        self.stopping.budget.release()
-        confirmation = Confirmation(
-            self.repeats, self.model, self.record, self.stopping, self.space,
-            threshold=self.threshold, error_rate=error_rate,
-        )  # fmt: skip
-        confirmed = confirmation.run() if asks else confirmation.nothing()
-        seconds, n_found = self.stopping.budget.seconds, len(confirmed.Z)
-        self.record.history.add(self.n_queries, seconds, self.n_inputs, n_found, confirmed.degree)
-        return confirmed
-
     def begin(self, seeds: Floats, rng: np.random.Generator) -> None:
         """Test the model on a few rows of data; these queries count like any others.
 
@@ -404,6 +365,9 @@ class Oracle:
         StopSearch
             If the budget is spent or nothing new is found. Inputs that the budget allowed are
             recorded.
+        NonDeterministicModelError
+            If the model was asked again about the first pairs that differ, or about the worst one,
+            and gave other answers.
         """
         Z = np.asarray(Z, dtype=np.float64)
         if self._clip and keys is None:
@@ -456,8 +420,8 @@ class Oracle:
     def _price(self, width: int) -> int:
         """Return the queries that one input may need: its twins, and two to confirm a flip."""
         confirms = self.model.infers_labels and self.threshold is None
-        if self.response == "labels" and self.repeats is not None:
-            confirms = self.repeats.n_left > 0
+        if self.response == "labels":
+            confirms = self._second.n_left > 0
         reserve = 2 if confirms else 0
         return width * self.model.cost + reserve
 
@@ -466,8 +430,7 @@ class Oracle:
         # batch may run neither past the budget nor past the number of inputs that the user allows.
         price = self._price(width)
         in_time = self.stopping.budget.queries_in_time() / price
-        if self.repeats is not None:
-            in_time = min(in_time, self.repeats.most_at_once / price)
+        in_time = min(in_time, self._second.most_at_once / price)
         return self.affordable(price=price, most=min(MAX_ROWS // max(1, width), in_time))
 
     def _judge(self, Z: Floats, values: Floats, keys_of_inputs: Keys | None) -> Judgement:
@@ -495,42 +458,33 @@ class Oracle:
         )
         verdict = self._confirm(Z, inputs, values, shown)
         news = self.record.add(Z, inputs, values, shown, verdict, counted)
-        if self.repeats is not None and not self.repeats.varies:
-            first = self.repeats.to_ask_again(shown.disparity, self._queries_again())
-            if len(first):
-                self.repeats.look_at_first(
-                    Z[first], inputs[first], values[first], shown.pair[first], scores[first],
-                    labels[first],
-                )  # fmt: skip
-            self._look()
+        self._ask_again(Z, values, shown, scores, labels)
         self.stopping.end_batch(n, n_twins=width, news=news, complete=bool(fits.all()))
         pair = np.take_along_axis(values, shown.pair[:, :, None], axis=1)
         return Judgement(shown.disparity, pair[:, 0], pair[:, 1], verdict)
 
-    def _queries_again(self) -> float:
-        """Return how many queries may ask again now."""
-        return min(self.queries_left, self.stopping.budget.queries_in_time(1.0))
+    def _ask_again(
+        self, Z: Floats, values: Floats, shown: Comparison, scores: Floats, labels: Labels
+    ) -> None:
+        """Ask the first pairs that differ again, and now and then the worst one.
 
-    def _look(self) -> None:
-        """Ask pairs again if it is time to, and keep of the budget what that is going to need."""
-        repeats, budget, cost = self.repeats, self.stopping.budget, self.model.cost
-        assert repeats is not None
-        if repeats.is_time:
-            repeats.look(self.record, self._queries_again())
-        if repeats.varies:
-            budget.keep(KEPT_SHARE, self.n_queries, LEAST_QUERIES * cost)
-        else:
-            budget.keep_few(repeats.to_keep(self.record), SHARE_AT_END)
-
-    def look_at_end(self) -> None:
-        """Ask some pairs that are to be reported again when the search is over."""
-        self.stopping.budget.release()
-        if self.repeats is not None and not self.repeats.varies:
-            before = self.n_queries
-            self.repeats.look(self.record, self._queries_again(), at_end=True)
-            if self.n_queries > before:
-                self.measured["asked_at_end"] = self.n_queries - before
-                self.stopping.note()
+        Raises
+        ------
+        NonDeterministicModelError
+            If the answers are others than before.
+        """
+        left = min(self.queries_left, self.stopping.budget.queries_in_time(1.0))
+        first, worst = self._second.first(shown.disparity, left), self.worst
+        if len(first):
+            at = first[:, None], shown.pair[first]
+            rows = self.space.twins_.of_each(Z[first], values[at])
+            before = scores[at].reshape(len(rows), -1), labels[at].ravel()
+            self._second.compare(before, self.model.ask_again(rows))
+        elif worst is not None and left >= 4 * self.model.cost and self._second.is_time():
+            pair = np.stack([worst.first, worst.second])
+            _, rows, keys, _ = self.model.twins(worst.z[None], pair[None])
+            before = self.model.ask(rows, keys)  # costs queries where it was forgotten
+            self._second.compare(before, self.model.ask_again(rows), NEGLIGIBLE * self.degree)
 
     def _fitting(self, keys: Keys, allowed: Bools) -> Bools:
         """Return which of the first inputs fit into the rest of the budget."""

@@ -48,10 +48,6 @@ class Record:
         """Discriminatory inputs, the sensitive codes of their twins, disparities; worst first."""
         return self._archive.rows()
 
-    def some(self, n: int) -> tuple[Floats, Floats]:
-        """At most n of the discriminatory inputs, and the sensitive codes of their twins."""
-        return self._archive.some(n)
-
     def keys(self) -> tuple[Keys, Keys, Keys]:
         """Return the keys of the inputs of `found`, of all that discriminate, and of all inputs."""
         return self._archive.keys(), self._archive.known.keys(), self._seen.keys()

@@ -15,6 +15,7 @@ from skfairtest.oracle._model import CHUNK, Model
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._rows_audit import RowsAudit
+from skfairtest.oracle._second_answers import SecondAnswers
 from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, rows_of, spread_of
 from skfairtest.oracle._worst_rows import WorstRows
 from skfairtest.space._chunks import Chunk, Chunks
@@ -81,6 +82,7 @@ class RowComparison:
         self._threshold = settings["threshold"]
         self._n_jobs = settings["n_jobs"]
         self._oracle = Oracle(estimator, space, clip=False, **settings)
+        self._second = SecondAnswers(self._oracle.model.model)
         self._judged: list[Judgement] | None = [] if every_row else None
         by_tables = not every_row and TwinTables.fits(space)
         self._tables = TwinTables(space) if by_tables else None
@@ -118,7 +120,6 @@ class RowComparison:
                 asked = self._oracle.model.model
                 asked.space = space  # the first rows, too, are shown as they are
                 self._oracle.begin(head, np.random.default_rng(0))
-                self._oracle.watch_answers()
                 asked.space = self.space
                 self._model = self._oracle.model.model.beside(AsTheyAre(), self._call_rows)
             if direct:
@@ -126,7 +127,7 @@ class RowComparison:
             else:
                 self._add_codes(X, chunk)
         except EstimatorFailedError as error:
-            raise EstimatorFailedError(f"{_begin(chunk)}: {error}") from error
+            raise type(error)(f"{_begin(chunk)}: {error}") from error
         self.n_rows += len(X)
         self.n_chunks += 1
 
@@ -228,9 +229,9 @@ class RowComparison:
 
     def _ask_again(self, X: Any, answers: list[tuple[Floats, Ints]], disparity: Floats) -> None:
         """Ask the first rows that differ again; an error where the answers are others."""
-        model, tables, repeats = self._model, self._tables, self._oracle.repeats
-        assert model is not None and tables is not None and repeats is not None
-        rows = repeats.to_ask_again(disparity)
+        model, tables = self._model, self._tables
+        assert model is not None and tables is not None
+        rows = self._second.first(disparity)
         if len(rows):
             sides = self._compare(answers, rows)[0].T.ravel()
             both = np.tile(rows, 2)
@@ -238,8 +239,7 @@ class RowComparison:
             scores = np.array([answer[0][row] for answer, row in asked])
             labels = np.array([answer[1][row] for answer, row in asked])
             again = model.ask(tables.single(take_rows(X, both), sides))
-            repeats.note((scores, labels), again)
-            repeats.needs_one_answer()
+            self._second.compare((scores, labels), again)
 
     def _settle(self, X: Any, start: int, waiting: list[_Shown]) -> None:
         """Count flips that `predict` confirms, if it must, and keep the worst rows."""

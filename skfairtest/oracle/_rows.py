@@ -51,7 +51,7 @@ def judge_rows(
     Raises
     ------
     EstimatorFailedError
-        If the estimator fails, or its answers vary: some of the rows that differ are asked again.
+        If the estimator fails.
     """
     space = oracle.space
     rng = np.random.default_rng(0)
@@ -60,21 +60,18 @@ def judge_rows(
     largest = size = max(1, BATCH_ROWS // n_compared)
     if np.isfinite(deadline):
         size = min(largest, FIRST_BATCH)
-    repeats = oracle.watch_answers()
     start = 0
     while start < len(Z):
         began = _clock.now()
         if start and began >= deadline:
-            return  # there is no time to ask pairs again, either
+            return
         part, values = Z[start : start + size], None
         if draws:
             drawn = rng.integers(space.twins_.n_twins, size=(len(part), n_compared - 1))
             values = np.concatenate(
                 [part[:, None, space.sensitive], space.twins_.twin_codes[drawn]], axis=1
             )
-        judged = oracle.disparity(part, values)
-        repeats.needs_one_answer()
-        yield judged
+        yield oracle.disparity(part, values)
         start += len(part)
         now = _clock.now()
         if np.isfinite(deadline):
@@ -84,5 +81,3 @@ def judge_rows(
             if GROWTH * took <= left:
                 in_time = max(in_time, GROWTH * len(part))
             size = int(min(largest, max(1, in_time)))
-    oracle.look_at_end()
-    repeats.needs_one_answer()

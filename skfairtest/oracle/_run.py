@@ -19,7 +19,6 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest.oracle._findings import Findings, Pool, findings_of
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._repeats import ERROR_RATE
 from skfairtest.oracle._stop import StopReason, StopSearch, limit_reached
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import Broadcast, n_workers, on_workers
@@ -94,22 +93,10 @@ def search(
     ended: BaseException | None = None
     try:
         oracle.begin(oracle.space.data[:N_SEEDS], rng)
-        if not auditor._is_white_box:  # code that was read gives one input one answer
-            oracle.watch_answers()
-        try:
-            auditor._search(oracle, rng)
-        except StopSearch as stop:
-            ended = stop
-        oracle.look_at_end()
+        auditor._search(oracle, rng)
     except BaseException as error:
         ended = error
-    # The searches of a run share its error rate, as the worst of what they confirm is reported.
-    confirmed = oracle.confirm(
-        ERROR_RATE / auditor.n_restarts, asks=not isinstance(ended, KeyboardInterrupt)
-    )
-    if confirmed is not None and (ended is None or isinstance(ended, StopSearch)):
-        ended = confirmed.error or ended
-    return findings_of(oracle, ended, keys=keys, confirmed=confirmed)
+    return findings_of(oracle, ended, keys=keys)
 
 
 def search_part(run: Run, limits: Limits, rng: np.random.Generator) -> Findings:

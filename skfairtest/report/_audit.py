@@ -138,6 +138,8 @@ def audit(
         labels of the model. It is raised before the first query.
     NotFittedError
         If the estimator is not fitted.
+    NonDeterministicModelError
+        If the estimator gives a row other answers when it is asked again.
 
     Warns
     -----
@@ -239,13 +241,11 @@ def audit(
 
 
 def _warn_of_no_disparity(case: Case, search: Search) -> None:
-    """Warn that no part has shown a difference, or that answers vary: parts keep their warnings."""
+    """Warn that no part has shown a difference: parts keep their warnings to themselves."""
     auditor = case.auditors.get(search.label)
     if auditor is None or not hasattr(auditor, "stop_reason_"):
         return
-    if search.noise:
-        warnings.warn(auditor._varies(), UserWarning, stacklevel=users_level())
-    elif search.degree == 0:
+    if search.degree == 0:
         warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=users_level())
 
 

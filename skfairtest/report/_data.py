@@ -224,14 +224,6 @@ class Search(Part):
         "Largest difference known in the domain, whatever part has shown it. Rows outside of the "
         "domain may show more: see rows.",
     ] = None
-    noise: Annotated[
-        float,
-        "Standard deviation of the model's answers to one row, of labels how often two differ; 0 "
-        "where rows that were asked again got the same answers. If it is not 0, the degree is a "
-        "mean of repeated answers, and only pairs that these confirm are listed.",
-    ] = 0.0
-    low: Annotated[float | None, "Where answers vary, the degree is at least this (95%)."] = None
-    high: Annotated[float | None, "Where answers vary, this mean is at most this (95%)."] = None
     shown_by: Annotated[str, "What has shown it."] = ""
     found: Annotated[int, "Distinct discriminatory inputs found."] = 0
     kept: Annotated[int, "Those kept."] = 0

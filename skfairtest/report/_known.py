@@ -32,10 +32,7 @@ class Known(NamedTuple):
 
 
 def degree(search: dict[str, Any]) -> Known:
-    """Return the largest difference: at least what was found, at most what is certified.
-
-    Where answers vary, it is at least the lower end of the interval of what was confirmed.
-    """
+    """Return the largest difference: at least what was found, at most what is certified."""
     label = " and ".join(map(str, search["sensitive"]))
     if not search["taken"]:
         return _zero(f"largest difference between twins in {label}")
@@ -44,10 +41,6 @@ def degree(search: dict[str, Any]) -> Known:
     found = max((x for x in (real(search["degree"]), on_rows) if x == x), default=math.nan)
     upper = real(search["bracket"]["upper"])
     upper = max(upper, found) if found == found else upper
-    if search["noise"]:  # the mean is known within its interval, the degree is not bounded
-        figure = f"largest mean difference between twins in {label}"
-        ends = "95% interval's lower end"
-        return Known(figure, found, real(search["low"]), math.nan, ends)
     interval = "lower bound" if math.isnan(upper) else "certified bracket"
     return Known(f"largest difference between twins in {label}", found, found, upper, interval)
 

@@ -276,16 +276,6 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
     status = _at_most(known, limit, False)
     if math.isnan(known.value):
         return _unknown("max_degree", limit, known, search)
-    if search["noise"]:
-        status = _at_most(known, limit, estimates_decide)
-        least = "" if math.isnan(known.low) else f", at least {beside(known.low, limit)} (95%)"
-        side = "above" if status == "exceeded" else "beside"
-        words = (
-            f"the model's answers vary: the largest difference that repeated answers confirm is "
-            f"{beside(known.value, limit)}{least}, {side} {in_full(limit)}, and nothing rules out "
-            "larger ones"
-        )
-        return _check("max_degree", limit, status, known, words)
     if status == "exceeded":
         where = " among the rows of the data" if beyond_domain(search) else ""
         words = f"a difference of {beside(known.value, limit)}{where} is above {in_full(limit)}"

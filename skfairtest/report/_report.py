@@ -449,9 +449,7 @@ class AuditReport:
 
         - The largest difference is at least the one that a search found or a row of the data shows,
           even if the row lies outside the domain (the auditor's `space`). It is at most the
-          certified upper bound. Without a certificate it is never within a limit. If the model's
-          answers vary, it is at least the lower end of the interval of the confirmed difference,
-          there is no upper bound, and limits on single rows are undecided.
+          certified upper bound. Without a certificate it is never within a limit.
         - If the model does not take the sensitive attributes, the largest difference and the share
           of discriminatory rows are 0 by construction. Limits on groups still apply to these
           attributes.

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 import skops.io
 from clocks import HANGING
-from gate_samples import Fails, Foreign, ReadsDates, Talkative, classifier, people, regressor
+from gate_samples import Drawn, Fails, Foreign, ReadsDates, Talkative, classifier, people, regressor
 from jsonschema import Draft202012Validator
 from places import TOP
 from tiers import slow_sample
@@ -110,6 +110,11 @@ def test_a_search_that_finds_nothing_says_what_it_did(run):
     assert re.fullmatch(
         r"Within: no difference above 0.35 found in \d+ queries \(seed 3\)\.\n", out
     )
+
+
+def test_a_model_whose_answers_vary_is_4(run):
+    code, out, err = run("audit", *model_file(Drawn()), *QUICK, "--max-degree", "0.35")
+    assert code == 4 and "rows that were asked twice" in out + err
 
 
 def test_undecided_where_there_is_no_proof(run):

@@ -108,7 +108,7 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
         "auditor": "SBFTAuditor",
         "status": "done", "reason": "", "degree": largest, "found": 812 if worst else 0,
         "kept": 100 if worst else 0, "inputs": 9_400, "search_queries": 20_000, "queries": 80_824,
-        "seconds": 9.1, "noise": 0.0, "low": None, "high": None,
+        "seconds": 9.1,
         "shown_by": "the search" if worst else "",
         "stop_reason": "the time was spent", "pair": worst, "history": history(largest=largest),
         "further_pairs": list(finds), "all_pairs": find_table(finds),

@@ -1,45 +1,52 @@
-"""Auditors of models whose answers vary: only what repeated answers confirm is reported."""
+"""Models whose answers vary are refused, by whatever asks them."""
 
 from __future__ import annotations
 
-import warnings
+import pickle
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
-from tiers import slow_sample
 from varying import VaryingClassifier, VaryingLabels, VaryingRegressor, table
 
 from skfairtest import (
     AequitasAuditor,
+    EIDIGAuditor,
     FlipTestAuditor,
-    Limits,
     MAFTAuditor,
     RandomAuditor,
     SBFTAuditor,
+    SubgroupAuditor,
     SurrogateAuditor,
     SymbolicAuditor,
+    TestSGDAuditor,
+    TextSGDAuditor,
     ThemisAuditor,
     audit,
     certify,
     estimate_discrimination,
+    make_audit_scorer,
 )
-from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
-from skfairtest.report._limits import check_limits
+from skfairtest.exceptions import EstimatorFailedError, NonDeterministicModelError
 
 AUDITORS = [AequitasAuditor, MAFTAuditor, RandomAuditor, SBFTAuditor, SurrogateAuditor,
             SymbolicAuditor, ThemisAuditor]  # fmt: skip
+GROUPS = [SubgroupAuditor, TestSGDAuditor]
 SEARCHES = [RandomAuditor, SBFTAuditor, SurrogateAuditor]
 MODELS = [VaryingRegressor, VaryingClassifier, VaryingLabels]
+TOLD = (
+    r"of the first \d+ rows that were asked twice, \d+ got another answer .* Fix what the answers"
+)
 
 
-class Anew(VaryingRegressor):
-    """Noise that follows from the rows of a call, so that the order of calls does not matter."""
+class LateRegressor(VaryingRegressor):
+    """Varies once `late` is set."""
+
+    late = False
 
     def answer(self, X):
-        rng = np.random.default_rng(np.frombuffer(np.array(X).tobytes(), dtype=np.uint32))
-        call = self.noise * rng.normal(size=len(X)) * (X[:, 2] > 0.9)
-        return self.quiet(X) + call
+        return super().answer(X) if self.late else self.quiet(X)
 
 
 def fit(auditor, model, **params):
@@ -49,152 +56,128 @@ def fit(auditor, model, **params):
 
 @pytest.mark.parametrize("auditor", AUDITORS)
 @pytest.mark.parametrize("model", MODELS)
-def test_noise_is_no_disparity(auditor, model):
-    model = model(effect=0.0, noise=0.2)
-    with pytest.warns(UserWarning, match="answers vary"):
-        fitted = fit(auditor, model)
-    assert fitted.n_queries_ == model.rows <= 1000
-    assert fitted.fairness_degree_ == 0 and fitted.worst_case_ is None
-    assert len(fitted.discriminatory_inputs_) == fitted.n_found_ == 0
-    assert fitted.answer_noise_ > 0 and fitted.fairness_degree_interval_ is None
-    assert np.isnan(fitted.discrimination_rate_)
+def test_auditors_of_twins_refuse(auditor, model):
+    auditor = auditor(model(effect=0.0, noise=0.2), sensitive_features=[0], random_state=0)
+    with pytest.raises(NonDeterministicModelError, match=TOLD):
+        auditor.fit(table())
+    assert not hasattr(auditor, "fairness_degree_")  # what was found may be noise
 
 
-@pytest.mark.parametrize("auditor", AUDITORS)
-def test_a_disparity_is_found_in_noise(auditor):
-    model = VaryingRegressor(effect=0.3, noise=0.02)
-    with pytest.warns(UserWarning, match="answers vary"):
-        fitted = fit(auditor, model, max_queries=2000)
-    low, high = fitted.fairness_degree_interval_
-    assert low <= fitted.fairness_degree_ <= high and 0.2 < low <= 0.3 <= high
-    found, twins = fitted.discriminatory_inputs_, fitted.counterfactuals_
-    assert len(found) == fitted.n_found_ == len(fitted.disparities_) > 0
-    np.testing.assert_allclose(np.abs(model.quiet(found) - model.quiet(twins)), 0.3)
-    high, low = fitted.worst_case_outputs_
-    assert high - low == pytest.approx(fitted.fairness_degree_)
-    assert fitted.history_.iloc[-1][["found", "degree"]].tolist() == [
-        fitted.n_found_, fitted.fairness_degree_]  # fmt: skip
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("auditor", GROUPS)
+@pytest.mark.filterwarnings("ignore:.*taken as favourable")
+def test_auditors_of_groups_refuse(auditor, model):
+    varying = model(noise=0.2)
+    if auditor is SubgroupAuditor and model is VaryingRegressor:
+        auditor = auditor(varying, sensitive_features=[0], metric="mean_prediction")
+    else:
+        auditor = auditor(varying, sensitive_features=[0], random_state=0)
+    told = r"of the first 100 rows that were asked twice"
+    with pytest.raises(NonDeterministicModelError, match=told):
+        auditor.fit(table())
+    # What has no classes shows them first.
+    assert varying.rows <= 1000 * (1 + (model is VaryingLabels)) + 100 and not hasattr(
+        auditor, "rules_"
+    )
+
+
+def test_the_auditor_of_texts_refuses():
+    class Drawn(VaryingLabels):
+        classes_ = np.array([0, 1])
+
+        def quiet(self, X):
+            return np.array(["woman" in text for text in X])
+
+    texts = [f"A {who} wrote {n}" for n in range(50) for who in ("woman", "man", "child")]
+    categories = {"who": ["woman", "man"]}
+    auditor = TextSGDAuditor(Drawn(noise=0.3), categories=categories, favourable=1, random_state=0)
+    with pytest.raises(NonDeterministicModelError, match=TOLD):
+        auditor.fit(texts)
+
+
+def test_an_auditor_with_a_given_gradient_refuses():
+    with pytest.raises(NonDeterministicModelError, match=TOLD):
+        fit(EIDIGAuditor, VaryingClassifier(), gradient=lambda X: np.ones(X.shape))
+
+
+def test_the_model_is_asked_little_before_it_is_refused():
+    model = VaryingRegressor()
+    with pytest.raises(NonDeterministicModelError):
+        fit(SBFTAuditor, model, max_queries=1_000_000)
+    assert model.rows <= 64 + 10
 
 
 @pytest.mark.parametrize("kind", ["part", "late"])
 @pytest.mark.parametrize("auditor", AUDITORS)
-def test_noise_that_the_first_pairs_do_not_show_is_noticed_later(auditor, kind):
-    model = VaryingRegressor(effect=0.3, noise=0.2, kind=kind, seed=1)  # all 95% intervals hold
-    with pytest.warns(UserWarning, match="answers vary"):
-        fitted = fit(auditor, model, max_queries=2000)
-    assert fitted.n_queries_ == model.rows <= 2000
-    low, high = fitted.fairness_degree_interval_
-    assert low <= 0.3 <= high  # single answers differ by 1
-    found, twins = fitted.discriminatory_inputs_, fitted.counterfactuals_
-    np.testing.assert_allclose(np.abs(model.quiet(found) - model.quiet(twins)), 0.3)
+def test_noise_that_makes_the_worst_pair_is_noticed_later(auditor, kind):
+    model = VaryingRegressor(effect=0.05, noise=0.2, kind=kind)
+    with pytest.raises(NonDeterministicModelError):
+        fit(auditor, model, max_queries=2000)
 
 
-@pytest.mark.parametrize("auditor", AUDITORS)
-def test_noise_in_the_last_answers_alone_is_noticed_at_the_end(auditor):
-    """From the 950th row on twins differ by noise, and hardly by anything else."""
-
-    class AtLast(VaryingRegressor):
-        def answer(self, X):
-            self.rows += len(X)
-            noise = self.rng.normal(size=len(X)) * (self.rows > 950)
-            return self.quiet(X) + self.noise * noise
-
-    model = AtLast(effect=1e-3, noise=0.3)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        fitted = fit(auditor, model)
-    assert fitted.n_queries_ == model.rows <= 1000
-    if model.rows > 960:  # else the search was over
-        assert any("answers vary" in str(one.message) for one in told)
-    assert fitted.fairness_degree_ < 0.05
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_restarts_refuse(n_jobs):
+    with joblib.parallel_config("threading"), pytest.raises(NonDeterministicModelError, match=TOLD):
+        fit(RandomAuditor, VaryingRegressor(), n_restarts=2, n_jobs=n_jobs, max_queries=2000)
 
 
-def test_a_model_that_fails_at_the_end_keeps_what_was_found():
-    class FailsAtLast(VaryingRegressor):
-        def answer(self, X):
-            if self.rows >= 900 and len(X) == 40:
-                raise OSError("no connection")
-            return super().answer(X)
-
-    auditor = RandomAuditor(
-        FailsAtLast(noise=0.0), sensitive_features=[0], max_queries=1000, random_state=0
-    )
-    with pytest.raises(EstimatorFailedError, match="no connection"):
+def test_a_refused_model_leaves_the_results_of_an_earlier_fit():
+    auditor = fit(RandomAuditor, VaryingRegressor(noise=0.0))
+    found = auditor.fairness_degree_
+    auditor.set_params(estimator=VaryingRegressor())
+    with pytest.raises(NonDeterministicModelError):
         auditor.fit(table())
-    assert auditor.stop_kind_ == "failed" and auditor.n_found_ > 0
-    assert auditor.fairness_degree_ == pytest.approx(0.3)
+    assert auditor.fairness_degree_ == found == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05])
-@pytest.mark.filterwarnings("ignore")
-def test_workers_change_no_result(noise):
-    """Each restart has a copy of the model, whose noise begins anew."""
-    runs = []
-    for n_jobs in (1, 2):
-        with joblib.parallel_config("threading"):
-            model = Anew(noise=noise, kind="part")
-            runs.append(fit(RandomAuditor, model, n_restarts=2, n_jobs=n_jobs, max_queries=2000))
-    one, two = runs
-    assert one.fairness_degree_ == two.fairness_degree_ and one.n_queries_ == two.n_queries_
-    np.testing.assert_array_equal(one.discriminatory_inputs_, two.discriminatory_inputs_)
-
-
-def test_asking_again_keeps_to_a_tenth_of_the_budget():
+def test_a_model_that_does_not_vary_is_asked_again_with_a_tenth_of_the_budget_at_most():
     for max_queries in (50, 100, 1000):
         model = VaryingRegressor(noise=0.0)
         fitted = fit(RandomAuditor, model, max_queries=max_queries)
-        asked_again = fitted.n_queries_ - len(np.unique(np.concatenate(model.asked), axis=0))
-        assert 0 < asked_again <= max_queries / 10
+        assert fitted.n_queries_ == model.rows <= max_queries
+        again = fitted.n_queries_ - len(np.unique(np.concatenate(model.asked), axis=0))
+        assert 0 < again <= max_queries / 10
 
 
-def test_the_same_seed_gives_the_same_result():
-    runs = []
-    for _ in range(2):
-        with pytest.warns(UserWarning, match="answers vary"):
-            runs.append(fit(SBFTAuditor, VaryingClassifier(noise=0.05)))
-    one, two = runs
-    assert one.fairness_degree_ == two.fairness_degree_ and one.n_queries_ == two.n_queries_
-    np.testing.assert_array_equal(one.discriminatory_inputs_, two.discriminatory_inputs_)
+# What asks a model about rows ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("effect", [0.0, 0.3])
-def test_restarts_confirm_what_each_has_found(effect):
-    model = VaryingRegressor(effect=effect, noise=0.05)
-    with pytest.warns(UserWarning, match="answers vary"):
-        fitted = fit(RandomAuditor, model, n_restarts=3, max_queries=3000)
-    assert fitted.n_queries_ == model.rows <= 3000
-    found = fitted.discriminatory_inputs_
-    assert (fitted.n_found_ > 0) == (effect > 0) == (len(found) > 0)
-    assert (found[:, 2] > 0.5).all()
-
-
-def test_a_model_that_does_not_vary_is_not_said_to():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fitted = fit(RandomAuditor, VaryingRegressor(noise=0.0))
-    assert fitted.answer_noise_ == 0 and fitted.fairness_degree_interval_ is None
-    assert fitted.fairness_degree_ == pytest.approx(0.3)
-
-
-# What such a model does not allow ----------------------------------------------------------
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_rows_are_not_compared_by_single_answers(model):
-    varying, rows = model(), table()
-    with pytest.warns(UserWarning, match="answers vary"):
-        fitted = fit(RandomAuditor, varying)
+def test_rows_are_not_compared():
+    model, rows = LateRegressor(), table()
+    fitted = fit(RandomAuditor, model)
+    model.late = True
     compared = [
         lambda: fitted.audit_rows(rows),
         lambda: fitted.audit_rows([rows[:100], rows[100:]]),
         lambda: fitted.on_data_rate_,
         lambda: fitted.domains_,
-        lambda: estimate_discrimination(varying, rows, sensitive_features=[0], threshold=0.2),
-        lambda: FlipTestAuditor(varying, sensitive_features=[0], threshold=0.2).fit(rows),
+        lambda: certify(fitted),
     ]
     for compare in compared:
-        with pytest.raises(EstimatorFailedError, match="compared with their twins: the model's an"):
+        with pytest.raises(NonDeterministicModelError, match=TOLD):
             compare()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_estimates_and_moved_rows_are_refused(model):
+    varying, rows = model(), table()
+    for ask in (
+        lambda: estimate_discrimination(varying, rows, sensitive_features=[0], threshold=0.2),
+        lambda: FlipTestAuditor(varying, sensitive_features=[0], threshold=0.2).fit(rows),
+    ):
+        with pytest.raises(NonDeterministicModelError, match=TOLD):
+            ask()
+
+
+@pytest.mark.parametrize(
+    "auditor, metric", [(SBFTAuditor, "degree"), (FlipTestAuditor, "moved_rate"),
+                        (TestSGDAuditor, "auto")]
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*taken as favourable")
+def test_scorers_refuse(auditor, metric):
+    scorer = make_audit_scorer(auditor(sensitive_features=[0]), metric, random_state=0)
+    with pytest.raises(NonDeterministicModelError, match=TOLD):
+        scorer(VaryingClassifier(noise=0.2), table())
 
 
 def test_rows_of_a_model_with_one_answer_are_compared_whatever_the_rows_beside_them():
@@ -206,57 +189,55 @@ def test_rows_of_a_model_with_one_answer_are_compared_whatever_the_rows_beside_t
     assert fitted.audit_rows(table()).n_discriminatory == fitted.on_data_rate_ * len(table())
 
 
-def test_there_is_no_certificate():
-    with pytest.warns(UserWarning, match="answers vary"):
-        fitted = fit(RandomAuditor, VaryingRegressor())
-    with pytest.raises(ValueError, match="no certificate: the model's answers vary"):
-        certify(fitted)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.filterwarnings("ignore:.*taken as favourable")
+def test_audit_refuses(model):
+    with pytest.raises(NonDeterministicModelError, match=TOLD):
+        audit(model(), table(), sensitive_features=[0], random_state=0, progress=False)
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("effect", [0.0, 0.8])
-def test_a_report_has_what_repeated_answers_confirm_alone(model, effect):
-    with pytest.warns(UserWarning, match="answers vary"):
-        report = audit(
-            model(effect=effect, noise=0.1), table(), sensitive_features=[0], random_state=0,
-            auditor=SBFTAuditor(max_queries=2000), threshold=0.2, favourable=None, progress=False,
-            groups=False, moved=False,
+def test_audit_refuses_where_there_are_no_twins(model):
+    X = pd.DataFrame(table(), columns=["sex", "a", "b"])
+
+    class OfTwo(model):
+        feature_names_in_ = np.array(["a", "b"])
+
+        def quiet(self, X):
+            return np.asarray(X["b"], dtype=float)
+
+    favourable = None if model is VaryingRegressor else 1
+    with pytest.raises(NonDeterministicModelError, match="of the first 100 rows that were asked"):
+        audit(
+            OfTwo(noise=0.3), X, sensitive_features="sex", favourable=favourable, random_state=0,
+            progress=False, moved=False,
         )  # fmt: skip
-    main = report.to_dict()["searches"][-1]
-    assert main["noise"] > 0 and main["rows"]["status"] == main["bracket"]["status"] == "left out"
-    assert "answers vary" in main["rows"]["reason"]
-    # Neither the course of the audit nor its question speaks of differences between single answers.
-    of_rows = next(one for one in report.to_dict()["parts"] if one["part"].startswith("rows"))
-    assert of_rows["status"] == "left out"
-    assert "Asked for made-up inputs within the ranges" in " ".join(str(report).split())
-    assert (main["degree"] > 0.4) == (main["found"] > 0) == (effect > 0)
-    assert (main["pair"] is None) == (main["low"] is None) == (effect == 0)
-    assert "answers vary" in str(report) and report.to_html()
-    limits = [check_limits(report, Limits(max_degree=most)).status for most in (0.3, 0.95)]
-    assert limits == ["exceeded" if effect else "undecided", "undecided"]
-    assert check_limits(report, Limits(max_on_data_rate=0.9)).status == "undecided"
 
 
 # Bad input ---------------------------------------------------------------------------------
 
 
+def test_the_error_can_be_caught_as_a_failure_of_the_model_and_sent():
+    error = NonDeterministicModelError("of the first rows")
+    again = pickle.loads(pickle.dumps(error))
+    assert isinstance(again, EstimatorFailedError) and str(again) == "of the first rows"
+
+
 @pytest.mark.parametrize("auditor", AUDITORS)
 @pytest.mark.parametrize("max_queries", [2, 10, 50])
-@pytest.mark.parametrize("noise", [0.0, 0.05])
-@pytest.mark.filterwarnings("ignore")
-def test_few_queries(auditor, max_queries, noise):
-    model = VaryingRegressor(noise=noise)
-    fitted = fit(auditor, model, max_queries=max_queries)
-    assert fitted.n_queries_ == model.rows <= max_queries
-    assert fitted.stop_kind_ in ("max_queries", "complete")
-    if max_queries == 50 and noise and fitted.answer_noise_:
-        assert fitted.fairness_degree_ == 0 or fitted.fairness_degree_interval_ is not None
+def test_few_queries_are_kept_to(auditor, max_queries):
+    for noise in (0.0, 0.05):
+        model = VaryingRegressor(noise=noise)
+        try:
+            assert fit(auditor, model, max_queries=max_queries).n_queries_ == model.rows
+        except NonDeterministicModelError:
+            assert noise and max_queries >= 20
+        assert model.rows <= max_queries
 
 
 @pytest.mark.parametrize("auditor", SEARCHES)
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_a_model_of_five_seconds_a_row_ends_in_time(auditor, model, noise, clock):
+def test_a_model_of_five_seconds_a_row_ends_in_time(auditor, model, clock):
     clock.step = 0.001
 
     class Slow(model):
@@ -265,20 +246,14 @@ def test_a_model_of_five_seconds_a_row_ends_in_time(auditor, model, noise, clock
             return super().quiet(X)
 
     began = clock.now()
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        fitted = fit(auditor, Slow(effect=0.8, noise=noise), max_time=60, max_queries=20_000)
+    fitted = fit(auditor, Slow(effect=0.8, noise=0.0), max_time=60, max_queries=20_000)
     # No input is begun whose two queries would end later.
     assert clock.now() - began <= 60.1
     assert fitted.stop_kind_ == "max_time" and fitted.n_inputs_ >= 1
-    if fitted.answer_noise_:  # in so short a time nothing can be confirmed
-        assert any("no budget for it: raise max_time" in str(one.message) for one in told)
 
 
 @pytest.mark.parametrize("auditor_class", SEARCHES)
-@pytest.mark.parametrize("noise", [0.0, 0.05])
-@pytest.mark.filterwarnings("ignore")
-def test_a_model_that_fails_every_tenth_call_keeps_what_was_found(auditor_class, noise):
+def test_a_model_that_fails_every_tenth_call_keeps_what_was_found(auditor_class):
     class Failing(VaryingRegressor):
         def predict(self, X):
             answer = super().predict(X)
@@ -286,56 +261,16 @@ def test_a_model_that_fails_every_tenth_call_keeps_what_was_found(auditor_class,
                 raise OSError("no connection")
             return answer
 
-    model = Failing(noise=noise)
+    model = Failing(noise=0.0)
     auditor = auditor_class(model, sensitive_features=[0], max_queries=2000, random_state=0)
     with pytest.raises(EstimatorFailedError, match="no connection"):
         auditor.fit(table())
     assert auditor.stop_kind_ == "failed" and auditor.n_inputs_ > 0
     assert auditor.n_queries_ == model.rows
-    if noise:  # what the calls that have not failed confirm
-        low, high = auditor.fairness_degree_interval_
-        assert auditor.n_found_ > 0 and low <= 0.3 <= high and high - low < 0.1
-    else:
-        assert auditor.fairness_degree_ == pytest.approx(0.3) and auditor.n_found_ > 0
+    assert auditor.fairness_degree_ == pytest.approx(0.3) and auditor.n_found_ > 0
 
 
 @pytest.mark.parametrize("auditor", SEARCHES)
-@pytest.mark.parametrize("effect", [0.0, 0.3])
-def test_answers_that_drift_with_time(auditor, effect):
-    model = VaryingRegressor(effect=effect, noise=0.01, kind="drift")
-    with pytest.warns(UserWarning) as told:
-        fitted = fit(auditor, model)
-    assert fitted.fairness_degree_ == pytest.approx(effect)
-    if effect:
-        assert any("answers vary" in str(one.message) for one in told)
-    else:  # a call treats all of its rows alike
-        assert told[0].category is NoDisparityWarning
-
-
-def test_an_interrupted_run_reports_no_noise():
-    class Interrupting(VaryingRegressor):
-        def predict(self, X):
-            answer = super().predict(X)
-            if self.calls == 12:
-                raise KeyboardInterrupt
-            return answer
-
-    auditor = RandomAuditor(Interrupting(), sensitive_features=[0], random_state=0)
-    with pytest.raises(KeyboardInterrupt):
-        auditor.fit(table())
-    assert auditor.stop_kind_ == "interrupted" and auditor.answer_noise_ > 0
-    assert auditor.fairness_degree_ == 0 and auditor.n_found_ == 0
-
-
-@slow_sample
-@pytest.mark.parametrize("noise", [0.01, 0.2])
-def test_searches_of_noise_confirm_a_pair_in_few_runs(noise):
-    """At most 5% of runs; 40 runs leave chance up to 6 of them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        runs = [
-            fit(SBFTAuditor, VaryingClassifier(effect=0.0, noise=noise, seed=seed), threshold=0.0,
-                random_state=seed)
-            for seed in range(40)
-        ]  # fmt: skip
-    assert sum(run.n_found_ > 0 or run.fairness_degree_ > 0 for run in runs) <= 6
+def test_answers_that_drift_with_time(auditor):
+    with pytest.raises(NonDeterministicModelError):
+        fit(auditor, VaryingRegressor(effect=0.3, noise=0.01, kind="drift"))

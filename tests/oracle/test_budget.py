@@ -67,7 +67,7 @@ def test_batches_follow_the_measured_time_of_a_query(clock, auditor, max_queries
     fitted = auditor(Slow(), sensitive_features=[0], threshold=0.5, max_time=1, random_state=0,
                      max_queries=max_queries, **params).fit(table())  # fmt: skip
     assert fitted.stop_kind_ == "max_time"
-    assert 1 <= clock.now() - began <= 1.1
+    assert 0.999 <= clock.now() - began <= 1.1  # no pair is begun that would end later
     assert fitted.n_found_ > 0
 
 
@@ -180,7 +180,8 @@ def test_affordable_is_a_share_of_what_is_left():
     assert oracle.affordable(batches=10, least=8, most=30) == 8
     assert oracle.affordable(price=1, most=30) == 30
     oracle.judge(X[:50], np.random.default_rng(0))
-    assert oracle.queries_left == 900 and oracle.stopping.inputs_left == 10
+    assert oracle.queries_left == 900 - 10  # the first five pairs are asked twice
+    assert oracle.stopping.inputs_left == 10
     assert oracle.affordable(batches=10) == 1
     assert oracle.affordable(batches=10, whole=True) == 6
 

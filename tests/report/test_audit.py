@@ -847,7 +847,9 @@ def test_columns_of_names_and_too_many_rules_are_no_reason_to_leave_errors_out()
 @pytest.mark.parametrize("seconds, n", [(1e6, 40), (0.0, 5), (None, 40)])
 def test_predictions_for_the_rows_are_asked_as_far_as_there_is_time(seconds, n):
     """Few rows a call say little about how many fit into a second: the pace is measured."""
-    space = SimpleNamespace(data=np.arange(40.0)[:, None], decode=lambda codes: codes)
+    space = SimpleNamespace(
+        data=np.arange(40.0)[:, None], decode=lambda codes: codes, sensitive=[0]
+    )
     model = SimpleNamespace(predict=lambda rows: rows[:, 0] + 1)
     first = 5 if seconds is not None else 40
     case = SimpleNamespace(

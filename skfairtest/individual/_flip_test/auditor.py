@@ -290,8 +290,9 @@ class FlipTestAuditor(
         NotFittedError
             If the estimator is not fitted and `y` is not given.
         EstimatorFailedError
-            If the estimator fails, or its answers vary; what was found before intervals were
-            computed is kept.
+            If the estimator fails; what was found before intervals were computed is kept.
+        NonDeterministicModelError
+            If the estimator, asked again about rows that differ, gives other answers.
 
         Warns
         -----

@@ -8,10 +8,9 @@ import numpy as np
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._flip_test.maps import MovedRows
-from skfairtest.oracle._cached_model import CachedModel
 from skfairtest.oracle._compare import Comparison, compare
 from skfairtest.oracle._model import PROBE_ROWS, Labels, Model, hash_labels
-from skfairtest.oracle._repeats import Repeats
+from skfairtest.oracle._second_answers import SecondAnswers
 
 
 class Outputs(NamedTuple):
@@ -115,14 +114,16 @@ class Judge:
         """Compare rows with their moved twins, about all of which the model is asked at once.
 
         With `confirm` a flip counts where `predict` says so, too, and the first rows that differ
-        are asked again: an error says so where the model's answers vary.
+        are asked again: an error says so where the answers are others.
         """
         rows = np.concatenate([part.rows for part in moved])
         twins = np.concatenate([part.Z for part in moved])
         before, after = before.at(rows), self.ask(twins)
         shown = self.compare(before, after)
         if confirm:
-            self._needs_one_answer(twins, after, shown)
+            second = SecondAnswers(self.model)
+            if len(again := second.first(shown.disparity)):
+                second.compare(after.at(again), self.model.ask(twins[again]))
             shown = shown._replace(verdict=self._confirmed(Z[rows], twins, shown.verdict))
         found, start = [], 0
         for part in moved:
@@ -135,14 +136,6 @@ class Judge:
             )
             start = here.stop
         return found
-
-    def _needs_one_answer(self, Z: Floats, answers: Outputs, shown: Comparison) -> None:
-        model = CachedModel(self.model, self.model.space, lambda n_queries, seconds: None)
-        repeats = Repeats(model, np.inf)
-        again = repeats.to_ask_again(shown.disparity)
-        if len(again):
-            repeats.note(answers.at(again), model.ask_again(Z[again]))
-            repeats.needs_one_answer()
 
     def _confirmed(self, Z: Floats, moved: Floats, verdict: Any) -> Any:
         """Return the verdicts that `predict` confirms, where labels were read off the scores."""

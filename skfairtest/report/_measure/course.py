@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from skfairtest import _clock
 from skfairtest._progress import PartsProgress
+from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.report._data import AnyPart, Part, PartRun
 
 #: Warnings of a part that are kept.
@@ -17,7 +18,8 @@ MOST_NOTES = 5
 class Course:
     """Runs the parts of an audit within its time.
 
-    A part that fails does not end the audit: it says why, and the others go on.
+    A part that fails does not end the audit: it says why, and the others go on. A model whose
+    answers vary ends it.
 
     Parameters
     ----------
@@ -97,6 +99,8 @@ class Course:
                 self.interrupted = True
                 saved = _rescued(rescue, blank)
                 result = replace(saved, status="interrupted", reason="interrupted by the user")
+            except NonDeterministicModelError:
+                raise  # no part is worth anything then
             except refuses as error:
                 result = replace(blank, status="left out", reason=str(error))
             except Exception as error:

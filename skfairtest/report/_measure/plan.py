@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from skfairtest.oracle._favourable import known_classes
-from skfairtest.oracle._repeats import VARIES
 from skfairtest.report._data import (
     AnyPart,
     Bracket,
@@ -123,8 +122,6 @@ class Plan:
             part: share if of is maps[0] else share / len(maps)
             for part, (_, of) in self.moved.items()
         }
-        #: Why parts are left out that need one answer for each row; empty where there is one.
-        self.why_no_single = ""
         self.course = Course(case.max_time, weights, progress)
         self.callbacks = progress.callbacks
 
@@ -174,10 +171,7 @@ class Plan:
         if self.labels:
             gather(case, self.labels[-1])
             measure = partial(columns.measure_columns, case)
-            if self.why_no_single:
-                course.leave_out(COLUMNS, Part(), self.why_no_single)
-            else:
-                course.run(COLUMNS, Part(), measure, at_least=COLUMNS_SECONDS)
+            course.run(COLUMNS, Part(), measure, at_least=COLUMNS_SECONDS)
         found_moved += self._move(maps[n_first:])
         *alone, together = searches.values()
         told = [settled(case, one, []) for one in alone]
@@ -193,7 +187,7 @@ class Plan:
             name, of = self.moved[part]
             blank = Moved(attribute=str(name), transport=of.name, n_rows=len(self.case.space.data))
             measure = partial(moved.measure_moved, self.case, name, of)
-            found.append(self._run_unless(self.why_no_single, part, blank, measure))
+            found.append(self.course.run(part, blank, measure, refuses=(ValueError,)))
         return found
 
     def _search_all(self, searches: dict[str, Search]) -> None:
@@ -217,25 +211,11 @@ class Plan:
                 partial(search.search, case, blank, space, self.callbacks),
                 partial(search.describe_search, case, blank),
             )
-        if any(one.noise or one.rows.reason == VARIES for one in searches.values()):
-            self._leave_out_noise(searches)
-
-    def _leave_out_noise(self, searches: dict[str, Search]) -> None:
-        """Keep only what repeated answers have confirmed, of a model whose answers vary."""
-        self.why_no_single = VARIES
-        begun = {one.label: one for one in self._begun()}
-        for label in self.labels:
-            if not searches[label].noise:  # this search has not noticed it
-                searches[label] = replace(begun[label], status="left out", reason=VARIES)
-                self.case.findings.pop(label, None)
-            people = rows.of_varying_answers(self.case, searches[label].rows.queries)
-            searches[label] = replace(searches[label], rows=people)
 
     def _certify_all(self, searches: dict[str, Search]) -> None:
         """Bound what each search may have missed."""
         case = self.case
         why_not = "certify=False" if self.certify is False else bracket.why_not(case)
-        why_not = self.why_no_single or why_not
         for label in self.labels[::-1]:
             is_begun = hasattr(case.auditors.get(label), "stop_reason_")
             found = self._run_unless(

@@ -10,13 +10,11 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._statistics import clopper_pearson
 from skfairtest._typing import Floats, Ints
-from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.inspection._curve_display import disparity_curve
 from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._repeats import VARIES
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.report._data import Above, Curve, Person, Rows, WorstRow
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
@@ -57,16 +55,10 @@ def compare_rows(
     order = shuffled(case)
     done, of_all = 0, space.twins_.n_twins <= MOST_TWINS
     judging = judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline)
-    try:
-        for judged in judging:
-            Z = space.data[order[done : done + len(judged.disparity)]]
-            kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
-            done += len(Z)
-    except EstimatorFailedError:
-        if not oracle.answers_vary:
-            raise
-        kept.clear()
-        return of_varying_answers(case, case.n_queries - before)
+    for judged in judging:
+        Z = space.data[order[done : done + len(judged.disparity)]]
+        kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
+        done += len(Z)
     case.timed(began, case.n_queries - before)
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
@@ -96,11 +88,6 @@ def compare_rows(
         told=f"{result.n:,} rows, largest difference {number(result.degree)}",
         early=case.sampled(order),
     )
-
-
-def of_varying_answers(case: Case, queries: int = 0) -> Rows:
-    """No comparison, as differences between single answers would be the noise of these."""
-    return Rows(status="left out", reason=VARIES, n_rows=len(case.space.data), queries=queries)
 
 
 #: What the oracle says of some rows, and what it means for each of them.

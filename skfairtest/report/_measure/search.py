@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.finding._pair import worst_pair
 from skfairtest.finding._words import number
 from skfairtest.report._data import AllPairs, History, Search
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
@@ -55,13 +54,9 @@ def describe_search(case: Case, blank: Search) -> Search:
     """What an auditor that ran found; asks the model for the outputs of the pairs shown."""
     auditor = case.auditors[blank.label]
     degree, n = auditor.fairness_degree_, auditor.n_queries_
-    low, high = auditor.fairness_degree_interval_ or (None, None)
     return replace(
         blank,
         degree=degree,
-        noise=auditor.answer_noise_,
-        low=low,
-        high=high,
         found=auditor.n_found_,
         kept=len(auditor.disparities_),
         inputs=auditor.n_inputs_,
@@ -89,16 +84,10 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
     oracle = case.oracle(space)
     n_shown = case.affordable(TELLING_SECONDS, SHOWN_PAIRS * QUERIES_A_PAIR) // QUERIES_A_PAIR
     places = far_apart(Z[:, space.free], n_shown)
-    if varies := bool(auditor.answer_noise_):  # one more answer says less than the means
-        gaps = auditor.disparities_[places]
-        shown = case.pairs_unasked(space, first[places], second[places], gaps)
-        case.findings.pop(label, None)  # of the rows, asked once
-    else:
-        shown = case.pairs(oracle, first[places], second[places])
+    shown = case.pairs(oracle, first[places], second[places])
     if "worst_z" in state:
         twins = space.twins_.of_each(state["worst_z"][None], state["worst_pair"])
-        worst = worst_pair(auditor) if varies else case.pairs(oracle, twins[:1], twins[1:])[0]
-        assert worst is not None
+        (worst,) = case.pairs(oracle, twins[:1], twins[1:])
         case.offer(label, worst, twins, "the search")
     return {
         "further_pairs": shown,

@@ -256,22 +256,9 @@ def largest(report: dict[str, Any]) -> str:
         real = main["shown_by"].startswith("row ") or main["pair_of_a_row"]
         who = "a person of the table and their twin" if real else "two made-up inputs"
         words += f" ({who}{_against(main['pair'])})"
-    if main["noise"]:
-        words += _confirmed(main)
     if beyond_domain(main):
         words += f"; of a person outside these ranges {number(main['rows']['degree'])}"
     return f"{words}. {largest_possible(main)}"
-
-
-def _confirmed(main: dict[str, Any]) -> str:
-    """Say that answers vary, and how well the difference is known."""
-    ends = ""
-    if main["low"] is not None:
-        ends = f", {' to '.join(two_numbers(main['low'], main['high']))} at 95%"
-    by = f"two of them differ in {main['noise']:.1%} of all cases"
-    if main["pair"] is None or main["pair"]["outputs"] is not None:
-        by = f"standard deviation {number(main['noise'])}"
-    return f". The model's answers vary ({by}); only repeated answers count{ends}"
 
 
 def _against(pair: dict[str, Any] | None) -> str:
