@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from tiers import SAMPLE, slow_sample
+from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import (
     FlipTestAuditor,
@@ -105,11 +105,13 @@ def test_without_a_metric_it_is_the_first_result_of_the_auditor(people, auditor,
 
 @pytest.mark.parametrize(
     "alias, metric",
-    [
-        ("degree", "fairness_degree"),
-        ("success_rate", "discrimination_rate"),
-        ("share_rows", "on_data_rate"),
-    ],
+    some(
+        [
+            ("degree", "fairness_degree"),
+            ("success_rate", "discrimination_rate"),
+            ("share_rows", "on_data_rate"),
+        ]
+    ),
 )
 def test_names_of_the_tables_are_metrics(people, alias, metric):
     X, y = people
@@ -250,6 +252,7 @@ def test_grid_search_prefers_the_tree_that_ignores_the_column(people, scorer, n_
     )
 
 
+@slow_sample
 def test_randomized_and_halving_search(people, scorer):
     X, y = people
     tree = DecisionTreeClassifier(random_state=0)
@@ -269,6 +272,7 @@ def test_cross_validate_with_several_metrics(people, scorer, n_jobs):
     assert (result["test_degree"] < 0).all() and (result["test_accuracy"] > 0.5).all()
 
 
+@slow_sample
 def test_permutation_importance(people):
     X, y = people
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
@@ -280,6 +284,7 @@ def test_permutation_importance(people):
     assert np.abs(result.importances_mean[1:]).max() > 0
 
 
+@slow_sample
 def test_pipeline_on_a_mixed_frame(mixed, pipeline_of):
     X, y = mixed
     auditor = RandomAuditor(sensitive_features="sex", max_queries=200)
@@ -316,6 +321,7 @@ def test_weights_count_where_rows_count(people):
     assert degree(model, X, y, sample_weight=flipped) == degree(model, X, y)
 
 
+@slow_sample
 def test_metadata_routing(people):
     X, y = people
     weights = np.linspace(1, 2, len(y))
@@ -415,6 +421,7 @@ def test_the_front_is_what_nothing_beats():
     assert np.flatnonzero(not_dominated(values)).tolist() == [1, 3]
 
 
+@slow_sample
 def test_refit_in_a_search(people, scorer):
     X, y = people
     tree = DecisionTreeClassifier(random_state=0)
@@ -427,6 +434,7 @@ def test_refit_in_a_search(people, scorer):
     assert free.best_index_ == int(table["mean_test_accuracy"].argmax())
 
 
+@slow_sample
 def test_refit_in_a_search_that_cannot_meet_the_limit(people, scorer):
     X, y = people
     search = GridSearchCV(
@@ -484,6 +492,7 @@ def _of_groups(metric="selection_rate"):
     return make_audit_scorer(auditor, random_state=0)
 
 
+@slow_sample
 def test_sensitive_columns_are_routed_to_scorers_of_groups():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=240), "b": rng.normal(size=240)})
@@ -543,6 +552,7 @@ def proxies():
     return data.data.drop(columns=["group", "region"]), data.target, data.sensitive
 
 
+@slow_sample
 def test_the_moved_rate_is_that_of_the_auditor(proxies):
     X, y, group = proxies
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
@@ -563,6 +573,7 @@ def test_the_moved_rate_is_that_of_the_auditor(proxies):
     assert make_audit_scorer(FlipTestAuditor(), "moved_rate").metric == "moved_rate"
 
 
+@slow_sample
 def test_weights_count_in_the_moved_rate_and_three_groups_count_rows_once():
     data = with_proxies(300, n_groups=3)
     X = data.data.drop(columns=["group", "region"])
@@ -577,6 +588,7 @@ def test_weights_count_in_the_moved_rate_and_three_groups_count_rows_once():
     assert 0 < found.mean() == audited.moved_rate_ < 1
 
 
+@slow_sample
 def test_a_search_takes_the_candidate_that_moved_rows_change_least(proxies):
     X, y, group = proxies
     pipe = make_pipeline(StandardScaler(), LogisticRegression())
