@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import FlipTestAuditor, Order
 from skfairtest.exceptions import ConstraintWarning, EstimatorFailedError, NoDisparityWarning
@@ -435,6 +436,7 @@ def test_the_same_seed_gives_the_same_result():
     assert one.n_queries_ == two.n_queries_
 
 
+@slow_sample
 def test_intervals_hold_the_share_and_a_random_attribute_shows_nothing():
     X, group = make_rows(300)
     found = flip_test(Rule(), n_bootstrap=16, random_state=0)

@@ -107,6 +107,7 @@ def test_finds_are_true(case, tester, seed, queries, others):
     hunt(*case, tester, seed, queries, others)
 
 
+@slow_sample
 @settings(sample, max_examples=5)
 @given(cases(), st.integers(0, 99))
 def test_rows_of_data_count_with_their_own_values(case, seed):

@@ -30,7 +30,7 @@ def found_share(auditor, make, variant, seed):
 # The default tier has the first seed, of one task a variant.
 @pytest.mark.parametrize(
     "make, variant",
-    some([(MAKERS[1], "narrow"), (MAKERS[0], "many-valued"), (MAKERS[1], "smooth")]),
+    some([(MAKERS[1], "smooth"), (MAKERS[1], "narrow"), (MAKERS[0], "many-valued")]),
 )
 def test_sbft_finds_the_planted_degree(make, variant):
     assert found_share(SBFTAuditor(), make, variant, seed=0) >= 0.99
@@ -52,6 +52,7 @@ def test_sample_of_the_published_algorithm_finds_every_planted_degree(make, vari
     assert min(shares) >= 0.99
 
 
+@slow_sample
 def test_random_testing_is_far_from_some_planted_degrees():
     assert found_share(RandomAuditor(), MAKERS[0], "narrow", seed=0) < 0.99
     assert found_share(RandomAuditor(), MAKERS[0], "smooth", seed=0) >= 0.95

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
-from tiers import slow_sample
+from tiers import slow_sample, some
 
 from skfairtest import CertifiedAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._sbft.children import N_CHANGED, Variation
@@ -38,6 +38,7 @@ def audit(model, X, **params):
     return SBFTAuditor(model, **params).fit(X)
 
 
+@slow_sample
 def test_a_larger_budget_goes_on_where_a_smaller_one_ends(forest):
     budgets = (2500, 4000, 30_000)
     small, middle, large = (audit(*forest, max_queries=n).history_ for n in budgets)
@@ -86,7 +87,7 @@ def test_islands_that_stall_are_left_and_their_agreement_is_told(models):
     assert alone.degree_estimate_[1] == np.inf
 
 
-@pytest.mark.parametrize("response_method", ["predict_proba", "predict"])
+@pytest.mark.parametrize("response_method", some(["predict_proba", "predict"]))
 def test_estimate_for_a_classifier_is_at_most_one(response_method):
     X = np.random.default_rng(0).normal(size=(300, 4))
     X[:, 0] = X[:, 0] > 0
@@ -107,6 +108,7 @@ def test_estimate_lies_beyond_the_best_by_how_far_the_second_is_behind():
     assert estimated_range([0.0, 0.0], 0.0) == (0.0, np.inf)
 
 
+@slow_sample
 def test_many_values_are_judged_by_pairs_that_are_inherited(models):
     rng = np.random.default_rng(0)
     X = np.column_stack([np.arange(600) % 300, rng.normal(size=(600, 4))])
@@ -142,6 +144,7 @@ def test_the_best_are_different_but_all_are_kept_that_show_nothing():
     assert judged.best(10).Z.ravel().tolist() == [1.0, 4.0, 0.0, 2.0, 5.0]
 
 
+@slow_sample
 def test_every_proposal_is_an_input_of_the_domain(forest, models):
     model, X = forest
     frame = pd.DataFrame(X).rename(columns=str)
@@ -197,6 +200,7 @@ def test_children_differ_from_their_parent_as_their_operator_says(n_values):
     assert len(set(children.Z[changed, 2])) > 60
 
 
+@slow_sample
 def test_a_population_of_one_has_no_crossings(forest):
     found = audit(*forest, max_queries=3000, population_size=1)
     # Those of the first inputs, which come before there is a population.

@@ -108,6 +108,7 @@ def test_draws_without_replacement_show_every_input_once(space):
     assert WithoutReplacement.of(space, rng) is None  # a real column has no end of inputs
 
 
+@slow_sample
 def test_knows_when_the_domain_is_exhausted(models):
     X = np.random.default_rng(0).integers(0, [2, 11, 22, 33], size=(400, 4))
     X[:2] = [[0, 0, 0, 0], [1, 10, 21, 32]]
@@ -119,6 +120,7 @@ def test_knows_when_the_domain_is_exhausted(models):
     assert auditor.n_found_ == 11 * 6 * 33
 
 
+@slow_sample
 @pytest.mark.parametrize("seed", [0, 13])
 def test_a_domain_of_few_inputs_and_many_twins_ends_when_all_twins_were_compared(models, seed):
     X = np.column_stack([np.arange(40), np.arange(40) % 3])
@@ -145,6 +147,7 @@ def test_bandit_favours_what_brings_most_for_its_cost():
     np.testing.assert_allclose(bandit.proposals_for_one(), 2, rtol=0.05)
 
 
+@slow_sample
 def test_same_seed_same_result_whatever_the_time(network, clock):
     model, X = network
     runs = []

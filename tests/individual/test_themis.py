@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from tiers import SAMPLE
+from tiers import slow_sample, some
 
 from skfairtest._statistics import clopper_pearson
 from skfairtest.datasets import make_biased_classification
@@ -55,7 +55,7 @@ def test_exhausted_domain_gives_the_exact_shares(columns, models):
     assert auditor.group_interval_ == [auditor.group_discrimination_] * 2
 
 
-@pytest.mark.parametrize("measure", ["causal", "group"])
+@pytest.mark.parametrize("measure", some(["causal", "group"]))
 def test_shares_are_known_to_the_margin(measure, models):
     causal, group = brute_force(X, [0, 1], approved(X) > 0.5)
     for seed in range(5):
@@ -118,18 +118,18 @@ def test_no_find_is_not_taken_for_no_discrimination(models):
         assert high > 0.02
 
 
-@pytest.mark.parametrize("n_seeds", [30, pytest.param(150, marks=SAMPLE)])
-def test_stopping_early_does_not_spoil_the_confidence(models, n_seeds, monkeypatch):
+@slow_sample
+def test_stopping_early_does_not_spoil_the_confidence(models, monkeypatch):
     monkeypatch.setattr("skfairtest.individual._themis.measurement.MIN_SAMPLES", 5)
     # 1 of 20 intervals may miss; the union bound makes them rarer.
     causal, _ = brute_force(X, [0], approved(X) > 0.5)
     model = models.Proba(approved)
     misses = 0
-    for seed in range(n_seeds):
+    for seed in range(150):
         auditor = ThemisAuditor(model, sensitive_features=[0], margin=0.2, random_state=seed).fit(X)
         low, high = auditor.causal_interval_
         misses += not low <= causal <= high
-    assert misses <= n_seeds * 0.05
+    assert misses <= 150 * 0.05
 
 
 def test_a_budget_that_ends_first_leaves_a_wide_interval(models):
@@ -191,7 +191,8 @@ def test_labels_without_known_classes_have_no_group_measure(models):
 # Subsets ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("measure", ["causal", pytest.param("group", id="group", marks=SAMPLE)])
+@slow_sample
+@pytest.mark.parametrize("measure", ["causal", "group"])
 def test_minimal_subsets_are_those_of_brute_force(measure, models):
     columns, threshold = [0, 1, 2, 3], 0.37
     labels = approved(X) > 0.5
