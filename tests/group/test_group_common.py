@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
+from tiers import SAMPLE
 
 from skfairtest import SubgroupAuditor, TestSGDAuditor, TextSGDAuditor
 from skfairtest.datasets import make_biased_classification, make_identity_comments
@@ -24,14 +25,17 @@ pytestmark = pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDispari
 @pytest.mark.parametrize(
     "auditor",
     [
-        TestSGDAuditor(LogisticRegression(), **SETTINGS),
+        pytest.param(TestSGDAuditor(LogisticRegression(), **SETTINGS), marks=SAMPLE),
         pytest.param(TestSGDAuditor(LinearRegression(), **SETTINGS), marks=pytest.mark.slow),
         pytest.param(
             SubgroupAuditor(LogisticRegression(), attributes="all", max_conditions=1),
             marks=pytest.mark.slow,
         ),
-        SubgroupAuditor(
-            LinearRegression(), metric="mean_error", attributes="all", max_conditions=1
+        pytest.param(
+            SubgroupAuditor(
+                LinearRegression(), metric="mean_error", attributes="all", max_conditions=1
+            ),
+            marks=SAMPLE,
         ),
         pytest.param(
             SubgroupAuditor(LogisticRegression(), attributes="all"), marks=pytest.mark.slow

@@ -205,6 +205,7 @@ def test_coverage_sample(model, correction):
     check_coverage(model, correction, 40)
 
 
+@slow_sample
 def test_single_intervals_do_not_hold_all_at_once():
     # Why the simultaneous ones are needed: the check above can fail, and here it does.
     held = coverage(Votes(), "none", 40)

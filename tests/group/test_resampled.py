@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from other_intervals import simultaneous
 from scipy import optimize, stats
-from tiers import slow_sample
+from tiers import slow_sample, some
 
 from skfairtest._statistics import Shape, Sides
 from skfairtest.group._inference import resampled as _resampled
@@ -176,7 +176,7 @@ def naive(observed, draw, n_resamples):
 
 @pytest.mark.parametrize("binary", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_resampled_is_the_textbooks_loop(binary, weighted, seed, monkeypatch):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 3, (80, 3))
@@ -249,6 +249,7 @@ def reported(kind, runs):
     return wrong / runs
 
 
+@slow_sample
 def test_with_rare_outcomes_the_signed_root_reports_nothing_and_newcombe_does():
     assert reported("root", 60) <= 0.05 < 0.1 < reported("newcombe", 60)
 
@@ -391,6 +392,7 @@ def test_coverage_over_500_repetitions(case):
     check(case, 500)
 
 
+@slow_sample
 def test_intervals_by_themselves_do_not_hold_all_at_once():
     # Why the simultaneous ones are needed: the check above can fail, and here it does.
     held, quiet = simulated("no effect, common", 40, "none")

@@ -6,6 +6,7 @@ from dense_patterns import DensePatterns
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
+from tiers import slow_sample
 
 from skfairtest.group._inference.counting import pattern_sides
 from skfairtest.group._inference.pivot import interval_at, signed_root
@@ -209,6 +210,7 @@ def share_with_more(runs, first=0):
     return wrong / runs
 
 
+@slow_sample
 def test_conditions_that_say_nothing_are_not_added():
     assert share_with_more(10) <= 0.1
 

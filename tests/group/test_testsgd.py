@@ -10,6 +10,7 @@ from planted_groups import (
     PlantedClassifier,
     PlantedRegressor,
     fit,
+    fitted,
     middle_aged_women,
     people,
 )
@@ -34,7 +35,7 @@ def test_planted_rule_is_the_worst(seed):
     assert (auditor.matches(X, 0) == inside).all()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", some(range(5)))
 @pytest.mark.parametrize(
     ("rule", "group"),
     [
@@ -50,7 +51,7 @@ def test_other_planted_rules(rule, group, seed):
 
 
 def test_a_planted_difference_of_means_is_measured_in_its_units():
-    worst = fit(PlantedRegressor(middle_aged_women)).worst_rule_
+    worst = fitted(PlantedRegressor).worst_rule_
     assert worst["low"] < 100 < worst["high"] and worst["high"] - worst["low"] < 3
     assert worst["value_inside"] == pytest.approx(30 + 1.75 - 130, abs=1)
 
@@ -89,7 +90,7 @@ def test_rules_that_leave_few_outside_are_listed_behind(monkeypatch):
 
 
 def test_intervals_begin_above_0_where_a_difference_was_shown():
-    rules = fit().rules_
+    rules = fitted().rules_
     assert (rules["differs"] == (rules["low"] > 0)).all() and rules["differs"].any()
     alone = fit(correction="none").rules_
     assert alone["differs"].sum() >= rules["differs"].sum()
@@ -105,6 +106,7 @@ def test_every_column_may_be_sensitive():
     assert auditor.group_fairness_score_ == 1
 
 
+@slow_sample
 def test_small_answers_are_ranked_too():
     model = Plain(lambda X: 1e-14 * np.asarray(PlantedRegressor(middle_aged_women).lead(X)))
     assert fit(model).worst_rule_["rule"] == RULE
@@ -116,6 +118,7 @@ def test_verbose_prints_the_course(capsys):
     assert len(lines) >= 2 and "100%" in lines[-1] and "queries" in lines[-1]
 
 
+@slow_sample
 def test_a_callback_can_end_the_asking(monkeypatch):
     monkeypatch.setattr("skfairtest._progress.Progress.update", lambda self, share, line: True)
     auditor = fit()
@@ -130,7 +133,7 @@ def test_max_attributes_and_max_rules():
 
 
 def test_matches_takes_places_words_and_rows():
-    auditor, X = fit(), people(300, seed=9)
+    auditor, X = fitted(), people(300, seed=9)
     masks = [auditor.matches(X, rule) for rule in (0, RULE, auditor.worst_rule_)]
     assert (masks[0] == masks[1]).all() and (masks[0] == masks[2]).all()
     assert (masks[0] == middle_aged_women(X)).all()
@@ -152,7 +155,7 @@ def test_missing_numbers_match_no_rule_and_missing_categories_are_one():
 
 
 def test_confirm_on_new_rows():
-    auditor, new = fit(), people(4000, seed=77)
+    auditor, new = fitted(), people(4000, seed=77)
     table = auditor.confirm(new, 3, short_list=False)
     answers = auditor.estimator_.predict(new) == "yes"
     for number, row in table.iterrows():
@@ -168,7 +171,7 @@ def test_confirm_on_new_rows():
 
 
 def test_listed_rule_sets_do_not_repeat_each_other():
-    auditor, new = fit(), people(4000, seed=77)
+    auditor, new = fitted(), people(4000, seed=77)
     listed, worst = auditor.short_list_, auditor.rules_
     assert 1 < len(listed) <= 10 < len(worst) and listed["differs"].all()
     assert listed["rule"].iloc[0] == worst["rule"].iloc[0]
@@ -184,6 +187,7 @@ def test_listed_rule_sets_do_not_repeat_each_other():
     assert auditor.confirm(new)["rule"].tolist() == listed["rule"].tolist()
 
 
+@slow_sample
 def test_confirm_of_large_outputs_loses_no_digits():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"sex": rng.integers(0, 2, 500), "income": rng.normal(0, 1, 500)})
@@ -212,13 +216,14 @@ def test_several_outputs_and_a_constraint_that_admits_nobody_are_refused():
 
 
 def test_confirm_where_a_side_is_empty():
-    auditor = fit()
+    auditor = fitted()
     nobody = people(500).query("sex == 'm'")
     row = auditor.confirm(nobody, 1).iloc[0]
     assert row["n_inside"] == 0 and np.isnan(row["score"])
     assert (row["low"], row["high"]) == (0, 1)
 
 
+@slow_sample
 def test_the_worst_of_chance_does_not_survive():
     # Answers that have nothing to do with the groups: equal shares for all, up to chance.
     auditor = fit(PlantedClassifier(lambda X: X["hours"] % 2 == 1))
@@ -286,22 +291,23 @@ def test_probabilities_and_thresholds():
     assert 0 <= worst["value_inside"] <= 1 and worst["score"] <= 1
     regressor = PlantedRegressor(middle_aged_women)
     cut = fit(regressor, favourable=0.0)
-    label = fit()
+    label = fitted()
     assert cut.worst_rule_["rule"] == RULE
     assert cut.group_fairness_score_ == pytest.approx(label.group_fairness_score_, abs=1e-3)
-    assert fit(regressor, favourable="mean").favourable_ == fit(regressor).favourable_ == "mean"
+    assert fitted(PlantedRegressor).favourable_ == "mean"
+    assert fit(regressor, favourable="mean", error_threshold=0.3).favourable_ == "mean"
 
 
 def test_plain_objects():
     X = people(800)
     labels = Plain(lambda X: np.where(X["income"] > 30, "yes", "no"))
-    assert fit(labels, X).favourable_ == ["yes"]
-    assert fit(labels, X, favourable="no").favourable_ == ["no"]
+    assert fit(labels, X, error_threshold=0.3).favourable_ == ["yes"]
+    assert fit(labels, X, error_threshold=0.3, favourable="no").favourable_ == ["no"]
     numbers = Plain(lambda X: X["income"].to_numpy())
-    assert fit(numbers, X).favourable_ == "mean"
-    assert fit(numbers, X, favourable=30).favourable_ == 30.0
+    assert fit(numbers, X, error_threshold=0.3).favourable_ == "mean"
+    assert fit(numbers, X, error_threshold=0.3, favourable=30).favourable_ == 30.0
     with pytest.raises(ValueError, match="'maybe'.*never occurs"):
-        fit(labels, X, favourable="maybe")
+        fit(labels, X, error_threshold=0.3, favourable="maybe")
 
 
 def test_outlier_detectors_favour_inliers():
@@ -314,6 +320,7 @@ def test_outlier_detectors_favour_inliers():
 # Sampling ---------------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_pool_is_near_the_data():
     X, seen = people(200), []
 
@@ -345,13 +352,16 @@ def test_every_row_asked_about_satisfies_the_constraint():
             seen.append(X["hours"].max())
             return super().predict(X)
 
-    fit(Sees(middle_aged_women), X, space=InputSpace(bounds={"hours": (0, 90)}))
+    fit(
+        Sees(middle_aged_women), X, space=InputSpace(bounds={"hours": (0, 90)}), error_threshold=0.2
+    )
     assert max(seen) == 50
     seen.clear()
     fit(
         Sees(middle_aged_women),
         X,
         space=InputSpace(constraint=lambda rows: rows["hours"] < 50, bounds={"hours": (0, 90)}),
+        error_threshold=0.2,
     )
     assert max(seen) == 49
 
@@ -366,11 +376,11 @@ def test_large_answers_keep_their_small_differences():
 
 
 def test_constraint_and_seed():
-    X = people(400)
-    auditor = fit(X=X, space=InputSpace(constraint=lambda rows: rows["hours"] < 50))
-    again = fit(X=X, space=InputSpace(constraint=lambda rows: rows["hours"] < 50))
+    settings = {"X": people(400), "error_threshold": 0.2}
+    spaces = [InputSpace(constraint=lambda rows: rows["hours"] < 50) for _ in range(2)]
+    auditor, again = (fit(space=space, **settings) for space in spaces)
     pd.testing.assert_frame_equal(auditor.rules_, again.rules_)
-    other = fit(X=X, random_state=1)
+    other = fit(random_state=1, **settings)
     assert not other.rules_["score"].equals(auditor.rules_["score"])
 
 

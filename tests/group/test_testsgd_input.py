@@ -1,5 +1,6 @@
 """TestSGDAuditor on bad input: a clear error before the first query, and nothing lost."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -11,11 +12,13 @@ from planted_groups import (
     PlantedClassifier,
     PlantedRegressor,
     fit,
+    fitted,
     middle_aged_women,
     people,
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from tiers import slow_sample
 
 from skfairtest import TestSGDAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
@@ -57,7 +60,7 @@ def test_advice_on_support_is_right(monkeypatch):
 
 
 def test_bad_input_keeps_earlier_results():
-    auditor = fit()
+    auditor = copy.copy(fitted())
     before = auditor.rules_
     with pytest.raises(ValueError):
         auditor.set_params(min_support=0.999).fit(people())
@@ -163,6 +166,7 @@ def test_a_number_that_most_rows_have_is_told_from_the_rest(binning):
     assert (auditor.matches(X, said[1]) == (X["gain"] > 0)).all()
 
 
+@slow_sample
 def test_a_million_rule_sets_at_most():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"share_{j}": rng.random(300) for j in range(9)}).assign(income=1.0, hours=40)
@@ -178,7 +182,7 @@ def test_a_million_rule_sets_at_most():
 
 
 def test_values_unseen_in_fit():
-    auditor, new = fit(), people(50)
+    auditor, new = fitted(), people(50)
     new.loc[3, "race"] = "z"
     for call in (lambda: auditor.matches(new, 0), lambda: auditor.confirm(new)):
         with pytest.raises(ValueError, match="'race' has values that are not among.*'z'"):
@@ -206,6 +210,7 @@ def test_failure_keeps_what_was_answered():
     assert auditor.rules_["n_inside"].max() < 20_000
 
 
+@slow_sample
 def test_a_run_that_fails_changes_nothing_on_the_auditor(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
@@ -232,4 +237,4 @@ def test_a_run_that_fails_changes_nothing_on_the_auditor(monkeypatch):
 def test_no_warnings_of_ours_on_good_input():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit(X=people(300), favourable="yes")
+        fit(X=people(300), favourable="yes", error_threshold=0.2)

@@ -189,6 +189,7 @@ def test_confirm_on_new_texts():
     assert few["n_inside"] == 0 and np.isnan(few["score"]) and few["high"] == 1
 
 
+@slow_sample
 def test_regressors_and_real_pipelines():
     class Length(RegressorMixin, BaseEstimator):
         def __sklearn_is_fitted__(self):

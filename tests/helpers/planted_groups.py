@@ -1,5 +1,7 @@
 """Invented people, and models that ask more of one group of them, for the tests of TestSGD."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -63,6 +65,12 @@ def fit(model=None, X=None, **settings):
     model = PlantedClassifier(middle_aged_women) if model is None else model
     settings = {"sensitive_features": SENSITIVE, "random_state": 0} | settings
     return TestSGDAuditor(model, **settings).fit(people() if X is None else X)
+
+
+@functools.cache
+def fitted(planted=PlantedClassifier):
+    """The auditor of one `fit` for all tests that leave it as it is."""
+    return fit(planted(middle_aged_women))
 
 
 class Plain:
