@@ -7,6 +7,7 @@ from imblearn.pipeline import make_pipeline as make_sampler_pipeline
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import FairnessAugmenter, RandomAuditor, TestSGDAuditor, estimate_discrimination
 from skfairtest._statistics import wilson_interval
@@ -50,6 +51,7 @@ def test_twins_are_added_under_one_label(people):
     assert (model.predict(first) != model.predict(second)).all()
 
 
+@slow_sample
 def test_same_seed_same_rows(people):
     X, y = people
     augmenter = FairnessAugmenter(DecisionTreeClassifier(), AUDITOR, random_state=0)
@@ -58,6 +60,7 @@ def test_same_seed_same_rows(people):
     np.testing.assert_array_equal(first[1], second[1])
 
 
+@slow_sample
 def test_strings_and_categories_survive(mixed, pipeline_of):
     X, y = mixed
     y = pd.Series(np.where(y > y.median(), "high", "low"), name="level")
@@ -74,6 +77,7 @@ def test_strings_and_categories_survive(mixed, pipeline_of):
     assert set(y_more) == {"high", "low"}
 
 
+@slow_sample
 def test_in_a_pipeline(people):
     X, y = people
     tree = DecisionTreeClassifier(random_state=0)
@@ -139,6 +143,7 @@ def square():
     return X
 
 
+@slow_sample
 def test_estimate_covers_the_true_share(models, square):
     model = share_model(models, 0.03)
     covered = 0

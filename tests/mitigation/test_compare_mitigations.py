@@ -19,7 +19,7 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, c
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.finding._words import percent
@@ -92,11 +92,6 @@ def comparison():
         return compared(methods=["drop", "marginalize"])
 
 
-@pytest.fixture
-def table(comparison):
-    return comparison.table
-
-
 # Figures -----------------------------------------------------------------------------------------
 
 
@@ -145,6 +140,7 @@ def test_share_on_rows_is_that_of_the_fold_models():
     assert table.loc["original", "share_rows"] == sum(flips) / len(X)
 
 
+@slow_sample
 def test_scoring_takes_the_place_of_accuracy():
     X, y = coded()
     cv = StratifiedKFold(3)
@@ -165,6 +161,7 @@ def test_groups_who_pays_and_rates(comparison):
     parity = abs(groups["selection_rate"].diff().iloc[1])
     assert row["demographic_parity_difference"] == pytest.approx(parity)
     assert parity != table.loc["original", "demographic_parity_difference"]
+    assert len(pd.concat([table, table])) == 2 * len(table)
 
 
 def test_who_loses_is_the_group_whose_rate_certainly_falls(comparison):
@@ -195,6 +192,7 @@ def test_the_change_of_a_rate_is_about_the_rows_of_the_group():
     assert weighted.value == pytest.approx((own - original)[:300].mean())
 
 
+@slow_sample
 def test_favourable_labels_say_what_rates_count(comparison):
     other = compared(favourable="no")
     ours, theirs = (c.groups.loc["original"] for c in (comparison, other))
@@ -203,6 +201,7 @@ def test_favourable_labels_say_what_rates_count(comparison):
         compare(favourable="maybe")
 
 
+@slow_sample
 def test_regressor_has_differences_and_r2_or_shares_above_a_threshold(monkeypatch):
     X, _ = coded()
     y = X["a"] + 3.0 * X["sex"]
@@ -220,6 +219,7 @@ def test_regressor_has_differences_and_r2_or_shares_above_a_threshold(monkeypatc
     assert share["share_near"].tolist() == [1, 0]
 
 
+@slow_sample
 def test_three_classes_have_an_auc_over_all():
     X, _ = coded()
     y = X["c"].to_numpy() % 3
@@ -242,12 +242,7 @@ def test_model_with_labels_only_has_no_auc():
     assert table["auc"].isna().all() and table.loc["original", "degree_unit"] == "label"
 
 
-def test_tables_can_be_joined(table):
-    both = pd.concat([table.assign(model="a"), table.assign(model="b")])
-    assert len(both) == 2 * len(table)
-
-
-@pytest.mark.parametrize("kind", ["array", "polars"])
+@pytest.mark.parametrize("kind", some(["array", "polars"]))
 def test_other_tables(kind):
     X, y = coded()
     given, sensitive = (X.to_numpy(), 3) if kind == "array" else (pl.from_pandas(X), "sex")
@@ -303,6 +298,7 @@ def test_without_fairlearn_its_methods_say_so(monkeypatch):
     assert table["accuracy"].notna().tolist() == [True, False, False, False]
 
 
+@slow_sample
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_retrainer_of_twins_lowers_the_share_or_says_that_it_kept_the_original(monkeypatch, whole):
     if not whole:
@@ -356,6 +352,7 @@ def test_bad_targets_and_estimators():
         compare(methods=3)
 
 
+@slow_sample
 def test_a_group_splitter_is_taken_where_it_holds_out_every_row():
     X, y = coded()
     splits = list(GroupKFold(3).split(X, y, groups=X["c"]))
@@ -365,6 +362,7 @@ def test_a_group_splitter_is_taken_where_it_holds_out_every_row():
 # Weights -----------------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_weights_reach_training_and_scores():
     X, y = people()
     half = np.random.default_rng(0).random(len(X)) < 0.5
@@ -589,6 +587,7 @@ def test_some_columns_are_given_to_the_models_and_some_are_not():
 # Time, interrupts and progress --------------------------------------------------------------------
 
 
+@slow_sample
 def test_what_was_not_reached_says_so_and_the_cheap_methods_are_done(clock):
     class Slow(DecisionTreeClassifier):
         def fit(self, X, y, sample_weight=None):
@@ -606,6 +605,7 @@ def test_what_was_not_reached_says_so_and_the_cheap_methods_are_done(clock):
         compare(slow, max_time=5)
 
 
+@slow_sample
 def test_an_interrupt_keeps_what_is_done():
     class Interrupts(DecisionTreeClassifier):
         def fit(self, X, y, sample_weight=None):
@@ -622,16 +622,18 @@ def test_an_interrupt_keeps_what_is_done():
 
 
 def test_progress_is_a_line_a_method_on_standard_error(capsys):
-    compare(progress=True, methods={"broken": Broken(), "stump": TREE})
+    X, y = coded(60)
+    compare(X=X, y=y, progress=True, methods={"broken": Broken(), "stump": TREE})
     lines = capsys.readouterr().err.splitlines()
     assert [line.split("]")[0].split(",")[0] for line in lines] == [
         f"[compare_mitigations {n}/3" for n in (1, 2, 3)
     ]
     assert lines[1].endswith("broken: fold 1: RuntimeError: no luck")
-    compare(progress=False)
+    compare(X=X, y=y, progress=False)
     assert capsys.readouterr().err == ""
 
 
+@slow_sample
 def test_predictions_that_cannot_be_scored_cost_one_row():
     def varied(model, X, y):
         said = model.predict(X)
@@ -686,6 +688,7 @@ def test_what_cannot_be_compared_is_one_clear_error(change, error, words):
         compare(**{"estimator": TREE, "X": X, "y": y, **change(X, y)})
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "names, sensitive",
     [
@@ -707,6 +710,7 @@ def test_a_model_that_says_the_same_to_everybody():
     assert (table[["share_rows", "degree", "demographic_parity_difference"]] == 0).all(axis=None)
 
 
+@slow_sample
 def test_groups_without_rows_or_without_weight_have_no_figures():
     X, y = people(60)
     X["sex"] = pd.Categorical(X["sex"], categories=["f", "m", "nobody"])
@@ -766,6 +770,7 @@ def test_dropping_the_column_leaves_the_moved_flips():
     assert "Moved to another group" in comparison.recommend(max_score_drop=1).reason
 
 
+@slow_sample
 def test_moved_flips_are_those_of_the_fold_models_under_maps_of_their_training_rows():
     X, y, _ = proxies()
     splits = list(StratifiedKFold(2, shuffle=True, random_state=1).split(X, y))
@@ -785,6 +790,7 @@ def test_moved_flips_are_those_of_the_fold_models_under_maps_of_their_training_r
     assert table.loc["original", "share_moved"] == pytest.approx(flips / len(X), abs=0.02)
 
 
+@slow_sample
 def test_without_a_transport_nothing_is_moved():
     comparison = by_proxies(moved=False)
     assert "share_moved" not in comparison.table and comparison.settings["transport"] is None
@@ -828,7 +834,7 @@ class NoMap(BaseEstimator):
     "settings, note",
     [
         ({"moved": NoMap()}, "not measured: the map is lost"),
-        ({"sensitive_features": "age"}, "form 4[0-9] groups"),
+        pytest.param({"sensitive_features": "age"}, "form 4[0-9] groups", marks=SAMPLE),
         ({"sensitive_features": np.arange(600) % 599}, "600|599"),
     ],
 )

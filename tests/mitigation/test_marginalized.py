@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from tiers import slow_sample, some
+from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import (
     CertifiedAuditor,
@@ -137,7 +137,7 @@ def test_twins_are_equal_to_the_last_bit_wherever_they_stand():
 
 
 @pytest.mark.parametrize("container", ["pandas", "polars"])
-@pytest.mark.parametrize("strength", [0.4, 1.0])
+@pytest.mark.parametrize("strength", some([0.4, 1.0]))
 def test_mixed_frames(mixed, pipeline_of, container, strength):
     X, target = mixed
     y = (target > target.median()).to_numpy()
@@ -306,7 +306,7 @@ def test_many_values_of_a_number_are_its_quantiles():
     assert len(clone(model).set_params(max_values=None).fit(X, X[:, 1]).values_) == 1000
 
 
-@pytest.mark.parametrize("strength", [0.5, 1.0])
+@pytest.mark.parametrize("strength", some([0.5, 1.0]))
 def test_three_hundred_values(strength):
     rng = np.random.default_rng(0)
     names = np.array([f"v{k:03}" for k in range(300)], dtype=object)
@@ -727,7 +727,7 @@ CASES += [
 
 
 @pytest.mark.parametrize(
-    ("inner", "strength"), some(CASES, 6), ids=lambda value: type(value).__name__
+    ("inner", "strength"), some(CASES, 3), ids=lambda value: type(value).__name__
 )
 def test_certificates_are_what_enumeration_gives(grid, inner, strength):
     X, score, y = grid
@@ -774,6 +774,7 @@ def test_parts_of_what_is_averaged_over_may_be_audited(grid):
     assert auditor.fairness_degree_ == pytest.approx(degree_of(model, X, [1], "predict_proba"))
 
 
+@slow_sample
 def test_certificates_in_pipelines_and_wrappers(grid):
     X, _, y = grid
     inner = MarginalizedClassifier(
@@ -804,6 +805,7 @@ def test_certify_starts_from_any_auditor(grid):
     assert certificate.certified and certificate.fairness_degree == pytest.approx(truth)
 
 
+@slow_sample
 def test_labels_are_bounded_by_one(grid):
     X, _, y = grid
     model = MarginalizedClassifier(
@@ -869,6 +871,7 @@ def test_constraints_and_what_follows(grid):
         CertifiedAuditor(model, sensitive_features="sex", space=space, **settings).fit(X)
 
 
+@slow_sample
 def test_one_hot_groups_are_certified(grid):
     X, score, _ = grid
     table = pd.DataFrame(X[:, [0, 2]], columns=["sex", "a"])
@@ -927,7 +930,9 @@ def test_a_model_that_was_read_wrongly_is_noticed(grid, monkeypatch):
 @pytest.mark.parametrize(
     "model",
     [
-        MarginalizedClassifier(LogisticRegression(), sensitive_features=[0]),
+        pytest.param(
+            MarginalizedClassifier(LogisticRegression(), sensitive_features=[0]), marks=SAMPLE
+        ),
         pytest.param(
             MarginalizedClassifier(RidgeClassifier(), sensitive_features=[0], strength=0.0),
             marks=pytest.mark.slow,

@@ -86,6 +86,7 @@ def test_scores_are_those_of_the_methods_trained_by_hand():
     assert scores["drop"] == pytest.approx(np.mean(right["drop"]), abs=0.002)
 
 
+@slow_sample
 def test_a_simpler_method_that_leaves_less_at_no_more_cost_is_named():
     X, y = people(1500, effect=0)
     model = DecisionTreeClassifier(min_samples_leaf=5, random_state=0)
@@ -131,6 +132,7 @@ class RefusesHeld(LogisticRegression):
         return super().fit(X, y, sample_weight)
 
 
+@slow_sample
 def test_nothing_is_lost_when_a_method_fails():
     X, y = people()
     mitigated = quietly(retrain(RefusesHeld()), X, y)
@@ -150,6 +152,7 @@ def test_regressors_and_groups_have_alternatives_too():
     assert np.isfinite(groups.alternatives_.loc[["original", "drop", "average"], "group"]).all()
 
 
+@slow_sample
 def test_weights_go_the_same_way_to_all_methods():
     X, y = people()
     weights = np.where(y == 1, 9.0, 1.0)
@@ -171,6 +174,7 @@ def test_alternatives_before_fit():
         retrain().alternatives_  # noqa: B018
 
 
+@slow_sample
 def test_rounds_of_auto_end_at_eight_trainings_worth_of_rows(monkeypatch):
     monkeypatch.setattr("skfairtest.mitigation._retraining.rounds.FREE_ROWS", 0)
     X, y = people()
@@ -245,6 +249,7 @@ def test_a_constant_model_leaves_nothing_to_mitigate():
     assert constant.stop_reason_ == "nothing to mitigate was seen in the original"
 
 
+@slow_sample
 def test_names_that_are_no_strings():
     X, y = frame()
     numbered = X.set_axis([0, 1, 2, 3], axis=1)

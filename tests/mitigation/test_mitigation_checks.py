@@ -6,7 +6,7 @@ from imblearn.utils.estimator_checks import (
     parametrize_with_checks as parametrize_with_sampler_checks,
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import FairnessAugmenter, FairnessRetrainer, RandomAuditor
 
@@ -30,14 +30,13 @@ SAMPLER_FAILURES = {
 }
 
 
-def test_scikit_learn_checks():
-    assert_conforms(FairnessRetrainer(LogisticRegression(), twins(40), **SETTINGS))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", [LogisticRegression(), LinearRegression()])
-def test_scikit_learn_checks_with_all_parts(model):
-    assert_conforms(FairnessRetrainer(model, twins(), **WHOLE))
+@pytest.mark.parametrize("retrainer", [
+    pytest.param(FairnessRetrainer(LogisticRegression(), twins(40), **SETTINGS), marks=SAMPLE),
+    pytest.param(FairnessRetrainer(LogisticRegression(), twins(), **WHOLE), marks=pytest.mark.slow),
+    pytest.param(FairnessRetrainer(LinearRegression(), twins(), **WHOLE), marks=pytest.mark.slow),
+], ids=["in short", "classifier", "regressor"])  # fmt: skip
+def test_scikit_learn_checks(retrainer):
+    assert_conforms(retrainer)
 
 
 def test_scikit_learn_checks_of_the_augmenter():

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from tiers import SAMPLE, slow_sample
+from tiers import slow_sample, some
 
 from skfairtest import FairnessRetrainer, RandomAuditor
 from skfairtest.exceptions import MitigationWarning
@@ -98,13 +98,13 @@ def shares_below(n, repeats):
 # 5% are meant; 300 runs tell that to 1.3 points, 60 to three.
 
 
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", some([100, 1000]))
 def test_upper_end_lies_above_the_true_drop_as_often_as_it_says(n):
     assert shares_below(n, 60) < 0.09
 
 
 @slow_sample
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", some([100, 1000]))
 def test_upper_end_lies_above_the_true_drop_in_a_sample_of_300(n):
     assert shares_below(n, 300) < 0.09
 
@@ -202,6 +202,7 @@ def people(n, seed=0):
     return X, y.astype(int)
 
 
+@slow_sample
 def test_rows_that_can_tell_confirm_the_score():
     X, y = people(3000)
     mitigated = FairnessRetrainer(LogisticRegression(), TWINS, max_score_drop=0.05, **FAST)
@@ -211,10 +212,10 @@ def test_rows_that_can_tell_confirm_the_score():
     assert kept["confirmed"] and kept["score_drop"] == drop["value"]
 
 
-@pytest.mark.parametrize("seeds", [2, pytest.param(6, marks=SAMPLE, id="6")])
-def test_few_rows_cannot_tell_a_point_and_the_course_says_so(seeds):
+@slow_sample
+def test_few_rows_cannot_tell_a_point_and_the_course_says_so():
     said = kept = 0
-    for seed in range(seeds):
+    for seed in range(6):
         X, y = people(60, seed)
         mitigated = FairnessRetrainer(LogisticRegression(C=0.1), TWINS, max_rounds=3, **FAST)
         with warnings.catch_warnings(record=True) as caught:

@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from tiers import slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -61,6 +62,7 @@ def fitted():
         return X, y, mitigate(clone(LOGISTIC)).fit(X[:600], y[:600])
 
 
+@slow_sample
 def test_moved_flips_fall_on_rows_that_no_model_has_seen(fitted):
     X, y, mitigated = fitted
     rows, target = X[600:], y[600:]
@@ -77,6 +79,7 @@ def test_moved_flips_fall_on_rows_that_no_model_has_seen(fitted):
     assert cost - (mitigated.predict(rows) == target).mean() < 0.1
 
 
+@slow_sample
 def test_results_name_what_was_measured(fitted):
     _, _, mitigated = fitted
     before, after = mitigated.before_["moved"], mitigated.after_["moved"]
@@ -94,6 +97,7 @@ def test_results_name_what_was_measured(fitted):
     assert "moved twins" in card and "rows moved to another group" in card
 
 
+@slow_sample
 def test_the_same_seed_gives_the_same_model():
     data = with_proxies(300, random_state=1)
     X, y = coded(data), data.target
@@ -106,6 +110,7 @@ def test_the_same_seed_gives_the_same_model():
     assert (one.predict(X) == two.predict(X)).all()
 
 
+@slow_sample
 def test_a_cost_that_is_too_large_keeps_the_original():
     data = with_proxies(300)
     with pytest.warns(MitigationWarning, match="among moved twins: no round"):
@@ -117,7 +122,7 @@ def test_a_cost_that_is_too_large_keeps_the_original():
 
 
 def test_a_regressor_lowers_the_mean_difference():
-    data = with_proxies(400, regression=True)
+    data = with_proxies(200, regression=True)
     mitigated = mitigate(LinearRegression(), max_score_drop=1.0).fit(coded(data), data.target)
     assert mitigated.after_["moved"]["value"] < 0.5 * mitigated.before_["moved"]["value"]
 
@@ -213,6 +218,7 @@ def test_what_cannot_be_moved_is_an_error_before_any_training():
         FairnessRetrainer(LOGISTIC, TestSGDAuditor(), strategy="moved").fit(X, y)
 
 
+@slow_sample
 def test_a_column_with_one_value_in_a_group_is_warned_of():
     data = with_proxies(400)
     X = coded(data)

@@ -56,6 +56,7 @@ def folds_of(X, y, sensitive=(0,), n_folds=3, **settings):
 # What falls -------------------------------------------------------------------------------------
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "model",
     [LogisticRegression(), DecisionTreeClassifier(min_samples_leaf=3, random_state=0)],
@@ -86,6 +87,7 @@ def test_forest_leaves_little_near_the_data_and_in_the_domain():
     assert rates[1] < 0.5 * rates[0]
 
 
+@slow_sample
 def test_line_loses_the_sensitive_column():
     X, y = people()
     target = X[:, 1] + 0.5 * X[:, 2] + 0.3 * X[:, 0]
@@ -197,6 +199,7 @@ class Named(ClassifierMixin, BaseEstimator):
         return self.tree_.predict(X)
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_no_row_is_scored_by_a_model_that_has_seen_it_or_anything_made_from_it():
     X, y = people(300)
@@ -249,6 +252,7 @@ def test_class_of_one_row_is_never_held_out_and_small_classes_are_spread():
         assert set(np.delete(y, fold)) == {0, 1, 2}
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_class_that_a_fold_lacks_is_an_error_with_its_name_or_no_matter():
     X, y = people(60)
@@ -272,6 +276,7 @@ class Weighed(LogisticRegression):
         return super().fit(X, y, sample_weight=sample_weight)
 
 
+@slow_sample
 def test_a_twin_weighs_as_much_as_its_row():
     X, y = people(200)
     weights = np.linspace(1, 3, 200)
@@ -359,6 +364,7 @@ def test_of_thousands_of_twins_a_hundred_are_compared_the_same_for_every_model()
     assert (judged[0].disparity > 60).all() and (judged[0].disparity <= 128 + 1e-6).all()
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_every_row_flips():
     X, _ = people(300)
@@ -371,6 +377,7 @@ def test_every_row_flips():
     assert (mitigated.predict(X) == y).mean() > 0.98
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.MitigationWarning")
 def test_three_hundred_sensitive_values():
     X, y = people(900)

@@ -49,6 +49,7 @@ def estimate(X, n_samples=2000, model=None, **more):
     )  # fmt: skip
 
 
+@slow_sample
 def test_the_interval_knows_how_many_rows_there_are():
     """It was .016 wide for 50, 200 or 1,000 rows."""
     widths = {n: (found := estimate(table(n, 0))).high - found.low for n in (50, 200, 1000)}
@@ -57,7 +58,7 @@ def test_the_interval_knows_how_many_rows_there_are():
     assert more.high - more.low == pytest.approx(widths[50], rel=0.2)
 
 
-@pytest.mark.parametrize("n, n_tables", some([(50, 20), (200, 60), (1000, 30)], 1))
+@pytest.mark.parametrize("n, n_tables", some([(50, 20), (200, 60), (1000, 30)], 0))
 def test_it_holds_for_other_samples_of_rows(n, n_tables):
     """In 92 to 98% of 60 to 200 tables, by share and rows; Wilson's of all inputs in 3 to 72%."""
     found = [estimate(table(n, seed), 500) for seed in range(n_tables)]
