@@ -27,7 +27,7 @@ def found_share(auditor, make, variant, seed):
     return share
 
 
-# The default tier has the first seed, of one task a variant.
+# The default tier has the first seed of one task.
 @pytest.mark.parametrize(
     "make, variant",
     some([(MAKERS[1], "smooth"), (MAKERS[1], "narrow"), (MAKERS[0], "many-valued")]),

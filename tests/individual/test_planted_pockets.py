@@ -1,6 +1,6 @@
 """Every tester finds the planted pockets within a stated budget, on five seeds of five.
 
-The default tier has the first seed of the quick testers (of SBFT in test_planted_degree.py); all
+The default tier has the first seed of two quick testers (of SBFT in test_planted_degree.py); all
 five, and the other testers, are slow.
 A pocket is found when an input in it is reported with at least half the planted degree. In the
 smooth and the many-valued variant such inputs are a few in a hundred; in the narrow one they are 55
