@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import locale
 import os
+import re
 import sys
 import tempfile
 import traceback
@@ -102,6 +103,27 @@ def pytest_runtest_call():
                 "scikit-learn reads its own files in the locale's encoding, which is not UTF-8"
             )
         raise
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Read no file of services alone where none is asked for; one that is named is read."""
+    if "not services" not in config.option.markexpr:
+        return None
+    if collection_path.is_relative_to(TOP / "docs"):
+        return True
+    if not (collection_path.name.startswith("test_") and collection_path.suffix == ".py"):
+        return None
+    marks = re.search(rb"^pytestmark = .*\bmark\.services\b", collection_path.read_bytes(), re.M)
+    return True if marks else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for doctests in modules that hold some."""
+    collectors = yield
+    if file_path.suffix != ".py" or b">>> " in file_path.read_bytes():
+        return collectors
+    return [found for found in collectors if type(found).__name__ != "DoctestModule"]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
+from light_skops import skops
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 from sklearn.base import BaseEstimator
@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skops.io.exceptions import UntrustedTypesFoundException
+from tiers import slow_sample
 
 import skfairtest
 from skfairtest import (
@@ -116,7 +117,7 @@ def test_auditors_of_twins(name, people):
     assert_frame_equal(again.discriminatory_inputs_, auditor.discriminatory_inputs_)
     assert_frame_equal(again.history_, auditor.history_)
     assert_array_equal(again.predict(X), auditor.predict(X))
-    assert again.audit_rows(X).rate == auditor.audit_rows(X).rate
+    assert again.audit_rows(X[:60]).rate == auditor.audit_rows(X[:60]).rate
     assert again.fit(X, y).fairness_degree_ == auditor.fairness_degree_
 
 
@@ -151,6 +152,7 @@ def check_rules(auditor, X):
     assert_array_equal(again.matches(X, 0), auditor.matches(X, 0))
 
 
+@slow_sample
 def test_auditor_of_moved_twins(people):
     X, y = people
     auditor = FlipTestAuditor(
@@ -166,7 +168,7 @@ def test_auditor_of_moved_twins(people):
 
 
 def test_auditor_of_texts():
-    data = make_identity_comments(n_samples=400, random_state=0)
+    data = make_identity_comments(n_samples=200, random_state=0)
     auditor = TextSGDAuditor(data.estimator, random_state=0).fit(data.data)
     assert_frame_equal(round_trip(auditor, data.estimator).rules_, auditor.rules_)
 
@@ -193,12 +195,13 @@ def test_refit_rules(rule):
     assert round_trip(rule)(results) == rule(results)
 
 
+@slow_sample
 @pytest.mark.parametrize("strategy", ["twins", "best"])
-def test_retrainer(people, strategy):
+def test_retrainer(people, strategy, few_inputs):
     X, y = people
     auditor = RandomAuditor(sensitive_features="sex", max_queries=300)
     mitigated = FairnessRetrainer(
-        LogisticRegression(), auditor, strategy=strategy, max_rounds=2, random_state=0
+        LogisticRegression(), auditor, strategy=strategy, max_rounds=1, random_state=0
     ).fit(X, y)  # fmt: skip
     again = round_trip(mitigated)
     assert_array_equal(again.predict(X), mitigated.predict(X))
@@ -209,6 +212,7 @@ def test_retrainer(people, strategy):
     assert_array_equal(again.original_estimator_.coef_, mitigated.original_estimator_.coef_)
 
 
+@slow_sample
 def test_augmenter(people):
     X, y = people
     auditor = RandomAuditor(sensitive_features="sex", max_queries=600)

@@ -2,12 +2,13 @@
 
 import contextlib
 import time
+from functools import cache
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from skfairtest import InputSpace, RandomAuditor
 from skfairtest._threads import (
@@ -20,11 +21,15 @@ from skfairtest._threads import (
 )
 
 
+@cache
+def openmp():
+    """The libraries of OpenMP, looked for once."""
+    return ThreadpoolController().select(user_api="openmp")
+
+
 def n_threads():
     """How many threads a loop of OpenMP would have."""
-    return {
-        library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"
-    }
+    return {library["num_threads"] for library in openmp().info()}
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,13 +76,18 @@ def seen(auditor):
     return worst.to_dict(), found.to_dict(), own, auditor.predict(worst).tolist()
 
 
-@pytest.fixture(params=AUDITORS, ids=lambda cls: cls.__name__)
-def fitted(request):
+@pytest.fixture(scope="module", params=AUDITORS, ids=lambda cls: cls.__name__)
+def fitted_once(request):
     X, _ = tables()
     auditor = request.param(
         model_of(X), sensitive_features=["sex"], max_queries=300, random_state=0
     )
     return auditor.fit(X)
+
+
+@pytest.fixture
+def fitted(fitted_once):
+    return copy.deepcopy(fitted_once)
 
 
 @pytest.mark.parametrize("why", REFUSED)

@@ -18,10 +18,10 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from clocks import HANGING
 from gate_samples import Drawn, Fails, Foreign, ReadsDates, Talkative, classifier, people, regressor
 from jsonschema import Draft202012Validator
+from light_skops import skops
 from places import TOP
 from tiers import slow_sample
 

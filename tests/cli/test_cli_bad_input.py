@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import skops.io
 from gate_samples import Fails, Foreign, classifier, people, regressor
+from light_skops import skops
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier

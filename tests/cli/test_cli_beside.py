@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import skops.io
 from gate_samples import people
+from light_skops import skops
 from sklearn.linear_model import LogisticRegression
 from tiers import slow_sample
 

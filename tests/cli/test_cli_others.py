@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from gate_samples import Fails, Foreign, classifier, people, regressor
+from light_skops import skops
 from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample
 

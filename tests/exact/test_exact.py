@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
+from light_skops import skops
 from sklearn.cluster import DBSCAN
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (

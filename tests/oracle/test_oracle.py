@@ -197,8 +197,9 @@ def test_confirmed_flips_are_not_paid_again(models, small):
 
 
 @pytest.mark.parametrize("auditor, shape", [
-    (RandomAuditor, "regressor"), (SBFTAuditor, "proba"),
+    (RandomAuditor, "regressor"),
     pytest.param(RandomAuditor, "proba", marks=SAMPLE, id="random"),
+    pytest.param(SBFTAuditor, "proba", marks=SAMPLE, id="SBFT-proba"),
     pytest.param(SBFTAuditor, "regressor", marks=SAMPLE, id="SBFT"),
 ])  # fmt: skip
 def test_a_small_space_is_exhausted_and_the_run_ends(models, auditor, shape):

@@ -6,12 +6,13 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
+from tiers import slow_sample, some
 
 from skfairtest import InputSpace, MAFTAuditor, RandomAuditor
 from skfairtest.base import BaseAuditor
 from skfairtest.datasets import make_biased_classification, make_biased_regression
 
-WORKERS = [None, 3]
+WORKERS = some([None, 3])
 
 
 def narrow():
@@ -43,14 +44,15 @@ def test_restarts_go_on_until_they_have_found_as_many_as_the_run_may(n_workers):
     assert auditor.stop_reason_ == "max_found=1 reached after 2 of 4 restarts"
 
 
+@slow_sample
 def test_what_restarts_find_together_counts():
     data = narrow()
     params = {"threshold": 2.0, "max_queries": 8000, "n_restarts": 4, "random_state": 0}
     each = RandomAuditor(data.estimator, **params).fit(data.data)
     assert each.n_found_ == 2
-    some = RandomAuditor(data.estimator, max_found=each.n_found_ - 1, **params).fit(data.data)
-    assert 1 <= some.n_found_ <= 2 and some.n_queries_ < each.n_queries_
-    assert some.stop_kind_ == "max_found"
+    fewer = RandomAuditor(data.estimator, max_found=each.n_found_ - 1, **params).fit(data.data)
+    assert 1 <= fewer.n_found_ <= 2 and fewer.n_queries_ < each.n_queries_
+    assert fewer.stop_kind_ == "max_found"
     more = RandomAuditor(data.estimator, max_found=each.n_found_ + 1, **params).fit(data.data)
     assert more.n_found_ == each.n_found_ and more.stop_kind_ == "max_queries"
 
@@ -130,12 +132,12 @@ def test_steps_of_the_global_phase_are_counted_in_restarts_too(n_workers):
     assert 1 < auditor.n_iter_ <= 10
 
 
-def test_the_number_of_workers_changes_nothing():
+@pytest.mark.parametrize("limits", some([{"max_inputs": 1003}, {}, {"max_found": 1}]))
+def test_the_number_of_workers_changes_nothing(limits):
     data = narrow()
     params = {"threshold": 2.0, "max_queries": 3000, "n_restarts": 5, "random_state": 0}
-    for limits in ({}, {"max_found": 1}, {"max_inputs": 1003}):
-        runs = [
-            figures(fit(RandomAuditor(data.estimator, **params, **limits), data.data, n))
-            for n in (None, 3)
-        ]
-        assert runs[0] == runs[1]
+    runs = [
+        figures(fit(RandomAuditor(data.estimator, **params, **limits), data.data, n))
+        for n in (None, 3)
+    ]
+    assert runs[0] == runs[1]

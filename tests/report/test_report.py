@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
+from light_skops import skops
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.neighbors import KNeighborsClassifier

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
+from light_skops import skops
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
-from tiers import some
+from tiers import slow_sample, some
 
 from skfairtest import (
     ADFAuditor,
@@ -211,7 +211,7 @@ LIKE_OTHERS = ["published sbft", "aequitas", "themis", "eidig", "maft"]
 @pytest.mark.parametrize(
     "name",
     [
-        *some([name for name in TESTERS if name not in LIKE_OTHERS], 2),
+        *some([name for name in TESTERS if name not in LIKE_OTHERS]),
         *(pytest.param(name, marks=pytest.mark.slow) for name in LIKE_OTHERS),
     ],
 )
@@ -226,6 +226,7 @@ def test_every_tester_shows_valid_rows_only_many_spaces(name):
     assert sum(check_tester(name, seed) > 100 for seed in range(100, 200)) > 50
 
 
+@slow_sample
 def test_certificates_show_valid_rows_only(monkeypatch):
     shown = []
     call = Model._call

@@ -281,6 +281,7 @@ def test_rows_of_a_thousand_spaces_can_exist(first):
         run_case(seed)
 
 
+@slow_sample
 def test_the_checks_can_fail():
     """Each check refuses rows that its table cannot hold."""
     refused = set()

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
+from light_skops import skops
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import ParameterGrid

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
+from tiers import slow_sample
 
 from skfairtest import InputSpace, Is, Order, RandomAuditor, SBFTAuditor
 from skfairtest.exact._constrained import narrowed
@@ -308,6 +309,7 @@ def test_results_on_data_are_the_very_same_rows():
         assert set(auditor.on_data_discriminatory_["tenths"]) == set(X["tenths"])
 
 
+@slow_sample
 def test_a_function_of_twins_in_threads_finds_what_it_finds_alone():
     X, _ = off_grid_tables()
     X["w"] = np.random.default_rng(1).integers(0, 50, len(X))

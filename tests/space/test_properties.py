@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from polars.testing import assert_frame_equal as assert_polars_equal
+from tiers import slow_sample
 
 from skfairtest import InputSpace, PublishedSBFTAuditor, RandomAuditor, SBFTAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
@@ -121,6 +122,7 @@ def first_column(X):
     return np.array([len(str(v)) + 3.0 * (str(v) in ("m", "1", "True", "30")) for v in X["s"]])
 
 
+@slow_sample
 @given(
     X=tables(),
     seed=st.integers(0, 2**31),

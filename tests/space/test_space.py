@@ -12,6 +12,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 from polars.testing import assert_frame_equal as assert_polars_equal
 from sklearn.base import BaseEstimator, RegressorMixin
+from tiers import slow_sample
 
 from skfairtest import InputSpace, SBFTAuditor
 
@@ -296,6 +297,7 @@ def test_real_sensitive_values_are_drawn_from_the_interval_and_from_the_data():
     assert (pairs[:, 0] != pairs[:, 1]).any(axis=1).mean() > 0.98
 
 
+@slow_sample
 def test_a_huge_integer_sensitive_domain_builds_no_table():
     X = np.array([[0, 0, 1], [2_000_000_000, 7, 2], [3, 3, 3]])
     tracemalloc.start()

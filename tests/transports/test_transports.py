@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import skops.io
+from light_skops import skops
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 from planted_proxies import mixed

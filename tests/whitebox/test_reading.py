@@ -23,7 +23,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
-from tiers import slow_sample
+from tiers import slow_sample, some
 
 from skfairtest import (
     ADFAuditor,
@@ -147,7 +147,7 @@ def test_methods_replaced_on_a_class_are_seen(table, monkeypatch, cls):
         CertifiedAuditor(model, sensitive_features=[0]).fit(X)
 
 
-@pytest.mark.parametrize("auditor", [EIDIGAuditor, ADFAuditor])
+@pytest.mark.parametrize("auditor", some([EIDIGAuditor, ADFAuditor]))
 def test_gradients_are_not_read_of_foreign_code(table, auditor):
     X, y = table
 
