@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._bracket import Limits
+from skfairtest.exact._networks.activation_bounds import Relu
 from skfairtest.exact._networks.lagrangian import (
     MOST_MULTIPLIER,
     Bounded,
@@ -71,8 +72,8 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
     def make(cls, relaxation: Relaxation, limits: Limits) -> UnitSearch | None:
         """Return the search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network
-        if len(network.weights) != 2 or getattr(network.activations[0], "left", 1.0) != 0.0:
-            return None  # ReLU alone is nothing left of zero
+        if len(network.weights) != 2 or not isinstance(network.activations[0], Relu):
+            return None
         if limits.is_late or network.out not in LINKS or not listable(network):
             return None
         return cls(relaxation, limits)
