@@ -94,12 +94,14 @@ def test_two_classes(kind):
     check_bounds_apart(coded(TWO[kind]).fit(X, kinds(y)[0]), X)
 
 
+@slow_sample
 def test_steps_inside_and_outside():
     X, y = small_table(1, n=120)
     model = CalibratedClassifierCV(coded(FOREST), method="isotonic", cv=2)
     check_bounds_apart(model.fit(X, kinds(y)[0]), X)
 
 
+@slow_sample
 @pytest.mark.parametrize("kind", some(SEVERAL, SLOW))
 def test_several_classes(kind):
     X, y = small_table(2, n=120)
@@ -113,6 +115,7 @@ ON_TOP = {
 }
 
 
+@slow_sample
 @pytest.mark.parametrize("kind", some(ON_TOP, SLOW))
 def test_steps_on_top_of_a_stack(kind):
     X, y = small_table(12, n=120)
@@ -120,6 +123,7 @@ def test_steps_on_top_of_a_stack(kind):
     check_bounds_apart(coded(stack).fit(X, kinds(y)[0]), X)
 
 
+@slow_sample
 @pytest.mark.parametrize("several", some((False, True), (True,)), ids=["one", "several"])
 def test_several_targets_of_a_classifier(several):
     X, y = small_table(13, n=120)
@@ -145,6 +149,7 @@ def test_real_columns(kind):
             check_real(coded(model).fit(X, target), X, exact=False)
 
 
+@slow_sample
 def test_a_real_column_behind_a_scaled_target():
     X, y = small_table(5, real=True)
     model = coded(TransformedTargetRegressor(Ridge(), transformer=StandardScaler())).fit(X, y)
@@ -178,6 +183,7 @@ def test_sums_of_trees_are_bounded_as_one(kind):
     assert found.fairness_degree_ <= auditor.fairness_degree_upper_bound_
 
 
+@slow_sample
 def test_constraints_hold_for_the_models_inside():
     X, y = small_table(10)
     model = coded(TWO["isotonic, forest"]).fit(X, kinds(y)[0])
@@ -191,6 +197,7 @@ def test_constraints_hold_for_the_models_inside():
     assert bound.fairness_degree_ <= free.fairness_degree_
 
 
+@slow_sample
 def test_forests_among_the_members_are_members():
     X, y = small_table(11)
     forest = RandomForestRegressor(2, max_depth=3, random_state=0)
@@ -199,6 +206,7 @@ def test_forests_among_the_members_are_members():
         check_finite(coded(model).fit(X, np.column_stack([y, -y]) if several else y), X)
 
 
+@slow_sample
 def test_several_targets():
     X, y = small_table(6)
     model = coded(MultiOutputRegressor(GradientBoostingRegressor(n_estimators=5)))
@@ -325,6 +333,7 @@ def test_settings_that_are_seen_once_it_is_fitted():
         certified(coded(votes).fit(X, kinds(y)[0]), X)
 
 
+@slow_sample
 def test_boosting_that_calibrates_raw_scores():
     X, y = small_table(9)
     model = coded(calibrated(HistGradientBoostingClassifier(max_iter=5, max_depth=3), "sigmoid"))

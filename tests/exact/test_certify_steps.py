@@ -74,6 +74,7 @@ def test_encoders_in_all_their_ways(kind, model):
     check_finite(make_pipeline(columns, model).fit(X, y), X)
 
 
+@slow_sample
 def test_unknown_categories_are_what_the_encoder_makes_of_them():
     X, y = small_table(3)
     codes = [OneHotEncoder(handle_unknown="ignore"),
@@ -88,6 +89,7 @@ def test_unknown_categories_are_what_the_encoder_makes_of_them():
         assert "other" in auditor.space_.domain.columns[0].levels
 
 
+@slow_sample
 def test_missing_categories_and_numbers_with_indicators():
     X, y = small_table(4)
     X["c"] = X["c"].astype(object).where(np.arange(len(X)) % 9 > 0, np.nan)
@@ -120,6 +122,7 @@ def test_set_output(kind):
     check_finite(model.fit(X, y), X)
 
 
+@slow_sample
 def test_nested_pipelines_and_networks():
     X, y = small_table(6)
     net = MLPRegressor(hidden_layer_sizes=(6,), solver="lbfgs", max_iter=100, random_state=0)

@@ -136,7 +136,7 @@ def check_case(seed, engine="numpy", max_time=1.0):
     return auditor.certified_
 
 
-@pytest.mark.parametrize("n", [6, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [2, pytest.param(12, marks=pytest.mark.slow)])
 def test_bracket_holds_the_true_maximum_of_valid_pairs(n):
     closed = [check_case(seed) for seed in range(n)]
     known = [is_closed for is_closed in closed if is_closed is not None]

@@ -212,6 +212,7 @@ def test_missing_values_and_categories_of_histogram_boosting():
     assert auditor.worst_case_["c"].isna().all()
 
 
+@slow_sample
 @pytest.mark.parametrize("engine", ["numpy", pytest.param("numba", marks=pytest.mark.slow)])
 def test_many_unordered_values_take_several_words(engine):
     rng = np.random.default_rng(0)

@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegress
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tiers import some
 
 from skfairtest import CertifiedAuditor, InputSpace, Order, RandomAuditor, certify
 from skfairtest.exact import _bracketing
@@ -105,7 +106,9 @@ def check_fits(auditor):
     assert degree == pytest.approx(float(np.ptp(outputs)), abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize(
+    "kind", some(["network", *(kind for kind in FAMILIES if kind != "network")])
+)
 def test_a_bracket_that_is_interrupted_is_the_best_so_far(kind, clock, moments):
     auditor, X = auditor_of(kind)
     clock.step = STEP
@@ -130,7 +133,7 @@ def test_a_bracket_that_is_interrupted_is_the_best_so_far(kind, clock, moments):
         assert uppers[-1] < uppers[0]
 
 
-@pytest.mark.parametrize("kind", ["trees", "network"])
+@pytest.mark.parametrize("kind", some(["trees", "network"]))
 def test_a_certificate_that_is_interrupted_is_the_best_so_far(kind, clock, moments):
     auditor, X = auditor_of(kind)
     found = RandomAuditor(

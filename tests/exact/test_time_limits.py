@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
 from skfairtest.exact._bracket import Limits, Pace
@@ -63,6 +64,7 @@ def test_checks_and_rows_of_data_keep_the_time(costs, costly, seconds=5.0):
     assert certificate.seconds <= max(seconds + 1, 1.1 * seconds)
 
 
+@slow_sample
 def test_all_is_compared_if_there_is_time(costly):
     X, y = table()
     model = RandomForestRegressor(8, random_state=0).fit(X, y)
