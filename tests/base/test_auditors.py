@@ -555,6 +555,7 @@ def test_a_row_of_data_counts_with_its_own_real_sensitive_value(models):
     assert auditor.on_data_degree_ == 50 and auditor.on_data_rate_ == 1
 
 
+@slow_sample
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.NoDisparityWarning")
 def test_a_row_in_a_pocket_that_no_stand_in_falls_into_is_compared_with_itself(models):
     model, X, inside = pocket(models)

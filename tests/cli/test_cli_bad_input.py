@@ -175,6 +175,7 @@ def test_a_target_that_was_left_in(refused):
     assert "If one of them is the target" in said
 
 
+@slow_sample
 def test_columns_that_are_left_out(capsys):
     frame = people().assign(id=1, **{"a,b": "x"})
     words = [csv(frame), *WHO, *QUICK, "--drop", "id", "--drop", "a,b"]
@@ -249,6 +250,7 @@ def test_codes_written_as_text_where_numbers_were_trained(refused):
     assert "Column 'code' holds text" in said and "trained on numbers (0, 1, 2)" in said
 
 
+@slow_sample
 def test_new_values_of_the_same_kind_are_told(capsys):
     frame = people().assign(region="77")
     assert main(["audit", "model.skops", csv(frame), *WHO, *QUICK]) == 0
@@ -286,6 +288,7 @@ def test_text_where_a_tree_expects_numbers(refused):
     assert "Column 'sex' holds text that the model cannot take" in said
 
 
+@slow_sample
 def test_missing_values_that_the_model_cannot_take(refused, capsys):
     frame = people()
     frame.loc[[150, 151], "age"] = np.nan
@@ -305,6 +308,7 @@ def test_empty_data(refused):
     assert "hold no rows" in refused("model.skops", csv(people().head(0)), *WHO)
 
 
+@slow_sample
 @pytest.mark.skipif(os.name != "posix", reason="pipes have names there alone")
 def test_a_pipe_with_a_name(capsys):
     os.mkfifo("pipe")

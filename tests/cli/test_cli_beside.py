@@ -77,6 +77,7 @@ def test_some_are_taken_and_some_are_not(run):
     assert len(data["searches"]) == 3 and data["searches"][-1]["taken"]
 
 
+@slow_sample
 def test_limits_on_twins_are_within_and_those_on_groups_decide(run):
     words = ["data.csv", "--drop", "region", "--sensitive", "sex", "--target", "hired", *QUICK]
     code, out, _ = run("audit", "model.skops", *words, "--max-degree", "0")
@@ -85,6 +86,7 @@ def test_limits_on_twins_are_within_and_those_on_groups_decide(run):
     assert code in (1, 3) and "impact ratio" in out
 
 
+@slow_sample
 def test_a_limit_on_moved_twins_holds_for_what_the_model_does_not_take(run):
     words = ["data.csv", "--drop", "region", "--sensitive", "sex", "--target", "hired", *QUICK]
     words += ["--max-moved-rate", "0", "--junit", "j.xml", "--markdown", "r.md"]
@@ -96,6 +98,7 @@ def test_a_limit_on_moved_twins_holds_for_what_the_model_does_not_take(run):
     assert code == 0 and "above" not in out
 
 
+@slow_sample
 def test_two_models_are_compared(run):
     words = ["data.csv", "--sensitive", "sex", "--drop", "region", "--target", "hired", *QUICK]
     code, out, err = run("compare", "model.skops", "model.skops", *words)

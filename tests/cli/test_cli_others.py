@@ -52,6 +52,7 @@ def run(made, tmp_path, monkeypatch, capsys):
 # certify ----------------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_certify_brackets(run):
     words = ["certify", "numbers.skops", "numbers.csv", "--sensitive", "sex"]
     code, out, _ = run(*words, "--json", "out.json")
@@ -67,6 +68,7 @@ def test_certify_brackets(run):
     assert code == 1 and json.loads(out)["outcome"] == "exceeded" and "Exceeded" in err
 
 
+@slow_sample
 def test_certify_agrees_with_the_auditor(run):
     frame = people()
     X = frame.drop(columns="hired")

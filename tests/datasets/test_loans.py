@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from tiers import slow_sample
 
 from skfairtest import RandomAuditor
 from skfairtest.datasets import load_loans
@@ -112,6 +113,7 @@ def test_nobody_has_worked_since_before_the_eighteenth_birthday():
     assert (MANY.data["years_employed"] <= MANY.data["age"] - 18).all()
 
 
+@slow_sample
 def test_an_auditor_finds_what_was_planted_and_no_effect_of_age():
     def audited(name):
         auditor = RandomAuditor(

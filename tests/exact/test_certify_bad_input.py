@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
+from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exceptions import EstimatorFailedError
@@ -92,6 +93,7 @@ def test_coefficients_that_are_no_numbers():
             certified(model, X)
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "model", [FOREST, Ridge(), HistGradientBoostingRegressor(max_iter=3, max_depth=2)],
     ids=["forest", "linear", "boosting"],

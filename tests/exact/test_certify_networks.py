@@ -177,6 +177,7 @@ def test_slopes_bound_a_regressor_exactly_in_the_end(activation):
     assert bounds[0] > bounds[-1]
 
 
+@slow_sample
 def test_slopes_bound_a_classifier():
     check_slopes(*random_net(6, "relu", (3, 3, 2), 2))
 

@@ -109,6 +109,7 @@ def test_missing_categories_and_numbers_with_indicators():
         assert None in auditor.space_.domain.columns[2].levels
 
 
+@slow_sample
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_set_output(kind):
     pytest.importorskip(kind)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
-from tiers import some
+from tiers import slow_sample, some
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import BoundHistory, Bracket, Family, Limits
@@ -35,6 +35,7 @@ def test_exponentials_of_large_sums_are_bounded_where_the_pair_is(engine, rate):
     assert auditor.fairness_degree_upper_bound_ == pytest.approx(auditor.fairness_degree_, rel=1e-9)
 
 
+@slow_sample
 @pytest.mark.parametrize("change", some([1e-9, 1e-13]))
 def test_rounding_in_an_exponent_is_not_taken_for_a_model_that_was_read_wrongly(change):
     # Outputs of 1e17 that hardly differ: two orders of the same sums are further apart than these.

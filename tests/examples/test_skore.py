@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 from places import TOP
+from tiers import slow_sample
 
 pytest.importorskip("matplotlib").use("agg")
 
@@ -35,6 +36,7 @@ def skfairtest_limits():
     return Limits(max_degree=0.99)
 
 
+@slow_sample
 def test_without_skore_the_example_says_so(capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = runpy.run_path(str(EXAMPLE))

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import estimator_html_repr
+from tiers import slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -482,6 +483,7 @@ def retrained():
         return retrainer.fit(X, y)
 
 
+@slow_sample
 def test_a_retrainer_shows_before_and_after(retrained):
     told = card(retrained)
     before, after = (model["near"]["value"] for model in (retrained.before_, retrained.after_))
@@ -521,6 +523,7 @@ def test_a_retrainer_that_was_interrupted():
     assert "ended interrupted" in told
 
 
+@slow_sample
 def test_a_group_that_differs_by_an_unknown_amount_is_shown_to_differ():
     """The interval begins at 0 where only a test of steps shows a difference."""
     auditor = planted_groups.fit()

@@ -300,6 +300,7 @@ def test_quantiles_of_counted_values_are_those_of_rows():
         )
 
 
+@slow_sample
 @given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=60, unique=True), st.integers(2, 9))
 def test_what_is_printed_divides_the_rows(values, bins):
     values = np.array(values)

@@ -59,6 +59,7 @@ def test_a_planted_difference_of_means_is_measured_in_its_units():
 # Results ----------------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_results_and_query_count():
     model = PlantedClassifier(middle_aged_women)
     auditor = fit(model)
@@ -81,6 +82,7 @@ def test_results_and_query_count():
     assert np.allclose(supports, rules["support"][::50]) and rules["support"].min() >= 0.05
 
 
+@slow_sample
 def test_rules_that_leave_few_outside_are_listed_behind(monkeypatch):
     monkeypatch.setattr("skfairtest.group._testsgd.MIN_OUTSIDE", 0.3)
     rules = fit().rules_
@@ -283,6 +285,7 @@ def test_favourable_labels_and_sets_of_labels():
     assert np.allclose(1 - shares(both), shares(last))
 
 
+@slow_sample
 def test_probabilities_and_thresholds():
     X, model, _ = three_classes()
     base = {"sensitive_features": "age", "random_state": 0}
@@ -298,6 +301,7 @@ def test_probabilities_and_thresholds():
     assert fit(regressor, favourable="mean", error_threshold=0.3).favourable_ == "mean"
 
 
+@slow_sample
 def test_plain_objects():
     X = people(800)
     labels = Plain(lambda X: np.where(X["income"] > 30, "yes", "no"))
@@ -343,6 +347,7 @@ def test_pool_is_near_the_data():
     assert asked["hours"].between(X["hours"].min(), X["hours"].max()).all()
 
 
+@slow_sample
 def test_every_row_asked_about_satisfies_the_constraint():
     X = people(400).query("hours < 50")
     seen = []
@@ -366,6 +371,7 @@ def test_every_row_asked_about_satisfies_the_constraint():
     assert max(seen) == 49
 
 
+@slow_sample
 def test_large_answers_keep_their_small_differences():
     small = Plain(lambda X: np.asarray(X["income"] + 5 * (X["sex"] == "f")))
     large = Plain(lambda X: 1e9 + np.asarray(X["income"] + 5 * (X["sex"] == "f")))
@@ -375,6 +381,7 @@ def test_large_answers_keep_their_small_differences():
         assert second[name] == pytest.approx(first[name], rel=1e-4)
 
 
+@slow_sample
 def test_constraint_and_seed():
     settings = {"X": people(400), "error_threshold": 0.2}
     spaces = [InputSpace(constraint=lambda rows: rows["hours"] < 50) for _ in range(2)]

@@ -417,6 +417,7 @@ def test_finds_are_confirmed_by_the_model(cls):
     pd.testing.assert_frame_equal(again.discriminatory_inputs_, first)
 
 
+@slow_sample
 @pytest.mark.parametrize("cls", some(WHITE), ids=lambda cls: cls.__name__)
 def test_own_gradient(cls):
     X, y = numeric()

@@ -87,6 +87,7 @@ def test_islands_that_stall_are_left_and_their_agreement_is_told(models):
     assert alone.degree_estimate_[1] == np.inf
 
 
+@slow_sample
 @pytest.mark.parametrize("response_method", some(["predict_proba", "predict"]))
 def test_estimate_for_a_classifier_is_at_most_one(response_method):
     X = np.random.default_rng(0).normal(size=(300, 4))

@@ -326,6 +326,7 @@ def test_pair_of_labels(models):
     assert {"yes", "no"} <= set(written(display))
 
 
+@slow_sample
 def test_without_a_pair_the_picture_says_so(models):
     model = models.Regressor(lambda X: np.zeros(len(X)))
     X = np.array([[0, 1], [1, 5], [0, 3]])
@@ -459,6 +460,7 @@ def test_rows_of_the_data_may_be_left_out(models):
     assert BracketDisplay.from_auditor(auditor).frame().loc[0, "rows"] == 1.0
 
 
+@slow_sample
 @given(
     st.lists(st.floats(0, 100) | st.sampled_from([0.0, 0.5]), min_size=1, max_size=60),
     st.integers(4, 100),
@@ -839,6 +841,7 @@ def test_mitigation_of_a_comparison(fitted):
         MitigationDisplay.from_comparison(table)
 
 
+@slow_sample
 def test_methods_without_figures_have_a_row_with_the_reason(fitted):
     comparison = replace(fitted.comparison, table=fitted.comparison.table.copy())
     numbers = comparison.table.select_dtypes("number").columns
@@ -964,6 +967,7 @@ def test_series_are_told_apart_without_colour():
     assert len({look["color"] for look in looks[:6]}) == 6
 
 
+@slow_sample
 def test_space_of_many_sensitive_values(models):
     model = models.Regressor(lambda X: np.asarray(X["s"].str[1:].astype(int) + 0.0 * X["a"]))
     rng = np.random.default_rng(0)

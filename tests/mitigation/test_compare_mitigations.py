@@ -111,6 +111,7 @@ def test_methods_without_the_column_treat_all_twins_alike_and_the_original_does_
     assert comparison.settings["n_inputs"] == {"rows": 400, "near": 200, "uniform": 200}
 
 
+@slow_sample
 def test_scores_are_those_of_out_of_fold_predictions():
     X, y = coded()
     cv = StratifiedKFold(3, shuffle=True, random_state=5)
@@ -621,6 +622,7 @@ def test_an_interrupt_keeps_what_is_done():
         compare(Interrupts(max_depth=2))
 
 
+@slow_sample
 def test_progress_is_a_line_a_method_on_standard_error(capsys):
     X, y = coded(60)
     compare(X=X, y=y, progress=True, methods={"broken": Broken(), "stump": TREE})

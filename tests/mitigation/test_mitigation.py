@@ -72,6 +72,7 @@ def three_rounds():
 # What falls -------------------------------------------------------------------------------------
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "strategy, n, most, limit", some([("twins", 600, 0.7, 0.2), ("aequitas", 3000, 1, 0.05)])
 )
@@ -200,6 +201,7 @@ def test_frames_and_pipelines(kind, mixed, pipeline_of):
 # The rounds -------------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_history_tells_the_rounds(three_rounds):
     *_, mitigated = three_rounds
     table = mitigated.history_

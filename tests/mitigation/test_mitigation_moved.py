@@ -121,6 +121,7 @@ def test_a_cost_that_is_too_large_keeps_the_original():
     assert "the original model is kept" in mitigated._card().lower()
 
 
+@slow_sample
 def test_a_regressor_lowers_the_mean_difference():
     data = with_proxies(200, regression=True)
     mitigated = mitigate(LinearRegression(), max_score_drop=1.0).fit(coded(data), data.target)

@@ -103,6 +103,7 @@ def test_without_a_metric_it_is_the_first_result_of_the_auditor(people, auditor,
     assert (found <= 0).all() and np.isfinite(found).all()
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "alias, metric",
     some(
@@ -239,6 +240,7 @@ def test_a_table_is_a_space(people, auditor, metric):
 # Searches ---------------------------------------------------------------------------------------
 
 
+@slow_sample
 @pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=SAMPLE)])
 def test_grid_search_prefers_the_tree_that_ignores_the_column(people, scorer, n_jobs):
     X, y = people

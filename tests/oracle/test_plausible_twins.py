@@ -1,6 +1,7 @@
 """Which twins the judge of plausible inputs is asked about."""
 
 import numpy as np
+from tiers import slow_sample
 
 from skfairtest.oracle import _plausible_twins
 from skfairtest.oracle._plausible_twins import PlausibleTwins
@@ -49,6 +50,7 @@ def test_all_of_several_twins_are_judged_and_none_of_an_input_with_one_valid():
     np.testing.assert_array_equal(counts, [[True] * 3, [False] * 3])
 
 
+@slow_sample
 def test_no_row_is_judged_again_while_all_are_remembered():
     judge = Judge()
     plausible = PlausibleTwins(judge, row_keys)

@@ -124,6 +124,7 @@ def test_what_a_tester_measures_comes_back_from_each_search(n_workers):
     assert auditor._state["beside"] == "kept apart" and not hasattr(auditor, "beside")
 
 
+@slow_sample
 @pytest.mark.parametrize("n_workers", WORKERS)
 def test_steps_of_the_global_phase_are_counted_in_restarts_too(n_workers):
     data = make_biased_classification(random_state=0)
@@ -132,6 +133,7 @@ def test_steps_of_the_global_phase_are_counted_in_restarts_too(n_workers):
     assert 1 < auditor.n_iter_ <= 10
 
 
+@slow_sample
 @pytest.mark.parametrize("limits", some([{"max_inputs": 1003}, {}, {"max_found": 1}]))
 def test_the_number_of_workers_changes_nothing(limits):
     data = narrow()

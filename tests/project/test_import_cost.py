@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tiers import slow_sample
 
 import skfairtest
 from skfairtest import mitigation
@@ -26,6 +27,7 @@ def loaded_by(code):
     return set(run.stdout.split())
 
 
+@slow_sample
 def test_imports_leave_out_what_takes_long():
     """In one process, as each takes seconds: what one of them loads stands in the list."""
     loaded = loaded_by(
@@ -38,6 +40,7 @@ def test_imports_leave_out_what_takes_long():
     assert loaded & {*HEAVY, "skfairtest.exact"} == set()
 
 
+@slow_sample
 def test_a_public_name_brings_its_own_module_only():
     loaded = loaded_by(
         "from skfairtest import Order\nfrom skfairtest.exceptions import EstimatorFailedError"

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from places import TOP
+from tiers import slow_sample
 
 README = (TOP / "README.md").read_text(encoding="utf-8")
 PICTURES = sorted((TOP / "docs" / "_static" / "pictures").iterdir())
@@ -38,6 +39,7 @@ def figures(text):
     return [float(figure) for figure in found.groups()]
 
 
+@slow_sample
 def test_the_code_prints_what_is_below_it(capsys, clock):
     # How often it is read depends on how soon a compiler is done; no part may run out of time.
     clock.step /= 100

@@ -136,6 +136,7 @@ def test_the_schema_is_a_schema():
     Draft202012Validator.check_schema(SCHEMA)
 
 
+@slow_sample
 def test_every_part_is_there(report):
     data = report.to_dict()
     assert report.status == "complete"
@@ -204,6 +205,7 @@ def changed_by_hand(model, table, name, values):
     return told
 
 
+@slow_sample
 def test_people_are_counted_by_group_and_direction(report):
     for name, values in (("sex", ["f", "m"]), ("race", sorted(X["race"].unique()))):
         rows = next(s for s in report.to_dict()["searches"] if s["label"] == name)["rows"]
@@ -338,6 +340,7 @@ def test_the_same_seed_gives_the_same_report():
     assert one == other
 
 
+@slow_sample
 def test_a_seed_is_drawn_and_told():
     settings = {"sensitive_features": ["sex"], **SEARCH_ONLY}
     data = look(random_state=None, **settings).to_dict()
@@ -346,6 +349,7 @@ def test_a_seed_is_drawn_and_told():
     assert f"random_state={data['seed']}" in data["code"]
 
 
+@slow_sample
 def test_the_code_repeats_the_audit():
     data = look(sensitive_features=["sex"], threshold=0.3, y=LABELS).to_dict()
     names = {"model": LOGISTIC, "X": X, "y": LABELS}
@@ -378,6 +382,7 @@ def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
     assert display.measure == "false positive rate"
 
 
+@slow_sample
 def test_errors_need_the_truth():
     data = look(sensitive_features=["sex"], **SEARCH_ONLY).to_dict()
     assert {part["reason"] for part in data["errors"]} == {
@@ -405,6 +410,7 @@ def test_a_regressor_without_a_threshold_is_never_discriminatory_everywhere():
     assert "mean_prediction" in report.selection_table
 
 
+@slow_sample
 def test_a_regressor_with_a_threshold_has_a_rate():
     model = coded(Ridge()).fit(X, SCORE)
     settings = {"sensitive_features": ["sex", "race"], **SEARCH_ONLY}
@@ -432,6 +438,7 @@ def test_columns_that_matter_change_the_difference(report):
     assert cells["income"]["matters"] == pytest.approx(change, abs=0.02)
 
 
+@slow_sample
 def test_nothing_found_is_said_with_the_budget():
     blind = make_pipeline(
         make_column_transformer(("passthrough", ["income"])), LogisticRegression()
@@ -462,6 +469,7 @@ def test_a_model_that_cannot_be_read_says_why_and_the_rest_goes_on():
     assert data["status"] == "complete" and data["groups"]["rules"]
 
 
+@slow_sample
 def test_scores_and_labels_have_names():
     settings = {"sensitive_features": ["sex"], **SEARCH_ONLY}
     data = look(coded(LinearSVC()).fit(X, LABELS), **settings).to_dict()
@@ -477,6 +485,7 @@ def test_scores_and_labels_have_names():
     assert data["searches"][0]["pair"]["outputs"] is None
 
 
+@slow_sample
 def test_arrays_and_polars_frames():
     Z = np.column_stack([X["sex"] == "f", X["income"]]).astype(float)
     tree = DecisionTreeClassifier(max_depth=4).fit(Z, LABELS)
@@ -518,6 +527,7 @@ def risk_model():
     return coded(LogisticRegression(max_iter=500)).fit(X, (LABELS == "no").astype(int))
 
 
+@slow_sample
 def test_a_guessed_label_is_said_on_the_first_screen_of_every_output():
     model = risk_model()
     with pytest.warns(UserWarning, match="^1 taken as favourable, which is a guess"):
@@ -532,6 +542,7 @@ def test_a_guessed_label_is_said_on_the_first_screen_of_every_output():
     assert told in report.to_html()
 
 
+@slow_sample
 def test_the_favourable_label_is_that_of_every_part():
     model = risk_model()
     with warnings.catch_warnings():
@@ -572,6 +583,7 @@ def test_groups_of_a_regressor_by_the_least_favourable_output():
         look(model, sensitive_features=["sex"], favourable="high")
 
 
+@slow_sample
 def test_many_classes_need_a_favourable_one():
     model = coded(DecisionTreeClassifier(max_depth=6, random_state=0))
     model.fit(X, np.arange(len(X)) % 100)
@@ -686,6 +698,7 @@ def test_warnings_of_parts_are_kept_as_notes(recwarn):
     assert [w.category for w in recwarn.list] == [NoDisparityWarning]  # that of the whole audit
 
 
+@slow_sample
 def test_it_runs_in_another_thread():
     found = []
     thread = threading.Thread(
@@ -715,12 +728,14 @@ def test_the_auditor_is_a_template():
     assert named["searches"][0]["auditor"] == "SurrogateAuditor"
 
 
+@slow_sample
 def test_an_auditor_that_certifies():
     tree = coded(DecisionTreeClassifier(max_depth=4)).fit(X, LABELS)
     report = look(tree, auditor=CertifiedAuditor(), sensitive_features=["sex"])
     assert report.to_dict()["searches"][0]["bracket"]["certified"]
 
 
+@slow_sample
 def test_parts_can_be_left_out():
     data = look(certify=False, groups=False, sensitive_features=["sex"]).to_dict()
     assert data["searches"][0]["bracket"]["reason"] == "certify=False"
@@ -754,6 +769,7 @@ def test_bad_input_is_refused_before_a_query(params, error, words):
         look(**{"sensitive_features": ["sex"], **params})
 
 
+@slow_sample
 def test_columns_and_targets_that_do_not_go_with_a_model_are_one_error():
     numbers = X[["income"]].assign(sex=(X["sex"] == "m") * 1, grade=np.arange(len(X)) / 2)
     model = LogisticRegression(max_iter=1000).fit(numbers, LABELS)
@@ -776,6 +792,7 @@ def test_columns_and_targets_that_do_not_go_with_a_model_are_one_error():
 # Progress -----------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_lines_of_progress_go_to_standard_error(capsys):
     look(sensitive_features=["sex"], progress="auto")
     out, err = capsys.readouterr()
@@ -802,6 +819,7 @@ class Counted(Ticks):
         return super().on_fit_task_end(estimator, context)
 
 
+@slow_sample
 def test_callbacks_are_told():
     pytest.importorskip("sklearn.callback")
     look(sensitive_features=["sex"], progress=[Counted()])

@@ -13,6 +13,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
+from tiers import slow_sample
 
 from skfairtest import AuditReport, Limits, SBFTAuditor, SubgroupAuditor, audit, selection_table
 
@@ -158,6 +159,7 @@ def test_every_form_of_the_report_follows(blind, tmp_path):
     assert len(blind.display("selection").frame()) == 2
 
 
+@slow_sample
 def test_some_are_taken_and_some_are_not(blind):
     report = look(SEES_SEX, X.assign(race=RACE), ["sex", "race"])
     data = report.to_dict()

@@ -73,6 +73,7 @@ def outcome(report, limit, **more):
     return check
 
 
+@slow_sample
 def test_the_differences_are_those_of_the_rows():
     X = table()
     model = Lucky(gap=0.4)
@@ -130,6 +131,7 @@ def test_intervals_of_a_planted_difference_hold_all_at_once():
     assert n_holds >= 22 and n_shown >= 12
 
 
+@slow_sample
 def test_perturbed_inputs_have_a_section_of_their_own():
     X = table(300)
     report = look(Lucky(gap=0.4), X, groups=TestSGDAuditor(max_queries=2000))
@@ -163,6 +165,7 @@ def test_a_regressor_with_a_least_favourable_output_has_shares():
     assert part["overall"] == (Amount().predict(X) >= 75).mean()
 
 
+@slow_sample
 def test_several_classes_need_a_name():
     three = Lucky(labels=("high", "low"))
 
@@ -180,6 +183,7 @@ def test_several_classes_need_a_name():
     assert outcome(named, 0.1).status == "exceeded"
 
 
+@slow_sample
 def test_nobody_gets_it():
     X = table().assign(luck=1.0)
     report = look(Lucky(), X)

@@ -53,6 +53,7 @@ def changed(report, **values):
 # Reading and saving -------------------------------------------------------------------------
 
 
+@slow_sample
 def test_repr_is_the_first_page_in_few_paragraphs(report):
     lines = repr(report).splitlines()
     assert max(map(len, lines)) <= 88 and "..." not in " ".join(repr(report).split())
@@ -147,6 +148,7 @@ def test_the_dict_is_a_copy(report):
     assert report.to_dict()["searches"]
 
 
+@slow_sample
 def test_a_report_goes_through_skops(report):
     again = skops.io.loads(skops.io.dumps(report), trusted=TRUSTED_TYPES)
     assert again.to_dict() == report.to_dict()
@@ -155,6 +157,7 @@ def test_a_report_goes_through_skops(report):
     assert copy.deepcopy(report).to_dict() == report.to_dict()
 
 
+@slow_sample
 def test_properties_of_what_is_not_known(regression, unread):
     assert np.isnan(regression.on_data_rate) and np.isnan(unread.upper_bound)
     assert look(groups=False, certify=False).group_rules.empty
@@ -184,6 +187,7 @@ def test_displays_of_what_a_report_does_not_hold(report, regression):
 # Comparing ----------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_two_models_side_by_side(report, unread):
     blind = coded(KNeighborsClassifier(50)).fit(X.assign(sex="f"), LABELS)
     table = report.compare(look(blind, y=LABELS, sensitive_features=["sex", "race"]))

@@ -59,6 +59,7 @@ def test_a_search_and_rows_of_a_model_with_a_date_encoder(case):
     )
 
 
+@slow_sample
 def test_files_hold_auditors_of_dates(case):
     model, X, _ = case
     settings = {"max_queries": 300, "random_state": 0}

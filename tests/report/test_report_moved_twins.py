@@ -10,6 +10,7 @@ import pytest
 import report_samples
 from jsonschema import Draft202012Validator
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from tiers import slow_sample
 
 from skfairtest import AuditReport, FlipTestAuditor, Limits, RandomAuditor, audit
 from skfairtest.report._limits import check_limits
@@ -66,6 +67,7 @@ def words_of(blocks):
 # What is measured --------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_a_model_that_does_not_take_the_attribute_flips_moved_twins(blind):
     part = part_of(blind)
     alone = FlipTestAuditor(
@@ -92,6 +94,7 @@ def test_the_column_that_stands_in_carries_the_change(blind):
     assert income["spread"] == pytest.approx(X["income"].std(ddof=0)) and income["moved"] == 1
 
 
+@slow_sample
 def test_an_attribute_in_the_table_is_moved_as_well():
     rng = np.random.default_rng(1)
     table = X.assign(sex=rng.choice(["f", "m"], N), age=rng.integers(18, 80, N))
@@ -110,6 +113,7 @@ def test_an_attribute_in_the_table_is_moved_as_well():
     assert report.status == "complete"
 
 
+@slow_sample
 def test_a_regressor_without_a_threshold_counts_a_tenth_of_its_spread():
     model = LinearRegression().fit(X, X["income"])
     report = look(model, favourable=None)
@@ -120,6 +124,7 @@ def test_a_regressor_without_a_threshold_counts_a_tenth_of_its_spread():
         report.check(Limits(max_moved_rate=0.1))
 
 
+@slow_sample
 def test_small_groups_stay_and_are_named():
     race = RACE.mask(np.arange(N) % 30 == 0, "c")
     part = part_of(look(sensitive=race))
@@ -148,6 +153,7 @@ class Fails(QuantileTransport):
         raise RuntimeError("no map today")
 
 
+@slow_sample
 def test_a_map_that_fails_does_not_lose_the_report():
     report = look(moved=[Fails(), QuantileTransport()])
     failed, done = report.to_dict()["moved"]
@@ -292,6 +298,7 @@ def test_two_reports_side_by_side(blind):
     assert table.loc["moved twins that get another decision: race (quantile)", "change"] == 0
 
 
+@slow_sample
 def test_a_limit_names_the_people_who_were_not_moved():
     race = RACE.mask(np.arange(N) % 30 == 0, "c").mask(np.arange(N) % 29 == 0, None)
     n_missing = int(race.isna().sum())

@@ -208,6 +208,7 @@ def check_tester(name, seed):
 LIKE_OTHERS = ["published sbft", "aequitas", "themis", "eidig", "maft"]
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "name",
     [

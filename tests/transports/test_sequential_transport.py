@@ -7,6 +7,7 @@ from planted_proxies import GRAPH, planted
 from scipy.stats import ks_2samp
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
+from tiers import slow_sample
 
 from skfairtest.transports import SequentialTransport
 
@@ -23,6 +24,7 @@ def errors(transport, groups, X, true):
     return {name: float((moved[name] - true[name]).abs().mean() / X[name].std()) for name in names}
 
 
+@slow_sample
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow),
                                   pytest.param(2, marks=pytest.mark.slow)])  # fmt: skip
 @pytest.mark.parametrize("params", [{"order": list(GRAPH) and ["age", *GRAPH]}, {"graph": GRAPH}])
@@ -31,6 +33,7 @@ def test_moved_rows_come_near_planted_twins(seed, params):
     assert max(found.values()) <= 0.25, found
 
 
+@slow_sample
 def test_columns_reach_the_other_group():
     groups, X, _ = planted(4000, 5)
     moved = SequentialTransport(graph=GRAPH).fit(X, groups).transport(X, groups)
@@ -52,6 +55,7 @@ def test_what_columns_have_to_do_with_each_other_is_moved_too():
     assert np.corrcoef(moved["cause"][own], moved["effect"][own])[0, 1] < -0.99
 
 
+@slow_sample
 @pytest.mark.parametrize("curved, most", [(False, 0.06), (True, 0.22)])
 def test_models_are_simple_where_that_does(curved, most):
     rng = np.random.default_rng(0)
@@ -134,6 +138,7 @@ def test_small_groups_are_moved_by_their_ranks():
     assert moved["pay"][groups == 0].mean() == pytest.approx(X["pay"][groups == 1].mean(), rel=0.1)
 
 
+@slow_sample
 def test_zeros_that_most_rows_have_stay_zeros():
     rng = np.random.default_rng(0)
     groups = np.repeat([0, 1], 2000)

@@ -193,6 +193,7 @@ def test_unknown_categories_end_in_one_kind_of_error(kind):
         assert isinstance(caught.value.__cause__, ValueError)
 
 
+@slow_sample
 def test_groups_without_columns_are_not_read():
     X = pd.DataFrame({"a": ["p", "q"] * 20, "b": ["u", "u", "v", "w"] * 10})
     nothing = make_pipeline(SimpleImputer(), StandardScaler())
