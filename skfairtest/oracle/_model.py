@@ -21,7 +21,7 @@ from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Broadcast, alone, n_workers, on_workers
+from skfairtest.workers._sending import alone, n_workers, on_workers
 
 Labels = NDArray[np.signedinteger[Any]]
 
@@ -83,7 +83,6 @@ class Model:
         self.single = False
         self.multilabel = False
         self._widths: dict[str, int] = {}
-        self._broadcast: Broadcast | None = None  # what workers need, once there are any
         self._threads = Threads()
         # Whether the probabilities of a row add up to one; the first batch tells.
         self._adds_up: bool | None = None
@@ -129,7 +128,7 @@ class Model:
     def beside(self, table: Any, chunk: int) -> Model:
         """Return the same model with another table to decode rows; it counts its own queries."""
         other = copy.copy(self)
-        other.space, other.chunk, other.n_rows, other._broadcast = table, chunk, 0, None
+        other.space, other.chunk, other.n_rows = table, chunk, 0
         return other
 
     def output_name(self, output: int) -> Any:
@@ -202,16 +201,11 @@ class Model:
                             answers += _ask_chunks((self.estimator, self.space), method, [chunk])
             else:
                 self.n_rows += len(Z)
-                if self._broadcast is None:
-                    self._broadcast = Broadcast(
-                        (self.estimator, getattr(self.space, "layout", self.space))
-                    )
+                asked = self.estimator, getattr(self.space, "layout", self.space)
                 # Few tasks of several chunks each: what every task needs is sent less often.
                 parts = np.array_split(np.arange(len(chunks)), min(len(chunks), TASKS * n))
                 tasks = [(method, [chunks[k] for k in part]) for part in parts]
-                found = on_workers(
-                    _ask_beside, self._broadcast, tasks, self.n_jobs, prefer="threads"
-                )
+                found = on_workers(_ask_beside, asked, tasks, self.n_jobs, prefer="threads")
                 answers = [answer for part in found for answer in part]
         except WorkersFailedError:
             raise

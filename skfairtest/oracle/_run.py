@@ -10,7 +10,6 @@ beforehand, and results are taken in the order of the searches until the pool is
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from skfairtest.oracle._findings import Findings, Pool, findings_of
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch, limit_reached
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Broadcast, n_workers, on_workers
+from skfairtest.workers._sending import n_workers, on_workers
 
 #: Rows of data on which a search gets to know the model.
 N_SEEDS = 64
@@ -156,10 +155,7 @@ def search_several(
     except BaseException as error:
         # What came in before Ctrl-C, or before the workers were lost, is kept as well.
         ended = error
-    with warnings.catch_warnings():
-        # Searches that go on when nobody waits for them any more are no news to the user.
-        warnings.filterwarnings("ignore", "[0-9]+ tasks? ", UserWarning, "joblib")
-        parts.close()
+    parts.close()
     return pool.findings(ended, clock)
 
 
@@ -193,7 +189,7 @@ def _in_order(
     if np.isfinite(seconds):
         for limits, _ in tasks:
             limits["max_time"] = max(0.0, seconds) / -(-len(tasks) // n_at_once)
-    yield from on_workers(search_part, Broadcast(run), tasks, n_jobs)
+    yield from on_workers(search_part, run, tasks, n_jobs)
 
 
 def _joint_stop(parts: list[Findings], n: int) -> StopSearch:

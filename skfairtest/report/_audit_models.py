@@ -7,7 +7,7 @@ from typing import Any
 
 from skfairtest.report._audit import _seed, audit
 from skfairtest.report._report import AuditReport
-from skfairtest.workers._sending import Broadcast, on_workers
+from skfairtest.workers._sending import on_workers
 
 
 def audit_models(
@@ -49,7 +49,7 @@ def audit_models(
     ValueError, TypeError
         If a model, a parameter or a table cannot be audited.
     WorkersFailedError
-        If workers are lost twice, or a model cannot be sent to them.
+        If workers are lost, or a model cannot be sent to them.
 
     See Also
     --------
@@ -76,7 +76,7 @@ def audit_models(
         )
     settings = {"progress": False} | settings | {"random_state": _seed(random_state)}
     tasks = [(name,) for name in models]
-    reports = on_workers(_audit_one, Broadcast((dict(models), X, y, settings)), tasks, n_jobs)
+    reports = on_workers(_audit_one, (dict(models), X, y, settings), tasks, n_jobs)
     return dict(zip(models, reports, strict=True))
 
 

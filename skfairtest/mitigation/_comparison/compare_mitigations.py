@@ -36,7 +36,7 @@ from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, dra
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Broadcast, n_workers, on_workers
+from skfairtest.workers._sending import n_workers, on_workers
 
 #: Inputs near the data, and uniform ones, over all folds.
 N_INPUTS = 5_000
@@ -407,7 +407,6 @@ def _run_all(
     tasks = [(name, fold) for name in order for fold in folds]
     # With a limit as many tasks at a time as there are workers: what was sent is not called back.
     size = len(tasks) if max_time is None else n_workers(n_jobs)
-    needed = Broadcast((named, case))
     done: dict[str, list[FoldResult]] = {name: [] for name in named}
     n_done, reason = 0, ""
     progress.begin("compare_mitigations", len(named))
@@ -417,7 +416,9 @@ def _run_all(
                 reason = f"no time was left of max_time={max_time:g} s"
                 break
             progress.part(tasks[n_done][0])
-            for result in on_workers(_run_one, needed, tasks[n_done : n_done + size], n_jobs):
+            for result in on_workers(
+                _run_one, (named, case), tasks[n_done : n_done + size], n_jobs
+            ):
                 name = tasks[n_done][0]
                 done[name].append(result)
                 n_done += 1

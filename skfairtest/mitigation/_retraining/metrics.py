@@ -20,7 +20,7 @@ from skfairtest.mitigation._shares import (
 )
 from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Broadcast, on_workers
+from skfairtest.workers._sending import on_workers
 
 
 class Shares(NamedTuple):
@@ -88,7 +88,7 @@ class ShareMetrics:
         # A model is judged where it was sent, in one go. It asks for no workers of its own, unless
         # the auditor alone was given a number of jobs.
         alone = {} if self._n_jobs is None else {"n_jobs": None}
-        self._broadcast = Broadcast((space.without_plausibility(), settings | alone))
+        self._needed = space.without_plausibility(), settings | alone
         self._codes = codes = folds[0].codes
         self._weights = folds[0].task.weights
         self._crossings = [Crossings(space.with_codes(codes[fold.held])) for fold in self.folds]
@@ -130,7 +130,7 @@ class ShareMetrics:
             (model, np.concatenate([held, near_held.rows]))
             for model, held, near_held in zip(models[1:], inputs.rows, inputs.near, strict=False)
         ]
-        uniform, *of_folds = on_workers(_judge, self._broadcast, tasks, self._n_jobs)
+        uniform, *of_folds = on_workers(_judge, self._needed, tasks, self._n_jobs)
         rows, near = [], []
         for judged, Z, crossed in zip(of_folds, inputs.rows, inputs.near, strict=True):
             rows.append(judged.part(0, len(Z)))

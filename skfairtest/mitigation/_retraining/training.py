@@ -17,7 +17,7 @@ from skfairtest._validation import check_takes_weights, check_weights
 from skfairtest.mitigation._labelers import Panel
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import Broadcast, on_workers
+from skfairtest.workers._sending import on_workers
 
 Values = NDArray[Any]
 
@@ -93,7 +93,6 @@ class Task:
         self.n_jobs = n_jobs
         #: Rows that models were trained on, one training after the other.
         self.n_trained = 0
-        self._broadcast: Broadcast | None = None  # what workers need of it
 
     def train(self, rows: Ints, added: Addition | None = None) -> Any:
         """A clone of the estimator, fitted on these rows of the data and the added ones."""
@@ -113,23 +112,18 @@ class Task:
         self, folds: list[TrainingFold], added: list[Addition] | None = None
     ) -> list[Any]:
         """A model for each fold."""
-        if self._broadcast is None:
-            self._broadcast = Broadcast(self)
         self.n_trained += sum(len(fold.rows) for fold in folds)
         self.n_trained += sum(len(one.labels) for one in added or ())
         tasks = [
             (fold.rows, None if added is None else added[place]) for place, fold in enumerate(folds)
         ]
-        return list(on_workers(Task.train, self._broadcast, tasks, self.n_jobs))
+        return list(on_workers(Task.train, self, tasks, self.n_jobs))
 
     def with_table(self, X: Any) -> Task:
         """The same task on other columns of the same rows."""
         task = copy.copy(self)
-        task.X, task._broadcast = X, None
+        task.X = X
         return task
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_broadcast": None}
 
     def answers_alike(self, model: Any) -> bool:
         """Whether the model predicts one and the same for all rows."""
