@@ -12,7 +12,6 @@ import traceback
 from importlib.util import find_spec
 from pathlib import Path
 
-import detached
 import pytest
 from clocks import CLOCK, STEP, install
 from hypothesis import HealthCheck, settings
@@ -38,7 +37,7 @@ def numba_cache():
     digest = hashlib.sha256(sys.version.encode())
     for path in sorted((TOP / "skfairtest").rglob("*.py")):
         text = path.read_bytes()
-        if b"njit" in text:
+        if b"workers._compiled import" in text:
             digest.update(text)
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(home) / "skfairtest-tests" / f"numba-{digest.hexdigest()[:16]}"
@@ -52,8 +51,6 @@ def numba_cache():
 
 # No test's outcome depends on how fast the machine is: max_time counts readings of this clock.
 install()
-# None leaves a compiler behind.
-detached.install()
 
 # Before anything is imported that reads them.
 os.environ.setdefault("NUMBA_CACHE_DIR", numba_cache())

@@ -169,6 +169,7 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
         "seconds": float(auditor.seconds_),
         "seed": seed,
         "stop_reason": auditor.stop_reason_,
+        "engine": auditor.engine_,
         "sentence": sentence,
     }
     return {

@@ -20,6 +20,7 @@ alone and that the model treats differently.
   audit      check a saved model against limits, also in CI jobs
   certify    bound the largest difference, for supported kinds of models
   compare    compare two reports, or two models
+  compile    once on a machine: narrower bounds of forests and boosted trees
   demo       train and audit a model on bundled data, without a network
 
   skfairtest COMMAND --help shows the options of a command, and
@@ -27,7 +28,7 @@ alone and that the model treats differently.
 
 Example: skfairtest audit model.skops test.csv --sensitive sex --max-degree 0.1
 """
-COMMANDS = ("audit", "certify", "compare", "demo")
+COMMANDS = ("audit", "certify", "compare", "compile", "demo")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

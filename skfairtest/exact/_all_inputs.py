@@ -11,7 +11,7 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Family, Limits, Twins
+from skfairtest.exact._bracket import NO_ENGINE, Bracket, Family, Limits, Twins
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tree_model import exponential_rounding
 
@@ -129,9 +129,10 @@ class _AllInputs:
         upper, reason = self.incumbent + 2 * self.rounding, "closed"
         if self.left:
             upper, reason = self.family.root_bound(), "time"
-        lower, twins = self.incumbent, self.twins
+        lower, twins, engine = self.incumbent, self.twins, NO_ENGINE
         if other is not None:
+            engine = other.engine if self.left else NO_ENGINE
             n, upper = n + other.n_boxes, max(lower, min(upper, other.upper))
             if other.lower > lower and self.holds(other):
                 lower, twins = other.lower, other.twins
-        return Bracket(lower, max(lower, upper), twins, n, reason)
+        return Bracket(lower, max(lower, upper), twins, n, reason, engine)

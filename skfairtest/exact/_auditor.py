@@ -13,7 +13,7 @@ from skfairtest._parameters import checked
 from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
-from skfairtest.exact._bracketing import close, look_at_data, note_root_bound
+from skfairtest.exact._bracketing import close, note_root_bound
 from skfairtest.exact._dispatch import check_supported, read_family, response_of
 from skfairtest.exact._support import Support, support_of
 from skfairtest.individual._sbft.tuned import TunedSearch
@@ -23,7 +23,7 @@ from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._boosting_libraries import library_of
-from skfairtest.workers._compiled import AVAILABLE
+from skfairtest.workers._compiled import WHY_NOT
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500
@@ -84,11 +84,12 @@ class CertifiedAuditor(BaseAuditor):
     rtol : float, default=1e-9
         Relative width at which the bracket counts as closed.
     engine : {"auto", "numba", "numpy"}, default="auto"
-        Library that runs the branch and bound on trees. "auto" takes numba if it is installed (the
-        extra ``exact``), and NumPy, which is slower, otherwise. Numba compiles the code once on
-        each machine, which takes about a minute. With "auto", a process of its own does it: it goes
-        on when `fit` or the program has ended, and NumPy searches until it is done. "numba"
-        compiles first, however long it takes.
+        Library that runs the branch and bound on trees. "auto" begins with NumPy. Where that has
+        not closed the bracket after two seconds, the compiled search takes over, if it is there:
+        it comes with numba (the extra ``exact``) and ``skfairtest compile``, once on a machine,
+        and leaves narrower brackets of large models. "auto" never compiles. "numba" begins with
+        the compiled search, and compiles it first where it is not there, which takes most of a
+        minute, however short `max_time` is.
 
     Attributes
     ----------
@@ -152,6 +153,9 @@ class CertifiedAuditor(BaseAuditor):
     is_loose_ : bool
         Whether the upper bound is more than twice the fairness degree. Such a bound is valid, but
         says little.
+    engine_ : str
+        What searched for the bound of a model of trees, "numpy" or "numba"; empty where no boxes
+        were searched.
     n_boxes_ : int
         Number of boxes of the domain that the branch and bound examined.
     bound_history_ : DataFrame
@@ -182,11 +186,8 @@ class CertifiedAuditor(BaseAuditor):
     all of them are examined in the model as it was read, unless its own bound closes sooner.
 
     The certificate holds for the domain that `space` describes. For a real column, sensitive or
-    not, it covers the closed interval, and the missing value if X has one there. The rows of X
-    inside the domain are compared with their twins in the model as it was read, as far as a quarter
-    of `max_time` allows, and the estimator confirms the best pair with two queries. So
-    `fairness_degree_` is at least the `on_data_degree_` of these rows. Rows of X outside the domain
-    may have larger disparities; they are not examined. The reported pair satisfies every
+    not, it covers the closed interval, and the missing value if X has one there. Rows of X outside
+    the domain may have larger disparities; they are not examined. The reported pair satisfies every
     constraint. Constraint objects such as `Order` narrow the domain and cut off parts that contain
     no valid row. A constraint that is a callable narrows nothing: where not all inputs are
     examined, the bound is that of the whole box, and so it holds for the valid part, too. No bound
@@ -204,9 +205,9 @@ class CertifiedAuditor(BaseAuditor):
 
     With `n_jobs` and numba, several threads of this machine share the boxes of a model of trees.
 
-    `max_queries` and `max_time` limit the first search, too. Reading the model, compiling and
-    bounding all count as time. With ``max_time=0`` the bound follows from the ranges of the model's
-    parts alone.
+    `max_queries` and `max_time` limit the first search, too. Reading the model and bounding count
+    as time, and so does compiling with ``engine="numba"``. With ``max_time=0`` the bound follows
+    from the ranges of the model's parts alone.
 
     A certified degree of zero says that the model gives all twins the same prediction. It does not
     say that the model is fair, since other columns may be proxies for the sensitive ones.
@@ -314,10 +315,8 @@ class CertifiedAuditor(BaseAuditor):
         callback = stop is not None and stop.kind is StopReason.CALLBACK
         if callback:
             limits = limits._replace(deadline=-np.inf)
-        elif seconds > 0:
-            look_at_data(oracle, family, limits.by(TIME_SHARE))
         closed = close(oracle, family, limits, history)
-        oracle.measured["certified"] = closed.certified
+        oracle.measured |= {"certified": closed.certified, "engine": closed.engine}
         if stop is not None and callback:
             raise stop
         raise StopSearch(closed.kind, closed.reason)
@@ -358,6 +357,7 @@ class CertifiedAuditor(BaseAuditor):
             "gap_": upper - found.degree,
             "certified_": measured.get("certified", upper - found.degree <= self.rtol * upper),
             "is_loose_": upper > 2 * found.degree,
+            "engine_": measured.get("engine", ""),
             "n_boxes_": history.n_boxes,
             "bound_history": {name: np.asarray(own) for name, own in history.points.items()},
         }
@@ -379,8 +379,8 @@ def check_bracket_params(rtol: Any, engine: str) -> None:
     if engine not in COMPILED:
         raise ValueError(f"engine must be one of {list(COMPILED)}; got {engine!r}.")
     if engine == "numba":
-        if not AVAILABLE:
+        if WHY_NOT:
             raise ImportError(
-                "engine='numba' needs numba, which could not be imported. Install the extra "
-                "`exact` (pip install 'skfairtest[exact]'), or use engine='auto' or 'numpy'."
+                f"engine='numba' cannot be used: {WHY_NOT}. Install the extra `exact` (pip install "
+                "'skfairtest[exact]'), or use engine='auto' or 'numpy'."
             )

@@ -138,6 +138,21 @@ class Pace:
             self.size = min(self.size, int(n * max(0.0, self._until - now) / took))
 
 
+class Engine(NamedTuple):
+    """What searched for a bound of trees.
+
+    `library` is "numpy" or "numba", and empty where no trees were searched. `advice` is half a
+    sentence on what the other one would bring; empty where it is of no use.
+    """
+
+    library: str = ""
+    advice: str = ""
+
+
+#: Of closed forms, and of models that are not trees.
+NO_ENGINE = Engine()
+
+
 class Bracket(NamedTuple):
     """Bracket of the largest difference of one output.
 
@@ -150,6 +165,7 @@ class Bracket(NamedTuple):
     twins: Twins | None
     n_boxes: int
     reason: str
+    engine: Engine = NO_ENGINE
 
 
 class Family:
@@ -185,14 +201,6 @@ class Family:
     def evaluate(self, Z: Floats) -> Floats:
         """Return outputs of the model as it was read, shape (n, n_outputs)."""
         raise NotImplementedError
-
-    def evaluate_twins(self, rows: Floats, values: Floats) -> Floats | None:
-        """Return outputs of rows with their sensitive attributes set, shape (n, k, n_outputs).
-
-        Up to a number for each row. `values` are their codes, shape (n, k, n_sensitive). None if
-        `evaluate` is as fast.
-        """
-        return None
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Return rows of codes on which a model that was read wrongly would show."""

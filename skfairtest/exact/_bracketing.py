@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from skfairtest._typing import Floats
 from skfairtest.exact._all_inputs import input_of, solve_whole
 from skfairtest.exact._bracket import (
+    NO_ENGINE,
     Attained,
     BoundHistory,
+    Engine,
     Family,
     Limits,
-    Pace,
     unattained,
 )
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason
-from skfairtest.space._space import InputSpace
 
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9
@@ -27,8 +26,6 @@ ROOM = 1e-9
 MOST_ROOM = 1e-4
 #: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
 KINDS = {"time": StopReason.MAX_TIME}
-#: Twins of rows of data that are put to the model as it was read in one go: at first, and at most.
-FIRST_LOOKED_AT, LOOKED_AT = 256, 20_000
 
 
 class Closed(NamedTuple):
@@ -39,6 +36,7 @@ class Closed(NamedTuple):
     certified: bool
     reason: str
     kind: StopReason
+    engine: str = ""
 
 
 def close(
@@ -62,7 +60,7 @@ def close(
     def note(lower: float, upper: float, n: int, twins: Attained = unattained, /) -> None:
         history.note(lower, family.with_rounding(min(upper, root)), n, twins)
 
-    ended = "closed" if root <= 0 else "time"
+    ended, engine = "closed" if root <= 0 else "time", NO_ENGINE
     # A closed form is worked out even where reading the model has taken all the time.
     wanted = limits.deadline > -np.inf and (family.quick or not limits.is_late)
     if root > 0 and wanted:
@@ -76,7 +74,7 @@ def close(
             if history.twins is not None:
                 confirm(oracle, *history.twins)
             raise
-        ended = bracket.reason
+        ended, engine = bracket.reason, bracket.engine
         note(oracle.degree, bracket.upper, bracket.n_boxes)
         if bracket.twins is not None:
             confirm(oracle, *bracket.twins)
@@ -84,7 +82,7 @@ def close(
         upper = min(bracket.upper, root)
         if ended == "closed" and upper - oracle.degree <= rtol * upper + 2 * family.rounding:
             ended = "rounding"  # whatever keeps the ends apart from here on
-    return closed_as(oracle, family, ended, rtol, history)
+    return closed_as(oracle, family, ended, rtol, history, engine)
 
 
 def note_root_bound(oracle: Oracle, family: Family, history: BoundHistory) -> float:
@@ -95,7 +93,12 @@ def note_root_bound(oracle: Oracle, family: Family, history: BoundHistory) -> fl
 
 
 def closed_as(
-    oracle: Oracle, family: Family, ended: str, rtol: float, history: BoundHistory
+    oracle: Oracle,
+    family: Family,
+    ended: str,
+    rtol: float,
+    history: BoundHistory,
+    engine: Engine = NO_ENGINE,
 ) -> Closed:
     """Return the bracket that is known, by what ended the search for a bound."""
     degree = oracle.degree
@@ -109,13 +112,14 @@ def closed_as(
     kind = StopReason.COMPLETE if certified else KINDS.get(ended, StopReason.OPEN)
     if not certified:
         reason = _reason(ended, rtol, oracle, max(family.rounding, single / 4))
+        reason += f" ({engine.advice})" if engine.advice else ""
     elif gap <= rtol * upper:
         reason = f"certified: the bracket is closed to rtol={rtol:g}"
     else:
         reason = (
             f"certified: the ends differ by {gap:.1g}, which the model's single precision may do"
         )
-    return Closed(degree, upper, certified, reason, kind)
+    return Closed(degree, upper, certified, reason, kind, engine.library)
 
 
 def single_room(family: Family, oracle: Oracle) -> float:
@@ -150,82 +154,6 @@ def _reason(ended: str, rtol: float, oracle: Oracle, rounding: float) -> str:
     if ended == "closed":
         return "the search is complete, but the pair it found does not attain the bound to rtol"
     return f"the bracket could not be closed: {ended}"
-
-
-def look_at_data(oracle: Oracle, family: Family, until: float) -> None:
-    """Compare rows of data with their twins by the model as it was read; confirm the best.
-
-    Rows outside the domain, and such that the constraint excludes, are left out. The model itself
-    is asked for the best pair alone.
-
-    - `oracle`: confirms the pair.
-    - `family`: the model, read out.
-    - `until`: when to go on with the pairs seen so far, by `_clock.now`.
-    """
-    space = oracle.space
-    rows = space.data[
-        ((space.domain.low <= space.data) & (space.data <= space.domain.high)).all(axis=1)
-    ]
-    rows = (
-        pd.DataFrame(rows[(rows == space.domain.clip(rows)).all(axis=1)])
-        .drop_duplicates()
-        .to_numpy()
-    )
-    twins = space.twins_.twin_codes
-    pace = Pace(FIRST_LOOKED_AT, LOOKED_AT, until)
-    best, pair, start = oracle.degree, None, 0
-    while start < len(rows) and pace.size:
-        part = rows[start : start + max(1, pace.size // (len(twins) + 1))]
-        start += len(part)
-        values = np.broadcast_to(twins, (len(part), *twins.shape))
-        # Each row counts with its own value, too, which stand-ins for an interval may lack.
-        if not space.twins_.is_enumerable:
-            values = np.concatenate([part[:, None, space.sensitive], values], axis=1)
-        every = space.twins_.of_each(part, values)
-        shape = values.shape[:2]
-        # Where more follows from the sensitive values, they do not tell twins.
-        answers, n_seen = _evaluate_in_time(family, space, part, values, every, pace)
-        valid = space.valid(every).reshape(shape) & (np.arange(shape[1]) < n_seen)
-        valid = valid[:, :, None]
-        high = np.where(valid, answers, -np.inf)
-        low = np.where(valid, answers, np.inf)
-        spread = high.max(axis=1) - low.min(axis=1)
-        i, o = np.unravel_index(spread.argmax(), spread.shape)
-        if spread[i, o] > best:
-            ends = [high[i, :, o].argmax(), low[i, :, o].argmin()]
-            best = float(spread[i, o])
-            pair = every.reshape(*shape, -1)[i, ends]
-    if pair is not None:
-        confirm(oracle, *pair)
-
-
-def _evaluate_in_time(
-    family: Family, space: InputSpace, rows: Floats, values: Floats, every: Floats, pace: Pace
-) -> tuple[Floats, int]:
-    """Evaluate twins of rows in time; return outputs, and how many twins of each row were seen.
-
-    Outputs have shape (n, n_twins, n_outputs), 0 where there was no time; `every` are the twins,
-    one after another. One row may have very many.
-    """
-    n, k = values.shape[:2]
-    pieces: list[Floats] = []
-    start = 0
-    while start < k and pace.size:
-        size = max(1, pace.size // n)
-        said = None
-        if space.twins_.dependents is None:
-            said = family.evaluate_twins(rows, values[:, start : start + size])
-        if said is None:
-            some = every.reshape(n, k, -1)[:, start : start + size]
-            said = family.evaluate(some.reshape(-1, some.shape[2]))
-            said = said.reshape(*some.shape[:2], -1)
-        pieces.append(said)
-        start += said.shape[1]
-        pace.done(n * said.shape[1])
-    seen = np.concatenate(pieces, axis=1)
-    answers = np.zeros((n, k, seen.shape[2]))
-    answers[:, : seen.shape[1]] = seen
-    return answers, seen.shape[1]
 
 
 def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:

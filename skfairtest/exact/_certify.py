@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
 from skfairtest.base import BaseAuditor
-from skfairtest.exact._auditor import COMPILED, TIME_SHARE, check_bracket_params, check_seconds
+from skfairtest.exact._auditor import COMPILED, check_bracket_params, check_seconds
 from skfairtest.exact._bracket import BoundHistory, Limits
-from skfairtest.exact._bracketing import close, closed_as, look_at_data, note_root_bound
+from skfairtest.exact._bracketing import close, closed_as, note_root_bound
 from skfairtest.exact._dispatch import read_family
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._oracle import Oracle
@@ -43,6 +43,9 @@ class Certificate:
         Time that the certificate took.
     stop_reason : str
         Why the search ended.
+    engine : str
+        What searched for the bound of a model of trees, "numpy" or "numba"; empty where no boxes
+        were searched.
     worst_case_outputs : ndarray of shape (2,), or None
         The model's outputs for the two twins; None if it predicts labels only.
     worst_case_class : label, or None
@@ -75,6 +78,7 @@ class Certificate:
     worst_case: Any
     seconds: float
     stop_reason: str
+    engine: str = ""
     worst_case_outputs: Any = None
     worst_case_class: Any = None
     response: str = "unknown"
@@ -160,8 +164,6 @@ def certify(
     history = BoundHistory(lambda: _clock.now() - began)
     note_root_bound(oracle, family, history)
     try:
-        if max_time != 0:
-            look_at_data(oracle, family, limits.by(TIME_SHARE))
         closed = close(oracle, family, limits, history)
     except KeyboardInterrupt:
         closed = closed_as(oracle, family, "time", rtol, history)._replace(reason="interrupted")
@@ -183,6 +185,7 @@ def certify(
         worst_case=worst,
         seconds=seconds,
         stop_reason=closed.reason,
+        engine=closed.engine,
         worst_case_outputs=outputs,
         worst_case_class=of_class,
         response=oracle.response,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Family, Limits, unnoted
+from skfairtest.exact._bracket import NO_ENGINE, Bracket, Family, Limits, unnoted
 from skfairtest.exact._expression import Known, ModelOutput, Node
 from skfairtest.whitebox._tree_model import exponential_rounding
 
@@ -116,7 +116,7 @@ class CompositeFamily(Family):
         return max((known.gap for known in self._known), default=0.0)
 
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
-        gaps, pairs, n_boxes, reasons = {}, [], 0, []
+        gaps, pairs, n_boxes, reasons, engine = {}, [], 0, [], NO_ENGINE
         narrow = limits._replace(rtol=limits.rtol * NARROW, note=unnoted)
         for k, (key, family) in enumerate(self.families.items()):
             until = narrow._replace(deadline=limits.by(1 / (len(self.families) - k)))
@@ -125,6 +125,8 @@ class CompositeFamily(Family):
             gaps[key] = min(bracket.upper, family.root_bound())
             n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)
+            if not engine.library or bracket.engine.advice:
+                engine = bracket.engine
             if bracket.twins is not None:
                 pairs.append(bracket.twins)
         upper = min(self.root_bound(), max(node.gap for node in self._of_gaps(gaps)))
@@ -139,4 +141,4 @@ class CompositeFamily(Family):
         reason = open_[0] if open_ else APART
         if upper <= lower * (1 + limits.rtol):
             reason = "closed"
-        return Bracket(lower, max(lower, upper), twins, n_boxes, reason)
+        return Bracket(lower, max(lower, upper), twins, n_boxes, reason, engine)

@@ -18,7 +18,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._best_first import BestFirst
-from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, unattained
+from skfairtest.exact._bracket import NO_ENGINE, Attained, Bracket, Family, Limits, unattained
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.space._space import InputSpace
@@ -106,14 +106,14 @@ class _Parts:
         assert rule is not None
         self.rule = rule
         self.queue: BestFirst[Part] = BestFirst(incumbent, limits)
-        #: Why a part was left open, if one was.
-        self.unsettled = ""
+        #: Why a part was left open, if one was, and what searched the last part.
+        self.unsettled, self.engine = "", NO_ENGINE
         self.rng = np.random.default_rng(0)
         self.queue.push(family.root_bound(), Part(family.admission.root.copy(), False))
 
     def run(self) -> Bracket:
         """Bound one part after another."""
-        bracket = self.queue.run(self._bound)
+        bracket = self.queue.run(self._bound)._replace(engine=self.engine)
         if self.unsettled and (self.limits.is_late or self.unsettled == "memory"):
             return bracket._replace(reason=self.unsettled)
         # Where parts are left that are not cut any further, the constraint is the reason.
@@ -140,6 +140,7 @@ class _Parts:
             return
         bracket = family.solve(self.queue.incumbent, Limits(until, self.limits.rtol, self._note))
         self.queue.n_boxes += bracket.n_boxes
+        self.engine = bracket.engine
         upper = min(upper, bracket.upper)
         if bracket.twins is None:
             self._leave(upper, boxes, bracket.reason)

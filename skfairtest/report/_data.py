@@ -176,6 +176,9 @@ class Bracket(Part):
     ] = None
     certified: Annotated[bool, "Whether both ends meet."] = False
     stop_reason: str = ""
+    engine: Annotated[
+        str, 'What searched for the bound of trees, "numpy" or "numba"; empty where none did.'
+    ] = ""
 
 
 @dataclass(frozen=True)

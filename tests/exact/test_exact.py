@@ -518,7 +518,7 @@ def test_without_numba_numpy_is_used():
         text=True,
     )
     assert run.returncode == 0, run.stderr
-    assert "engine='numba' needs numba" in run.stdout
+    assert "engine='numba' cannot be used: numba is not installed" in run.stdout
     assert "exact" in run.stdout
 
 
@@ -528,7 +528,7 @@ def test_where_pair_trees_have_no_room_the_answer_is_the_same(plain, monkeypatch
     X, y = plain
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
     roomy = certified(model, X, engine="numba")
-    monkeypatch.setattr(driver, "MOST_PRODUCT_NODES", 2000)
+    monkeypatch.setattr(driver, "NODES", 32 * 2000)
     narrow = certified(model, X, engine="numba")
     assert narrow.certified_
     assert narrow.fairness_degree_ == pytest.approx(roomy.fairness_degree_, rel=1e-12)

@@ -18,10 +18,13 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from tiers import SAMPLE
+from tree_points import value_at
 
 pytest.importorskip("numba")
 
+
 from skfairtest.exact import _all_inputs
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.best_first import OPENED
 from skfairtest.exact._trees.driver import CompiledSearch
@@ -29,7 +32,6 @@ from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.leaf_pairs import ask_tree
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes
 from skfairtest.exact._trees.listed_nodes import MOST_LEAVES, MOST_NODES, summands_of
-from skfairtest.exact._trees.local_search import value_at
 from skfairtest.exact._trees.narrowing import narrow_box
 from skfairtest.exact._trees.prices import (
     copy_prices,
@@ -90,8 +92,7 @@ def largest_value(problem, low, high, words):
     """The largest difference over all points of a box."""
     ranges = [range(a, b) for a, b in zip(low, high, strict=True)]
     return max(
-        value_at(problem.forest, problem.links, np.array(cells, dtype=np.int32), words)
-        for cells in product(*ranges)
+        value_at(problem, np.array(cells, dtype=np.int32), words) for cells in product(*ranges)
     )
 
 
@@ -162,7 +163,7 @@ def points_of(problem, low, high, words):
     for at in product(*cells, *some):
         ordered = np.array(at[: len(low)], dtype=np.int32)
         bits = np.array(at[len(low) :], dtype=np.uint64)
-        yield ordered, bits, value_at(problem.forest, problem.links, ordered, bits)
+        yield ordered, bits, value_at(problem, ordered, bits)
 
 
 def make_sets_problem(seed):
@@ -281,9 +282,8 @@ def test_boxes_are_priced_where_cuts_alone_take_longer(monkeypatch):
         price_top = worker.price_top
         monkeypatch.setattr(worker, "price_top", lambda r, p=price_top, n=priced: n.append(p(r)))
         worker.begin(problem.layout.whole)
-        worker.begin_pricing()
         while worker.n_open and worker.state[OPENED] < 3000:
-            worker.work(1e-9)
+            worker.work(Limits(np.inf, 1e-9))
         shares.append(len(priced) / worker.state[OPENED])
     assert shares[0] > 0.3 > 0.1 > shares[1]
 
@@ -342,8 +342,7 @@ def test_workers_hand_over_boxes_with_their_prices(without_whole_domains):
     search = CompiledSearch(family.problems[0], 0.0, 2)
     one, two = search.workers
     one.most = 60.0
-    one.begin_pricing()
-    one.work(0.0)
+    one.work(Limits(np.inf, 0.0))
     kept = one.room.prices.n_boxes.sum()
     upper = max(one.top, two.top)
     one.hand_over(two)

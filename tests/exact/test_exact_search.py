@@ -14,13 +14,16 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from tiers import SAMPLE, slow_sample
+from tree_points import value_at
 
 pytest.importorskip("numba")
 
 from skfairtest import CertifiedAuditor
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._trees.best_first import N_SPARE
 from skfairtest.exact._trees.driver import CompiledSearch
 from skfairtest.exact._trees.family import TreeFamily
-from skfairtest.exact._trees.local_search import ascend, best_on_line, value_at
+from skfairtest.exact._trees.line_search import LineSearch
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.split_choice import heaviest
 from skfairtest.space._space import InputSpace
@@ -40,64 +43,64 @@ def make_search(n_workers=1, **params):
     return CompiledSearch(family.problems[0], 0.0, n_workers)
 
 
-def model_of(search):
-    return search.problem.forest, search.problem.links
+def line_searches():
+    """Local searches of a sum, and of links of two and of three classes, with and without sets."""
+    X, y = make_data()
+    cells = np.digitize(y, [0.5, 1.5])
+    space = InputSpace().fit(X, [0])
+    boosted = HistGradientBoostingClassifier(
+        max_iter=5, max_leaf_nodes=6, categorical_features=[0, 1], random_state=0
+    )
+    for model, target, response in (
+        (RandomForestRegressor(5, max_depth=4, random_state=0), y, "regression"),
+        (boosted, cells > 0, "predict_proba"),
+        (boosted, cells, "predict_proba"),
+    ):
+        family = TreeFamily(model.fit(X, target), space, response, False)
+        yield from (LineSearch(problem) for problem in family.problems)
 
 
-def points(search, n, seed=0):
-    """Random pairs of twins on cells."""
-    layout = search.problem.layout
-    rng = np.random.default_rng(seed)
-    words = np.zeros(len(layout.whole.words), dtype=np.uint64)
-    for _ in range(n):
-        yield rng.integers(layout.whole.high).astype(np.int32), words
+def value_of(search, cells):
+    """What the twins at some cells differ by."""
+    search.point = cells
+    box = search.box()
+    return value_at(search.problem, box.low, box.words)
 
 
-@slow_sample
-def test_a_line_is_searched_to_its_best_cell():
-    search = make_search()
-    model, whole = model_of(search), search.problem.layout.whole.high
-    random = np.array([7], dtype=np.uint64)
-    moved = 0
-    for cells, words in points(search, 20):
-        for copy in range(len(whole)):
-            values = []
-            for cell in range(whole[copy]):
-                there = cells.copy()
-                there[copy] = cell
-                values.append(value_at(*model, there, words))
-            line = search.heuristic.line
-            best = best_on_line(*model, whole, cells, words, copy, random, line)
-            assert values[best] == pytest.approx(max(values), abs=1e-9)
-            assert not line.steps.any()  # as the next one expects it
-            moved += values[best] > values[cells[copy]] + 1e-9
-    assert moved > 50
+def test_values_on_lines_are_those_of_the_trees():
+    n_searches = moved = 0
+    for search in line_searches():
+        for _ in range(2):
+            values, lines = search._lines()
+            for b in range(0, search.n_walkers, 4):
+                assert values[b] == pytest.approx(value_of(search, search.cells[b]), abs=1e-9)
+                for copy, (start, size) in enumerate(zip(search.start, search.sizes, strict=False)):
+                    assert lines[b, start + size] == -np.inf
+                    for cell in {0, int(size) // 2, int(size) - 1}:
+                        there = search.cells[b].copy()
+                        there[copy] = cell
+                        value = value_of(search, there)
+                        assert lines[b, start + cell] == pytest.approx(value, abs=1e-9)
+                        moved += abs(value - values[b]) > 1e-9
+            search.step()
+        n_searches += 1
+    assert n_searches == 5 and moved > 50
 
 
-@slow_sample
-def test_the_heuristic_stops_where_no_line_leads_up():
-    search = make_search()
-    model, whole = model_of(search), search.problem.layout.whole.high
-    sizes = search.heuristic.sizes
-    random = np.array([7], dtype=np.uint64)
-    for cells, words in points(search, 5, seed=1):
-        before = value_at(*model, cells, words)
-        value = ascend(
-            search.problem.forest,
-            search.problem.links,
-            whole,
-            sizes,
-            cells,
-            words,
-            random,
-            search.heuristic.line,
-        )
-        assert value == value_at(*model, cells, words) >= before
-        for copy in range(len(whole)):
-            for cell in range(whole[copy]):
-                there = cells.copy()
-                there[copy] = cell
-                assert value_at(*model, there, words) <= value + 1e-9
+def test_a_walk_goes_up_to_where_no_line_leads_up():
+    for search in line_searches():
+        before = -np.inf
+        for _ in range(30):
+            search.step()
+            assert search.value >= before
+            before = search.value
+        assert search.value == pytest.approx(value_of(search, search.point), abs=1e-9)
+        tops = search.homes[np.isfinite(search.home_values)]
+        assert len(tops)
+        for top in tops:
+            search.cells[:] = top
+            values, lines = search._lines()
+            assert lines.max() <= values[0] + 1e-9
 
 
 @slow_sample
@@ -141,14 +144,14 @@ def test_boxes_that_change_hands_are_neither_lost_nor_doubled():
     one, two = search.workers
     while 0 < one.n_open <= 100:
         one.most = 8.0
-        one.work(0.0)
+        one.work(Limits(np.inf, 0.0))
     assert one.n_open > 100
     before = sorted(open_boxes(one))
-    spare = one.state[5] + two.state[5]
+    spare = one.state[N_SPARE] + two.state[N_SPARE]
     one.share(two)
     assert two.n_open > 0 and one.n_open > 0
     assert sorted(open_boxes(one) + open_boxes(two)) == before
-    assert one.state[5] + two.state[5] == spare
+    assert one.state[N_SPARE] + two.state[N_SPARE] == spare
     tops = sorted([one.top, two.top], reverse=True)
     assert tops == sorted((box[0] for box in before), reverse=True)[:2]
     for worker in (one, two):  # the heap is one still
@@ -164,7 +167,7 @@ def test_memory_is_given_back_at_once(engine):
         search = ListSearch(make_search().problem, 0.0)
     gc.disable()  # which would find circles, but not before another search has taken its own
     try:
-        search.run(np.inf, 0.0)
+        search.run(Limits(np.inf, 0.0))
         gone = weakref.ref(search)
         del search
         assert gone() is None
@@ -193,7 +196,7 @@ def probability_problem(seed=1):
 @pytest.mark.parametrize("engine", [CompiledSearch, ListSearch])
 def test_levels_are_cut_where_all_trees_agree_on_a_pair(engine):
     # With cuts at the borders of the best pairs alone it takes some 400 and 700 boxes.
-    bracket = engine(probability_problem(), 0.0).run(np.inf, 1e-9)
+    bracket = engine(probability_problem(), 0.0).run(Limits(np.inf, 1e-9))
     assert bracket.reason == "closed"
     assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9)
     assert bracket.n_boxes < 250

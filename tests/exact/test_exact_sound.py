@@ -122,7 +122,7 @@ def test_numpy_path_gives_the_exhaustive_maximum_too(n):
 def test_lists_that_are_coarse_at_first_give_the_exhaustive_maximum(monkeypatch, most_listed, n):
     monkeypatch.setattr(numpy_engine, "MOST_PAIRS", 10)
     monkeypatch.setattr(numpy_engine, "MOST_OF_BOX", 1)  # so four for every tree
-    monkeypatch.setattr(numpy_engine, "MOST_LISTED", most_listed)
+    monkeypatch.setattr(numpy_engine, "BOXES", 8 * most_listed)
     seeds = range(5200, 5200 + n)
     assert sum(check_exhaustive(seed, "trees", "numpy") for seed in seeds) * 6 >= 5 * n
 

@@ -158,22 +158,14 @@ def test_a_certificate_that_is_interrupted_is_the_best_so_far(kind, clock, momen
     assert uppers == sorted(uppers, reverse=True) and uppers[-1] < uppers[0]
 
 
-@pytest.mark.parametrize("part", ["search", "data"])
-def test_what_comes_before_the_search_for_a_bound_leaves_the_bound_of_ranges(
-    part, clock, monkeypatch
-):
+def test_what_comes_before_the_search_for_a_bound_leaves_the_bound_of_ranges(monkeypatch):
     auditor, X = auditor_of("trees")
 
-    def interrupted(*args, **params):
-        if part == "search":
-            search = args[0]
-            search.oracle.judge(search.oracle.sample(5, search.rng), search.rng)
+    def interrupted(search):
+        search.oracle.judge(search.oracle.sample(5, search.rng), search.rng)
         raise KeyboardInterrupt
 
-    if part == "search":
-        monkeypatch.setattr(TunedSearch, "run", interrupted)
-    else:
-        monkeypatch.setattr("skfairtest.exact._auditor.look_at_data", interrupted)
+    monkeypatch.setattr(TunedSearch, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         auditor.fit(X)
     check_fits(auditor)

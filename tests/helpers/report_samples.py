@@ -115,7 +115,7 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
         "bracket": {
             "status": "done", "reason": "", "found": largest, "lower": largest,
             "upper": min(1.0, largest + 0.07), "certified": False, "queries": 500, "seconds": 4.2,
-            "stop_reason": "the time was spent",
+            "stop_reason": "the time was spent", "engine": "numpy",
         },
         "rows": {
             "status": "done", "reason": "", "n": 30_162, "n_rows": 30_162, "degree": largest * 0.7,

@@ -87,10 +87,13 @@ def test_the_page_shows_all_kinds_of_commands():
 
 def test_yaml_blocks_are_yaml():
     yaml = pytest.importorskip("yaml")
-    github, gitlab, hooks = (yaml.safe_load(code) for kind, code in BLOCKS if kind == "yaml")
+    github, kept, gitlab, hooks = (yaml.safe_load(code) for kind, code in BLOCKS if kind == "yaml")
     steps = github["jobs"]["audit"]["steps"]
     runs = [step["run"] for step in steps if "run" in step]
     assert any(run.startswith("skfairtest audit --config pyproject.toml") for run in runs)
+    uses, path, make = kept
+    assert uses["with"]["path"] == ".venv" in path["run"]
+    assert make["run"].endswith("&& skfairtest compile")
     script = gitlab["fairness"]["script"]
     assert script[-1].startswith("skfairtest audit")
     assert gitlab["fairness"]["artifacts"]["reports"]["junit"] in script[-1]

@@ -448,6 +448,10 @@ def test_another_word_for_rows_is_refused():
         without_rows(report_samples.usual(), "all")
 
 
+def test_what_searched_for_a_bound_is_named_where_trees_were_searched(rendered):
+    assert "was searched with NumPy: the time was spent." in words_of(read(rendered("usual")))
+
+
 def test_a_regressor_without_threshold_has_shares_of_the_spread_and_no_hundred_percent(rendered):
     words = words_of(read(rendered("regression")))
     for told in ("5% of the spread", "72.5%", "32.5%", "3.0%", "88,000"):

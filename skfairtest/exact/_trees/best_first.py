@@ -31,16 +31,16 @@ from skfairtest.exact._trees.split_choice import (
     gather_boxes,
     propose,
 )
-from skfairtest.workers._compiled import inlined, njit
+from skfairtest.workers._compiled import inner, njit
 
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
-#: a better point was found, boxes open, spare places (-1: not begun), 1 where boxes may be priced
-#: before they are cut, a box that just was (or one of the two below), the bound of the box that is
-#: to be cut by each tree for itself, and two growths of boxes, see `is_to_be_priced`.
-INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, PRICES, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
-OWN_BOUND, GROWTH, PRICED_GROWTH, N_STATE = 8, 9, 10, 11
+#: a better point was found, boxes open, spare places (-1: not begun), a box that was just priced
+#: (or one of the two below), the bound of the box that is to be cut by each tree for itself, and
+#: two growths of boxes, see `is_to_be_priced`.
+INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, PRICED = 0, 1, 2, 3, 4, 5, 6
+OWN_BOUND, GROWTH, PRICED_GROWTH, N_STATE = 7, 8, 9, 10
 #: No box was just priced; the one with the largest bound is to be.
 NONE, ASKED = -1, -2
 #: Boxes that are cut in the time of pricing one; how fast growths are learnt, and the first ones.
@@ -135,13 +135,13 @@ def hand_over(pool, prices, state, other, other_prices, other_state, most, level
     other_state[4], other_state[5] = m, m_spare
 
 
-@inlined
+@inner
 def difference(values, a, b):
     """Difference of a pair of leaves."""
     return values[a] - values[b] if a != b else 0.0
 
 
-@inlined
+@inner
 def sums_of_box(forest, links, pool, node):
     """Bounds of the sums of each part in a box, from its best leaf pairs and extreme leaves."""
     n, values = len(links.base), forest.low
@@ -157,14 +157,14 @@ def sums_of_box(forest, links, pool, node):
     return D, U, V
 
 
-@njit
+@inner
 def bound_box(forest, links, pool, node):
     """Upper bound of the output's difference from the best leaf pairs of a box."""
     D, U, V = sums_of_box(forest, links, pool, node)
     return bound_of_sums(links, D, U, V)
 
 
-@inlined
+@inner
 def value_of_pairs(forest, links, ones, twos):
     """The output's difference where every tree has its best pair, and its bound with rounding."""
     n = len(links.base)
@@ -179,7 +179,7 @@ def value_of_pairs(forest, links, ones, twos):
     return gap_of_sums(links, D, U, V), bound_of_sums(links, D, U, V)
 
 
-@inlined
+@inner
 def descend_child(
     forest,
     pairs,
@@ -234,7 +234,7 @@ def descend_child(
     return total
 
 
-@inlined
+@inner
 def level_child(forest, boxes, pool, parent, child, ordered, place, waiting):
     """Extreme leaves of a child: the parent's where they survive."""
     low, high, words = pool.low[child], pool.high[child], pool.words[child]
@@ -262,7 +262,7 @@ def level_child(forest, boxes, pool, parent, child, ordered, place, waiting):
                 kept[child, t] = best_leaf(forest, forest.roots[t], twin, low, high, words, waiting)
 
 
-@inlined
+@inner
 def copy_box(pool, node, other):
     """Write a box to another place."""
     for c in range(pool.low.shape[1]):
@@ -271,7 +271,7 @@ def copy_box(pool, node, other):
         pool.words[other, w] = pool.words[node, w]
 
 
-@inlined
+@inner
 def settle(forest, links, boxes, pool, node, best, weights, state, turn):
     """Evaluate the point that all best pairs share; return 1 if the box is finished.
 
@@ -303,7 +303,7 @@ def settle(forest, links, boxes, pool, node, best, weights, state, turn):
     return done
 
 
-@njit
+@inner
 def propose_level(forest, links, boxes, pool, node, best, weights, cut):
     """Write the cut that separates the leaves that keep one twin's sum at its extreme.
 
@@ -344,7 +344,7 @@ def propose_level(forest, links, boxes, pool, node, best, weights, cut):
     return propose(best, weights, forest.word_start, low_cells, high_cells, words, cut, n_proposers)
 
 
-@inlined
+@inner
 def halves(word_start, cut, best, pool, node, first, second):
     """Write the two parts that a cut makes of a box."""
     place, cell = int(cut[PLACE]), int(cut[CELL])
@@ -359,31 +359,31 @@ def halves(word_start, cut, best, pool, node, first, second):
             pool.words[second, w] &= ~best.words[w, cell]
 
 
-@inlined
+@inner
 def enough_of(state, rtol):
     """The bound with which a box is closed: it changes nothing any more."""
     return max(state[INCUMBENT] + rtol * abs(state[INCUMBENT]), state[DROPPED])
 
 
-@inlined
+@inner
 def grown(state, which, fall):
     """How many boxes a growth says are in a part of which the bound falls, for one in the box."""
     return math.exp(-state[which] * max(fall, 0.0))
 
 
-@inlined
+@inner
 def learn_growth(state, which, excess):
     """Correct a growth by how many more boxes it says are in both parts than in the box."""
     state[which] = min(state[which] * math.exp(LEARNING * excess), LARGEST_GROWTH)
 
 
-@inlined
+@inner
 def learn_priced(state, fall):
     """Learn the growth with prices from one of two parts, which should have half of the boxes."""
     learn_growth(state, PRICED_GROWTH, grown(state, PRICED_GROWTH, fall) - 0.5)
 
 
-@inlined
+@inner
 def keep_child(pool, prices, parent, child, own, state, rtol):
     """Keep a child with its bound, unless it changes nothing any more."""
     bound = min(pool.bound[parent], own)
@@ -396,7 +396,7 @@ def keep_child(pool, prices, parent, child, own, state, rtol):
         state[DROPPED] = max(state[DROPPED], bound)
 
 
-@inlined
+@inner
 def branch(
     forest, pairs, links, boxes, pool, room, node, children, settled, is_priced, state, rtol,
     waiting,
@@ -450,7 +450,7 @@ def branch(
         learn_growth(state, GROWTH, parts - 1)
 
 
-@inlined
+@inner
 def ask_trees(forest, pairs, boxes, pool, node, waiting):
     """Ask all trees for their best pairs in a box, and extreme leaves; return whether all have one.
 
@@ -472,7 +472,7 @@ def ask_trees(forest, pairs, boxes, pool, node, waiting):
     return complete
 
 
-@inlined
+@inner
 def begin(forest, pairs, links, boxes, pool, waiting):
     """The whole domain, which stands in the first place: its best pairs, and its bound."""
     plant(forest, pairs)
@@ -484,7 +484,7 @@ def begin(forest, pairs, links, boxes, pool, waiting):
     return complete
 
 
-@inlined
+@inner
 def is_to_be_priced(forest, links, pool, prices, state, node, rtol):
     """Whether a box is to be priced: it takes longer to cut it and its parts until all are closed.
 
@@ -497,7 +497,7 @@ def is_to_be_priced(forest, links, pool, prices, state, node, rtol):
     .. [1] Le Bodic, P., Nemhauser, G. (2017). An abstract model for branching and its application
        to mixed integer programming. Mathematical Programming, 166, 369-405.
     """
-    if state[PRICES] == 0 or prices.n_spare[0] == 0:
+    if prices.n_spare[0] == 0:
         return False
     state[OWN_BOUND] = bound_box(forest, links, pool, node)
     if state[GROWTH] == 0:

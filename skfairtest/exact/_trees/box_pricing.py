@@ -32,7 +32,7 @@ from skfairtest.exact._trees.heap import pop
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes, sum_enough
 from skfairtest.exact._trees.narrowing import narrow_box
 from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_trees, propose_by_prices
-from skfairtest.workers._compiled import inlined, njit, plain
+from skfairtest.workers._compiled import inner, njit, plain
 
 #: Share of a vote by which sums of votes may be off.
 ROUNDING = 1e-5
@@ -103,7 +103,7 @@ def use_prices(
         room.point[c] = min(max(cell, low[c]), high[c] - 1)
 
 
-@inlined
+@inner
 def round_down(links, D):
     """Round sums of whole numbers of votes down to such sums, in place."""
     for p in range(len(D)):
@@ -111,7 +111,7 @@ def round_down(links, D):
             D[p] = math.floor(D[p] / links.unit[p] + ROUNDING / 2) * links.unit[p] * (1 + 1e-12)
 
 
-@inlined
+@inner
 def narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting):
     """Take from a box what its prices say has no larger value than those known, and bound it."""
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
@@ -130,7 +130,7 @@ def narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting):
         pool.bound[node] = min(pool.bound[node], state[OWN_BOUND])
 
 
-@inlined
+@inner
 def is_left(word_start, low, high, words):
     """Whether a box has a cell of each copy."""
     left = True

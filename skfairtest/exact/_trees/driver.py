@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
@@ -13,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Note, Twins, unnoted
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees.best_first import (
     ASKED,
     DROPPED,
@@ -25,7 +23,6 @@ from skfairtest.exact._trees.best_first import (
     NONE,
     OPENED,
     PRICED,
-    PRICES,
     PRICING,
     PairBoxes,
     Pool,
@@ -38,6 +35,7 @@ from skfairtest.exact._trees.leaf_pairs import (
     FOLDED,
     LEAF,
     NODE,
+    SPARE_NODES,
     NodeBoxes,
     ProductTrees,
     is_finished,
@@ -45,33 +43,23 @@ from skfairtest.exact._trees.leaf_pairs import (
     thresholds_of,
 )
 from skfairtest.exact._trees.listed_nodes import summands_of
-from skfairtest.exact._trees.local_search import PrimalHeuristic, search_locally
-from skfairtest.exact._trees.prices import Kept, Pricer, kept_for, pricer_for
+from skfairtest.exact._trees.local_search import PrimalHeuristic
+from skfairtest.exact._trees.prices import Kept, kept_for, pricer_for
 from skfairtest.exact._trees.problem import Forest, Problem
-from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
 from skfairtest.exact._trees.self_composition import Box, Layout
-from skfairtest.exact._trees.stored_code import PRICING_ENTRIES, note_stored, state_file
+from skfairtest.exact._trees.stored_code import forget_older, note_stored
+from skfairtest.exact._trees.tree_search import BOXES, NODES, TreeSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
-from skfairtest.whitebox._tree_model import constant
 from skfairtest.workers._compiled import plain
-from skfairtest.workers._detached import locked, start_python
 
-#: Memory for the open boxes of all workers, in bytes.
-MEMORY = 2_000_000_000
-#: Nodes of all product trees of all workers, 32 bytes each. When they are used up, all are
-#: forgotten.
-MOST_PRODUCT_NODES = 30_000_000
 #: Bytes in a line of the processor's cache.
 LINE = 64
 #: Seconds that one call of the compiled code should take, so that the clock is looked at.
 SECONDS_A_CALL = 0.2
-#: When a process that compiles looks for garbage: it makes very many objects and little garbage,
-#: and needs a tenth less time like this.
-RARELY = (20_000, 50, 50)
-#: What the process does that helps the one that compiles.
-PRICING_STATEMENTS = "from skfairtest.exact._trees import driver; driver.compile_pricing()"
+#: Boxes that one call takes apart at least.
+LEAST_BOXES = 16.0
 #: Most boxes that are handed from one worker to another at a time.
 MOST_HANDED = 512
 
@@ -88,55 +76,24 @@ def _small_problem() -> Problem:
 @lru_cache(maxsize=1)
 def warm_up() -> None:
     """Compile all functions, or load them from disk."""
-    _compile_pricing(_compile_search())
+    for _ in compiling():
+        pass
 
 
-def _compile_search() -> Worker:
-    """Compile what searches without prices, the smallest function first."""
+def compiling() -> Iterator[str]:
+    """Compile all functions, or load them from disk; say what comes next, before each part."""
+    forget_older()
     problem = _small_problem()
     boxes = node_boxes_of(problem)
+    yield "the search for better pairs of twins"
     PrimalHeuristic(problem, 1).step(problem.layout.whole)
-    note_stored(search_locally)
+    yield "the search for bounds"
     one, two = (Worker(problem, boxes, 0.0, 2) for _ in range(2))
     one.hand_over(two)  # nothing is open: nothing is handed over
-    note_stored(hand_over)
     one.begin(problem.layout.whole)
-    note_stored(search)
-    outputs_of_twins(problem, constant(0.0), np.zeros((1, 2)), np.zeros((1, 1, 1)))
-    note_stored(sums_of_twins)
-    return one
-
-
-def fill_cache() -> None:
-    """Compile all functions unless another process does: for a process that does nothing else.
-
-    A process of its own compiles what prices boxes meanwhile, where there is a core for it.
-    """
-    with locked(state_file()) as is_free:
-        if is_free:
-            gc.set_threshold(*RARELY)
-            helper = start_python(PRICING_STATEMENTS) if (os.cpu_count() or 1) > 1 else None
-            _compile_search()
-            if helper is not None:
-                helper.wait()
-            warm_up()
-
-
-def compile_pricing() -> None:
-    """Compile what prices boxes: for the process that helps `fill_cache`."""
-    gc.set_threshold(*RARELY)
-    problem = _small_problem()
-    worker = Worker(problem, node_boxes_of(problem), 0.0, 1)
-    worker.begin_by_hand(problem.layout.whole)
-    _compile_pricing(worker)
-
-
-def _compile_pricing(worker: Worker) -> None:
-    """Compile what prices the open box with the largest bound."""
-    worker.begin_pricing()
-    worker.price_top(0.0)
-    for entry in PRICING_ENTRIES:
-        note_stored(entry)
+    yield "the prices of boxes"
+    one.price_top(0.0)
+    note_stored()
 
 
 def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:
@@ -173,30 +130,30 @@ class Worker:
 
     - `boxes`: the nodes' boxes; read by all workers.
     - `incumbent`: a difference that is attained.
-    - `n_workers`: how many share the memory.
+    - `n_sharing`: how many share the memory.
 
     - `state` (N_STATE,): that of `best_first.search`.
     """
 
     def __init__(
-        self, problem: Problem, boxes: NodeBoxes, incumbent: float, n_workers: int
+        self, problem: Problem, boxes: NodeBoxes, incumbent: float, n_sharing: int
     ) -> None:
         self.forest, self.links, self.boxes = problem.forest, problem.links, boxes
         self.layout, whole = problem.layout, problem.layout.whole
         n_trees, size = len(self.forest.roots), 4 * int(self.forest.depth.max(initial=0)) + 8
         self.waiting = np.empty(size, np.int64)
-        self.pairs = _product_trees(self.forest, n_workers)
-        self.pool = _pool(n_trees, whole, self.forest.levels, n_workers)
+        self.pairs = _product_trees(self.forest, n_sharing)
+        self.pool = _pool(n_trees, whole, self.forest.levels, n_sharing)
         self.n_cells = np.concatenate([whole.high, self.layout.set_sizes()])
         self.summands = summands_of(self.links, self.boxes.thresholds, len(self.n_cells))
         n_boxes, n_tests = len(self.pool.bound), len(self.summands.cut)
-        self.room = _room(n_trees, whole, kept_for(n_tests, n_boxes, n_workers))
+        self.room = _room(n_trees, whole, kept_for(n_tests, n_boxes, n_sharing))
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
         self.state = np.zeros(N_STATE)
         self.state[[INCUMBENT, DROPPED, N_SPARE, PRICED]] = incumbent, incumbent, n_spare, NONE
-        self.pricer: Pricer | None = None
-        self.most = 16.0
+        self.pricer = pricer_for(self.forest, self.summands, self.n_cells, len(self.links.base))
+        self.most = LEAST_BOXES
 
     @property
     def n_open(self) -> int:
@@ -212,29 +169,22 @@ class Worker:
         """Open the domain, which stands in the first place."""
         self.pool.low[0], self.pool.high[0], self.pool.words[0] = start
         self.state[N_SPARE] = -1
-        self._call(0.0, 0.0)
+        self._search(np.zeros(2))
 
-    def begin_by_hand(self, start: Box) -> None:
-        """Open the domain as far as pricing it asks for, without what `search` does."""
-        self.pool.low[0], self.pool.high[0], self.pool.words[0] = start
-        self.pool.one[0] = self.pool.two[0] = self.forest.roots
-        self.pool.bound[0], self.pool.prices[0], self.pool.heap[0] = 1.0, -1, 0
-        self.state[N_OPEN] = 1
-
-    def work(self, rtol: float) -> None:
+    def work(self, limits: Limits) -> None:
         """Split boxes for a while."""
         began = _clock.now()
-        self._call(self.most, rtol)
+        self._call(self.most, limits)
         took = _clock.now() - began
-        self.most = max(16.0, self.most * min(4.0, SECONDS_A_CALL / max(took, 1e-9)))
+        self.most = max(LEAST_BOXES, self.most * min(4.0, SECONDS_A_CALL / max(took, 1e-9)))
 
-    def _call(self, most: float, rtol: float) -> None:
-        limits = np.array([most, rtol])
-        self._search(limits)
-        while limits[MOST] > 0 and self.state[PRICED] == ASKED:
-            self.price_top(rtol)
-            limits[MOST] = max(limits[MOST] - PRICING, 1.0)
-            self._search(limits)
+    def _call(self, most: float, limits: Limits) -> None:
+        asked = np.array([most, limits.rtol])
+        self._search(asked)
+        while asked[MOST] > 0 and self.state[PRICED] == ASKED and not limits.is_late:
+            self.price_top(limits.rtol)
+            asked[MOST] = max(asked[MOST] - PRICING, 1.0)
+            self._search(asked)
 
     def _search(self, limits: Floats) -> None:
         search(
@@ -248,13 +198,6 @@ class Worker:
             self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.pricer,
             self.state, rtol, self.waiting,
         )  # fmt: skip
-
-    def begin_pricing(self) -> None:
-        """Price boxes from now on."""
-        if self.pricer is None:
-            n_sums = len(self.links.base)
-            self.pricer = pricer_for(self.forest, self.summands, self.n_cells, n_sums)
-            self.state[PRICES] = 1.0
 
     def best(self) -> Box:
         """Return the best point that this worker has found."""
@@ -282,10 +225,10 @@ class Worker:
         )  # fmt: skip
 
 
-def _product_trees(forest: Forest, n_workers: int) -> ProductTrees:
+def _product_trees(forest: Forest, n_sharing: int) -> ProductTrees:
     """Product trees of all trees, folded up; memory is taken as they are grown."""
     n_trees = len(forest.roots)
-    n = max(MOST_PRODUCT_NODES // n_workers, n_trees + 1)
+    n = max(NODES // NODE.itemsize // n_sharing, n_trees + SPARE_NODES)
     # Two children stand side by side: they share a line of the cache where pairs begin with one.
     room = np.empty(n * NODE.itemsize + LINE, dtype=np.uint8)
     start = -room.ctypes.data % LINE
@@ -315,10 +258,10 @@ def _room(n_trees: int, whole: Box, kept: Kept) -> Room:
     )
 
 
-def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
+def _pool(n_trees: int, whole: Box, levels: bool, n_sharing: int) -> Pool:
     n_extremes = n_trees if levels else 1
     size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 40
-    n = max(64, min(4_000_000, MEMORY // size) // n_workers)
+    n = max(64, min(4_000_000, BOXES // size) // n_sharing)
     return Pool(
         np.empty((n, len(whole.low)), dtype=np.int32),
         np.empty((n, len(whole.low)), dtype=np.int32),
@@ -334,71 +277,62 @@ def _pool(n_trees: int, whole: Box, levels: bool, n_workers: int) -> Pool:
     )
 
 
-class CompiledSearch:
-    """The branch and bound on one output of a model of trees.
+class CompiledSearch(TreeSearch):
+    """The branch and bound on one output of a model of trees, compiled.
 
     - `incumbent`: a difference that is attained; only larger ones are looked for.
     - `n_workers`: threads.
+    - `n_outputs`: outputs of the model, whose searches share the memory.
     """
 
-    def __init__(self, problem: Problem, incumbent: float, n_workers: int = 1) -> None:
-        self.problem, self.incumbent = problem, incumbent
-        self.point: Box | None = None
-        boxes = node_boxes_of(problem)
-        self.workers = [Worker(problem, boxes, incumbent, n_workers) for _ in range(n_workers)]
+    library = "numba"
+
+    def __init__(
+        self, problem: Problem, incumbent: float, n_workers: int = 1, n_outputs: int = 1
+    ) -> None:
+        super().__init__(problem, incumbent)
+        boxes, n = node_boxes_of(problem), n_workers * n_outputs
+        self.workers = [Worker(problem, boxes, incumbent, n) for _ in range(n_workers)]
         self.workers[0].begin(problem.layout.whole)
         self.heuristic = PrimalHeuristic(problem, n_starts=8)
 
-    def run(
-        self,
-        deadline: float,
-        rtol: float,
-        note: Note = unnoted,
-        has: Callable[..., bool] = lambda *functions: True,
-    ) -> Bracket:
-        """Search until the bracket is closed to `rtol` or the clock shows `deadline`.
-
-        A local search and prices take part as soon as it `has` them compiled.
-        """
-        reason = "closed"
-        with ThreadPoolExecutor(len(self.workers)) as threads:
-            while busy := [worker for worker in self.workers if worker.n_open]:
-                if _clock.now() >= deadline:
-                    reason = "time"
-                    break
-                if any(worker.state[N_SPARE] < 2 for worker in busy):
-                    reason = "memory"
-                    break
-                while self.heuristic.is_due(deadline) and has(search_locally):
-                    self._search_locally(busy)
-                for worker in self.workers if has(*PRICING_ENTRIES) else ():
-                    worker.begin_pricing()
-                # The threads may well wait for each other: a round is short.
-                list(threads.map(lambda worker: worker.work(rtol), busy))
-                self._meet()
-                note(self.incumbent, self._upper, self._n_boxes, self._twins)
-        return Bracket(self.incumbent, self._upper, self._twins(), self._n_boxes, reason)
-
-    def _twins(self) -> Twins | None:
-        return None if self.point is None else self.problem.layout.codes(self.point)
-
     @property
-    def _upper(self) -> float:
-        """No difference is larger."""
+    def upper(self) -> float:
         dropped = (float(worker.state[DROPPED]) for worker in self.workers)
         return max([self.incumbent, *dropped, *(worker.top for worker in self.workers)])
 
     @property
-    def _n_boxes(self) -> int:
+    def n_boxes(self) -> int:
         return int(sum(worker.state[OPENED] for worker in self.workers))
 
-    def _search_locally(self, busy: list[Worker]) -> None:
-        """Search locally once, also into the box with the largest bound."""
-        ahead = max(busy, key=lambda worker: worker.top)
-        point = ahead.room.point
-        value = self.heuristic.step(ahead.top_box(), point if point.min(initial=0) >= 0 else None)
-        if value > self.incumbent:
-            self.incumbent, self.point = value, self.heuristic.best
+    def is_done(self, limits: Limits) -> bool:
+        return not self._busy
+
+    @property
+    def is_full(self) -> bool:
+        return any(worker.state[N_SPARE] < 2 for worker in self._busy)
+
+    @property
+    def _busy(self) -> list[Worker]:
+        return [worker for worker in self.workers if worker.n_open]
+
+    def step(self, limits: Limits) -> None:
+        busy = self._busy
+        if len(busy) > 1:
+            # The threads may well wait for each other: a round is short.
+            with ThreadPoolExecutor(len(busy)) as threads:
+                list(threads.map(lambda worker: worker.work(limits), busy))
+        else:
+            busy[0].work(limits)
+        self._meet()
+
+    def look(self, limits: Limits) -> None:
+        busy = self._busy
+        while self.heuristic.is_due(limits.deadline):
+            ahead = max(busy, key=lambda worker: worker.top)
+            point = ahead.room.point
+            own = point if point.min(initial=0) >= 0 else None
+            self._offer(self.heuristic.step(ahead.top_box(), own), self.heuristic.best)
         for worker in self.workers:
             worker.state[INCUMBENT] = max(worker.state[INCUMBENT], self.incumbent)
 
@@ -406,8 +340,7 @@ class CompiledSearch:
         """Share the best point among all workers, and give boxes to those that fall behind."""
         for worker in self.workers:
             if worker.state[INCUMBENT] > self.incumbent:
-                self.incumbent = float(worker.state[INCUMBENT])
-                self.point = worker.best()
+                self._offer(float(worker.state[INCUMBENT]), worker.best())
         for worker in self.workers:
             worker.state[INCUMBENT] = self.incumbent
         if len(self.workers) > 1:

@@ -11,16 +11,23 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._clock import OutOfTime
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, Note, unattained
+from skfairtest.exact._bracket import (
+    NO_ENGINE,
+    Attained,
+    Bracket,
+    Engine,
+    Family,
+    Limits,
+    Note,
+    unattained,
+)
 from skfairtest.exact._compared_rows import rows_of_pieces
-from skfairtest.exact._trees.best_first import hand_over
-from skfairtest.exact._trees.best_first import search as search_boxes
 from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
-from skfairtest.exact._trees.rows_on_cells import outputs_of_twins, sums_of_twins
-from skfairtest.exact._trees.stored_code import compile_apart, is_compiled
+from skfairtest.exact._trees.stored_code import how_to_compile, is_compiled
+from skfairtest.exact._trees.tree_search import TreeSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
@@ -39,6 +46,8 @@ from skfairtest.workers._sending import n_threads
 
 #: Seconds at least that one of several outputs is searched before another one may be.
 LEAST_SECONDS = 1.0
+#: Seconds after which the compiled search takes over, where it is there.
+ALONE = 2.0
 #: Queries of a search beforehand: the local search on cells finds the rest sooner.
 FIRST_QUERIES = 5_000.0
 
@@ -47,8 +56,8 @@ class TreeFamily(Family):
     """Model of trees as it was read.
 
     - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
-    - `compiled`: whether to use numba; None: where it is installed. Where nothing is compiled yet,
-      another process begins to, and NumPy searches until it is done.
+    - `compiled`: whether to search with compiled code; None: where it is there, and NumPy has not
+      closed the bracket after a few seconds.
     - `n_jobs`: threads that take boxes apart, with numba; None is 1, -1 all cores.
     - `deadline`: when to stop cutting attributes into cells, by `_clock.now`. Without cells there
       is the bound of the ranges of the trees alone.
@@ -78,8 +87,6 @@ class TreeFamily(Family):
             outputs = read_ensemble(estimator, Chain(space), response)
         self.outputs = outputs
         self.quick = sum(len(nodes.roots) for nodes in all_nodes(self.outputs)) == 1
-        if compiled is None and not self.quick:
-            compile_apart()  # before the trees are cut into cells, which takes time, too
         self.problems: list[Problem] = []
         try:
             self.problems = [Problem(space, output, deadline) for output in self.outputs]
@@ -136,13 +143,6 @@ class TreeFamily(Family):
     def evaluate(self, Z: Floats) -> Floats:
         return evaluate_outputs(self.outputs, Z)
 
-    def evaluate_twins(self, rows: Floats, values: Floats) -> Floats:
-        if not self.problems or self.compiled is False or not is_compiled(sums_of_twins):
-            every = self.space.twins_.of_each(rows, values)
-            return self.evaluate(every).reshape(*values.shape[:2], -1)
-        each = zip(self.problems, self.outputs, strict=True)
-        return np.stack([outputs_of_twins(*pair, rows, values) for pair in each], axis=-1)
-
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Return random rows of codes, many of them at the very borders of cells."""
         Z = self.space.domain.draw(n, rng)
@@ -186,24 +186,36 @@ class TreeFamily(Family):
         if not self.problems:
             return Bracket(incumbent, max(incumbent, self.root_bound()), None, 0, "time")
         uppers = dict(enumerate(self._bounds))
-        searches: dict[int, Any] = {}
+        searches: dict[int, TreeSearch] = {}
         lower, twins, closest = incumbent, None, 0.0
         reasons: dict[int, str] = {}
         counts: dict[int, int] = {}
+        compiled, alone = bool(self.compiled), ALONE
+        takes_over = self.compiled is None and is_compiled()
         while True:
             open_ = [o for o in uppers if uppers[o] > lower and reasons.get(o, "time") == "time"]
             now = _clock.now()
             if not open_ or now >= deadline:
                 break
+            if takes_over and alone <= 0:
+                # Those of NumPy leave before others take their room.
+                searches, compiled, takes_over = {}, True, False
             # The largest bound is that of all. Time that an output leaves goes to the others.
             o = max(open_, key=lambda o: uppers[o])
             until = min(deadline, now + max(LEAST_SECONDS, (deadline - now) / len(open_)))
+            if takes_over:
+                until = min(until, now + alone)
             narrow = max(rtol, self._single_share(o, lower, uppers[o]))
             closest = max(closest, narrow)
             others = max([lower, *(uppers[other] for other in uppers if other != o)])
             n_others = sum(count for other, count in counts.items() if other != o)
             told = _note_of_one(note, lower, uppers[o], others, n_others)
-            bracket = self._solve_one(o, lower, until, narrow, told, searches)
+            if o not in searches:
+                searches[o] = self._search(o, lower, until, compiled)
+            search = searches[o]
+            search.incumbent = max(search.incumbent, lower)
+            bracket = search.run(Limits(until, narrow, told))
+            alone -= _clock.now() - now
             counts[o], reasons[o] = bracket.n_boxes, bracket.reason
             uppers[o] = min(bracket.upper, uppers[o])
             if bracket.twins is not None and bracket.lower > lower:
@@ -212,45 +224,22 @@ class TreeFamily(Family):
         ended = ["time"] if open_ else [r for r in reasons.values() if r not in ("closed", "time")]
         if not ended and upper - lower > max(rtol, closest) * upper:
             ended = ["rounding"]  # all boxes were looked into: nothing else is left
-        n_boxes = sum(counts.values())
-        return Bracket(lower, upper, twins, n_boxes, ended[0] if ended else "closed")
+        n_boxes, reason = sum(counts.values()), ended[0] if ended else "closed"
+        engine = NO_ENGINE
+        if counts:
+            is_short = self.compiled is None and not compiled and reason in ("time", "memory")
+            library = CompiledSearch.library if compiled else ListSearch.library
+            engine = Engine(library, how_to_compile() if is_short else "")
+        return Bracket(lower, upper, twins, n_boxes, reason, engine)
 
-    def _solve_one(
-        self,
-        o: int,
-        incumbent: float,
-        until: float,
-        rtol: float,
-        note: Note,
-        searches: dict[int, Any],
-    ) -> Bracket:
-        """Solve one output, with NumPy until the compiled code is available.
-
-        `searches` keeps those that may go on if there is time left.
-        """
-        kind: Any = CompiledSearch if self._use_compiled() else ListSearch
-        # One that cannot go on leaves before another one takes its room.
-        search = searches.pop(o, None)
-        if not isinstance(search, kind):
-            search = None
-        if kind is ListSearch:
-            search = search or ListSearch(self.problems[o], incumbent, until)
-            search.queue.incumbent = max(search.queue.incumbent, incumbent)
-            searches[o] = search
-            return search.run(until, rtol, note, self._has)
+    def _search(self, o: int, incumbent: float, until: float, compiled: bool) -> TreeSearch:
+        """Begin to search an output; that takes time, too."""
+        problem, n = self.problems[o], len(self.problems)
+        if not compiled:
+            return ListSearch(problem, incumbent, until, n)
         if self.compiled:
             warm_up()
-        search = search or CompiledSearch(self.problems[o], incumbent, self.n_workers)
-        search.incumbent = max(search.incumbent, incumbent)
-        searches[o] = search
-        return search.run(until, rtol, note, self._has)
-
-    def _use_compiled(self) -> bool:
-        return self._has(hand_over, search_boxes)
-
-    def _has(self, *functions: Any) -> bool:
-        """Return whether compiled functions are to be used, and with "auto" are there by now."""
-        return is_compiled(*functions) if self.compiled is None else self.compiled
+        return CompiledSearch(problem, incumbent, self.n_workers, n)
 
 
 def _is_probability(output: Output) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 # Types are those of the compiled code; annotations would only repeat them.
 # mypy: disable-error-code="no-untyped-def"
-from skfairtest.workers._compiled import inlined
+from skfairtest.workers._compiled import inner
 
 
-@inlined
+@inner
 def push(heap, n, bounds, node):
     """Push a node onto the heap, largest bound on top; return the new size of the heap."""
     i = n
@@ -21,7 +21,7 @@ def push(heap, n, bounds, node):
     return n + 1
 
 
-@inlined
+@inner
 def pop(heap, n, bounds):
     """Pop the top of the heap; it then stands behind the heap's new end."""
     n -= 1

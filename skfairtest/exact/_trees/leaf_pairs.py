@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from skfairtest._clock import check_time
 from skfairtest.exact._trees.problem import Forest, levels_of
-from skfairtest.workers._compiled import inlined, njit
+from skfairtest.workers._compiled import inner, njit
 
 #: Marks leaves and folded nodes among the places.
 LEAF, FOLDED = 2**15 - 1, 2**15 - 2
@@ -122,7 +122,7 @@ def node_boxes(forest: Forest, whole, twins_of, deadline=np.inf) -> NodeBoxes:
     return NodeBoxes(low, high, words, *twins_of)
 
 
-@njit
+@inner
 def advance(forest, a, b):
     """Advance a pair of nodes, or arrays of pairs, by one test.
 
@@ -149,7 +149,7 @@ def advance(forest, a, b):
     return node, copy, a1, b1, a2, b2
 
 
-@njit
+@inner
 def is_finished(forest, a, b):
     """Whether nothing below a pair of nodes, or each of several, is left to tell apart."""
     leaves = (forest.attribute[a] < 0) & (forest.attribute[b] < 0)
@@ -157,13 +157,13 @@ def is_finished(forest, a, b):
     return leaves | ((a == b) & (forest.splits[a] == 0) & (not forest.levels))
 
 
-@njit
+@inner
 def upper_bound(forest, a, b):
     """Return a bound of the difference of leaves below the nodes a and b."""
     return forest.most[a] if a == b else forest.high[a] - forest.low[b]
 
 
-@njit
+@inner
 def fold(forest, nodes, node, a, b, parent):
     """Return a node for the pair of nodes a and b; it is unexpanded unless it is a leaf."""
     nodes[node]["first"], nodes[node]["second"], nodes[node]["parent"] = a, b, parent
@@ -171,7 +171,7 @@ def fold(forest, nodes, node, a, b, parent):
     nodes[node]["bound"] = upper_bound(forest, a, b)
 
 
-@inlined
+@inner
 def plant(forest, pairs):
     """Put an unexpanded root for each tree, and forget all other nodes."""
     for t in range(len(forest.roots)):
@@ -180,7 +180,7 @@ def plant(forest, pairs):
     pairs.size[0] = len(forest.roots) + len(forest.roots) % 2
 
 
-@inlined
+@inner
 def sides(forest, boxes, node, copy, a, b):
     """Which sides of a test the paths to a and b leave open: 1 the first, 2 the second, 3 both."""
     j, cut = forest.attribute[node], forest.cut[node]
@@ -212,7 +212,7 @@ def sides(forest, boxes, node, copy, a, b):
     return some
 
 
-@inlined
+@inner
 def unfold(forest, pairs, boxes, node):
     """Expand a node into a leaf or a test with two children, and update the bounds above it."""
     nodes = pairs.node
@@ -255,7 +255,7 @@ def unfold(forest, pairs, boxes, node):
             up = np.int64(nodes[up]["parent"])
 
 
-@inlined
+@inner
 def meets_sets(leaf_words, twin_word, first_word, a, b, words, word_start):
     """Whether a pair of nodes meets the sets of a box."""
     meets = True
@@ -272,7 +272,7 @@ def meets_sets(leaf_words, twin_word, first_word, a, b, words, word_start):
     return meets
 
 
-@njit
+@inner
 def best_twins(
     nodes, waiting, root, low, high, words, word_start, sets, leaf_words, twin_word, first_word,
     ceiling,
@@ -347,7 +347,7 @@ def ask_tree(forest, pairs, boxes, t, low, high, words, ceiling, waiting):
     return ceiling, np.int64(-1), np.int64(-1)
 
 
-@njit
+@inner
 def best_leaf(forest, root, twin, low, high, words, waiting):
     """The leaf with the largest value that the first twin can reach; smallest, of the second."""
     best, leaf = -np.inf, root

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, Group
-from skfairtest.workers._compiled import inlined, njit, plain
+from skfairtest.workers._compiled import inner, njit, plain
 
 #: Beyond it the exponential is no finite number.
 LARGEST_EXPONENT = 709.0
@@ -51,7 +51,7 @@ def signs(group: Group) -> list[float]:
     return [-own if group.link == SOFTMAX and p else own for p in range(len(group.parts))]
 
 
-@njit
+@inner
 def expit(x):
     """The logistic function without overflow."""
     if x >= 0:
@@ -60,7 +60,7 @@ def expit(x):
     return e / (1.0 + e)
 
 
-@njit
+@inner
 def logistic_gap(D, U, V):
     """Largest expit(u) - expit(v) with u <= U, v >= V, u - v <= D."""
     if D >= U - V:
@@ -71,7 +71,7 @@ def logistic_gap(D, U, V):
     return max(expit(U) - expit(U - D), expit(V + D) - expit(V))
 
 
-@njit
+@inner
 def exponential_gap(D, U, V):
     """Largest exp(u) - exp(v) with u <= U, v >= V, u - v <= D."""
     high = U if D >= U - V or D > 0 else V + D
@@ -81,13 +81,13 @@ def exponential_gap(D, U, V):
     return math.exp(high) - math.exp(low)
 
 
-@inlined
+@inner
 def bounded_exp(x):
     """The exponential of what is neither too small nor too large for probabilities to show it."""
     return math.exp(min(max(x, -LARGEST_ODDS), LARGEST_ODDS))
 
 
-@njit
+@inner
 def softmax_gap(D, U, V):
     """The same for the first class of a softmax; sums of the other classes are turned round.
 
@@ -123,7 +123,7 @@ def softmax_gap(D, U, V):
     return best
 
 
-@njit
+@inner
 def gap_of_sums(links, D, U, V):
     """Bound of the difference of the output from bounds of each part."""
     total = 0.0

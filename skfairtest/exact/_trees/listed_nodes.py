@@ -26,7 +26,7 @@ from skfairtest.exact._trees.leaf_pairs import (
 from skfairtest.exact._trees.link_bounds import CODES, Links
 from skfairtest.exact._trees.problem import Forest
 from skfairtest.whitebox._tree_model import SOFTMAX
-from skfairtest.workers._compiled import inlined, njit
+from skfairtest.workers._compiled import inner
 
 #: Nodes that stand for a tree, at most: for a deep one, and for one that has no more leaves.
 MOST_NODES, MOST_LEAVES = 12, 48
@@ -98,7 +98,7 @@ def listed_for(forest: Forest, summands: Summands) -> Listed:
     )  # fmt: skip
 
 
-@inlined
+@inner
 def sides_in_box(forest, place, cut, low, high, words):
     """Whether a box has cells on the first side of a test, and on the second."""
     if place >= 0:
@@ -113,7 +113,7 @@ def sides_in_box(forest, place, cut, low, high, words):
     return first, second
 
 
-@inlined
+@inner
 def demand_side(listed, k, place, threshold, above):
     """Let a listed node demand a side, in place of a weaker one."""
     side, n = 2 * threshold + above, listed.n_sides[k]
@@ -130,7 +130,7 @@ def demand_side(listed, k, place, threshold, above):
         listed.n_sides[k] = max(n, q + 1)
 
 
-@inlined
+@inner
 def copy_node(listed, k, other):
     """Write a listed node to another place."""
     listed.charge[other], listed.n_sides[other] = listed.charge[k], listed.n_sides[k]
@@ -138,7 +138,7 @@ def copy_node(listed, k, other):
         listed.side[other, q], listed.place[other, q] = listed.side[k, q], listed.place[k, q]
 
 
-@inlined
+@inner
 def parts_box(forest, n_ordered, c, cut, low, high, words):
     """Whether a box has cells on either side of a test of a copy."""
     if c < n_ordered:
@@ -148,7 +148,7 @@ def parts_box(forest, n_ordered, c, cut, low, high, words):
     return first and second
 
 
-@njit
+@inner
 def charge_tree(forest, summands, listed, t, low, high, words):
     """Add up what is paid for each side of a tree at the prices with which to begin."""
     n_ordered, price, charge, cut = len(low), listed.price, listed.charges, summands.cut
@@ -171,7 +171,7 @@ def charge_tree(forest, summands, listed, t, low, high, words):
                 charge[2 * i] = total
 
 
-@njit
+@inner
 def list_nodes(forest, pairs, boxes, summands, listed, t, low, high, words):
     """List nodes that stand for all of a tree in a box: those that count most at the prices."""
     charge_tree(forest, summands, listed, t, low, high, words)
@@ -222,7 +222,7 @@ def list_nodes(forest, pairs, boxes, summands, listed, t, low, high, words):
     close_list(listed, nodes, boxes, forest.word_start, t, n, words)
 
 
-@inlined
+@inner
 def close_list(listed, nodes, boxes, word_start, t, n, words):
     """Keep the nodes that demand a side and may have a positive value; the others pay nothing."""
     kept = listed.start[t]

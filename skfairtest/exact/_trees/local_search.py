@@ -19,7 +19,7 @@ from skfairtest import _clock
 from skfairtest.exact._trees.link_bounds import gap_of_sums
 from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.self_composition import Box
-from skfairtest.workers._compiled import inlined, njit
+from skfairtest.workers._compiled import inner, njit
 
 #: Most copies that are changed before a walk starts again.
 MOST_CHANGED = 4
@@ -37,7 +37,7 @@ class Line(NamedTuple):
     sums: NDArray[np.float64]  # (3, n_parts)
 
 
-@njit
+@inner
 def draw(random, n):
     """A whole number below n from a state of 64 bits (xorshift64*, Vigna 2016)."""
     x = random[0]
@@ -48,7 +48,7 @@ def draw(random, n):
     return np.int64(((x * np.uint64(2685821657736338717)) >> np.uint64(33)) % np.uint64(n))
 
 
-@njit
+@inner
 def leaf_of(forest, root, twin, cells, words):
     """The leaf that a twin reaches; of unordered copies `words` hold one cell each."""
     node = root
@@ -66,7 +66,7 @@ def leaf_of(forest, root, twin, cells, words):
     return node
 
 
-@njit
+@inner
 def value_at(forest, links, cells, words):
     """Difference of the output between a pair of twins on cells."""
     n = len(links.base)
@@ -86,7 +86,7 @@ def value_at(forest, links, cells, words):
     return gap_of_sums(links, D, U, V)
 
 
-@njit
+@inner
 def tree_steps(
     attribute, cut, first, second, ordered, place, word_start, sets, values, root, copy, n_cells,
     cells, words, waiting, highs, steps,
@@ -121,7 +121,7 @@ def tree_steps(
         low = high
 
 
-@njit
+@inner
 def best_on_line(forest, links, whole, cells, words, copy, random, line):
     """The best cell of an ordered copy, the others held; one at random of those equally good."""
     attribute, cut, first, second = forest.attribute, forest.cut, forest.first, forest.second
@@ -161,7 +161,7 @@ def best_on_line(forest, links, whole, cells, words, copy, random, line):
     return chosen + draw(random, high - chosen)
 
 
-@inlined
+@inner
 def set_cell(word_start, m, words, cell):
     """Put an unordered copy into one cell."""
     start = word_start[m]
@@ -170,7 +170,7 @@ def set_cell(word_start, m, words, cell):
     words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
 
 
-@inlined
+@inner
 def ascend(forest, links, whole, sizes, cells, words, random, line):
     """Improve one copy after another until none improves; return the value there."""
     n_ordered, n = len(cells), len(cells) + len(sizes)
@@ -203,7 +203,7 @@ def ascend(forest, links, whole, sizes, cells, words, random, line):
     return value
 
 
-@inlined
+@inner
 def scatter(word_start, whole, sizes, low, high, cells, words, n_changes, random):
     """Change some copies at random: anywhere, near by, or inside a box."""
     n_ordered = len(cells)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest.exact._trees.listed_nodes import MOST_LEAVES
-from skfairtest.workers._compiled import inlined, njit
+from skfairtest.workers._compiled import inner, njit
 
 #: Share of a sum that may be rounding.
 ROUNDING = 1e-9
@@ -65,7 +65,7 @@ def narrow_box(forest, pricer, most_lost, low, high, words):
     return has_changed
 
 
-@inlined
+@inner
 def lose_leaves(pricer, n_ordered):
     """Write what trees lose below and above each cut that they do not lose at the one before it."""
     listed, sides, columns = pricer.listed, pricer.sides, pricer.columns

@@ -8,7 +8,6 @@ lists are coarse at first, and are made anew in boxes that are small enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,15 +16,14 @@ from numpy.typing import NDArray
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._best_first import BestFirst
-from skfairtest.exact._bracket import Bracket, Limits, Note, unnoted
-from skfairtest.exact._trees.best_first import hand_over, search
+from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
-from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound, sum_enough
-from skfairtest.exact._trees.local_search import PrimalHeuristic, search_locally
+from skfairtest.exact._trees.line_search import LineSearch
+from skfairtest.exact._trees.link_bounds import interpreted_bound, sum_enough
 from skfairtest.exact._trees.problem import Forest, Problem, leaves_of
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
-from skfairtest.exact._trees.stored_code import leave_room
+from skfairtest.exact._trees.tree_search import BOXES, TreeSearch
 from skfairtest.workers._compiled import plain
 
 Cells32 = NDArray[np.int32]
@@ -165,14 +163,9 @@ def _sorted(forest: Forest, done: list[_Front], left: _Front) -> Pairs:
     )
 
 
-#: Entries of eight bytes in the lists of all open boxes together, and in what they point to; boxes
-#: beyond list their pairs anew when it is their turn.
-MOST_LISTED = 150_000_000
 #: Pairs that are listed for the whole domain, and for one box (or a few for every tree); more are
 #: listed coarsely. Boxes with a quarter of that left list them anew, by which they become finer.
 MOST_PAIRS, MOST_OF_BOX = 1_000_000, 20_000
-#: Boxes after which a search asks what is compiled by now, which looks at the disk.
-LOOKS_EVERY = 16
 #: Trees whose best pairs propose cuts.
 PROPOSERS = 30
 
@@ -210,52 +203,58 @@ class _BestPairs(NamedTuple):
     weight: Floats
 
 
-class ListSearch:
-    """The branch and bound on one output of a model of trees.
+class ListSearch(TreeSearch):
+    """The branch and bound on one output of a model of trees, with NumPy.
 
     - `incumbent`: a difference that is attained; only larger ones are looked for.
     - `deadline`: when to be content with coarse lists, by `_clock.now`.
+    - `n_outputs`: outputs of the model, whose searches share the memory.
 
     - `queue`: open boxes, and what is known of the whole.
     """
 
-    def __init__(self, problem: Problem, incumbent: float, deadline: float = np.inf) -> None:
+    library = "numpy"
+
+    def __init__(
+        self, problem: Problem, incumbent: float, deadline: float = np.inf, n_outputs: int = 1
+    ) -> None:
+        super().__init__(problem, incumbent)
         self.queue: BestFirst[_Open] = BestFirst(incumbent, Limits(deadline, 0.0))
-        self.problem, self.links = problem, problem.links
+        self.links = problem.links
         self.levels = problem.forest.levels
         self.mixed = not plain(by_differences)(problem.links)
-        self.heuristic = PrimalHeuristic(problem, n_starts=8)
-        self.n_listed = 0
+        self.lines = LineSearch(problem)
+        self.n_listed, self._most_listed = 0, BOXES // 8 // n_outputs
         self._most_of_box = max(MOST_OF_BOX, 4 * len(problem.forest.roots))
-        self._keep_all(problem.layout.whole, self._list(problem.layout.whole, MOST_PAIRS), np.inf)
+        whole = problem.layout.whole
+        self._keep_all(whole, self._list(whole, MOST_PAIRS // n_outputs), np.inf)
 
-    def run(
-        self,
-        deadline: float,
-        rtol: float,
-        note: Note = unnoted,
-        has: Callable[..., bool] = lambda *functions: False,
-    ) -> Bracket:
-        """Search until the bracket is closed to `rtol` or the clock shows `deadline`.
+    @property
+    def upper(self) -> float:
+        return max(self.incumbent, self.queue.upper)
 
-        A local search takes part as soon as it `has` that compiled. When it `has` the search of
-        boxes, that has the rest of the time.
-        """
-        queue = self.queue
-        began = looked = _clock.now()
-        queue.limits = limits = Limits(deadline, rtol, note)
-        while queue.top > self._enough:
-            looks = queue.n_boxes % LOOKS_EVERY == 0
-            if limits.is_late or (looks and has(hand_over, search)):
-                return queue.bracket("time")
-            if looks:
-                looked = leave_room(began, looked, deadline)
-                while self.heuristic.is_due(deadline) and has(search_locally):
-                    value = self.heuristic.step(self.problem.layout.whole)
-                    self._offer(value, self.heuristic.best)
-            queue.step(self._cut)
-            queue.note()
-        return queue.bracket("closed")
+    @property
+    def n_boxes(self) -> int:
+        return self.queue.n_boxes
+
+    def is_done(self, limits: Limits) -> bool:
+        self.queue.limits = limits
+        self.queue.incumbent = max(self.queue.incumbent, self.incumbent)
+        return self.queue.top <= self._enough
+
+    @property
+    def is_full(self) -> bool:
+        return self.queue.is_full
+
+    def look(self, limits: Limits) -> None:
+        if self.lines.is_due(limits.deadline):
+            self.lines.step()
+            if self.lines.value > self.incumbent:
+                self._try(self.lines.box())
+
+    def step(self, limits: Limits) -> None:
+        self.queue.incumbent = max(self.queue.incumbent, self.incumbent)
+        self.queue.step(self._cut)
 
     @property
     def _enough(self) -> float:
@@ -337,7 +336,7 @@ class ListSearch:
             self.queue.settle(bound)
             return
         size = len(listed) + (0 if table.users else table.size)
-        if self.n_listed + size > MOST_LISTED:
+        if self.n_listed + size > self._most_listed:
             self.queue.push(bound, _Open(box, None, None))
             return
         self.n_listed += size
@@ -405,17 +404,6 @@ class ListSearch:
             np.add.at(V, self.links.part, np.minimum.reduceat(pairs.two[listed], at))
         return float(interpreted_bound(self.links, D, U, V))
 
-    def _value(self, one: Floats, two: Floats) -> tuple[float, float]:
-        """Return the output's difference where the trees give the twins these values, (n_trees,).
-
-        And its bound with the rounding of the model's own sums.
-        """
-        U, V = self.links.base.copy(), self.links.base.copy()
-        np.add.at(U, self.links.part, one)
-        np.add.at(V, self.links.part, two)
-        sums = (self.links, U - V, U, V)
-        return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
-
     def _try(self, point: Box) -> None:
         """Evaluate the twins at the first cells of a box."""
         forest, layout = self.problem.forest, self.problem.layout
@@ -423,9 +411,8 @@ class ListSearch:
         self._offer(self._value(one, two)[0], point)
 
     def _offer(self, value: float, point: Box) -> None:
-        """Keep the twins at a point if they differ by more than all before."""
-        if value > self.queue.incumbent:
-            self.queue.offer(value, self.problem.layout.codes(point))
+        super()._offer(value, point)
+        self.queue.incumbent = max(self.queue.incumbent, value)
 
     def _undecided(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
         """Return a test that goes both ways in a box, of the heaviest tree that is coarse there."""

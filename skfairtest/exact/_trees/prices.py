@@ -41,10 +41,11 @@ from skfairtest.exact._trees.listed_nodes import (
 )
 from skfairtest.exact._trees.problem import Forest
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE, split_score
-from skfairtest.workers._compiled import inlined, njit, njit_fast
+from skfairtest.exact._trees.tree_search import PRICES
+from skfairtest.workers._compiled import inner, njit, njit_fast
 
 #: Prices that are kept of a box, and bytes for those of all boxes.
-MOST_KEPT, MEMORY_KEPT = 4096, 1_000_000_000
+MOST_KEPT = 4096
 #: Steps for a box without prices, each time that its trees are listed, how often they are, and
 #: steps for one that inherits some.
 FIRST_STEPS, FIRST_TIMES, STEPS = 50, 6, 40
@@ -138,17 +139,17 @@ class Kept(NamedTuple):
     n_spare: NDArray[np.int64]  # (1,)
 
 
-def kept_for(n_thresholds: int, n_boxes: int, n_workers: int) -> Kept:
+def kept_for(n_thresholds: int, n_boxes: int, n_sharing: int) -> Kept:
     """Return room for the prices of all boxes, or of as many as the memory is for."""
     most = max(1, min(MOST_KEPT, 2 * n_thresholds))
-    n = max(min(MEMORY_KEPT // (8 * most) // n_workers, n_boxes), 2)
+    n = max(min(PRICES // (8 * most) // n_sharing, n_boxes), 2)
     return Kept(
         np.zeros(n, np.int64), np.empty((n, most), np.int32), np.empty((n, most), np.float32),
         np.zeros(n, np.int64), np.arange(n), np.array([n]),
     )  # fmt: skip
 
 
-@inlined
+@inner
 def leave_prices(kept, place):
     """Note that a box needs some prices no longer; -1 is none."""
     if place >= 0:
@@ -158,7 +159,7 @@ def leave_prices(kept, place):
             kept.n_spare[0] += 1
 
 
-@inlined
+@inner
 def new_place(kept):
     """Take a place for the prices of one box."""
     kept.n_spare[0] -= 1
@@ -191,7 +192,7 @@ def keep_prices(kept, sides, n_sides):
     return place
 
 
-@inlined
+@inner
 def number_side(pricer, which, column, scale, sign, weaker, n):
     """Give a side the next number."""
     sides = pricer.sides
@@ -200,7 +201,7 @@ def number_side(pricer, which, column, scale, sign, weaker, n):
     sides.scale[n], sides.price[n] = scale, pricer.listed.price[which]
 
 
-@njit
+@inner
 def number_sides(forest, pricer, low, high, words):
     """Number the sides that have a price or are demanded; return how many there are.
 
@@ -240,7 +241,7 @@ def number_sides(forest, pricer, low, high, words):
     return n
 
 
-@njit
+@inner
 def cut_columns(pricer, n_sides, n_ordered, n_copies):
     """Cut the columns into segments at the cells of all sides; of sets each cell is one."""
     columns, sides, cut = pricer.columns, pricer.sides, pricer.summands.cut
@@ -268,7 +269,7 @@ def cut_columns(pricer, n_sides, n_ordered, n_copies):
     order_sides(columns.first, sides, n_sides, n)
 
 
-@inlined
+@inner
 def order_sides(first, sides, n_sides, n_segments):
     """Order the sides of cuts by their segments."""
     for k in range(n_segments + 1):
@@ -286,13 +287,13 @@ def order_sides(first, sides, n_sides, n_segments):
             sides.order[first[sides.segment[m]]] = m
 
 
-@inlined
+@inner
 def has_cell(sets, row, cell):
     """Whether a set has a cell."""
     return (sets[row, cell // 64] >> np.uint64(cell % 64)) & np.uint64(1) != 0
 
 
-@inlined
+@inner
 def charge_leaves(sides, n_sides):
     """Add up what a leaf pays that demands a side: weaker demands follow from stronger ones."""
     price, charge, weaker = sides.price, sides.charge, sides.weaker
@@ -300,7 +301,7 @@ def charge_leaves(sides, n_sides):
         charge[m] = price[m] + charge[weaker[m]]
 
 
-@inlined
+@inner
 def choose_leaves(listed, sides, of, chosen, sums):
     """Find each tree's best leaf at the prices; add what they have to the sums."""
     value, n_sides, side, charge = listed.value, listed.n_sides, listed.side, sides.charge
@@ -316,7 +317,7 @@ def choose_leaves(listed, sides, of, chosen, sums):
         sums[of[t]] += best
 
 
-@inlined
+@inner
 def give_in_sets(forest, pricer, n_sides):
     """Write what is given back in each cell of the unordered columns."""
     columns, sides, cut = pricer.columns, pricer.sides, pricer.summands.cut
@@ -332,7 +333,7 @@ def give_in_sets(forest, pricer, n_sides):
                     given[k + b] += price[m] if is_in else 0.0
 
 
-@inlined
+@inner
 def choose_cells(forest, pricer, words, n_sides, n_ordered, n_copies, sums):
     """Find each column's best segment; add what is given back there to the sums."""
     columns, sides = pricer.columns, pricer.sides
@@ -370,7 +371,7 @@ def choose_cells(forest, pricer, words, n_sides, n_ordered, n_copies, sums):
         sums[p // n_copies] += best + below
 
 
-@inlined
+@inner
 def count_demands(listed, sides, chosen, n_sides):
     """Write which sides the trees' best leaves demand, or a stronger one of the tree's column."""
     demand, weaker, scale, asked = sides.demand, sides.weaker, sides.scale, sides.asked
@@ -390,7 +391,7 @@ def count_demands(listed, sides, chosen, n_sides):
         demand[m], of = stronger, weaker[m]
 
 
-@inlined
+@inner
 def find_slopes(forest, pricer, n_sides):
     """Write what is given back for each price in the columns' best cells, less what is paid."""
     sides, columns, cut = pricer.sides, pricer.columns, pricer.summands.cut
@@ -419,7 +420,7 @@ def move_prices(slope, mean, square, scale, price, n_sides, length, root):
         price[m] = max(0.0, price[m] - step)
 
 
-@njit
+@inner
 def improve_prices(
     forest, pricer, words, n_sides, n_ordered, n_steps, lengths, sums, best, enough
 ):  # fmt: skip
@@ -536,7 +537,7 @@ def propose_by_prices(forest, pricer, n_sides, low, high, words, chosen, cut):
                 cut[SCORE], cut[ORDERED], cut[PLACE], cut[CELL] = score, 1, c, columns.cell[k]
 
 
-@inlined
+@inner
 def offer_set(forest, pricer, n_sides, m, copy, words, chosen, cut):
     """Take the cut of a box by the set of a side if it scores more."""
     sides, sets, cuts = pricer.sides, forest.sets, pricer.summands.cut

@@ -80,12 +80,13 @@ class Problem:
     - `forest`: the trees that matter: where differences alone count, those that test a sensitive
       attribute.
     - `links`: how they make the output.
+    - `output`: the same as it was read.
     - `layout`: the self-composition.
     - `node_boxes`: where each node is, once a search has worked it out.
     """
 
     def __init__(self, space: InputSpace, output: Output, deadline: float = np.inf) -> None:
-        self.space = space
+        self.space, self.output = space, output
         self.node_boxes: Any = None
         plain = all(group.link == IDENTITY for group in output)
         entries, groups = _entries(output)

@@ -11,7 +11,7 @@ from __future__ import annotations
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
 
-from skfairtest.workers._compiled import inlined, njit, njit_fast
+from skfairtest.workers._compiled import inner, njit, njit_fast
 
 #: Of so many boxes one is cut by its levels, too.
 LEVEL_TURN = 4
@@ -21,7 +21,7 @@ LEVEL_GAP = 1e-4
 SCORE, ORDERED, PLACE, CELL = 0, 1, 2, 3
 
 
-@njit
+@inner
 def by_differences(links):
     """Whether conflicts are weighed by differences alone, and levels are cut by themselves.
 
@@ -34,7 +34,7 @@ def by_differences(links):
     return few
 
 
-@inlined
+@inner
 def gather_boxes(boxes, one, two, best):
     """Boxes of the best pairs: what both leaves of each allow."""
     lows, highs, words = boxes.low, boxes.high, boxes.words
@@ -60,7 +60,7 @@ def gather_boxes(boxes, one, two, best):
             pair_words[w, t] = word
 
 
-@inlined
+@inner
 def common(best, word_start, low, high, words):
     """Shrink a box to what all best pairs share; return whether it is not empty."""
     shared = True
@@ -101,7 +101,7 @@ def mass_word(pair_words, weights, chosen, others):
     return inside, outside
 
 
-@inlined
+@inner
 def mass_set(pair_words, weights, start, end, proposer, words):
     """The same for the cut into the cells of one pair's set and all others."""
     inside, outside = 0.0, 0.0
@@ -122,7 +122,7 @@ def mass_set(pair_words, weights, start, end, proposer, words):
     return inside, outside
 
 
-@inlined
+@inner
 def is_new(pair_words, top, i, words, start, end):
     """Whether a proposer's set cuts the box otherwise than those of all proposers before it."""
     new = True
@@ -136,7 +136,7 @@ def is_new(pair_words, top, i, words, start, end):
     return new
 
 
-@inlined
+@inner
 def split_score(a, b):
     """Score of a cut that takes the weights a and b from its two children.
 
@@ -162,7 +162,7 @@ def heaviest(weights, n):
     return top
 
 
-@inlined
+@inner
 def conflict(best, word_start, ordered, place, words):
     """Whether the best pairs share no cell of a copy."""
     if ordered:
@@ -180,7 +180,7 @@ def conflict(best, word_start, ordered, place, words):
     return none
 
 
-@njit
+@inner
 def propose(best, weights, word_start, low, high, words, cut, n_proposers):
     """Write the cut that separates most of the best pairs; return whether there is one.
 

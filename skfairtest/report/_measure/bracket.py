@@ -33,6 +33,7 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
         upper=upper,
         certified=certificate.certified,
         stop_reason=certificate.stop_reason,
+        engine=certificate.engine,
         queries=case.n_queries - before,
         told=f"{words} {number(upper)}",
         early="the bracket is open" if out_of_time and not certificate.certified else "",

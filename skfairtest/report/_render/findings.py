@@ -39,6 +39,7 @@ from skfairtest.report._render.first_page import (
 from skfairtest.report._render.words import (
     bound,
     compared_with,
+    engine_in_words,
     group_named,
     isolate,
     isolated,
@@ -416,6 +417,7 @@ def how_large(report: dict[str, Any]) -> list[Any]:
     for search in report["searches"]:
         if search["taken"]:
             blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
+            blocks += [Text(words)] if (words := engine_in_words(search)) else []
     return blocks
 
 

@@ -222,6 +222,16 @@ def largest_possible(search: dict[str, Any]) -> str:
     return f"Largest possible difference: {bound(bracket)} {proven}."
 
 
+def engine_in_words(search: dict[str, Any]) -> str:
+    """What searched for the bound of a model of trees, and why it ended early; else empty."""
+    bracket = search["bracket"]
+    if not bracket["engine"] or bracket["upper"] is None:
+        return ""
+    by = "compiled code (numba)" if bracket["engine"] == "numba" else "NumPy"
+    why = "" if bracket["certified"] else f": {isolate(bracket['stop_reason'])}"
+    return f"The bound of {isolate(search['label'])} was searched with {by}{why}."
+
+
 def bound(bracket: dict[str, Any], told: str | None = None) -> str:
     """The bound of all differences; `told` is its number, where a column has its own digits."""
     if bracket["upper"] is None:

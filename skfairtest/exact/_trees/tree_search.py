@@ -1,0 +1,94 @@
+"""What both searches for a bound have in common: deadline, memory, bounds, progress."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from skfairtest._typing import Floats
+from skfairtest.exact._bracket import Bracket, Engine, Limits, Twins
+from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound
+from skfairtest.exact._trees.problem import Problem
+from skfairtest.exact._trees.self_composition import Box
+from skfairtest.workers._compiled import plain
+
+#: Bytes for open boxes, for what trees are grown into, and for prices, of all outputs of a model
+#: and all threads together.
+BOXES, NODES, PRICES = 2_000_000_000, 1_000_000_000, 1_000_000_000
+
+
+class TreeSearch(ABC):
+    """A branch and bound on one output of a model of trees; it may go on after a deadline.
+
+    - `problem`: the output.
+    - `incumbent`: a difference that is attained; only larger ones are looked for.
+
+    - `twins`: codes of a pair that attains the incumbent, if this search found it.
+    """
+
+    #: The library that it runs on.
+    library: ClassVar[str]
+
+    def __init__(self, problem: Problem, incumbent: float) -> None:
+        self.problem, self.incumbent = problem, incumbent
+        self.twins: Twins | None = None
+
+    @property
+    @abstractmethod
+    def upper(self) -> float:
+        """No difference is larger."""
+
+    @property
+    @abstractmethod
+    def n_boxes(self) -> int:
+        """Boxes looked into so far."""
+
+    @abstractmethod
+    def is_done(self, limits: Limits) -> bool:
+        """Return whether no open box may change the bracket."""
+
+    @property
+    @abstractmethod
+    def is_full(self) -> bool:
+        """Whether there is no room for more open boxes."""
+
+    @abstractmethod
+    def step(self, limits: Limits) -> None:
+        """Search for a fraction of a second."""
+
+    @abstractmethod
+    def look(self, limits: Limits) -> None:
+        """Look for better pairs of twins, if it is their turn."""
+
+    def _offer(self, value: float, point: Box) -> None:
+        """Keep the twins at a point if they differ by more than all before."""
+        if value > self.incumbent:
+            self.incumbent, self.twins = value, self.problem.layout.codes(point)
+
+    def _value(self, one: Floats, two: Floats) -> tuple[float, float]:
+        """Return the output's difference where the trees give the twins these values, (n_trees,).
+
+        And its bound with the rounding of the model's own sums.
+        """
+        links = self.problem.links
+        U, V = links.base.copy(), links.base.copy()
+        np.add.at(U, links.part, one)
+        np.add.at(V, links.part, two)
+        sums = (links, U - V, U, V)
+        return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
+
+    def run(self, limits: Limits) -> Bracket:
+        """Search until the bracket is closed, or for as long as there is time and room."""
+        reason = "closed"
+        while not self.is_done(limits):
+            if limits.is_late or self.is_full:
+                reason = "time" if limits.is_late else "memory"
+                break
+            self.look(limits)
+            self.step(limits)
+            limits.note(self.incumbent, self.upper, self.n_boxes, lambda: self.twins)
+        return Bracket(
+            self.incumbent, self.upper, self.twins, self.n_boxes, reason, Engine(self.library)
+        )
