@@ -323,7 +323,8 @@ def test_nothing_found():
 def test_brackets():
     X, y = people()
     tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    auditor = CertifiedAuditor(tree, sensitive_features="sex", random_state=0).fit(X)
+    auditor = CertifiedAuditor(tree, sensitive_features="sex", max_queries=300, random_state=0)
+    auditor.fit(X)
     assert auditor.certified_ and "Largest possible difference: " in card(auditor)
     forest = RandomForestClassifier(8, max_depth=4, random_state=0).fit(X, y)
     quick = certify(audited(forest), max_time=0)
@@ -336,7 +337,8 @@ def test_brackets():
 def test_a_refused_fit_leaves_the_card_of_the_certificate():
     X, y = people()
     tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    auditor = CertifiedAuditor(tree, sensitive_features="sex", random_state=0).fit(X)
+    auditor = CertifiedAuditor(tree, sensitive_features="sex", max_queries=300, random_state=0)
+    auditor.fit(X)
     before = card(auditor)
     assert "(proven for all inputs in the domain)" in before
     with pytest.raises(ValueError, match="Rule"):
@@ -476,10 +478,11 @@ def retrained():
     X, y = people()
     retrainer = FairnessRetrainer(
         DecisionTreeClassifier(random_state=0), AequitasAuditor(sensitive_features="sex"),
-        max_rounds=1, max_score_drop=1.0, random_state=0,
+        max_rounds=1, max_score_drop=1.0, cv=2, random_state=0,
     )  # fmt: skip
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", MitigationWarning)
+        patch.setattr(FairnessRetrainer, "_n_estimates", 500)
         return retrainer.fit(X, y)
 
 
@@ -526,7 +529,7 @@ def test_a_retrainer_that_was_interrupted():
 @slow_sample
 def test_a_group_that_differs_by_an_unknown_amount_is_shown_to_differ():
     """The interval begins at 0 where only a test of steps shows a difference."""
-    auditor = planted_groups.fit()
+    auditor = planted_groups.fit(error_threshold=0.1)
     auditor._state["low"][:1] = 0
     assert auditor.worst_rule_["differs"] and auditor.worst_rule_["low"] == 0
     rows = re.findall(r"<tr>(.*?)</tr>", auditor._repr_html_())

@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from matplotlib.text import Text
 from pandas.testing import assert_frame_equal
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
-from tiers import slow_sample
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import (
     AequitasAuditor,
@@ -114,8 +115,9 @@ def fitted(people):
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        retrainer.fit(X, y)
         with pytest.MonkeyPatch.context() as patch:  # what takes most of the time
+            patch.setattr(FairnessRetrainer, "_n_estimates", 500)
+            retrainer.fit(X, y)
             patch.setattr(one_fold, "DEGREE_QUERIES", 20)
             patch.setattr(jackknife, "N_PARTS", 5)
             comparison = compare_mitigations(
@@ -123,9 +125,9 @@ def fitted(people):
                 random_state=0, progress=False,
             )  # fmt: skip
     aged = X.assign(age=X["age"] + 8 * X["sex"])
-    flips = FlipTestAuditor(model, n_bootstrap=2, attribution="order", random_state=0).fit(
-        aged, sensitive_features=X["sex"].map({0: "f", 1: "m"}).rename("gender")
-    )
+    flips = FlipTestAuditor(
+        model, n_bootstrap=2, attribution="order", classifier=clone(tree), random_state=0
+    ).fit(aged, sensitive_features=X["sex"].map({0: "f", 1: "m"}).rename("gender"))
     return SimpleNamespace(
         flips=flips,
         X=X, y=y, model=model, auditor=auditor, certified=certified, groups=groups, search=search,
@@ -163,7 +165,14 @@ COLOR = "#abcdef"
 PARTS = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor")
 
 
-@pytest.fixture(scope="module", params=MAKERS)
+#: Other ways to make a display that is made already.
+AGAIN = {"kept pair", "certificate", "curves", "retrainer"}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=SAMPLE if name in AGAIN else []) for name in MAKERS],
+)
 def case(request, fitted):
     """A display as it was made, the same one drawn on axes of its own, and its data before that."""
     made, drawn = MAKERS[request.param](fitted), MAKERS[request.param](fitted)
@@ -627,7 +636,7 @@ def test_groups_of_any_outcome_are_those_of_the_short_list():
 
 def test_groups_that_differ_by_an_unknown_amount_are_drawn_as_differing():
     """The interval begins at 0 where only a test of steps shows a difference."""
-    auditor = planted_groups.fit()
+    auditor = planted_groups.fit(error_threshold=0.1)
     auditor._state["low"][auditor._state["differs"]] = 0
     display = GroupScoresDisplay.from_auditor(auditor).plot()
     shown = display.frame().iloc[: len(display.points_)]
@@ -973,6 +982,6 @@ def test_space_of_many_sensitive_values(models):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"s": [f"v{j % 300}" for j in range(600)], "a": rng.integers(0, 5, 600)})
     assert InputSpace().fit(X, ["s"]).twins_.n_combinations == 300
-    auditor = RandomAuditor(model, sensitive_features="s", max_queries=2000, random_state=0).fit(X)
+    auditor = RandomAuditor(model, sensitive_features="s", max_queries=700, random_state=0).fit(X)
     display = PairDisplay.from_auditor(auditor).plot()
     assert display.pair.difference == auditor.fairness_degree_

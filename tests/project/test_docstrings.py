@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from places import TOP
+from statements import statements
 from tiers import slow_sample
 
 import skfairtest
@@ -28,7 +29,7 @@ def docstrings(source):
 
 
 def _docstrings(source):
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(ast.parse(source)):
         kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         if isinstance(node, kinds) and ast.get_docstring(node):
             text = node.body[0].value
@@ -94,7 +95,7 @@ def splinters_of(run, lines):
 
 def first_sentences(source):
     """Line number and first sentence of the docstrings of public functions and classes."""
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(ast.parse(source)):
         kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         if isinstance(node, kinds) and not node.name.startswith("_") and ast.get_docstring(node):
             first = ast.get_docstring(node).partition("\n\n")[0]
@@ -108,6 +109,7 @@ def fragments(source):
             yield f"{number}: {first}"
 
 
+@slow_sample
 def test_first_sentences_are_no_fragments():
     found = [
         f"{path.relative_to(FOLDER)}:{line}"

@@ -18,19 +18,20 @@ from skfairtest import mitigation
 HEAVY = ("numba", "imblearn", "matplotlib", "torch", "skorch", "skops", "polars")
 
 
-def loaded_by(code):
-    """Names of the modules that a new interpreter has loaded after the code."""
+def loaded_by(*steps):
+    """Names of the modules that a new interpreter has loaded after each step of code."""
+    code = "\nimport sys; print(*sys.modules)\n".join([*steps, ""])
     run = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        [sys.executable, "-c", code],
         check=True, capture_output=True, encoding="utf-8", cwd=Path(skfairtest.__file__).parents[1],
     )  # fmt: skip
-    return set(run.stdout.split())
+    return [set(line.split()) for line in run.stdout.splitlines()]
 
 
 @slow_sample
 def test_imports_leave_out_what_takes_long():
     """In one process, as each takes seconds: what one of them loads stands in the list."""
-    loaded = loaded_by(
+    (loaded,) = loaded_by(
         "import skfairtest; skfairtest.RandomAuditor, skfairtest.make_audit_scorer\n"
         "import skfairtest.mitigation, skfairtest.datasets, skfairtest.group, skfairtest.testing\n"
         "skfairtest.base, skfairtest.inspection.PairDisplay(None).frame()\n"
@@ -40,19 +41,15 @@ def test_imports_leave_out_what_takes_long():
     assert loaded & {*HEAVY, "skfairtest.exact"} == set()
 
 
-@slow_sample
-def test_a_public_name_brings_its_own_module_only():
-    loaded = loaded_by(
-        "from skfairtest import Order\nfrom skfairtest.exceptions import EstimatorFailedError"
+def test_import_of_the_package_alone_loads_nothing_large_and_a_name_its_own_module_only():
+    package, names = loaded_by(
+        "import skfairtest",
+        "from skfairtest import Order\nfrom skfairtest.exceptions import EstimatorFailedError",
     )
-    assert "skfairtest.space._constraints" in loaded
-    assert loaded & {"sklearn", "skfairtest.base", "skfairtest.space._space"} == set()
-
-
-def test_import_of_the_package_alone_loads_nothing_large():
-    loaded = loaded_by("import skfairtest")
-    assert "skfairtest" in loaded
-    assert loaded & {*HEAVY, "sklearn", "pandas", "scipy", "numpy"} == set()
+    assert "skfairtest" in package
+    assert package & {*HEAVY, "sklearn", "pandas", "scipy", "numpy"} == set()
+    assert "skfairtest.space._constraints" in names
+    assert names & {"sklearn", "skfairtest.base", "skfairtest.space._space"} == set()
 
 
 def test_the_table_of_homes_says_where_the_names_are_defined():

@@ -10,6 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from statements import statements
 
 import skfairtest
 
@@ -70,7 +71,7 @@ def absolute(node, name, path):
 def imports_of(source):
     """The import statements of a file's text."""
     kinds = (ast.Import, ast.ImportFrom)
-    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    return [node for node in statements(ast.parse(source)) if isinstance(node, kinds)]
 
 
 def imported_names(name, path):

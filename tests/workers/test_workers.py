@@ -142,11 +142,11 @@ def test_restarts_are_independent_searches_with_spawned_seeds():
     model = LinearRegression().fit(X, y)
     settings = {"sensitive_features": [0]}
     whole = RandomAuditor(
-        model, max_queries=4000, n_restarts=2, random_state=np.random.default_rng(5), **settings
+        model, max_queries=1000, n_restarts=2, random_state=np.random.default_rng(5), **settings
     ).fit(X)
     seen = []
     for rng in np.random.default_rng(5).spawn(2):
-        part = RandomAuditor(model, max_queries=2000, random_state=rng, **settings).fit(X)
+        part = RandomAuditor(model, max_queries=500, random_state=rng, **settings).fit(X)
         seen.append(part.discriminatory_inputs_)
     joined = np.unique(np.concatenate(seen), axis=0)
     assert whole.n_found_ == len(joined)
@@ -253,8 +253,8 @@ def test_a_model_of_a_main_program_travels():
 
 def test_a_forest_gives_the_same_in_any_context():
     X, y = table()
-    model = RandomForestClassifier(20, random_state=0).fit(X, y > 0)
-    settings = {"sensitive_features": [0], "max_queries": 3000, "random_state": 0}
+    model = RandomForestClassifier(5, random_state=0).fit(X, y > 0)
+    settings = {"sensitive_features": [0], "max_queries": 1000, "random_state": 0}
     alone = SBFTAuditor(model, **settings).fit(X)
     with joblib.parallel_config("threading", n_jobs=4):
         threads = SBFTAuditor(model, **settings).fit(X)
