@@ -55,7 +55,7 @@ print(f"chosen: {search.best_params_}")
 # model to set; this one is for show.
 
 display = ParetoDisplay.from_cv_results(search)
-front = display.frame().query("on_front").drop(columns="params")
+front = display.frame().query("on_front")
 print(front.round(3).to_string(index=False))
 
 # %%
