@@ -17,7 +17,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from tiers import SAMPLE
+from tiers import SAMPLE, slow_sample
 from tree_points import value_at
 
 pytest.importorskip("numba")
@@ -135,6 +135,7 @@ class Priced:
         return keep_prices(self.kept, self.pricer.sides, self.n_sides)
 
 
+@slow_sample
 @pytest.mark.parametrize("name", MODELS)
 def test_no_bound_is_below_a_point_of_the_box(name):
     lower = 0
@@ -179,6 +180,7 @@ def make_sets_problem(seed):
     return problem
 
 
+@slow_sample
 @pytest.mark.parametrize("name", ["forest", "regressor", "sets"])
 def test_a_narrowed_box_has_all_points_that_show_more(name):
     fewer = 0
@@ -200,6 +202,7 @@ def test_a_narrowed_box_has_all_points_that_show_more(name):
     assert fewer > 0
 
 
+@slow_sample
 def test_prices_end_where_the_bound_is_low_enough():
     problem, rng = make_problem("regressor", 0), np.random.default_rng(0)
     priced = Priced(problem)
@@ -213,6 +216,7 @@ def test_prices_end_where_the_bound_is_low_enough():
     assert best <= bound <= between + 1e-9
 
 
+@slow_sample
 @pytest.mark.parametrize("name", ["forest", "regressor"])
 def test_parts_of_a_box_begin_with_its_bound(name):
     problem = make_problem(name, 0)
@@ -227,6 +231,7 @@ def test_parts_of_a_box_begin_with_its_bound(name):
             assert part <= bound * 1.02 + 1e-9
 
 
+@slow_sample
 def test_few_nodes_stand_for_a_tree():
     priced = Priced(make_problem("forest", 1))
     priced.bound(priced.problem.layout.whole)
@@ -237,6 +242,7 @@ def test_few_nodes_stand_for_a_tree():
     assert (listed.n_sides[: listed.start[-1]] > 0).all()
 
 
+@slow_sample
 def test_a_cut_parts_the_box():
     for seed in range(5):
         problem = make_problem("forest", seed)
@@ -251,6 +257,7 @@ def test_a_cut_parts_the_box():
             assert low[int(cut[PLACE])] < cut[CELL] < high[int(cut[PLACE])]
 
 
+@slow_sample
 def test_prices_are_kept_while_a_box_needs_them():
     problem = make_problem("small regressor", 0)
     priced = Priced(problem)
@@ -271,6 +278,7 @@ def test_prices_are_kept_while_a_box_needs_them():
     assert kept.n_spare[0] == n_spare
 
 
+@slow_sample
 def test_boxes_are_priced_where_cuts_alone_take_longer(monkeypatch):
     X, y = make_classification(600, 12, n_informative=8, random_state=0)
     X[:, 0] = X[:, 0] > 0
@@ -321,6 +329,7 @@ def test_certificates_are_those_of_all_inputs(without_whole_domains, name, seed,
     assert auditor.certified_
 
 
+@slow_sample
 @pytest.mark.parametrize("seed", [2, 6, 7])
 def test_no_cut_leaves_a_part_without_cells(without_whole_domains, seed):
     # Of a box that was narrowed, sets of the values of `b`, one of them missing, may be all gone.
@@ -335,6 +344,7 @@ def test_no_cut_leaves_a_part_without_cells(without_whole_domains, seed):
     assert auditor.fairness_degree_ == pytest.approx(exhaustive_degree(auditor))
 
 
+@slow_sample
 def test_workers_hand_over_boxes_with_their_prices(without_whole_domains):
     X, y = make_table(3)
     model = RandomForestRegressor(20, random_state=0).fit(X, y)

@@ -13,7 +13,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
-from tiers import SAMPLE, slow_sample
+from tiers import SAMPLE, slow_sample, some
 from tree_points import value_at
 
 pytest.importorskip("numba")
@@ -160,7 +160,7 @@ def test_boxes_that_change_hands_are_neither_lost_nor_doubled():
         assert (bounds[parents] >= bounds[1:]).all()
 
 
-@pytest.mark.parametrize("engine", ["compiled", "numpy"])
+@pytest.mark.parametrize("engine", some(["numpy", "compiled"]))
 def test_memory_is_given_back_at_once(engine):
     search = make_search(n_workers=2) if engine == "compiled" else None
     if search is None:
@@ -193,7 +193,7 @@ def probability_problem(seed=1):
     return TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
 
 
-@pytest.mark.parametrize("engine", [CompiledSearch, ListSearch])
+@pytest.mark.parametrize("engine", some([ListSearch, CompiledSearch]))
 def test_levels_are_cut_where_all_trees_agree_on_a_pair(engine):
     # With cuts at the borders of the best pairs alone it takes some 400 and 700 boxes.
     bracket = engine(probability_problem(), 0.0).run(Limits(np.inf, 1e-9))
