@@ -82,6 +82,7 @@ def model_file(model, name="own.skops"):
 # Verdicts and exit codes ------------------------------------------------------------------------
 
 
+@slow_sample
 def test_within_exceeded_and_without_limits(run):
     code, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-degree", "0.9")
     assert code == 0 and err.startswith(
@@ -102,6 +103,7 @@ def test_within_exceeded_and_without_limits(run):
     assert out.count("\n") == 1
 
 
+@slow_sample
 def test_a_search_that_finds_nothing_says_what_it_did(run):
     words = model_file(Foreign())
     way = ["--seed", "3", "--estimates-decide"]
@@ -117,6 +119,7 @@ def test_a_model_whose_answers_vary_is_4(run):
     assert code == 4 and "rows that were asked twice" in out + err
 
 
+@slow_sample
 def test_undecided_where_there_is_no_proof(run):
     words = model_file(Foreign())
     code, out, _ = run(
@@ -136,6 +139,7 @@ def test_undecided_where_there_is_no_proof(run):
     assert figure in Path("out.md").read_text("utf-8")
 
 
+@slow_sample
 def test_small_groups_are_named_in_a_limit_on_groups(run):
     code, out, _ = run(
         "audit", "model.skops", "data.csv", *WHO, *QUICK, "--max-group-score", "0.99",
@@ -217,6 +221,7 @@ def test_files(run):
     assert not list(Path().glob(".*part"))
 
 
+@slow_sample
 def test_junit_is_read_by_others(run):
     junitparser = pytest.importorskip("junitparser")
     run(
@@ -279,6 +284,7 @@ def test_junit_of_undecided_failed_and_hostile(run):
     assert root.find(".//failure").get("type") == "undecided"
 
 
+@slow_sample
 def test_a_file_on_standard_output_is_alone_there(run):
     words = ["--max-queries", "300", "--max-time", "none"]
     code, out, err = run("audit", *model_file(Talkative()), *words, "--json", "-")
@@ -448,6 +454,7 @@ def test_a_module_that_cannot_be_imported(run, text):
     assert code == 2 and f"Importing '{name}' raised" in err
 
 
+@slow_sample
 def test_pickles_only_where_asked_for(run):
     code, _, err = run("audit", "model.joblib", "data.csv", *WHO, *QUICK)
     assert code == 2 and "--unsafe-pickle" in err and "runs whatever code" in err
@@ -464,6 +471,7 @@ def test_a_pickle_is_not_opened_without_being_asked_for(run):
     assert not Path("evil_ran").exists()
 
 
+@slow_sample
 def test_types_that_nobody_trusts(run):
     code, _, err = run("audit", "foreign.skops", "data.csv", *WHO, *QUICK)
     assert code == 2 and "\n  gate_samples.Foreign\n" in err
@@ -485,6 +493,7 @@ def test_arrays_have_positions(run):
         assert AuditReport.from_json("a.json").fairness_degree == 3.0
 
 
+@slow_sample
 def test_codes_that_look_like_numbers_stay_text(run):
     code, out, err = run("audit", "model.skops", "data.csv", *WHO, *QUICK, "--json", "a.json")
     assert code == 0

@@ -27,7 +27,7 @@ from skfairtest.cli._data_file import read_table
 from skfairtest.cli._training import trained_values
 
 WHO = ["--sensitive", "sex", "--target", "hired"]
-QUICK = ["--max-queries", "300", "--max-time", "none", "--quiet"]
+QUICK = ["--max-queries", "200", "--max-time", "none", "--quiet"]
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +175,7 @@ def test_a_target_that_was_left_in(refused):
     assert "If one of them is the target" in said
 
 
+@slow_sample
 def test_columns_that_are_left_out(capsys):
     frame = people().assign(id=1, **{"a,b": "x"})
     words = [csv(frame), *WHO, *QUICK, "--drop", "id", "--drop", "a,b"]
@@ -307,6 +308,7 @@ def test_empty_data(refused):
     assert "hold no rows" in refused("model.skops", csv(people().head(0)), *WHO)
 
 
+@slow_sample
 @pytest.mark.skipif(os.name != "posix", reason="pipes have names there alone")
 def test_a_pipe_with_a_name(capsys):
     os.mkfifo("pipe")

@@ -52,6 +52,7 @@ def run(made, tmp_path, monkeypatch, capsys):
 # certify ----------------------------------------------------------------------------------------
 
 
+@slow_sample
 def test_certify_brackets(run):
     words = ["certify", "numbers.skops", "numbers.csv", "--sensitive", "sex"]
     code, out, _ = run(*words, "--json", "out.json")

@@ -15,15 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from tiers import slow_sample
 
-from skfairtest import (
-    AuditReport,
-    Limits,
-    RandomAuditor,
-    SBFTAuditor,
-    SubgroupAuditor,
-    audit,
-    selection_table,
-)
+from skfairtest import AuditReport, Limits, SBFTAuditor, SubgroupAuditor, audit, selection_table
 
 SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v1.json").read_text("utf-8"))
 N = 400
@@ -77,7 +69,7 @@ class Counts(ClassifierMixin, BaseEstimator):
 
 def look(model, table, sensitive, y=Y, **params):
     params = {
-        "auditor": RandomAuditor(max_queries=300), "max_time": None, "random_state": 0,
+        "auditor": SBFTAuditor(max_queries=300), "max_time": None, "random_state": 0,
         "progress": False, "favourable": "yes", "moved": False, **params,
     }  # fmt: skip
     report = audit(model, table, y, sensitive_features=sensitive, **params)

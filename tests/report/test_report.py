@@ -23,15 +23,19 @@ from skfairtest.report._render import plots
 
 
 @pytest.fixture(scope="module")
+def report():
+    return look(y=LABELS, sensitive_features=["sex", "race"])
+
+
+@pytest.fixture(scope="module")
 def regression():
     model = coded(GradientBoostingRegressor(n_estimators=10)).fit(X, SCORE)
-    return look(model, y=SCORE, sensitive_features=["sex"], certify=False)
+    return look(model, y=SCORE, sensitive_features=["sex"])
 
 
 @pytest.fixture(scope="module")
 def unread():
-    model = coded(KNeighborsClassifier()).fit(X, LABELS)
-    return look(model, sensitive_features=["sex"], groups=False)
+    return look(coded(KNeighborsClassifier()).fit(X, LABELS), sensitive_features=["sex"])
 
 
 def changed(report, **values):
@@ -49,6 +53,7 @@ def changed(report, **values):
 # Reading and saving -------------------------------------------------------------------------
 
 
+@slow_sample
 def test_repr_is_the_first_page_in_few_paragraphs(report):
     lines = repr(report).splitlines()
     assert max(map(len, lines)) <= 88 and "..." not in " ".join(repr(report).split())
@@ -155,7 +160,7 @@ def test_a_report_goes_through_skops(report):
 @slow_sample
 def test_properties_of_what_is_not_known(regression, unread):
     assert np.isnan(regression.on_data_rate) and np.isnan(unread.upper_bound)
-    assert unread.group_rules.empty  # groups=False
+    assert look(groups=False, certify=False).group_rules.empty
     assert "mean_prediction" in regression.selection_table
 
 
@@ -185,7 +190,7 @@ def test_displays_of_what_a_report_does_not_hold(report, regression):
 @slow_sample
 def test_two_models_side_by_side(report, unread):
     blind = coded(KNeighborsClassifier(50)).fit(X.assign(sex="f"), LABELS)
-    table = report.compare(look(blind, sensitive_features=["sex", "race"], groups=False))
+    table = report.compare(look(blind, y=LABELS, sensitive_features=["sex", "race"]))
     row = table.loc["largest difference: sex"]
     assert row["this"] == report.to_dict()["searches"][0]["degree"]
     assert row["change"] == row["other"] - row["this"]
@@ -443,7 +448,6 @@ def test_small_groups_do_not_vanish_into_a_pass(report):
     assert check.status == "within" and name in check.words and name in check.left_out[0]
 
 
-@slow_sample
 def test_a_limit_on_a_ratio_is_rarely_passed_where_the_truth_breaks_it():
     rng = np.random.default_rng(0)
     groups = np.repeat(["a", "b", "c"], [700, 200, 100])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import report_samples
 from report_samples import HOSTILE, SAMPLES
-from tiers import SAMPLE, slow_sample, some
+from tiers import slow_sample
 
 import skfairtest
 from skfairtest.finding._pair import Pair
@@ -67,28 +67,15 @@ class Page(HTMLParser):
         return [attrs for name, attrs, _ in self.elements if name == tag]
 
 
-#: Pictures take most of the time of a page, so that those of most pages are drawn in the sample.
-DRAWN = ("usual", "interrupted", "failed")
-ILLUSTRATED = [
-    *((name, True) for name in DRAWN),
-    *((name, False) for name in SAMPLES if name not in DRAWN),
-    *(pytest.param(name, True, marks=SAMPLE) for name in SAMPLES if name not in DRAWN),
-]
-
-
 @pytest.fixture(scope="module")
 def rendered():
     """Pages of all samples, made once."""
     pages = {}
 
-    def render(name, pictures=None):
-        pictures = name in DRAWN if pictures is None else pictures
-        if (name, pictures) not in pages:
-            with pytest.MonkeyPatch.context() as patch:
-                if not pictures:
-                    patch.setattr(plots, "draw", lambda figure, key: "")
-                pages[name, pictures] = render_html(SAMPLES[name]())
-        return pages[name, pictures]
+    def render(name):
+        if name not in pages:
+            pages[name] = render_html(SAMPLES[name]())
+        return pages[name]
 
     return render
 
@@ -129,9 +116,9 @@ def test_samples_are_reports():
 # The file ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name, pictures", ILLUSTRATED)
-def test_a_page_is_whole(rendered, name, pictures):
-    page = read(rendered(name, pictures))
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_page_is_whole(rendered, name):
+    page = read(rendered(name))
     assert page.problems == []
     titles = report_samples.titles_of(name, appendix=True)
     headings = [(tag, at) for tag, _, at in page.elements if re.fullmatch("h[1-6]", tag)]
@@ -149,9 +136,9 @@ def test_a_page_is_whole(rendered, name, pictures):
     assert {"main", "header", "footer", "nav"} <= {tag for tag, *_ in page.elements}
 
 
-@pytest.mark.parametrize("name, pictures", ILLUSTRATED)
-def test_a_page_loads_nothing_and_runs_nothing(rendered, name, pictures):
-    page = read(rendered(name, pictures))
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_page_loads_nothing_and_runs_nothing(rendered, name):
+    page = read(rendered(name))
     tags = {tag for tag, *_ in page.elements}
     assert tags & {"script", "iframe", "object", "embed", "form", "base"} == set()
     for tag, attrs, _ in page.elements:
@@ -164,7 +151,7 @@ def test_a_page_loads_nothing_and_runs_nothing(rendered, name, pictures):
             if key in ("href", "src", "xlink:href", "action", "data", "poster", "srcset"):
                 assert value.startswith(("#", "data:")), (tag, key, value)
             assert key == "content" or "//" not in value or name == "hostile", (tag, key, value)
-    styles = re.findall(r"<style>(.*?)</style>", rendered(name, pictures), re.S)
+    styles = re.findall(r"<style>(.*?)</style>", rendered(name), re.S)
     assert len(styles) == 1 and "url(" not in styles[0] and "@import" not in styles[0]
     policy = next(a for a in page.all("meta") if a.get("http-equiv"))["content"]
     assert policy.startswith("default-src 'none'") and "script" not in policy
@@ -175,19 +162,19 @@ def test_a_page_loads_nothing_and_runs_nothing(rendered, name, pictures):
 def test_a_page_is_the_same_each_time_and_leaves_its_report_alone(rendered, name):
     report = SAMPLES[name]()
     before = copy.deepcopy(report)
-    assert render_html(report) == rendered(name, pictures=True)
+    assert render_html(report) == rendered(name)
     assert report == before
 
 
-@pytest.mark.parametrize("name, pictures", ILLUSTRATED)
-def test_size(rendered, name, pictures):
+@pytest.mark.parametrize("name", SAMPLES)
+def test_size(rendered, name):
     most = 2_000_000 if name == "huge" else 400_000
-    assert 10_000 < len(rendered(name, pictures).encode()) < most
+    assert 10_000 < len(rendered(name).encode()) < most
 
 
-@pytest.mark.parametrize("name, pictures", ILLUSTRATED)
-def test_tables_say_what_they_hold(rendered, name, pictures):
-    page = read(rendered(name, pictures))
+@pytest.mark.parametrize("name", SAMPLES)
+def test_tables_say_what_they_hold(rendered, name):
+    page = read(rendered(name))
     inside = [attrs for tag, attrs, at in page.elements if tag == "th" and "table" in at]
     assert inside and all(attrs.get("scope") in ("row", "col") for attrs in inside)
     # On a phone each cell tells what it is.
@@ -201,14 +188,11 @@ def test_tables_say_what_they_hold(rendered, name, pictures):
 
 @pytest.mark.parametrize(
     "name, n",
-    some(
-        [("usual", 10), ("interrupted", 2), ("failed", 0), ("regression", 6), ("nothing_found", 7),
-         ("hostile", 10), ("huge", 14)],
-        len(DRAWN),
-    ),
+    [("usual", 10), ("regression", 6), ("nothing_found", 7), ("interrupted", 2), ("failed", 0),
+     ("hostile", 10), ("huge", 14)],
 )  # fmt: skip
 def test_pictures_are_drawn(rendered, name, n):
-    html = rendered(name, pictures=True)
+    html = rendered(name)
     assert "Picture –" not in html
     drawn = re.findall(r"<svg .*?</svg>", html, re.S)
     assert len(drawn) == n
@@ -223,7 +207,7 @@ def test_pictures_are_drawn(rendered, name, n):
 
 
 def test_references_within_pictures_lead_somewhere(rendered):
-    html = rendered("usual", pictures=True)
+    html = rendered("usual")
     used = set(re.findall(r"url\(#([^)]+)\)|xlink:href=\"#([^\"]+)\"", html))
     ids = set(re.findall(r' id="([^"]+)"', html))
     assert used and {a or b for a, b in used} <= ids
@@ -602,9 +586,8 @@ def test_a_pair_goes_through_json():
 # Escapes -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pictures", some([False, True]))
-def test_names_that_are_markup_are_text(rendered, pictures):
-    page = Page(rendered("hostile", pictures))
+def test_names_that_are_markup_are_text(rendered):
+    page = Page(rendered("hostile"))
     words = words_of(page)
     for name in HOSTILE:
         assert " ".join(name.split()) in words, name
