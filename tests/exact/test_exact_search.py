@@ -36,11 +36,14 @@ def make_data(seed=0, n=400):
     return X, y
 
 
-def make_search(n_workers=1, **params):
+def make_problem(**params):
     X, y = make_data()
     model = RandomForestRegressor(20, random_state=0, **params).fit(X, y)
-    family = TreeFamily(model, InputSpace().fit(X, [0]), "regression", True)
-    return CompiledSearch(family.problems[0], 0.0, n_workers)
+    return TreeFamily(model, InputSpace().fit(X, [0]), "regression", True).problems[0]
+
+
+def make_search(n_workers=1, **params):
+    return CompiledSearch(make_problem(**params), 0.0, n_workers)
 
 
 def line_searches():
@@ -162,9 +165,10 @@ def test_boxes_that_change_hands_are_neither_lost_nor_doubled():
 
 @pytest.mark.parametrize("engine", some(["numpy", "compiled"]))
 def test_memory_is_given_back_at_once(engine):
-    search = make_search(n_workers=2) if engine == "compiled" else None
-    if search is None:
-        search = ListSearch(make_search().problem, 0.0)
+    if engine == "compiled":
+        search = make_search(n_workers=2)
+    else:
+        search = ListSearch(make_problem(), 0.0)
     gc.disable()  # which would find circles, but not before another search has taken its own
     try:
         search.run(Limits(np.inf, 0.0))
