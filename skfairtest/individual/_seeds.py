@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
@@ -36,6 +35,8 @@ def cluster_seeds(space: InputSpace, rng: np.random.Generator) -> Floats:
     clusters of their own, and those that agree outside the sensitive columns are one. Each column
     is scaled by the spread of its domain.
     """
+    from sklearn.cluster import KMeans
+
     chosen = rng.permutation(len(space.data))[:MOST_ROWS]
     Z = space.admission.repair(space.domain.move_inside(space.data[chosen], rng), rng)
     Z = Z[space.valid(Z)]

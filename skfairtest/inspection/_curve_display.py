@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._typing import Floats
 from skfairtest._validation import check_table
 from skfairtest.base import BaseAuditor
 from skfairtest.finding._words import name_output, number
@@ -24,6 +23,7 @@ from skfairtest.inspection._style import (
     steps,
     wrap,
 )
+from skfairtest.oracle._compare import disparity_curve
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._row_comparison import compare_table
 from skfairtest.space._space import InputSpace
@@ -226,23 +226,6 @@ class DisparityCurveDisplay(Display):
         ax.set_ylabel("rows with a larger difference")
         legend(ax, handles, labels)
         return finish(self, ax)
-
-
-def disparity_curve(disparities: Floats, name: str, most: int = MOST_POINTS) -> pd.DataFrame:
-    """Compute points of the share of disparities above t: exact at each, and fewer of very many.
-
-    The first point is at 0 and the last at the largest disparity, which no row exceeds.
-    """
-    ordered = np.sort(np.asarray(disparities, dtype=float))
-    at = np.unique(np.concatenate([[0.0], ordered]))
-    if len(at) > most:
-        # Evenly by rank and by size: the first shows where most rows are, the second the tail.
-        places = np.linspace(0, len(at) - 1, most // 2).round().astype(int)
-        sizes = np.searchsorted(at, np.linspace(0, at[-1], most - most // 2))
-        at = at[np.union1d(places, sizes)]
-    above = len(ordered) - np.searchsorted(ordered, at, side="right")
-    share = above / len(ordered) if len(ordered) else np.zeros(len(at))
-    return pd.DataFrame({"name": name, "difference": at, "share": share})
 
 
 def _only(values: set[Any], other: Any = None) -> Any:

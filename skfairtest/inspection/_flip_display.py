@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skfairtest.finding._words import number
+from skfairtest.individual._flip_test.columns import moved_columns
 from skfairtest.inspection._asking import check_auditor
 from skfairtest.inspection._style import (
     NEUTRAL,
@@ -27,7 +28,6 @@ from skfairtest.inspection._style import (
     shorten,
     span,
 )
-from skfairtest.transports._quantile import is_missing
 
 KINDS = ("flips", "columns")
 #: What the table calls flips in whatever direction.
@@ -243,41 +243,3 @@ class FlipTestDisplay(Display):
 
 def _way(group: Any, to: Any) -> str:
     return f"{shorten(group, 18)} → {shorten(to, 18)}"
-
-
-def moved_columns(auditor: Any) -> pd.DataFrame:
-    """Return how columns move in the rows that flip, beside what each of them carries.
-
-    Parameters
-    ----------
-    auditor : FlipTestAuditor
-        A fitted auditor.
-
-    Returns
-    -------
-    DataFrame
-        `columns_` with `before`, `after`, `spread` and `moved`.
-    """
-    state, space = auditor._state, auditor.space_
-    places = {column.name: j for j, column in enumerate(space.layout.columns)}
-    cases, carried = pd.DataFrame(state["cases"]), auditor.columns_
-    found = []
-    for line in carried.itertuples():
-        j = places[line.column]
-        flips = ((cases["group"] == line.group) & (cases["to"] == line.to)).to_numpy(dtype=bool)
-        rows, twins = state["flip_rows"][flips, j], state["flip_twins"][flips, j]
-        same = (rows == twins) | (np.isnan(rows) & np.isnan(twins))
-        column = space.layout.columns[j]
-        means = [_of_numbers(column, codes, np.mean) for codes in (rows, twins)]
-        spread = _of_numbers(column, space.data[:, j], np.std)
-        found.append([*means, spread, 1 - same.mean() if len(same) else np.nan])
-    told = pd.DataFrame(found, columns=["before", "after", "spread", "moved"], index=carried.index)
-    return pd.concat([carried, told.astype(float)], axis=1)
-
-
-def _of_numbers(column: Any, codes: Any, function: Any) -> float:
-    """Return a figure of the numbers among codes; NaN if they are none."""
-    present = codes[~is_missing(column, codes)]
-    if column.is_category or column.dates is not None or not len(present):
-        return np.nan
-    return float(function(np.asarray(column.take(present), dtype=float)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._model import Labels
@@ -17,6 +18,8 @@ from skfairtest.oracle._model import Labels
 #: give a row other last bits when it stands elsewhere in a batch.
 ROUNDING = 1e-10
 ROUNDING_SINGLE = 2e-6
+#: Points of a curve at most.
+MOST_POINTS = 500
 
 
 class Comparison(NamedTuple):
@@ -239,3 +242,20 @@ def _farthest_flips(
     differs = second & (labels != labels[rows, one][:, None])
     other = np.where(differs, distance, -1.0).argmax(axis=1)
     return np.stack([one, other], axis=1), distance[rows, other]
+
+
+def disparity_curve(disparities: Floats, name: str, most: int = MOST_POINTS) -> pd.DataFrame:
+    """Compute points of the share of disparities above t: exact at each, and fewer of very many.
+
+    The first point is at 0 and the last at the largest disparity, which no row exceeds.
+    """
+    ordered = np.sort(np.asarray(disparities, dtype=float))
+    at = np.unique(np.concatenate([[0.0], ordered]))
+    if len(at) > most:
+        # Evenly by rank and by size: the first shows where most rows are, the second the tail.
+        places = np.linspace(0, len(at) - 1, most // 2).round().astype(int)
+        sizes = np.searchsorted(at, np.linspace(0, at[-1], most - most // 2))
+        at = at[np.union1d(places, sizes)]
+    above = len(ordered) - np.searchsorted(ordered, at, side="right")
+    share = above / len(ordered) if len(ordered) else np.zeros(len(at))
+    return pd.DataFrame({"name": name, "difference": at, "share": share})

@@ -6,7 +6,6 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from skfairtest._parameters import check_real, checked, real, whole
 from skfairtest._threads import one_thread
@@ -395,6 +394,8 @@ class OptimalTransport(OptimalResults, BaseTransport):
         n, points = len(sample.codes), self._points(sample.codes)
         d = len(self._measured())
         k = min(MOST_NEAREST, round(n ** (2 / (d + 2))))
+        from sklearn.neighbors import NearestNeighbors
+
         near = NearestNeighbors(n_neighbors=k).fit(points)
         like = near.kneighbors(points, return_distance=False)
         weights = np.zeros((n, n))
@@ -429,6 +430,8 @@ class OptimalTransport(OptimalResults, BaseTransport):
     @one_thread()
     def _move(self, Z: Floats, own: int, target: int) -> Floats:
         passages, sample = self._passages(own, target), self.samples_[own].codes
+        from sklearn.neighbors import NearestNeighbors
+
         nearest = NearestNeighbors(n_neighbors=1).fit(self._points(sample))
         like = nearest.kneighbors(self._points(Z), return_distance=False)[:, 0]
         ranks, moved = RowRanks(Z, self.random_state or 0), Z.copy()

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import ks_2samp
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.linear_model import Ridge
 
 from skfairtest._parameters import check_methods, checked, whole
 from skfairtest._threads import one_thread
@@ -45,8 +43,6 @@ MOST_CHANCE = 0.1
 BOOSTING = {
     "max_leaf_nodes": 5, "learning_rate": 0.1, "min_samples_leaf": 40, "early_stopping": False,
 }  # fmt: skip
-CLASSIFIER = HistGradientBoostingClassifier(max_iter=30, **BOOSTING)
-REGRESSORS = [Ridge(), HistGradientBoostingRegressor(max_iter=60, **BOOSTING)]
 
 
 class Residuals(NamedTuple):
@@ -313,8 +309,15 @@ class SequentialTransport(SequentialResults, BaseTransport):
         shares = conditional.marginal.shares[len(conditional.choices)]
         absent = is_missing(column, codes)
         y = categories(codes, len(shares)) if column.is_category else absent.astype(np.intp)
-        classifier = CLASSIFIER if self.classifier is None else self.classifier
-        regressors = REGRESSORS if self.regressor is None else [self.regressor]
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+        from sklearn.linear_model import Ridge
+
+        classifier = self.classifier
+        if classifier is None:
+            classifier = HistGradientBoostingClassifier(max_iter=30, **BOOSTING)
+        regressors = [self.regressor]
+        if self.regressor is None:
+            regressors = [Ridge(), HistGradientBoostingRegressor(max_iter=60, **BOOSTING)]
         seed = self.random_state or 0
         conditional.choices.append(Choice.learn(G, y, _seeded(classifier, seed), shares))
         numbers, there = None, np.flatnonzero(~absent)

@@ -58,8 +58,8 @@ from skfairtest.inspection import (
     SelectionDisplay,
     _style,
 )
-from skfairtest.inspection._curve_display import disparity_curve
 from skfairtest.mitigation._comparison import jackknife, one_fold
+from skfairtest.oracle._compare import disparity_curve
 from skfairtest.report._render import plots
 
 pytestmark = [

@@ -82,6 +82,7 @@ def test_a_model_that_does_not_take_the_attribute_flips_moved_twins(blind):
     assert blind.parts.set_index("part").loc["moved twins: race (quantile)", "queries"] > N
 
 
+@slow_sample
 def test_the_column_that_stands_in_carries_the_change(blind):
     columns = [c for c in part_of(blind)["columns"] if c["group"] == "a"]
     income, hours = columns

@@ -12,6 +12,7 @@ from scipy import stats
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._flip_test.judge import ComparedRows, Judge, Outputs
 from skfairtest.individual._flip_test.maps import differs
+from skfairtest.transports._quantile import is_missing
 
 ATTRIBUTIONS = ("shapley", "order")
 #: Columns up to which all subsets are asked about.
@@ -282,3 +283,41 @@ COLUMNS = (
     "group", "to", "column", "output", "change", "low", "high", "flips", "flips_low", "flips_high",
     "share_of_flips",
 )  # fmt: skip
+
+
+def moved_columns(auditor: Any) -> pd.DataFrame:
+    """Return how columns move in the rows that flip, beside what each of them carries.
+
+    Parameters
+    ----------
+    auditor : FlipTestAuditor
+        A fitted auditor.
+
+    Returns
+    -------
+    DataFrame
+        `columns_` with `before`, `after`, `spread` and `moved`.
+    """
+    state, space = auditor._state, auditor.space_
+    places = {column.name: j for j, column in enumerate(space.layout.columns)}
+    cases, carried = pd.DataFrame(state["cases"]), auditor.columns_
+    found = []
+    for line in carried.itertuples():
+        j = places[line.column]
+        flips = ((cases["group"] == line.group) & (cases["to"] == line.to)).to_numpy(dtype=bool)
+        rows, twins = state["flip_rows"][flips, j], state["flip_twins"][flips, j]
+        same = (rows == twins) | (np.isnan(rows) & np.isnan(twins))
+        column = space.layout.columns[j]
+        means = [_of_numbers(column, codes, np.mean) for codes in (rows, twins)]
+        spread = _of_numbers(column, space.data[:, j], np.std)
+        found.append([*means, spread, 1 - same.mean() if len(same) else np.nan])
+    told = pd.DataFrame(found, columns=["before", "after", "spread", "moved"], index=carried.index)
+    return pd.concat([carried, told.astype(float)], axis=1)
+
+
+def _of_numbers(column: Any, codes: Any, function: Any) -> float:
+    """Return a figure of the numbers among codes; NaN if they are none."""
+    present = codes[~is_missing(column, codes)]
+    if column.is_category or column.dates is not None or not len(present):
+        return np.nan
+    return float(function(np.asarray(column.take(present), dtype=float)))

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from skfairtest._parameters import check_methods
 from skfairtest._threads import one_thread
@@ -107,9 +105,13 @@ def _few(rows: Ints, rng: np.random.Generator) -> Ints:
 def auc(rows: Floats, real: Floats, classifier: Any, seed: int) -> float:
     """Return the AUC of a classifier between two sets of rows, out of fold."""
     if classifier is None:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
         classifier = HistGradientBoostingClassifier(
             max_iter=50, max_leaf_nodes=15, early_stopping=False, random_state=0
         )
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
     Z = np.concatenate([rows, real])
     is_real = np.repeat([0, 1], [len(rows), len(real)])
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)

@@ -10,8 +10,9 @@ discriminatory inputs would be spread just as those of undirected crossings are.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
@@ -51,7 +52,7 @@ class CrossingSearch:
         self._proposed = KeySet()
         self._Z: Floats = np.empty((0, self.space.n_features))
         self._found: Bools = np.empty(0, dtype=bool)
-        self._surrogate: HistGradientBoostingClassifier | None = None
+        self._surrogate: Any = None
         self._learned = 0
         self._n_vain = 0
 
@@ -94,6 +95,8 @@ class CrossingSearch:
         n_found = int(self._found.sum())
         if not ENOUGH_FOUND <= n_found < len(self._found) or n_seen < GROWTH * self._learned:
             return
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
         self._learned = n_seen
         model = HistGradientBoostingClassifier(
             max_iter=30, learning_rate=0.2, max_bins=63, min_samples_leaf=10, early_stopping=False,

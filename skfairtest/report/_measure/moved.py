@@ -14,10 +14,9 @@ from skfairtest import _clock, transports
 from skfairtest._typing import Ints
 from skfairtest.finding._words import percent
 from skfairtest.individual._flip_test.auditor import FlipTestAuditor
-from skfairtest.individual._flip_test.columns import COLUMNS_EVERY
+from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, moved_columns
 from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Maps, check_transport
-from skfairtest.inspection._flip_display import moved_columns
 from skfairtest.report._data import Flips, MapQuality, Moved, MovedColumn
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, SPREAD, shuffled

@@ -12,7 +12,7 @@ from skfairtest._statistics import clopper_pearson
 from skfairtest._typing import Floats, Ints
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
-from skfairtest.inspection._curve_display import disparity_curve
+from skfairtest.oracle._compare import disparity_curve
 from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
@@ -91,7 +90,7 @@ class Neighbours:
         self._scaled = self._scale(self.rows)
         self._parts: list[Ints] | None = None
         self._part_of = np.zeros(0, dtype=np.intp)
-        self._searchers: dict[int, NearestNeighbors] = {}
+        self._searchers: dict[int, Any] = {}
         self._known: Ints = np.empty((0, 0), dtype=np.intp)
 
     # Crossings ------------------------------------------------------------------------------
@@ -140,6 +139,8 @@ class Neighbours:
         searcher = self._searchers.get(number)
         k = self.n_neighbours
         if searcher is None:
+            from sklearn.neighbors import NearestNeighbors
+
             searcher = NearestNeighbors(n_neighbors=k + 1, algorithm="brute")
             self._searchers[number] = searcher.fit(self._scaled[part])
         near = part[searcher.kneighbors(self._scaled[places], return_distance=False)]
@@ -153,6 +154,8 @@ class Neighbours:
     @one_thread()
     def nearest(self, Z: Floats) -> tuple[Ints, Floats]:
         """Return the position of the row nearest to each input, and its distance; shapes (n,)."""
+        from sklearn.neighbors import NearestNeighbors
+
         k = min(N_CANDIDATES, len(self.rows))
         searcher = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self._scaled)
         places, distances = np.empty(len(Z), dtype=np.intp), np.empty(len(Z))

@@ -8,8 +8,9 @@ itself and the ties between the columns wrong, uniform inputs are wrong in every
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
@@ -79,7 +80,9 @@ class RealVsSyntheticClassifier:
         score: Floats = np.mean([model.decision_function(Z) for model in self._models], axis=0)
         return score
 
-    def _fit(self, rows: Floats, rng: np.random.Generator) -> HistGradientBoostingClassifier:
+    def _fit(self, rows: Floats, rng: np.random.Generator) -> Any:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
         made_up = self._make_up(max(RATIO * len(rows), LEAST_MADE_UP), rows, rng)
         Z = np.concatenate([rows, made_up])
         is_row = np.arange(len(Z)) < len(rows)
