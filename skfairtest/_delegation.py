@@ -18,12 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 #: Names the address of a built site, such as "file:///home/me/skfairtest/docs/_build/html/". There
 #: is no published one yet, so links are off where it is not set.
 SITE_VARIABLE = "SKFAIRTEST_DOCS"
+#: What a saved object says of the attributes that it consists of. To be raised by whoever changes
+#: these so that older objects could not be used.
+FORMAT = 1
 
 
-class LinksToDocs:
-    """Link the HTML of an estimator to its page; a mixin in front of scikit-learn's classes.
+class PackageBase:
+    """What estimators of the package share: how they are saved, and a link of their HTML to a page.
 
-    Scikit-learn reads these three names from estimators of other packages.
+    A mixin in front of scikit-learn's classes, which read `_doc_link_module` and the two names
+    below it from estimators of other packages.
     """
 
     _doc_link_module = "skfairtest"
@@ -37,6 +41,19 @@ class LinksToDocs:
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
         return {"name": self._doc_page or type(self).__name__}
+
+    def __getstate__(self) -> Any:
+        state: Any = super().__getstate__()
+        return {**state, "_saved_as": FORMAT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state.pop("_saved_as", 0) != FORMAT:
+            raise ValueError(
+                f"This {type(self).__name__} was saved by another version of skfairtest, whose "
+                "results this version cannot read. Load it with the version that saved it, or fit "
+                "it again."
+            )
+        super().__setstate__(state)  # type: ignore[misc]
 
 
 def _estimator_has(name: str) -> Callable[[Any], bool]:
@@ -66,7 +83,7 @@ class StoredResults:
         return self._state
 
 
-class DelegatingEstimator(LinksToDocs, MetaEstimatorMixin, BaseEstimator):
+class DelegatingEstimator(PackageBase, MetaEstimatorMixin, BaseEstimator):
     """A meta-estimator that predicts as its `estimator_` does."""
 
     estimator: Any

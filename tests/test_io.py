@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -262,3 +263,16 @@ def test_foreign_types_are_refused(people):
     auditor = RandomAuditor(Foreign(), sensitive_features="sex", max_queries=200).fit(X, y)
     with pytest.raises(UntrustedTypesFoundException, match="Foreign"):
         skops.io.loads(skops.io.dumps(auditor), trusted=TRUSTED_TYPES)
+
+
+@pytest.mark.parametrize("how", [pickle, skops.io], ids=["pickle", "skops"])
+def test_what_another_version_saved_is_one_error(monkeypatch, people, how):
+    X, y = people
+    model = LogisticRegression().fit(X, y)
+    auditor = RandomAuditor(model, sensitive_features="sex", max_queries=200, random_state=0)
+    with monkeypatch.context() as before:
+        before.setattr("skfairtest._delegation.FORMAT", 0)
+        saved = how.dumps(auditor.fit(X))
+    trusted = {} if how is pickle else {"trusted": TRUSTED_TYPES}
+    with pytest.raises(ValueError, match=r"another version of skfairtest.* fit it again"):
+        how.loads(saved, **trusted)

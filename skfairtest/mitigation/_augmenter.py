@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import assert_all_finite, get_tags
 
-from skfairtest._delegation import LinksToDocs
+from skfairtest._delegation import PackageBase
 from skfairtest._parameters import check_real
 from skfairtest._validation import check_table, make_generator
 from skfairtest.exceptions import MitigationWarning, users_level
@@ -38,7 +38,7 @@ class Lesson(NamedTuple):
     panel: Any = None
 
 
-class FairnessAugmenter(LinksToDocs, BaseSampler):
+class FairnessAugmenter(PackageBase, BaseSampler):
     """Add the twins that a model treats differently, both under one label.
 
     One round of `FairnessRetrainer` as a sampler: a clone of the estimator is fitted and audited,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from skfairtest._delegation import LinksToDocs
+from skfairtest._delegation import PackageBase
 from skfairtest._typing import Floats, is_real
 
 WHEN_NONE = ("raise", "least_unfair")
@@ -16,7 +16,7 @@ WHEN_NONE = ("raise", "least_unfair")
 PREFIX = "mean_test_"
 
 
-class ConstrainedRefit(LinksToDocs, BaseEstimator):
+class ConstrainedRefit(PackageBase, BaseEstimator):
     """Choose the candidate with the best objective whose unfairness is within a limit.
 
     `constrained_refit` makes it and documents the parameters.
@@ -59,7 +59,7 @@ class ConstrainedRefit(LinksToDocs, BaseEstimator):
         )
 
 
-class ParetoRefit(LinksToDocs, BaseEstimator):
+class ParetoRefit(PackageBase, BaseEstimator):
     """Choose a candidate that no other candidate beats in both objective and unfairness.
 
     `pareto_refit` makes it and documents the parameters.

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from skfairtest._delegation import LinksToDocs
+from skfairtest._delegation import PackageBase
 from skfairtest._validation import check_table, check_weights
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
@@ -38,7 +38,7 @@ ALIASES = {
 }
 
 
-class AuditScorer(LinksToDocs, BaseEstimator):
+class AuditScorer(PackageBase, BaseEstimator):
     """Scorer that audits the estimator; `make_audit_scorer` makes it.
 
     Parameters

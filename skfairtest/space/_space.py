@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
-from skfairtest._delegation import LinksToDocs
+from skfairtest._delegation import PackageBase
 from skfairtest._parameters import DeclaredParameters, one_of
 from skfairtest._typing import Floats
 from skfairtest.exceptions import users_level
@@ -49,7 +49,7 @@ from skfairtest.space._valid_rows import ValidRows
 PROPOSALS = ("uniform", "data")
 
 
-class InputSpace(DeclaredParameters, LinksToDocs, BaseEstimator):
+class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     """Describe which inputs exist: domains of columns, constraints, and what twins are.
 
     Auditors take it as ``space=``. In their `fit` they learn a copy of it from the table, and keep

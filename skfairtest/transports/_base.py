@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest._delegation import LinksToDocs
+from skfairtest._delegation import PackageBase
 from skfairtest._parameters import DeclaredParameters, checked, whole
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ConstraintWarning, users_level
@@ -36,7 +36,7 @@ def _check_space(name: str, value: Any) -> None:
         )
 
 
-class BaseTransport(DeclaredParameters, LinksToDocs, BaseEstimator):
+class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
     """Base of maps that move rows of one group to where another group's rows lie.
 
     A subclass has `_learn`, which learns from codes, and `_move`, which moves rows of codes from

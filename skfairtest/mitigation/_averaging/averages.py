@@ -16,7 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skfairtest._delegation import LinksToDocs
+from skfairtest._delegation import PackageBase
 from skfairtest._parameters import DeclaredParameters, one_of, real, whole
 from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_table, check_takes_weights, check_weights
@@ -39,7 +39,7 @@ class KeepsReference:
 
 
 class AveragingEstimator(
-    KeepsReference, DeclaredParameters, LinksToDocs, MetaEstimatorMixin, BaseEstimator
+    KeepsReference, DeclaredParameters, PackageBase, MetaEstimatorMixin, BaseEstimator
 ):
     """What the classifier and the regressor share.
 
