@@ -13,7 +13,6 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -32,7 +31,6 @@ from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.leaf_pairs import ask_tree
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes
 from skfairtest.exact._trees.listed_nodes import MOST_LEAVES, MOST_NODES, summands_of
-from skfairtest.exact._trees.narrowing import narrow_box
 from skfairtest.exact._trees.prices import (
     copy_prices,
     keep_prices,
@@ -153,53 +151,6 @@ def test_no_bound_is_below_a_point_of_the_box(name):
                 lower += bound < plain - 1e-9
             place = priced.keep()
     assert lower > 0  # prices are good for something
-
-
-def points_of(problem, low, high, words):
-    """The points of a box, with one cell of each copy, and the differences that they show."""
-    cells = [range(a, b) for a, b in zip(low, high, strict=True)]
-    sizes = problem.layout.set_sizes()
-    some = [[np.uint64(1) << np.uint64(k) for k in range(n)] for n in sizes]
-    some = [[bit for bit in bits if bit & word] for bits, word in zip(some, words, strict=True)]
-    for at in product(*cells, *some):
-        ordered = np.array(at[: len(low)], dtype=np.int32)
-        bits = np.array(at[len(low) :], dtype=np.uint64)
-        yield ordered, bits, value_at(problem, ordered, bits)
-
-
-def make_sets_problem(seed):
-    """A problem with a category, of which trees test sets."""
-    X, y = make_table(seed)
-    X["a"] = X["a"].astype("category")
-    y = y + 2 * np.isin(X["a"], [1, 4]) * (X["s"] == 1)
-    model = HistGradientBoostingRegressor(
-        max_iter=15, min_samples_leaf=5, categorical_features=["a"], random_state=seed
-    ).fit(X, y)
-    problem = TreeFamily(model, InputSpace().fit(X, ["s"]), "regression", True).problems[0]
-    assert len(problem.layout.set_sizes())
-    return problem
-
-
-@slow_sample
-@pytest.mark.parametrize("name", ["forest", "regressor", "sets"])
-def test_a_narrowed_box_has_all_points_that_show_more(name):
-    fewer = 0
-    for seed in range(3):
-        problem = make_sets_problem(seed) if name == "sets" else make_problem(name, seed)
-        priced, rng = Priced(problem), np.random.default_rng(seed)
-        for share in (0.5, 0.9, 1.0, 1.0):
-            low, high, words = random_box(problem.layout.whole, rng)
-            every = list(points_of(problem, low, high, words))
-            known = share * max(value for *_, value in every)
-            priced.bound((low, high, words))
-            if not priced.n_sides:
-                continue
-            most_lost = priced.pricer.sums[0] - known / abs(problem.links.weight[0])
-            fewer += narrow_box(problem.forest, priced.pricer, most_lost, low, high, words)
-            for cells, bits, value in every:
-                is_in = (low <= cells).all() and (cells < high).all() and (bits & words).all()
-                assert is_in or value <= known + 1e-9
-    assert fewer > 0
 
 
 @slow_sample
@@ -332,7 +283,6 @@ def test_certificates_are_those_of_all_inputs(without_whole_domains, name, seed,
 @slow_sample
 @pytest.mark.parametrize("seed", [2, 6, 7])
 def test_no_cut_leaves_a_part_without_cells(without_whole_domains, seed):
-    # Of a box that was narrowed, sets of the values of `b`, one of them missing, may be all gone.
     rng, n = np.random.default_rng(seed), 300
     sizes = {"s": 2, "a": 7, "b": 6, "c": 5}
     X = pd.DataFrame({name: rng.integers(0, size, n) for name, size in sizes.items()}).astype(float)

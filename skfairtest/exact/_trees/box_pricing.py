@@ -15,22 +15,17 @@ import numpy as np
 
 from skfairtest.exact._trees.best_first import (
     DROPPED,
-    INCUMBENT,
     N_OPEN,
     N_SPARE,
     NONE,
     OPENED,
-    OWN_BOUND,
     PRICED,
-    ask_trees,
-    bound_box,
     enough_of,
     learn_priced,
     sums_of_box,
 )
 from skfairtest.exact._trees.heap import pop
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes, sum_enough
-from skfairtest.exact._trees.narrowing import narrow_box
 from skfairtest.exact._trees.prices import keep_prices, leave_prices, price_trees, propose_by_prices
 from skfairtest.workers._compiled import inner, njit, plain
 
@@ -38,7 +33,7 @@ from skfairtest.workers._compiled import inner, njit, plain
 ROUNDING = 1e-5
 
 
-def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol, waiting):
+def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol):
     """Take the box with the largest bound, and lower its bound.
 
     It is closed, or `state` names it and `room.cut` says where to cut it.
@@ -47,7 +42,6 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol, wait
     - `pricer`: scratch room.
     - `state` (N_STATE,): that of the search, which has asked for it; is written to.
     - `rtol`: relative tolerance.
-    - `waiting`: scratch room of descents.
     """
     node = pool.heap[0]
     enough = float(plain(enough_of)(state, rtol))
@@ -60,15 +54,11 @@ def price_box(forest, pairs, links, boxes, pool, room, pricer, state, rtol, wait
         forest, pairs, boxes, pricer, room.prices, pool.prices[node], own, pool.low[node],
         pool.high[node], pool.words[node], sums, low_enough,
     )  # fmt: skip
-    use_prices(
-        forest, pairs, links, boxes, pool, room, pricer, n_sides, sums, state, enough, waiting
-    )
+    use_prices(forest, links, pool, room, pricer, n_sides, sums, state, enough)
 
 
 @njit
-def use_prices(
-    forest, pairs, links, boxes, pool, room, pricer, n_sides, sums, state, enough, waiting
-):  # fmt: skip
+def use_prices(forest, links, pool, room, pricer, n_sides, sums, state, enough):
     """Close the box with the largest bound, or say where to cut it, now that it has prices.
 
     - `n_sides`: how many prices there are.
@@ -86,8 +76,6 @@ def use_prices(
     bound = min(pool.bound[node], bound_of_sums(links, sums, U, V))
     learn_priced(state, pool.bound[node] - max(bound, enough))
     pool.bound[node] = bound
-    if bound > enough and len(sums) == 1:
-        narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting)
     if pool.bound[node] <= enough:
         state[DROPPED] = max(state[DROPPED], pool.bound[node])
         leave_prices(kept, pool.prices[node])
@@ -109,36 +97,3 @@ def round_down(links, D):
     for p in range(len(D)):
         if links.unit[p] > 0:
             D[p] = math.floor(D[p] / links.unit[p] + ROUNDING / 2) * links.unit[p] * (1 + 1e-12)
-
-
-@inner
-def narrow(forest, pairs, links, boxes, pool, pricer, state, node, waiting):
-    """Take from a box what its prices say has no larger value than those known, and bound it."""
-    low, high, words = pool.low[node], pool.high[node], pool.words[node]
-    D, U, V = sums_of_box(forest, links, pool, node)
-    known = max(state[INCUMBENT], state[DROPPED])
-    D[0] = sum_enough(links, known) + links.unit[0] * (1 - ROUNDING)
-    if np.isfinite(D[0]) and narrow_box(forest, pricer, pricer.sums[0] - D[0], low, high, words):
-        round_down(links, D)
-        dropped = min(pool.bound[node], bound_of_sums(links, D, U, V))
-        state[DROPPED] = max(state[DROPPED], dropped)
-        if not is_left(forest.word_start, low, high, words):
-            pool.bound[node] = dropped
-            return
-        ask_trees(forest, pairs, boxes, pool, node, waiting)
-        state[OWN_BOUND] = bound_box(forest, links, pool, node)
-        pool.bound[node] = min(pool.bound[node], state[OWN_BOUND])
-
-
-@inner
-def is_left(word_start, low, high, words):
-    """Whether a box has a cell of each copy."""
-    left = True
-    for c in range(len(low)):
-        left = left and low[c] < high[c]
-    for c in range(len(word_start) - 1):
-        some = False
-        for w in range(word_start[c], word_start[c + 1]):
-            some = some or words[w] != 0
-        left = left and some
-    return left

@@ -196,7 +196,7 @@ class Worker:
         """Price the open box with the largest bound."""
         price_box(
             self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.pricer,
-            self.state, rtol, self.waiting,
+            self.state, rtol,
         )  # fmt: skip
 
     def best(self) -> Box:

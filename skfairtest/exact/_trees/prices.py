@@ -518,10 +518,7 @@ def propose_by_prices(forest, pricer, n_sides, low, high, words, chosen, cut):
         if c < n_ordered:
             # A tree that demands less than a cell loses in the part at and above it.
             lost[1 - sides.which[m] % 2, sides.segment[m]] += sides.asked[m]
-        # A box that was narrowed may have no cell of the set any more, or no other one.
-        elif sides.asked[m] > 0 and parts_box(
-            forest, n_ordered, c, pricer.summands.cut[sides.which[m] // 2], low, high, words
-        ):
+        elif sides.asked[m] > 0:
             offer_set(forest, pricer, n_sides, m, c - n_ordered, words, chosen, cut)
     for p in range(len(columns.best)):
         c, total = p % n_copies, 0.0
