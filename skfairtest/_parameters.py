@@ -1,13 +1,20 @@
-"""Declare each parameter of an estimator once: its type, its default and its valid values."""
+"""Declare each parameter of an estimator once: its type, default, valid values, description."""
 
 from __future__ import annotations
 
+import inspect
 import numbers
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, dataclass_transform
 
 from skfairtest._typing import is_real
+
+#: Sections of a docstring that a class shares with its bases, and their entries by names.
+TITLES = ("Parameters", "Attributes")
+
+Entries = dict[tuple[str, ...], str]
 
 
 def checked(*, default: Any, check: Callable[[str, Any], None]) -> Any:
@@ -51,7 +58,8 @@ def one_of(*, default: str, options: Sequence[str]) -> Any:
 class DeclaredParameters:
     """Base of estimators whose parameters are annotated attributes with defaults.
 
-    A subclass adds its own parameters to those of its bases; the constructor takes all of them.
+    A subclass adds its own parameters to those of its bases; the constructor takes all of them, and
+    the docstring describes all of them, with the attributes that the bases describe.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -63,7 +71,10 @@ class DeclaredParameters:
                     "of the class are its parameters, and each needs a default. Annotate a fitted "
                     "attribute where fit sets it."
                 )
+        described = "__doc__" in cls.__dict__
         dataclass(kw_only=True, eq=False, repr=False)(cls)
+        if described and cls.__doc__:  # python -OO leaves none
+            complete_docstring(cls)
 
     def _check_declared(self) -> None:
         """Check each parameter by itself, in the order of the declarations."""
@@ -132,3 +143,49 @@ def _is_inside(value: float, interval: str) -> bool:
     above = value >= low if interval[0] == "[" else value > low
     below = value <= high if interval[-1] == "]" else value < high
     return above and below
+
+
+# Docstrings -------------------------------------------------------------------------------------
+
+
+def sections_of(doc: str) -> dict[str, str]:
+    """Return the sections of a docstring by title; what is before the first by ""."""
+    found = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(doc), flags=re.MULTILINE)
+    return {"": found[0]} | dict(zip(found[1::2], found[2::2], strict=True))
+
+
+def entries_of(section: str) -> Entries:
+    """Return the entries of a section by the names that they describe."""
+    found = {}
+    for entry in re.split(r"\n(?=\S)", section.strip("\n")):
+        if names := entry.partition("\n")[0].partition(" : ")[0]:
+            found[tuple(name.strip("* ") for name in names.split(","))] = entry
+    return found
+
+
+def complete_docstring(cls: Any) -> None:
+    """Write into a class's docstring what its bases say of its parameters and attributes.
+
+    Parameters stand in the order of the signature; attributes that bases describe come first.
+    """
+    sections = sections_of(cls.__doc__)
+    own = {title: entries_of(sections.pop(title, "")) for title in TITLES}
+    shared: dict[str, Entries] = {title: {} for title in TITLES}
+    for base in cls.__mro__[:0:-1]:
+        if base.__module__.startswith("skfairtest") and base.__dict__.get("__doc__"):
+            told = sections_of(base.__doc__)
+            for title in TITLES:
+                shared[title] |= entries_of(told.get(title, ""))
+    order = [field.name for field in fields(cls) if field.init]
+    both = shared["Parameters"] | own["Parameters"]
+    taken = [names for names in both if names[0] in order]
+    parameters = [both[names] for names in sorted(taken, key=lambda names: order.index(names[0]))]
+    attributes = (shared["Attributes"] | own["Attributes"]).values()
+    first = sections.pop("").rstrip("\n")
+    complete = {
+        "Parameters": "\n".join(parameters), "Attributes": "\n".join(attributes), **sections,
+    }  # fmt: skip
+    parts = [
+        f"{title}\n{'-' * len(title)}\n{text.rstrip()}" for title, text in complete.items() if text
+    ]
+    cls.__doc__ = "\n\n".join([first, *parts]) + "\n"

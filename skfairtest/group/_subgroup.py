@@ -87,13 +87,6 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         Confidence of the intervals.
     max_rules : int, default=20_000
         Number of rules that are kept, worst first. All rules are counted and compared, kept or not.
-    n_jobs : int, default=None
-        Number of parts of a large batch that are predicted at the same time. None means 1, unless
-        `joblib.parallel_config` sets another number. The result does not depend on it.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the run. The same seed gives the same result.
-    verbose : int, default=0
-        1 prints a line after each tenth of the work, 2 after each hundredth.
     metric : str or callable, default="selection_rate"
         The metric that is compared between a group and the other rows.
 
@@ -156,15 +149,6 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         `covered` (share of the rows that count which this rule or a rule before it holds for). A
         rule is listed only if its gain is more than chance, if at most half of its rows belong to
         rules listed before it, and if it also differs without those rows.
-    worst_rule_ : Series
-        The first row of `rules_`.
-    group_fairness_score_ : float
-        The score of the worst rule. The largest of many estimates tends to be too large: quote it
-        with its interval, or estimate it again on new rows with `confirm`.
-    n_queries_, seconds_ : int, float
-        Number of queries to the model, and seconds that the run took.
-    estimator_ : estimator
-        The estimator that was audited.
     stop_reason_, stop_kind_ : str
         What ended the run, in words and as one of "complete", "callback", "interrupted" and
         "failed".

@@ -50,41 +50,6 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
     estimator : estimator, default=None
         Classifier or regressor of raw strings, such as ``make_pipeline(TfidfVectorizer(),
         LogisticRegression())``. It is fitted already, or ``fit(X, y)`` fits it.
-    favourable : label, set of labels, float or "mean", default=None
-        What counts as a favourable prediction: a label, a set of labels or, for a regressor, every
-        output of at least this value. None takes the class whose name says that it is favourable
-        ("approved", "good"), else the last class, with a warning. For a regressor, None and "mean"
-        compare mean predictions; if it has several outputs, their mean is compared.
-    min_support : float, default=0.05
-        Smallest share of the rows for which a rule must hold, in (0, 1).
-    confidence : float, default=0.95
-        Confidence of the intervals.
-    max_rules : int, default=20_000
-        Number of rules that are kept, worst first. All rules are counted and compared, kept or not.
-    n_jobs : int, default=None
-        Number of parts of a large batch that are predicted at the same time. None means 1, unless
-        `joblib.parallel_config` sets another number. The result does not depend on it.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the run. The same seed gives the same result.
-    verbose : int, default=0
-        1 prints a line after each tenth of the work, 2 after each hundredth.
-    response_method : {"auto", "predict", "predict_proba"}, default="auto"
-        "auto" asks for labels. "predict_proba" compares the mean probability of the favourable
-        labels in place of their share.
-    max_attributes : int, default=None
-        Largest number of conditions of a rule. None sets no limit beyond the number of attributes,
-        or of categories of terms. If a table has more than a million rules, None takes the largest
-        number of conditions that leaves fewer than a million, with a warning.
-    error_threshold : float, default=0.05
-        Largest distance between a score and the ends of its interval. The pool of rows is made
-        large enough for it. Even if few rules are compared, the default asks about at least 1,000
-        rows on each side of a rule, other values in inverse proportion to their square. The
-        distance is a difference of shares, computed for shares of one half; for means its unit is
-        twice the standard deviation of the predictions.
-    correction : {"bonferroni", "none"}, default="bonferroni"
-        How the intervals allow for the number of rules. With "bonferroni" all intervals hold at
-        once, so that the worst of many rules may be quoted. With "none", as in the paper, each
-        interval holds by itself and is too narrow for the worst of many.
     max_queries : int, default=2_000_000
         Budget in queries: one query is one text for which the model is asked. If `error_threshold`
         needs more queries than this, the intervals are wider, and a warning says so.
@@ -95,32 +60,6 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
 
     Attributes
     ----------
-    worst_rule_ : Series
-        The first row of `rules_`.
-    group_fairness_score_ : float
-        The score of the worst rule. The largest of many estimates tends to be too large: quote it
-        with its interval, or estimate it again on new rows with `confirm`.
-    n_queries_, seconds_ : int, float
-        Number of queries to the model, and seconds that the run took.
-    estimator_ : estimator
-        The estimator that was audited.
-    rules_ : DataFrame
-        The kept rules, worst first: `rule` (in words), `attributes`, `conditions` (for each
-        attribute the values that match: a tuple of categories, in which None is a missing one, or
-        an interval), `support` (share of the rows of X), `value_inside` and `value_outside` (shares
-        of favourable predictions, or mean predictions of a regressor without a threshold), `score`
-        (their absolute difference), `low` and `high` (the interval of the score), `differs`
-        (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
-        texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
-        large enough to compare: a rule must leave 5% of the rows outside).
-    n_rule_sets_, n_groups_ : int
-        Number of frequent rules, and of the different groups that they describe: equal groups are
-        counted once. The intervals allow for this number of groups.
-    favourable_ : list, float or "mean"
-        The predictions that counted as favourable.
-    stop_reason_, stop_kind_ : str
-        What ended the run, in words and as one of "complete", "max_queries", "callback",
-        "interrupted" and "failed".
     categories_ : dict of str to list of str
         The terms of each category that were used.
 

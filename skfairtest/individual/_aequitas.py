@@ -28,39 +28,6 @@ class AequitasAuditor(BaseAuditor):
 
     Parameters
     ----------
-    estimator : estimator, default=None
-        Regressor, classifier or pipeline to audit. It is fitted already, or ``fit(X, y)`` fits it.
-        With None the auditor is a template; scorers and retrainers set its estimator.
-    sensitive_features : "auto", str, int or list of these, default="auto"
-        Sensitive columns, by name or position. "auto" takes the columns whose names are common
-        protected attributes (sex, gender, race, age, religion, ...).
-    threshold : float, default=None
-        An input is discriminatory when its disparity exceeds the threshold, in units of the
-        outputs. With None it is when the labels of its twins differ, or a regressor's outputs.
-    response_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        Method by which a classifier is asked. "auto" takes the first of the others that it has.
-    space : InputSpace, default=None
-        Which inputs exist: bounds, categories, constraints, plausible inputs, twins. `fit` learns a
-        copy of it from X; a fitted space is used as it is. None means ``InputSpace()``.
-    max_queries : int, default=20_000
-        Budget in queries, at least 2; one query is one row that the model predicts. None sets no
-        limit.
-    max_time : float, default=None
-        Budget in seconds, checked after each batch.
-    max_found : int, default=None
-        The run ends after the batch that reaches this number of unique discriminatory inputs.
-    max_inputs : int, default=None
-        The run ends after this number of distinct inputs.
-    n_jobs : int, default=None
-        Number of parts of a large batch that are predicted at the same time. None means 1, or the
-        setting of `joblib.parallel_config`. The result does not depend on it.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the run: the same seed gives the same result.
-    verbose : int, default=0
-        1 prints a line for each tenth of the budget, 2 for each hundredth.
-    n_restarts : int, default=1
-        Number of independent searches, each with its own seed, that share the budget. The results
-        combine those of all searches.
     strategy : {"fully-directed", "semi-directed", "random"}, default="fully-directed"
         What the walks learn: which attribute to change and in which direction, the direction only,
         or nothing.
@@ -76,58 +43,6 @@ class AequitasAuditor(BaseAuditor):
     batch_size : int, default=2048
         Walks that go in lockstep and share each ``predict`` call. 1 gives the published algorithm:
         one walk follows another, and the probabilities change after every step.
-
-    Attributes
-    ----------
-    fairness_degree_ : float
-        Largest disparity found, in units of the outputs: a lower bound of the true one.
-    worst_case_ : array or DataFrame of shape (2, n_features), or None
-        The two twins with this disparity; the one with the larger output comes first.
-    worst_case_outputs_ : ndarray of shape (2,), or None
-        The model's outputs for these two twins.
-    worst_case_class_ : object
-        The class whose probability or score these outputs are.
-    discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
-        Unique discriminatory inputs, those with the largest disparities first, and their twins; as
-        many as fit into 32 MB.
-    disparities_ : ndarray of shape (n_kept,)
-        Difference between the outputs for each input and its twin.
-    n_found_ : int
-        Unique discriminatory inputs found, kept or not.
-    discrimination_rate_ : float
-        Share of the distinct generated inputs that are discriminatory. For a directed search it
-        does not estimate the share in the domain.
-    plausibility_, distances_ : ndarray of shape (n_kept,)
-        For each of the `discriminatory_inputs_`, the share of rows of X that are less typical, and
-        the distance to the nearest row of X.
-    nearest_rows_ : array or DataFrame of shape (n_kept, n_features)
-        The row of X that is nearest to each of the `discriminatory_inputs_`.
-    fairness_degree_plausible_ : float
-        Largest disparity found among pairs with at least one plausible twin.
-    worst_case_plausible_ : array or DataFrame of shape (2, n_features), or None
-        The two twins with this disparity; the one with the larger output comes first.
-    domains_ : DataFrame
-        The fairness degree known for the rows of X, for plausible inputs and for the whole domain.
-    n_inputs_, n_queries_, seconds_ : int, int, float
-        The cost: distinct inputs, queries, seconds.
-    history_ : DataFrame
-        The course of the run: queries, seconds, inputs, found, degree.
-    stop_reason_, stop_kind_ : str
-        Why the run ended, in words and as one word; the Notes of `BaseAuditor` list these.
-    on_data_degree_, on_data_rate_, on_data_discriminatory_ : float, float, array or DataFrame
-        Largest disparity of the rows of X, the share of them that are discriminatory, and those
-        rows.
-    sensitive_features_ : list
-        The sensitive columns.
-    one_hot_ : dict of name to list
-        The columns of each one-hot group.
-    response_ : str
-        How the estimator was asked: "regression", "predict_proba", "decision_function" or
-        "labels".
-    space_ : InputSpace
-        The input space as learned.
-    estimator_ : estimator
-        The estimator that was audited.
 
     See Also
     --------

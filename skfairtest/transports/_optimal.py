@@ -240,14 +240,6 @@ class OptimalTransport(OptimalResults, BaseTransport):
 
     Parameters
     ----------
-    keep : list of str or int, default=()
-        Columns that must not move, by name or position.
-    space : InputSpace, default=None
-        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
-        and learned from the table; None reads them as an `InputSpace` does by default.
-    random_state : int, default=0
-        Seed of the ranks by which equal values are told apart, of samples, and of models without a
-        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
     reg : float, default=0.05
         Strength of the entropic regularization, as a share of the mean cost. Larger values depend
         less on the sample, and follow less what columns have to do with each other in one group

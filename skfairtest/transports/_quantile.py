@@ -185,14 +185,6 @@ class QuantileTransport(QuantileResults, BaseTransport):
 
     Parameters
     ----------
-    keep : list of str or int, default=()
-        Columns that must not move, by name or position.
-    space : InputSpace, default=None
-        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
-        and learned from the table; None reads them as an `InputSpace` does by default.
-    random_state : int, default=0
-        Seed of the ranks by which equal values are told apart, of samples, and of models without a
-        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
     by : list of str or int, default=()
         Columns that stay, within whose values the ranks are taken: those of people with equal
         values of these columns (quarters, for numbers). Where a group has too few rows with some

@@ -192,14 +192,6 @@ class SequentialTransport(SequentialResults, BaseTransport):
 
     Parameters
     ----------
-    keep : list of str or int, default=()
-        Columns that must not move, by name or position.
-    space : InputSpace, default=None
-        How the columns are to be read: one-hot groups, steps, categories, constraints. It is copied
-        and learned from the table; None reads them as an `InputSpace` does by default.
-    random_state : int, default=0
-        Seed of the ranks by which equal values are told apart, of samples, and of models without a
-        seed of their own. Ranks belong to rows: the same row gets the same ones in every table.
     order : list of str or int, default=None
         The columns in the order in which they are moved; the parents of a column are all columns
         before it. It names every column that moves. None takes the order of the table. Columns in

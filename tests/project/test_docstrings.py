@@ -2,20 +2,18 @@
 
 import ast
 import functools
-import inspect
 import io
 import re
-import runpy
 import tokenize
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from places import TOP
 from statements import statements
 from tiers import slow_sample
 
 import skfairtest
+from skfairtest._parameters import DeclaredParameters, entries_of, sections_of
 
 WIDTH = 100
 FOLDER = Path(skfairtest.__file__).parent
@@ -156,36 +154,36 @@ def test_the_checks_see_what_is_broken(check):
 # What classes inherit ------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def script():
-    return runpy.run_path(str(TOP / "docs" / "write_docstrings.py"))
+#: Public classes that declare parameters.
+CLASSES = [
+    thing
+    for module in (skfairtest, skfairtest.transports)
+    for name in module.__all__
+    if isinstance(thing := getattr(module, name), type) and issubclass(thing, DeclaredParameters)
+]
 
 
-def test_what_is_inherited_is_written_out(script):
-    stale = [str(path.relative_to(FOLDER)) for path in script["stale"]()]
-    assert not stale, f"Run python docs/write_docstrings.py: {stale} are not what the bases say."
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_parameter_is_described_as_the_signature_has_it(cls):
+    described = entries_of(sections_of(cls.__doc__)["Parameters"])
+    defaults = {field.name: field.default for field in fields(cls) if field.init}
+    assert [name for names in described for name in names] == list(defaults)
+    for names, entry in described.items():
+        head = entry.partition("\n")[0]
+        if told := re.search(r"default=(.*)$", head):
+            for name in names:
+                assert ast.literal_eval(told.group(1)) == defaults[name], head
 
 
-def test_every_parameter_is_described_in_the_order_of_the_signature(script):
-    for cls in script["classes"]():
-        sections = script["parts"](inspect.cleandoc(cls.__doc__))
-        described = [name for names in script["entries"](sections["Parameters"]) for name in names]
-        assert described == [field.name for field in fields(cls) if field.init], cls
-
-
-def test_defaults_are_those_of_the_signature(script):
-    for cls in script["classes"]():
-        defaults = {field.name: field.default for field in fields(cls)}
-        sections = script["parts"](inspect.cleandoc(cls.__doc__))
-        for names, entry in script["entries"](sections["Parameters"]).items():
-            head = entry.partition("\n")[0]
-            if told := re.search(r"default=(.*)$", head):
-                for name in names:
-                    assert ast.literal_eval(told.group(1)) == defaults[name], (cls, head)
-
-
-class Base:
+class Base(DeclaredParameters):
     """Say what is shared.
+
+    Parameters
+    ----------
+    first : int, default=1
+        Shared.
+    second : int, default=2
+        Shared.
 
     Attributes
     ----------
@@ -195,26 +193,45 @@ class Base:
         In two paragraphs.
     """
 
+    first: int = 1
+    second: int = 2
+
 
 class Own(Base):
     """Say what is its own.
 
+    Parameters
+    ----------
+    third : int, default=3
+        Own.
+    second : int, default=4
+        Own.
+
     Attributes
     ----------
-    zero_ : int
-        Own.
-    two_ : int
-        Outdated.
     three_ : int
         Own.
+
+    Notes
+    -----
+    Stay where they are.
     """
 
+    second: int = 4
+    third: int = 3
 
-def test_shared_attributes_stand_where_the_first_of_them_stood(script, monkeypatch):
-    for cls in (Base, Own):
-        monkeypatch.setattr(cls, "__module__", "skfairtest.made_up")
-    own = script["entries"](script["parts"](inspect.cleandoc(Own.__doc__))["Attributes"])
-    found = script["attributes"](Own, own)
-    assert list(found) == [("zero_",), ("one_", "two_"), ("three_",)]
-    assert found["one_", "two_"].endswith("In two paragraphs.")
-    assert script["attributes"](Own, found) == found
+
+def test_a_docstring_says_what_the_bases_say_and_its_own(monkeypatch):
+    monkeypatch.setattr(Base, "__module__", "skfairtest.made_up")
+
+    class Below(Own):
+        __doc__ = Own.__doc__
+
+    sections = sections_of(Below.__doc__)
+    assert list(sections) == ["", "Parameters", "Attributes", "Notes"]
+    parameters = entries_of(sections["Parameters"])
+    assert list(parameters) == [("first",), ("second",), ("third",)]
+    assert "default=4" in parameters["second",]
+    attributes = entries_of(sections["Attributes"])
+    assert list(attributes) == [("one_", "two_"), ("three_",)]
+    assert attributes["one_", "two_"].endswith("In two paragraphs.")

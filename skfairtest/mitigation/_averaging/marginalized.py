@@ -45,23 +45,6 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
     estimator : classifier
         Classifier or pipeline; a clone of it is trained. One that is trained already goes in as
         ``FrozenEstimator(model)``.
-    sensitive_features : "auto", str, int or list of these, default="auto"
-        Columns that are averaged out, by name or position; a column of a one-hot group means the
-        group. "auto" takes the columns whose names are common protected attributes.
-    strength : float, default=1.0
-        Share of the average in the predictions, in [0, 1]; the rest is the model's own output for
-        the row as it is. It is read at prediction: another one may be set after `fit`.
-    weights : {"data", "uniform"}, default="data"
-        Weights of the values. "data": their share of the rows, each by its ``sample_weight``.
-        "uniform": all combinations of values that occur weigh the same.
-    max_values : int or None, default=100
-        Largest number of combinations of values that are averaged over: a prediction costs as many
-        predictions of the model. Of more, quantiles stand for all; see Notes. None keeps all.
-    unseen : {"error", "ignore"}, default="error"
-        How to treat a category at prediction that a sensitive column did not have in `fit`: raise
-        an error, or ignore it. A missing value is such a category; numbers are never unseen.
-    one_hot : "auto", dict of name to list of columns, or None, default="auto"
-        Groups of 0/1 columns that are one attribute each and change together, as in `InputSpace`.
 
     Attributes
     ----------
@@ -69,14 +52,6 @@ class MarginalizedClassifier(ClassifierMixin, AveragingEstimator):
         The trained classifier, which sees the sensitive columns.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    sensitive_features_ : list
-        The columns that are averaged over.
-    one_hot_ : dict of name to list
-        The columns of each one-hot group.
-    values_ : DataFrame
-        The combinations of values, a one-hot group as one column, and their `weight`.
-    n_features_in_, feature_names_in_ : int, ndarray of str
-        Number and names of the columns of X.
 
     See Also
     --------
@@ -295,36 +270,11 @@ class MarginalizedRegressor(RegressorMixin, AveragingEstimator):
     estimator : regressor
         Regressor, of one output or of several, or pipeline; a clone of it is trained. One that is
         trained already goes in as ``FrozenEstimator(model)``.
-    sensitive_features : "auto", str, int or list of these, default="auto"
-        Columns that are averaged out, by name or position; a column of a one-hot group means the
-        group. "auto" takes the columns whose names are common protected attributes.
-    strength : float, default=1.0
-        Share of the average in the predictions, in [0, 1]; the rest is the model's own output for
-        the row as it is. It is read at prediction: another one may be set after `fit`.
-    weights : {"data", "uniform"}, default="data"
-        Weights of the values. "data": their share of the rows, each by its ``sample_weight``.
-        "uniform": all combinations of values that occur weigh the same.
-    max_values : int or None, default=100
-        Largest number of combinations of values that are averaged over: a prediction costs as many
-        predictions of the model. Of more, quantiles stand for all; see Notes. None keeps all.
-    unseen : {"error", "ignore"}, default="error"
-        How to treat a category at prediction that a sensitive column did not have in `fit`: raise
-        an error, or ignore it. A missing value is such a category; numbers are never unseen.
-    one_hot : "auto", dict of name to list of columns, or None, default="auto"
-        Groups of 0/1 columns that are one attribute each and change together, as in `InputSpace`.
 
     Attributes
     ----------
     estimator_ : regressor
         The trained regressor, which sees the sensitive columns.
-    sensitive_features_ : list
-        The columns that are averaged over.
-    one_hot_ : dict of name to list
-        The columns of each one-hot group.
-    values_ : DataFrame
-        The combinations of values, a one-hot group as one column, and their `weight`.
-    n_features_in_, feature_names_in_ : int, ndarray of str
-        Number and names of the columns of X.
 
     See Also
     --------
