@@ -19,7 +19,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from clocks import HANGING
-from gate_samples import Drawn, Fails, Foreign, ReadsDates, Talkative, classifier, people, regressor
+from gate_samples import (
+    Drawn,
+    Fails,
+    Foreign,
+    ReadsDates,
+    Talkative,
+    Varies,
+    classifier,
+    people,
+    regressor,
+)
 from jsonschema import Draft202012Validator
 from light_skops import skops
 from places import TOP
@@ -156,6 +166,12 @@ def test_a_model_that_fails_is_4(run, after):
     assert code == 4 and "the database is gone" in out + err
     assert Path("out.json").exists() == (after > 0)  # what ran before is there
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", [["audit"], ["compare", "own.skops"]])
+def test_a_model_whose_answers_vary_is_refused(run, command):
+    code, out, err = run(*command, *model_file(Varies()), *QUICK)
+    assert code == 4 and "rows that were asked twice" in out + err
 
 
 def test_a_model_that_fails_is_4_without_limits_too(run):

@@ -95,6 +95,18 @@ class Fails(Foreign):
         return super().predict_proba(X)
 
 
+class Varies(Foreign):
+    """Gives a row another answer at each call."""
+
+    calls = 0
+
+    def predict_proba(self, X):
+        """Each call is a bit surer than the one before."""
+        self.calls += 1
+        yes = np.clip(super().predict_proba(X)[:, 1] + 0.01 * self.calls, 0, 1)
+        return np.column_stack([1 - yes, yes])
+
+
 class ArrayOnly(RegressorMixin, BaseEstimator):
     """Was trained on an array, and knows columns by position only."""
 
