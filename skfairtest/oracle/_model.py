@@ -174,16 +174,19 @@ class Model:
 
     def labels(self, Z: Floats) -> Labels:
         """Return the codes of the labels that the estimator's own predict gives, shape (n,)."""
-        answers = self._call("predict", Z)
+        return hash_labels(self.predict(Z))
+
+    def predict(self, Z: Floats) -> NDArray[Any]:
+        """Return what the estimator's own predict gives, (n,), or (n, n_outputs) of several."""
         parts = []
-        for answer, n in answers:
+        for answer, n in self._call("predict", Z):
             array = np.asarray(answer)
             self._check_length("predict", array, n)
             self._check_width("labels", array)
-            self.multilabel |= array.ndim > 1 and array.shape[1] > 1
             if pd.isna(array).any():
                 raise EstimatorFailedError(self._complaint("predict", "labels", "missing labels"))
-            parts.append(hash_labels(array))
+            parts.append(array[:, 0] if array.shape[1:] == (1,) else array)
+        self.multilabel |= parts[0].ndim > 1
         return np.concatenate(parts)
 
     def _call(self, method: str, Z: Floats) -> list[tuple[Any, int]]:

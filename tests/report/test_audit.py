@@ -8,7 +8,6 @@ import warnings
 from collections import Counter
 from importlib.resources import files
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -43,7 +42,6 @@ from skfairtest import (
     selection_table,
 )
 from skfairtest.exceptions import NoDisparityWarning
-from skfairtest.report._measure.case import Case
 from skfairtest.transports import QuantileTransport
 
 SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
@@ -374,7 +372,7 @@ def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
         listed = again.short_list_ if part["n_differ"] else again.rules_[:10]
         assert [rule["rule"] for rule in part["rules"]] == listed["rule"].tolist()
         assert part["n_differ"] == again.rules_["differs"].sum()
-        assert part["queries"] == 0  # the predictions are those of the selection table
+        assert part["queries"] == 0  # all rows were predicted before
     assert [part["n_differ"] > 0 for part in data["errors"]] == [False, True]
     assert "Where the model errs" in report.to_markdown()
     display = report.display("errors")
@@ -862,20 +860,49 @@ def test_columns_of_names_and_too_many_rules_are_no_reason_to_leave_errors_out()
         assert not any("person" in rule["rule"] for rule in part["rules"])
 
 
-@pytest.mark.parametrize("seconds, n", [(1e6, 40), (0.0, 5), (None, 40)])
-def test_predictions_for_the_rows_are_asked_as_far_as_there_is_time(seconds, n):
-    """Few rows a call say little about how many fit into a second: the pace is measured."""
-    space = SimpleNamespace(
-        data=np.arange(40.0)[:, None], decode=lambda codes: codes, sensitive=[0]
+class SlowCalls(Wrapped):
+    """Takes as long for a call whatever the number of its rows."""
+
+    def _wait(self, X):
+        self.sizes = [*getattr(self, "sizes", []), len(X)]
+        CLOCK.sleep(self.seconds)
+
+
+FEW_KINDS = X.assign(income=30, job="w")  # six distinct rows
+
+
+@pytest.mark.parametrize(
+    "model, table, max_time, whole",
+    [
+        (SlowCalls(LOGISTIC, seconds=0.4), X, 15, True),
+        (Wrapped(LOGISTIC, seconds=0.05), FEW_KINDS, 15, True),
+        (Wrapped(LOGISTIC, seconds=0.05), X, 15, False),
+        (Wrapped(LOGISTIC), X, None, True),
+    ],
+)
+def test_figures_of_a_page_are_about_the_same_rows(model, table, max_time, whole):
+    """Or say of how many rows they are."""
+    report = look(
+        model, table, LABELS, max_time=max_time, sensitive_features=["sex"], favourable="yes"
     )
-    model = SimpleNamespace(predict=lambda rows: rows[:, 0] + 1)
-    first = 5 if seconds is not None else 40
-    case = SimpleNamespace(
-        space=space, estimator=model, seed=0, _predicted=None, affordable=lambda *_: first
-    )
-    rows, predicted, queries = Case.predictions(case, seconds)
-    assert len(rows) == queries == n and (predicted == rows + 1).all() and (np.diff(rows) > 0).all()
-    assert Case.predictions(case, seconds)[2] == 0
+    data, first_page = report.to_dict(), " ".join(repr(report).split())
+    compared, table_of_rates = data["searches"][0]["rows"], data["selection"]
+    parts = [table_of_rates, data["groups"], *data["errors"]]
+    told = {part["part"]: part for part in data["parts"]}
+    if whole:
+        assert {part["n"] for part in [compared, *parts]} == {200}
+        rates = table.assign(rate=LOGISTIC.predict(table) == "yes").groupby("sex")["rate"].mean()
+        at = table_of_rates["columns"].index("selection_rate")
+        assert [row[at] for row in table_of_rates["rows"]] == pytest.approx(rates.tolist())
+        assert told["predictions"]["reason"] == "" and "random sample" not in first_page
+    else:
+        assert {part["n"] for part in parts} == {table_of_rates["n"]} and compared["n"] < 200
+        of = f"{table_of_rates['n']} of 200"
+        assert told["predictions"]["reason"] == f"ended early, for lack of time: {of} rows"
+        assert f"of m, in a random sample of {of} people. Lowest impact ratio" in first_page
+        assert "Collect more rows" not in first_page  # the table has more
+    if isinstance(model, SlowCalls):  # the first rows show that a call has room for the others
+        assert sum(size > 100 for size in model.sizes) <= 3
 
 
 # Whatever was seen counts -------------------------------------------------------------------------
