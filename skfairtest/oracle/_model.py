@@ -132,12 +132,16 @@ class Model:
         return other
 
     def output_name(self, output: int) -> Any:
-        """Return the class that an output is of; None for a regressor and for labels."""
+        """Return the class that an output is of, or which of several it is; None for labels."""
+        if self.response == "regression" and self._widths.get("predict", 1) > 1:
+            return f"output {output + 1}"
         classes = getattr(self.estimator, "classes_", None)
         if self.response not in ("predict_proba", "decision_function") or classes is None:
             return None
-        # A list: several outputs with classes of their own.
-        if isinstance(classes, list) or len(classes) < 2:
+        if isinstance(classes, list):  # several outputs with classes of their own
+            each = [f"{one} (output {k})" for k, own in enumerate(classes, 1) for one in own]
+            return each[output] if len(each) == self._widths.get(self.response) else None
+        if len(classes) < 2:
             return None
         return classes[1] if len(classes) == 2 else classes[output]
 

@@ -670,6 +670,7 @@ def test_a_model_that_fails_leaves_what_was_found():
     report = look(failing, y=LABELS, sensitive_features=["sex"])
     data = report.to_dict()
     assert report.status == "failed" and "out of <memory>" in data["reason"]
+    assert "EstimatorFailedError" not in data["reason"]
     assert report.fairness_degree > 0 and data["searches"][0]["rows"]["n"] > 0
     assert "a part failed" in " ".join(repr(report).split())
 
@@ -903,6 +904,58 @@ def test_figures_of_a_page_are_about_the_same_rows(model, table, max_time, whole
         assert "Collect more rows" not in first_page  # the table has more
     if isinstance(model, SlowCalls):  # the first rows show that a call has room for the others
         assert sum(size > 100 for size in model.sizes) <= 3
+
+
+class OfColumns(Wrapped):
+    """Predicts what a classifier does as a table of one column."""
+
+    def predict(self, X):
+        return pd.DataFrame({"answer": self.model.predict(X)})
+
+
+RIDGE = coded(Ridge()).fit(X, SCORE)
+
+
+@pytest.mark.parametrize(
+    "flat, column, y, favourable",
+    [
+        (RIDGE, coded(Ridge()).fit(X, SCORE.to_frame()), SCORE, None),
+        (Wrapped(LOGISTIC), OfColumns(LOGISTIC), LABELS, "yes"),
+    ],
+)
+def test_a_column_of_predictions_is_as_good_as_a_list(flat, column, y, favourable):
+    settings = {"sensitive_features": ["sex"], "favourable": favourable}
+    expected = look(flat, X, y, **settings).to_dict()
+    data = look(column, X, pd.DataFrame({"y": y}), **settings).to_dict()
+    assert data["status"] == "complete"
+    kept = ("rows", "n", "metric", "overall", "rules", "low", "high")
+    for name in ("selection", "groups", "errors"):
+        one, other = (
+            [{key: part.get(key) for key in kept} for part in np.atleast_1d(found[name])]
+            for found in (data, expected)
+        )
+        assert one == other
+    assert data["searches"][0]["rows"]["changed"] == expected["searches"][0]["rows"]["changed"]
+
+
+@pytest.mark.parametrize(
+    "model, output",
+    [
+        (coded(Ridge()).fit(X, np.c_[np.zeros(200), SCORE]), "prediction of output 2"),
+        (
+            make_pipeline(LOGISTIC[0], KNeighborsClassifier()).fit(
+                X, np.c_[np.full(200, "all"), LABELS]
+            ),
+            "probability of no (output 2)",
+        ),
+    ],
+)
+def test_of_several_outputs_rates_are_left_out_and_the_one_that_differs_is_named(model, output):
+    report = look(model, y=None, sensitive_features=["sex", "job"], certify=False)
+    data = report.to_dict()
+    assert report.status == "complete" and data["searches"][-1]["pair"]["output"] == output
+    for part in (data["selection"], data["groups"]):
+        assert part["status"] == "left out" and part["reason"].startswith("several outputs: ")
 
 
 # Whatever was seen counts -------------------------------------------------------------------------
