@@ -9,6 +9,7 @@ from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,7 +19,7 @@ from clocks import CLOCK
 from jsonschema import Draft202012Validator
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingRegressor, IsolationForest, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import FixedThresholdClassifier
@@ -29,10 +30,16 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from tiers import SAMPLE, slow_sample
 
+import skfairtest
 from skfairtest import (
+    Allowed,
     CertifiedAuditor,
+    Implies,
     InputSpace,
+    Is,
     Limits,
+    Linear,
+    Order,
     SBFTAuditor,
     SubgroupAuditor,
     SurrogateAuditor,
@@ -42,7 +49,9 @@ from skfairtest import (
     selection_table,
 )
 from skfairtest.exceptions import NoDisparityWarning
-from skfairtest.transports import QuantileTransport
+from skfairtest.report._audit import make_template
+from skfairtest.report._measure.describe import DEFAULTS, repeating_code
+from skfairtest.transports import QuantileTransport, SequentialTransport
 
 SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
 FEW = SBFTAuditor(max_queries=400)
@@ -353,6 +362,52 @@ def test_the_code_repeats_the_audit():
     names = {"model": LOGISTIC, "X": X, "y": LABELS}
     exec(data["code"].replace("random_state=", "progress=False, random_state="), names)
     assert names["report"].to_dict()["searches"][0]["found"] == data["searches"][0]["found"]
+
+
+def older(X):
+    return X["income"] > 20
+
+
+RICH = {
+    "bounds": {
+        "income": (10, np.inf),
+        "when": (pd.Timestamp(2020, 1, 2), pd.Timestamp(2021, 1, 1)),
+    },
+    "categories": {"job": [*"wx", None, *map(str, range(40))]},
+}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"auditor": "random", "max_time": None, "moved": True},
+        {"auditor": SBFTAuditor(max_queries=9, space=InputSpace(**RICH)), "certify": False},
+        {"auditor": SBFTAuditor(space=InputSpace(constraint=[
+            Order("age", "<=", "years", offset=2), Allowed({"a": [1, 2, 3, 4, 5]}),
+            Implies(Is("a", {"x"}), Linear({"b": 2.0}, "<=", 1.5))]))},
+        {"auditor": SBFTAuditor(space=InputSpace(constraint=older))},
+        {"auditor": SBFTAuditor(space=InputSpace(plausible=IsolationForest(n_estimators=9)))},
+        {"auditor": SBFTAuditor(LOGISTIC, sensitive_features=["sex"]), "threshold": 0.3},
+        {"moved": [QuantileTransport(keep=["age"]), SequentialTransport()], "groups": False},
+        {"favourable": np.str_("granted"), "sensitive_features": [np.str_("sex"), np.int64(2)]},
+        {"favourable": {"a"}, "groups": TestSGDAuditor(max_queries=50)},
+        {"sensitive_features": None},
+    ],
+)  # fmt: skip
+def test_the_code_repeats_what_was_given(given, monkeypatch):
+    monkeypatch.setattr(skfairtest, "audit", lambda *args, **params: (args, params))
+    template = make_template(given.get("auditor"), given.get("threshold"))
+    told = {"y": LABELS, "auditor": None, "sensitive_features": ["sex"], **DEFAULTS, **given}
+    names = {"model": LOGISTIC, "X": X, "y": LABELS, "older": older, "sensitive_features": None}
+    exec(repeating_code(template, told), names)
+    args, params = names["report"]
+    assert [one is other for one, other in zip(args, (LOGISTIC, X, LABELS), strict=True)]
+    if told["auditor"] is not None:
+        own = template.set_params(sensitive_features="auto")  # those of audit count
+        again = make_template(params.pop("auditor"), told["threshold"])
+        assert joblib.hash(again) == joblib.hash(own)
+    for name, value in params.items():
+        assert joblib.hash(told[name]) == joblib.hash(value) or np.all(told[name] == value)
 
 
 def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
