@@ -132,12 +132,16 @@ class Model:
         return other
 
     def output_name(self, output: int) -> Any:
-        """Return the class that an output is of; None for a regressor and for labels."""
+        """Return the class that an output is of, or which of several it is; None for labels."""
+        if self.response == "regression" and self._widths.get("predict", 1) > 1:
+            return f"output {output + 1}"
         classes = getattr(self.estimator, "classes_", None)
         if self.response not in ("predict_proba", "decision_function") or classes is None:
             return None
-        # A list: several outputs with classes of their own.
-        if isinstance(classes, list) or len(classes) < 2:
+        if isinstance(classes, list):  # several outputs with classes of their own
+            each = [f"{one} (output {k})" for k, own in enumerate(classes, 1) for one in own]
+            return each[output] if len(each) == self._widths.get(self.response) else None
+        if len(classes) < 2:
             return None
         return classes[1] if len(classes) == 2 else classes[output]
 
@@ -174,16 +178,19 @@ class Model:
 
     def labels(self, Z: Floats) -> Labels:
         """Return the codes of the labels that the estimator's own predict gives, shape (n,)."""
-        answers = self._call("predict", Z)
+        return hash_labels(self.predict(Z))
+
+    def predict(self, Z: Floats) -> NDArray[Any]:
+        """Return what the estimator's own predict gives, (n,), or (n, n_outputs) of several."""
         parts = []
-        for answer, n in answers:
+        for answer, n in self._call("predict", Z):
             array = np.asarray(answer)
             self._check_length("predict", array, n)
             self._check_width("labels", array)
-            self.multilabel |= array.ndim > 1 and array.shape[1] > 1
             if pd.isna(array).any():
                 raise EstimatorFailedError(self._complaint("predict", "labels", "missing labels"))
-            parts.append(hash_labels(array))
+            parts.append(array[:, 0] if array.shape[1:] == (1,) else array)
+        self.multilabel |= parts[0].ndim > 1
         return np.concatenate(parts)
 
     def _call(self, method: str, Z: Floats) -> list[tuple[Any, int]]:

@@ -104,7 +104,9 @@ class Course:
             except refuses as error:
                 result = replace(blank, status="left out", reason=str(error))
             except Exception as error:
-                why = f"{type(error).__name__}: {error}"
+                why = str(error)
+                if not (why and isinstance(error, (ValueError, TypeError, RuntimeError))):
+                    why = f"{type(error).__name__}: {why}"  # the text alone may be a key
                 result = replace(_rescued(rescue, blank), status="failed", reason=why)
         self.waiting.pop(name, None)
         early, reason = result.early, result.reason

@@ -19,7 +19,7 @@ from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Maps, check_transport
 from skfairtest.report._data import Flips, MapQuality, Moved, MovedColumn
 from skfairtest.report._measure.case import Case
-from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, SPREAD, shuffled
+from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, spread_of_predictions
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._sensitive_features import rows_beside
 from skfairtest.transports import QuantileTransport
@@ -118,7 +118,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     values = sensitive_values(case, np.arange(n_rows))[name]
     if why := _no_groups(name, values):
         return replace(blank, applies=False, reason=why)
-    above = _counts_above(case, seconds)
+    above = _counts_above(case)
     again = of.n_again
     n_groups = min(values.nunique(), MOST_GROUPS)
     each = _queries_a_row(n_groups, case.space.n_features, again)
@@ -130,7 +130,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
             # Shares without intervals are more than nothing.
             again = 0
             n = min(most, int(budget / _queries_a_row(n_groups, case.space.n_features, 0)))
-    order = shuffled(case)
+    order = case.shuffled()
     if seconds is not None and n > TRIED and type(of.transport) is not QuantileTransport:
         n = min(n, _learnable(case, name, of, _large_groups(values, order[:TRIED])[0], seconds))
     order = order[:n]
@@ -270,16 +270,14 @@ def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: f
     return int(len(rows) * (seconds - spent) / (times * spent)) if spent else len(case.space.data)
 
 
-def _counts_above(case: Case, seconds: float | None) -> float | None:
+def _counts_above(case: Case) -> float | None:
     """From which difference of outputs a decision counts as another one; None where labels do.
 
     Of a regressor without a threshold it is a tenth of the spread of its predictions.
     """
     if case.template.threshold is not None or case.response != "regression":
         return case.template.threshold
-    _, predicted, _ = case.predictions(seconds)
-    low, high = np.percentile(np.asarray(predicted, dtype=float), SPREAD)
-    return float(PARTS_OF_SPREAD[SHOWN_PART] * (high - low))
+    return PARTS_OF_SPREAD[SHOWN_PART] * spread_of_predictions(case)
 
 
 # Tables ----------------------------------------------------------------------------------------

@@ -375,7 +375,7 @@ def _more_rows(report: dict[str, Any]) -> Step | None:
         if row["n"] is not None and row["n"] < FEW_ROWS and row["attribute"] in
         report["sensitive_features"]
     ]  # fmt: skip
-    if not few:
+    if not few or part["n"] < part["n_rows"]:  # of a sample the table has more
         return None
     least = min(few, key=lambda row: row["n"])
     return Step(
