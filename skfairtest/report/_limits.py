@@ -114,7 +114,7 @@ class LimitCheck:
     status : {"within", "exceeded", "undecided", "failed"}
         Whether the limit holds, or why that is not known.
     figure : str
-        Name of the figure that decides, such as "impact ratio of f (sex), the smallest of 5
+        Name of the figure that decides, such as "impact ratio of f (sex) to m, the smallest of 5
         groups".
     value : float or None
         The figure. None if it was not measured.

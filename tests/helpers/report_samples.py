@@ -337,7 +337,7 @@ def usual():
         "selection": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95, "n": 30_162,
             "n_rows": 30_162, "queries": 30_162, "seconds": 0.2, "min_share": 0.0,
-            "low": 0.2, "high": 0.4,
+            "low": 0.1, "high": 0.2,
             "columns": SELECTION, "rows": selection_rows(names),
         },
         "errors": [

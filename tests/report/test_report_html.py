@@ -285,8 +285,7 @@ def test_the_first_page_has_all_answers_in_their_order(rendered):
         "differs by more than 0.10 if only their race or sex were changed",
         "Limits No limits were given.", "For whom", "would get over 0.10 more",
         "Female (sex) 9,782", "2,100 40", "Rates 'yes' is predicted for 8.0% of Female",
-        "Lowest impact ratio (to the highest rate): 0.14 (0.20 to 0.40 at 95%, all groups at "
-        "once), of Female, Black",
+        "Lowest impact ratio: 0.14 (0.10 to 0.20 at 95%, all groups at once), of Female, Black",
         "How large Largest difference found: 0.60 (two made-up inputs, probability of yes: "
         "0.82 against 0.22). Largest possible difference: at most 0.67 (proven for all inputs "
         "within the ranges of the data).",
