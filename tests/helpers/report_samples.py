@@ -125,7 +125,7 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
             "seconds": 2.2, "changed": 3_559 if worst else 0, "counts_above": 0.1,
             "by_group": by_group(sensitive) if worst else [], "person": None,
         },
-        "pair_of_a_row": False,
+        "pair_of_a_row": False, "pair_has_a_row": False,
     }  # fmt: skip
     what["rows"]["worst"] = list(worst_rows)
     if worst_rows:

@@ -251,8 +251,11 @@ def largest(report: dict[str, Any]) -> str:
         return f"Not measured: {main['reason']}."
     words = f"Largest difference found: {number(main['degree'])}"
     if main["degree"]:
-        real = main["shown_by"].startswith("row ") or main["pair_of_a_row"]
-        who = "a person of the table and their twin" if real else "two made-up inputs"
+        who = "two made-up inputs"
+        if main["pair_has_a_row"]:
+            who = "a person of the table and their twin"
+        elif main["pair_of_a_row"]:
+            who = "two twins of a person of the table"
         words += f" ({who}{_against(main['pair'])})"
     if beyond_domain(main):
         words += f"; of a person outside these ranges {number(main['rows']['degree'])}"
