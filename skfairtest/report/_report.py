@@ -14,9 +14,10 @@ from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
 from skfairtest.report._data import SCHEMA_VERSION, LimitsGiven, Report
 from skfairtest.report._limits import Limits, Outcome, check_limits
-from skfairtest.report._measure.plain import keys, plain, real
+from skfairtest.report._measure.plain import plain, real, unlike
 from skfairtest.report._render.text import render_text
 from skfairtest.report._without_rows import without_rows
+from skfairtest.report._writing import write_whole
 
 
 class AuditReport:
@@ -234,11 +235,9 @@ class AuditReport:
                 f"Expected a report of schema {SCHEMA_VERSION}, as AuditReport.to_dict returns it; "
                 f"got {'schema ' + repr(found) if isinstance(data, dict) else type(data).__name__}."
             )
-        missing = [name for name in keys(Report) if name not in data]
-        if missing:
+        if wrong := unlike(data, Report):
             raise ValueError(
-                f"The report lacks {missing}. Pass the whole dict that AuditReport.to_dict "
-                "returned."
+                f"The report {wrong}. Pass the whole dict that AuditReport.to_dict returned."
             )
         return cls(copy.deepcopy(data))
 
@@ -270,12 +269,12 @@ class AuditReport:
 
     @classmethod
     def from_json(cls, path: Any) -> AuditReport:
-        """Read a report that `to_json` wrote, without the auditors.
+        """Read a report that `to_json` wrote or returned, without the auditors.
 
         Parameters
         ----------
         path : str or path
-            The file.
+            The file, or the JSON itself: a string that begins with "{".
 
         Returns
         -------
@@ -289,7 +288,9 @@ class AuditReport:
         OSError
             If the file cannot be read.
         """
-        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        is_json = isinstance(path, str) and path.lstrip().startswith("{")
+        text = path if is_json else Path(path).read_text(encoding="utf-8")
+        return cls.from_dict(json.loads(text))
 
     def to_html(self, *, rows: str = "worst") -> str:
         """Return the report as one HTML page that loads nothing from outside.
@@ -349,7 +350,9 @@ class AuditReport:
 
         return render_markdown(self.to_dict(rows=rows))
 
-    def add_to_model_card(self, card: Any, section: str = "Fairness audit") -> Any:
+    def add_to_model_card(
+        self, card: Any, section: str = "Fairness audit", *, rows: str = "counts"
+    ) -> Any:
         """Add the report to a model card of skops.
 
         Parameters
@@ -358,6 +361,8 @@ class AuditReport:
             The model card that is changed.
         section : str, default="Fairness audit"
             Heading of the section. A "/" separates headings from subheadings.
+        rows : {"worst", "counts", "none"}, default="counts"
+            What to keep of the rows of people, as in `to_dict`. Cards are published.
 
         Returns
         -------
@@ -371,7 +376,7 @@ class AuditReport:
         """
         from skfairtest.report._render.model_card import add_to_card
 
-        return add_to_card(self._data, card, section)
+        return add_to_card(self.to_dict(rows=rows), card, section)
 
     # Judging ---------------------------------------------------------------------------------
 
@@ -496,7 +501,7 @@ def _pair_table(pair: dict[str, Any]) -> pd.DataFrame:
 def write(path: Any, text: str) -> None:
     """Write a text file, and replace an existing one."""
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        write_whole(path, text)
     except OSError as error:
         raise type(error)(
             f"{str(path)!r} cannot be written: {error.strerror or error}. Give a path in a folder "

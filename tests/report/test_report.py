@@ -107,6 +107,22 @@ def test_a_report_of_a_file_is_the_same(report, tmp_path):
     assert again.to_dict() == report.to_dict() and again.auditors == {}
     assert repr(again) == repr(report)
     assert json.loads(report.to_json()) == report.to_dict()
+    assert AuditReport.from_json(report.to_json()).to_dict() == report.to_dict()
+
+
+def test_a_file_is_whole_or_what_it_was(report, tmp_path, monkeypatch):
+    path = tmp_path / "report.json"
+    path.write_text("before", encoding="utf-8")
+    monkeypatch.setattr("os.replace", lambda *_: 1 / 0)
+    monkeypatch.setattr(plots, "draw", lambda figure, key: "")
+    for write in (report.to_json, report.save_html):
+        with pytest.raises(ZeroDivisionError):
+            write(path)
+    assert path.read_text(encoding="utf-8") == "before" and list(tmp_path.iterdir()) == [path]
+    monkeypatch.undo()
+    odd = changed(report, reason="half a pair: \ud800")  # no file can hold it as it is
+    odd.to_json(path)
+    assert AuditReport.from_json(path).to_dict() == odd.to_dict()
 
 
 def test_a_file_is_replaced_and_nothing_else_is_written(report, tmp_path, monkeypatch):
@@ -141,6 +157,28 @@ def test_a_report_that_lacks_a_part_is_refused(report):
     del data["groups"]
     with pytest.raises(ValueError, match=r"lacks \['groups'\]"):
         AuditReport.from_dict(data)
+
+
+@pytest.mark.parametrize(
+    "place, value, says",
+    [
+        ("searches", None, "has searches = None"),
+        ("model", None, "has model = None"),
+        ("seed", "zero", "has seed = 'zero'"),
+        ("status", "fine", "has status = 'fine'"),
+        ("searches__0__rows", {}, r"lacks \['status', .*\] in searches\[0\].rows"),
+        ("selection__rows", [None], r"has selection.rows\[0\] = None"),
+    ],
+)
+def test_a_report_of_other_values_is_refused(report, place, value, says):
+    with pytest.raises(ValueError, match=f"The report {says}. Pass the whole dict"):
+        changed(report, **{place: value})
+
+
+def test_counts_that_were_left_out_leave_a_limit_undecided(report):
+    left = AuditReport.from_dict(report.to_dict(rows="none"))
+    check = only(left.check(Limits(max_on_data_rate=0.5)))
+    assert check.status == "undecided" and "left out of this report" in check.words
 
 
 def test_the_dict_is_a_copy(report):

@@ -16,6 +16,7 @@ from report_samples import HOSTILE, SAMPLES
 from tiers import slow_sample
 
 import skfairtest
+from skfairtest import AuditReport
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import listed, percent
 from skfairtest.report._render import plots
@@ -677,6 +678,9 @@ def test_a_model_card_takes_the_report(name):
         assert re.search(r"\| +≠ sex +\| +Male +\| +Female +\|", text) and "at most 0.67" in text
     again = add_to_card(SAMPLES[name](), card, "Evaluation/Fairness audit").render()
     assert again == text
+    published = AuditReport.from_dict(SAMPLES[name]()).add_to_model_card(Card(None, template=None))
+    assert "largest differences" not in published.render()
+    assert name != "usual" or "largest differences" in text
 
 
 def test_a_model_card_that_is_none_is_refused():
