@@ -475,6 +475,9 @@ class Data:
     n_rows: int
     n_columns: int
     target_given: bool
+    dtypes: Annotated[
+        list[str], "Of the columns, as pandas names them; empty where it is no table of pandas."
+    ]
 
 
 @dataclass(frozen=True)

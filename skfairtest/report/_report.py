@@ -115,22 +115,21 @@ class AuditReport:
 
     @property
     def person(self) -> pd.DataFrame | None:
-        """The row of data whose answer changes most, and its twin, as `worst_case` has them.
+        """The row of data whose answer changes most, and its twin, as the rows of a table.
 
         A row that gets another label than its twin comes before any other. None if there is none.
         """
         person = self._data["searches"][-1]["rows"]["person"]
-        return None if person is None else _pair_table(person["pair"])
+        return self._twins(None if person is None else person["pair"])
 
     @property
     def worst_case(self) -> pd.DataFrame | None:
-        """The two twins with the largest difference in the domain, changed columns first.
+        """The two twins with the largest difference in the domain, as the rows of a table.
 
-        The table has `first`, `second`, `changed` and `matters` (by how much the difference changes
-        if both twins have a typical value in that column). None if no difference was found.
+        It has the columns and dtypes of the data, so that the model can be asked about it;
+        ``display("pair")`` shows what changes and what matters. None if no difference was found.
         """
-        pair = self._data["searches"][-1]["pair"]
-        return None if pair is None else _pair_table(pair)
+        return self._twins(self._data["searches"][-1]["pair"])
 
     @property
     def selection_table(self) -> pd.DataFrame:
@@ -406,13 +405,15 @@ class AuditReport:
             raise TypeError(f"Expected an AuditReport; got {type(other).__name__}.")
         return compare_reports(self._data, other._data, names)
 
-    def with_limits(self, limits: Limits) -> AuditReport:
+    def with_limits(self, limits: Limits | None = None, **named: Any) -> AuditReport:
         """Return the same report with its outcome for these limits on the first page.
 
         Parameters
         ----------
-        limits : Limits
-            The limits.
+        limits : Limits, default=None
+            The limits. None takes those that are named.
+        **named : float or bool
+            Parameters of `Limits`: ``with_limits(max_degree=0.3)``.
 
         Returns
         -------
@@ -420,19 +421,22 @@ class AuditReport:
             A report whose page, card, text and files say "pass", "fail" or "undecided" for each
             limit. The figures are the same.
         """
+        limits = _limits(limits, named)
         outcome = check_limits(self, limits)
         given = LimitsGiven(
             outcome.status, outcome.verdict, limits.estimates_decide, outcome.checks
         )
         return AuditReport({**self._data, "limits": plain(given)}, auditors=self.auditors)
 
-    def check(self, limits: Limits) -> Outcome:
+    def check(self, limits: Limits | None = None, **named: Any) -> Outcome:
         """Compare the report with limits, and decide whether each of them holds.
 
         Parameters
         ----------
-        limits : Limits
-            The limits.
+        limits : Limits, default=None
+            The limits. None takes those that are named.
+        **named : float or bool
+            Parameters of `Limits`: ``check(max_degree=0.3)``.
 
         Returns
         -------
@@ -490,12 +494,29 @@ class AuditReport:
         >>> report.check(Limits(max_degree=0.9)).status  # nothing larger found, nor ruled out
         'undecided'
         """
-        return check_limits(self, limits)
+        return check_limits(self, _limits(limits, named))
+
+    def _twins(self, pair: dict[str, Any] | None) -> pd.DataFrame | None:
+        """Both inputs of a pair as rows."""
+        if pair is None:
+            return None
+        dtypes = self._data["data"]["dtypes"] or [None] * len(pair["cells"])
+        columns = [
+            pd.Series([cell["first"], cell["second"]], dtype=dtype)
+            for cell, dtype in zip(pair["cells"], dtypes, strict=True)
+        ]
+        table = pd.concat(columns, axis=1, keys=[cell["name"] for cell in pair["cells"]])
+        # Of a column of categories only the space knows those that are not here.
+        known = (a.space_ for a in self.auditors.values() if isinstance(a, BaseAuditor))
+        space = next(known, None) if self._data["data"]["dtypes"] else None
+        return table if space is None else space.decode(space.encode(table))
 
 
-def _pair_table(pair: dict[str, Any]) -> pd.DataFrame:
-    table = pd.DataFrame(pair["cells"]).set_index("name")
-    return table.sort_values(["changed", "matters"], ascending=False, kind="stable")
+def _limits(limits: Limits | None, named: dict[str, Any]) -> Limits:
+    """The limits that were given, as an object or by their names."""
+    if limits is not None and named:
+        raise TypeError(f"Give Limits(...) or limits by name, not both; got {sorted(named)} too.")
+    return Limits(**named) if limits is None else limits
 
 
 def write(path: Any, text: str) -> None:

@@ -304,7 +304,7 @@ def usual():
             "task": "classification", "response": "predict_proba",
             "n_classes": 2, "classes": ["no", "yes"],
         },
-        "data": {"n_rows": 30_162, "n_columns": 14, "target_given": True},
+        "data": {"n_rows": 30_162, "n_columns": 14, "target_given": True, "dtypes": []},
         "domain": {
             "attributes": [
                 {"name": name, "kind": kind, "domain": domain, "step": 1 if kind == "numeric"
@@ -390,7 +390,7 @@ def regression():
         sentence="largest difference 31,400 (prediction: 152,300 against 120,900)",
         model={"class": "Ridge", "final": "Ridge", "repr": "Ridge()", "task": "regression",
                "response": "predict", "n_classes": None, "classes": []},
-        data={"n_rows": 4_000, "n_columns": 4, "target_given": True},
+        data={"n_rows": 4_000, "n_columns": 4, "target_given": True, "dtypes": []},
         sensitive_features=["age"], threshold=None, carries="",
         searches=[search(
             ["age"], worst, worst_rows=rows, found=9_400,
