@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from skfairtest.cli._errors import CommandError
+from skfairtest.report._writing import write_whole as write_file
 
 STANDARD_OUTPUT = "-"
 
@@ -77,29 +77,9 @@ def write_whole(where: str, text: str) -> None:
         text = text if text.endswith("\n") else f"{text}\n"
         sys.stdout.flush()
         if hasattr(sys.stdout, "buffer"):  # a terminal may not have all letters, a file has
-            sys.stdout.buffer.write(text.encode("utf-8"))
+            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
         else:
             sys.stdout.write(text)
         sys.stdout.flush()
         return
-    path = Path(where)
-    if path.is_symlink():
-        path = path.resolve()
-    if path.exists() and not path.is_file():  # such as /dev/null, which must not be replaced
-        path.write_text(text, encoding="utf-8")
-        return
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    write_file(where, text)

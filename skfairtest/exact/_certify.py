@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -89,6 +91,25 @@ class Certificate:
         return certificate_card(self)
 
 
+def _of_an_auditor(function: Callable[..., Certificate]) -> Callable[..., Certificate]:
+    """The function, which says what to write where it is called as if it made the auditor."""
+
+    @wraps(function)
+    def called(*given: Any, **named: Any) -> Certificate:
+        first = given[0] if given else named.get("auditor")
+        if len(given) == 1 - ("auditor" in named) and isinstance(first, BaseAuditor):
+            return function(*given, **named)
+        raise TypeError(
+            f"certify takes one fitted auditor and no table; got {type(first).__name__}"
+            f"{f' and {len(given) - 1} more' * (len(given) > 1)}. Write CertifiedAuditor(model, "
+            "sensitive_features='sex').fit(X), which searches and certifies, or "
+            "certify(SBFTAuditor(model, sensitive_features='sex').fit(X))."
+        )
+
+    return called
+
+
+@_of_an_auditor
 def certify(
     auditor: BaseAuditor,
     *,

@@ -43,8 +43,19 @@ class ConstrainedRefit(PackageBase, BaseEstimator):
         self.unfairness = unfairness
         self.when_none = when_none
 
+    def _check(self) -> None:
+        """Raise an error unless the parameters are ones that a rule can have."""
+        if not is_real(self.limit) or not self.limit >= 0 or not np.isfinite(self.limit):
+            raise ValueError(
+                f"limit must be a finite number of at least 0; got {self.limit!r}. It is the "
+                "largest unfairness allowed: the score times -1."
+            )
+        if self.when_none not in WHEN_NONE:
+            raise ValueError(f"when_none must be one of {WHEN_NONE}; got {self.when_none!r}.")
+
     def __call__(self, cv_results: Any) -> int:
         """Place of the chosen candidate in ``cv_results_``."""
+        self._check()
         objective, unfair = two_columns(cv_results, self.objective, self.unfairness)
         known = _known(objective, unfair)
         fits = known & (unfair <= self.limit)
@@ -79,8 +90,14 @@ class ParetoRefit(PackageBase, BaseEstimator):
         self.unfairness = unfairness
         self.weight = weight
 
+    def _check(self) -> None:
+        """Raise an error unless the weight is one."""
+        if not is_real(self.weight) or not 0 <= self.weight <= 1:
+            raise ValueError(f"weight must be a number in [0, 1]; got {self.weight!r}.")
+
     def __call__(self, cv_results: Any) -> int:
         """Place of the chosen candidate in ``cv_results_``."""
+        self._check()
         objective, unfair = two_columns(cv_results, self.objective, self.unfairness)
         front = np.flatnonzero(not_dominated(np.column_stack([objective, -unfair])))
         # Both scales from 0 to 1 on the front: without that, the larger unit would decide alone.
@@ -129,14 +146,9 @@ def constrained_refit(
     >>> constrained_refit("accuracy", limit=0.2)(results)
     1
     """
-    if not is_real(limit) or not limit >= 0 or not np.isfinite(limit):
-        raise ValueError(
-            f"limit must be a finite number of at least 0; got {limit!r}. It is the largest "
-            "unfairness allowed: the score times -1."
-        )
-    if when_none not in WHEN_NONE:
-        raise ValueError(f"when_none must be one of {WHEN_NONE}; got {when_none!r}.")
-    return ConstrainedRefit(objective, limit, unfairness, when_none)
+    rule = ConstrainedRefit(objective, limit, unfairness, when_none)
+    rule._check()
+    return rule
 
 
 def pareto_refit(
@@ -166,9 +178,9 @@ def pareto_refit(
     >>> pareto_refit("accuracy")(results)
     1
     """
-    if not is_real(weight) or not 0 <= weight <= 1:
-        raise ValueError(f"weight must be a number in [0, 1]; got {weight!r}.")
-    return ParetoRefit(objective, unfairness, weight)
+    rule = ParetoRefit(objective, unfairness, weight)
+    rule._check()
+    return rule
 
 
 def metric_names(cv_results: Any) -> list[str]:

@@ -237,6 +237,9 @@ class Search(Part):
     pair_of_a_row: Annotated[
         bool, "Whether the pair equals a row of the data in all but the sensitive columns."
     ] = False
+    pair_has_a_row: Annotated[
+        bool, "Whether one of the pair is a row of the data, so that the other is its twin."
+    ] = False
     history: History = History()
     further_pairs: Annotated[
         list[Pair],
@@ -472,6 +475,9 @@ class Data:
     n_rows: int
     n_columns: int
     target_given: bool
+    dtypes: Annotated[
+        list[str], "Of the columns, as pandas names them; empty where it is no table of pandas."
+    ]
 
 
 @dataclass(frozen=True)

@@ -107,12 +107,27 @@ def selection_rows(selection: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def smallest_ratio(selection: dict[str, Any], rows: list[dict[str, Any]]) -> Known:
-    """Return the smallest impact ratio of these rows, whichever group has it in truth."""
-    worst = min(rows, key=lambda row: row["impact_ratio"])
-    figure = f"impact ratio of {group_named(worst)}, the smallest of {len(rows):,} groups"
+    """Return the smallest impact ratio of these rows, whichever group has it in truth.
+
+    `rows` are those of `impact_ratios`, or fewer: ratios are then to the highest rate among these,
+    of which no interval is known.
+    """
+    highest = {row["attribute"]: row for row in sorted(rows, key=lambda row: row["impact_ratio"])}
+    is_whole = len(rows) == len(impact_ratios(selection))
+
+    def ratio(row: dict[str, Any]) -> float:
+        most = 1.0 if is_whole else real(highest[row["attribute"]]["impact_ratio"])
+        return real(row["impact_ratio"]) / most if most else math.inf  # nobody is favoured here
+
+    worst = min(rows, key=ratio)
+    best = group_named(highest[worst["attribute"]], alone=True)
+    figure = f"impact ratio of {group_named(worst)} to {best}, the smallest of {len(rows):,} groups"
+    if not is_whole:
+        value = ratio(worst) if ratio(worst) < math.inf else math.nan
+        return Known(figure, value, math.nan, math.nan, "estimate")
     interval = f"{selection['confidence']:.0%} interval for all groups at once"
     low, high = real(selection["low"]), real(selection["high"])
-    return Known(figure, real(worst["impact_ratio"]), low, high, interval)
+    return Known(figure, ratio(worst), low, high, interval)
 
 
 def first_maps(moved: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -114,7 +114,7 @@ class LimitCheck:
     status : {"within", "exceeded", "undecided", "failed"}
         Whether the limit holds, or why that is not known.
     figure : str
-        Name of the figure that decides, such as "impact ratio of f (sex), the smallest of 5
+        Name of the figure that decides, such as "impact ratio of f (sex) to m, the smallest of 5
         groups".
     value : float or None
         The figure. None if it was not measured.
@@ -309,6 +309,9 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
             f"nobody would get something else, within {in_full(100 * limit)}%: {search['reason']}"
         )
         return _check("max_on_data_rate", limit, "within", _known.rate(search), words)
+    if data["rows_of_people"] == "none":
+        reason = "counts of people were left out of this report (rows='none')"
+        return _unknown("max_on_data_rate", limit, _known.rate(search), {"reason": reason})
     if rows["status"] == "done" and rows["rate"] is None:
         raise ValueError(
             "max_on_data_rate needs a threshold: without one, every row of a regressor whose "

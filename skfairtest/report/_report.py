@@ -14,9 +14,10 @@ from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
 from skfairtest.report._data import SCHEMA_VERSION, LimitsGiven, Report
 from skfairtest.report._limits import Limits, Outcome, check_limits
-from skfairtest.report._measure.plain import keys, plain, real
+from skfairtest.report._measure.plain import plain, real, unlike
 from skfairtest.report._render.text import render_text
 from skfairtest.report._without_rows import without_rows
+from skfairtest.report._writing import write_whole
 
 
 class AuditReport:
@@ -114,22 +115,21 @@ class AuditReport:
 
     @property
     def person(self) -> pd.DataFrame | None:
-        """The row of data whose answer changes most, and its twin, as `worst_case` has them.
+        """The row of data whose answer changes most, and its twin, as the rows of a table.
 
         A row that gets another label than its twin comes before any other. None if there is none.
         """
         person = self._data["searches"][-1]["rows"]["person"]
-        return None if person is None else _pair_table(person["pair"])
+        return self._twins(None if person is None else person["pair"])
 
     @property
     def worst_case(self) -> pd.DataFrame | None:
-        """The two twins with the largest difference in the domain, changed columns first.
+        """The two twins with the largest difference in the domain, as the rows of a table.
 
-        The table has `first`, `second`, `changed` and `matters` (by how much the difference changes
-        if both twins have a typical value in that column). None if no difference was found.
+        It has the columns and dtypes of the data, so that the model can be asked about it;
+        ``display("pair")`` shows what changes and what matters. None if no difference was found.
         """
-        pair = self._data["searches"][-1]["pair"]
-        return None if pair is None else _pair_table(pair)
+        return self._twins(self._data["searches"][-1]["pair"])
 
     @property
     def selection_table(self) -> pd.DataFrame:
@@ -234,11 +234,9 @@ class AuditReport:
                 f"Expected a report of schema {SCHEMA_VERSION}, as AuditReport.to_dict returns it; "
                 f"got {'schema ' + repr(found) if isinstance(data, dict) else type(data).__name__}."
             )
-        missing = [name for name in keys(Report) if name not in data]
-        if missing:
+        if wrong := unlike(data, Report):
             raise ValueError(
-                f"The report lacks {missing}. Pass the whole dict that AuditReport.to_dict "
-                "returned."
+                f"The report {wrong}. Pass the whole dict that AuditReport.to_dict returned."
             )
         return cls(copy.deepcopy(data))
 
@@ -270,12 +268,12 @@ class AuditReport:
 
     @classmethod
     def from_json(cls, path: Any) -> AuditReport:
-        """Read a report that `to_json` wrote, without the auditors.
+        """Read a report that `to_json` wrote or returned, without the auditors.
 
         Parameters
         ----------
         path : str or path
-            The file.
+            The file, or the JSON itself: a string that begins with "{".
 
         Returns
         -------
@@ -289,7 +287,9 @@ class AuditReport:
         OSError
             If the file cannot be read.
         """
-        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        is_json = isinstance(path, str) and path.lstrip().startswith("{")
+        text = path if is_json else Path(path).read_text(encoding="utf-8")
+        return cls.from_dict(json.loads(text))
 
     def to_html(self, *, rows: str = "worst") -> str:
         """Return the report as one HTML page that loads nothing from outside.
@@ -349,7 +349,9 @@ class AuditReport:
 
         return render_markdown(self.to_dict(rows=rows))
 
-    def add_to_model_card(self, card: Any, section: str = "Fairness audit") -> Any:
+    def add_to_model_card(
+        self, card: Any, section: str = "Fairness audit", *, rows: str = "counts"
+    ) -> Any:
         """Add the report to a model card of skops.
 
         Parameters
@@ -358,6 +360,8 @@ class AuditReport:
             The model card that is changed.
         section : str, default="Fairness audit"
             Heading of the section. A "/" separates headings from subheadings.
+        rows : {"worst", "counts", "none"}, default="counts"
+            What to keep of the rows of people, as in `to_dict`. Cards are published.
 
         Returns
         -------
@@ -371,7 +375,7 @@ class AuditReport:
         """
         from skfairtest.report._render.model_card import add_to_card
 
-        return add_to_card(self._data, card, section)
+        return add_to_card(self.to_dict(rows=rows), card, section)
 
     # Judging ---------------------------------------------------------------------------------
 
@@ -401,13 +405,15 @@ class AuditReport:
             raise TypeError(f"Expected an AuditReport; got {type(other).__name__}.")
         return compare_reports(self._data, other._data, names)
 
-    def with_limits(self, limits: Limits) -> AuditReport:
+    def with_limits(self, limits: Limits | None = None, **named: Any) -> AuditReport:
         """Return the same report with its outcome for these limits on the first page.
 
         Parameters
         ----------
-        limits : Limits
-            The limits.
+        limits : Limits, default=None
+            The limits. None takes those that are named.
+        **named : float or bool
+            Parameters of `Limits`: ``with_limits(max_degree=0.3)``.
 
         Returns
         -------
@@ -415,19 +421,22 @@ class AuditReport:
             A report whose page, card, text and files say "pass", "fail" or "undecided" for each
             limit. The figures are the same.
         """
+        limits = _limits(limits, named)
         outcome = check_limits(self, limits)
         given = LimitsGiven(
             outcome.status, outcome.verdict, limits.estimates_decide, outcome.checks
         )
         return AuditReport({**self._data, "limits": plain(given)}, auditors=self.auditors)
 
-    def check(self, limits: Limits) -> Outcome:
+    def check(self, limits: Limits | None = None, **named: Any) -> Outcome:
         """Compare the report with limits, and decide whether each of them holds.
 
         Parameters
         ----------
-        limits : Limits
-            The limits.
+        limits : Limits, default=None
+            The limits. None takes those that are named.
+        **named : float or bool
+            Parameters of `Limits`: ``check(max_degree=0.3)``.
 
         Returns
         -------
@@ -485,18 +494,35 @@ class AuditReport:
         >>> report.check(Limits(max_degree=0.9)).status  # nothing larger found, nor ruled out
         'undecided'
         """
-        return check_limits(self, limits)
+        return check_limits(self, _limits(limits, named))
+
+    def _twins(self, pair: dict[str, Any] | None) -> pd.DataFrame | None:
+        """Both inputs of a pair as rows."""
+        if pair is None:
+            return None
+        dtypes = self._data["data"]["dtypes"] or [None] * len(pair["cells"])
+        columns = [
+            pd.Series([cell["first"], cell["second"]], dtype=dtype)
+            for cell, dtype in zip(pair["cells"], dtypes, strict=True)
+        ]
+        table = pd.concat(columns, axis=1, keys=[cell["name"] for cell in pair["cells"]])
+        # Of a column of categories only the space knows those that are not here.
+        known = (a.space_ for a in self.auditors.values() if isinstance(a, BaseAuditor))
+        space = next(known, None) if self._data["data"]["dtypes"] else None
+        return table if space is None else space.decode(space.encode(table))
 
 
-def _pair_table(pair: dict[str, Any]) -> pd.DataFrame:
-    table = pd.DataFrame(pair["cells"]).set_index("name")
-    return table.sort_values(["changed", "matters"], ascending=False, kind="stable")
+def _limits(limits: Limits | None, named: dict[str, Any]) -> Limits:
+    """The limits that were given, as an object or by their names."""
+    if limits is not None and named:
+        raise TypeError(f"Give Limits(...) or limits by name, not both; got {sorted(named)} too.")
+    return Limits(**named) if limits is None else limits
 
 
 def write(path: Any, text: str) -> None:
     """Write a text file, and replace an existing one."""
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        write_whole(path, text)
     except OSError as error:
         raise type(error)(
             f"{str(path)!r} cannot be written: {error.strerror or error}. Give a path in a folder "

@@ -476,6 +476,9 @@ def test_bad_parameters(plain):
             certified(model, X, **params)
     with pytest.raises(NotFittedError):
         certify(SBFTAuditor(model))
+    for given, named in (((model, X), {"sensitive_features": 2}), ((model,), {}), ((), {})):
+        with pytest.raises(TypeError, match=r"one fitted auditor.*Write CertifiedAuditor\(model"):
+            certify(*given, **named)
 
 
 WITHOUT_NUMBA = """

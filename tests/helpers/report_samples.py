@@ -125,7 +125,7 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
             "seconds": 2.2, "changed": 3_559 if worst else 0, "counts_above": 0.1,
             "by_group": by_group(sensitive) if worst else [], "person": None,
         },
-        "pair_of_a_row": False,
+        "pair_of_a_row": False, "pair_has_a_row": False,
     }  # fmt: skip
     what["rows"]["worst"] = list(worst_rows)
     if worst_rows:
@@ -304,7 +304,7 @@ def usual():
             "task": "classification", "response": "predict_proba",
             "n_classes": 2, "classes": ["no", "yes"],
         },
-        "data": {"n_rows": 30_162, "n_columns": 14, "target_given": True},
+        "data": {"n_rows": 30_162, "n_columns": 14, "target_given": True, "dtypes": []},
         "domain": {
             "attributes": [
                 {"name": name, "kind": kind, "domain": domain, "step": 1 if kind == "numeric"
@@ -337,7 +337,7 @@ def usual():
         "selection": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95, "n": 30_162,
             "n_rows": 30_162, "queries": 30_162, "seconds": 0.2, "min_share": 0.0,
-            "low": 0.2, "high": 0.4,
+            "low": 0.1, "high": 0.2,
             "columns": SELECTION, "rows": selection_rows(names),
         },
         "errors": [
@@ -390,7 +390,7 @@ def regression():
         sentence="largest difference 31,400 (prediction: 152,300 against 120,900)",
         model={"class": "Ridge", "final": "Ridge", "repr": "Ridge()", "task": "regression",
                "response": "predict", "n_classes": None, "classes": []},
-        data={"n_rows": 4_000, "n_columns": 4, "target_given": True},
+        data={"n_rows": 4_000, "n_columns": 4, "target_given": True, "dtypes": []},
         sensitive_features=["age"], threshold=None, carries="",
         searches=[search(
             ["age"], worst, worst_rows=rows, found=9_400,

@@ -37,7 +37,7 @@ from skfairtest import (
 )
 from skfairtest.datasets import make_biased_regression
 from skfairtest.exceptions import EstimatorFailedError
-from skfairtest.model_selection import AuditScorer
+from skfairtest.model_selection import AuditScorer, ConstrainedRefit, ParetoRefit
 from skfairtest.model_selection._refit import not_dominated
 
 GRID = {"max_depth": [1, 2, 8]}
@@ -451,11 +451,15 @@ def test_bad_refit_arguments():
     for limit in (-1, np.nan, np.inf, "low", None, True):
         with pytest.raises(ValueError, match="limit must be"):
             constrained_refit("r2", limit)
+        with pytest.raises(ValueError, match="limit must be"):
+            ConstrainedRefit("r2", limit)(results([1.0], [0.5]))
     with pytest.raises(ValueError, match="when_none"):
         constrained_refit("r2", 1, when_none="skip")
     for weight in (-0.1, 1.1, np.nan, "half"):
         with pytest.raises(ValueError, match="weight must be"):
             pareto_refit("r2", weight=weight)
+        with pytest.raises(ValueError, match="weight must be"):
+            ParetoRefit("r2", weight=weight)(results([1.0], [0.5]))
     table = results([1.0], [0.5])
     with pytest.raises(ValueError, match="no metric 'accuracy'; it has"):
         constrained_refit("accuracy", 1, unfairness="degree")(table)

@@ -17,7 +17,7 @@ import pytest
 from callbacks import Ticks
 from clocks import CLOCK
 from jsonschema import Draft202012Validator
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, IsolationForest, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -309,6 +309,36 @@ def test_inputs_that_are_rows_are_known(report):
         pair = {c["name"]: c["first"] for c in search["pair"]["cells"]}
         names = X.columns.drop(["sex", "race"])
         assert search["pair_of_a_row"] == (tuple(pair[n] for n in names) in rows)
+
+
+class OneRung(BaseEstimator, RegressorMixin):
+    """Takes the band where the rung is five, and nothing else."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = 2
+        return self
+
+    def predict(self, X):
+        X = np.asarray(X, dtype=float)
+        return np.where(X[:, 1] == 5, X[:, 0], 0.0)
+
+
+@pytest.mark.parametrize(
+    "band, rung, who",
+    [
+        (0, 5, "a person of the table and their twin"),
+        (2, 5, "a person of the table and their twin"),
+        (1, 5, "two twins of a person of the table"),
+        (1, 6, "two made-up inputs"),
+    ],
+)
+def test_who_shows_the_difference_is_said_of_both_twins(band, rung, who):
+    table = pd.DataFrame({"band": [0, 1, 2] * 9, "rung": [*range(5), *range(6, 10)] * 3})
+    table.loc[27] = [band, rung]
+    report = look(OneRung().fit(table), table, sensitive_features="band", **SEARCH_ONLY)
+    text, page = " ".join(repr(report).split()), report.to_html()
+    assert f"Largest difference found: 2.00 ({who}, prediction: 2.00 against 0)" in text
+    assert ("they equal a row of the table" in page) == who.startswith("two twins")
 
 
 def test_all_together_knows_what_each_alone_has_found(report):

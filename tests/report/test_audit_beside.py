@@ -100,6 +100,34 @@ def test_the_headline_says_that_it_is_not_taken_and_what_the_groups_get(blind):
     assert not search["taken"] and search["label"] == "race" and search["search_queries"] == 0
 
 
+@pytest.mark.parametrize("name, n, favoured", [("c", 29, 26), ("d", 25, 1)])
+def test_a_small_group_counts_in_each_figure_of_a_ratio_or_in_none(name, n, favoured):
+    group = pd.Series(np.repeat(["a", "b", name], [400, 400, n]), name="group")
+    income = np.concatenate([np.arange(400) < 200, np.arange(400) < 150, np.arange(n) < favoured])
+    table = pd.DataFrame({"hours": 40, "income": 6.0 * income - 3})
+    report = look(BLIND, table, group, None, groups=False)
+    rates = {"a": 0.5, "b": 0.375, name: favoured / n}
+    least, most = min(rates, key=rates.get), max(rates, key=rates.get)
+    told = {key: f"{key} ({n} rows)" if key == name else key for key in rates}
+    first = f"{name} (group, {n} rows)" if least == name else f"{least} (group)"
+    value, (low, high) = (
+        rates[least] / rates[most],
+        (report.to_dict()["selection"][end] for end in ("low", "high")),
+    )
+    text, ratio = " ".join(repr(report).split()), f"of {first} to {told[most]}"
+    between = f"{rates[least]:.1%} of {first} and for {rates[most]:.1%} of {told[most]}."
+    assert text.count(between) == 2
+    assert f"Lowest impact ratio: {value:.2f} ({low:.2f} to {high:.2f} at 95%," in text
+    assert f"{ratio}, the smallest of 3 groups." in text and low <= value <= high
+    (check,) = report.check(Limits(min_impact_ratio=0.7)).checks
+    assert (check.status, ratio in check.figure) == ("exceeded", True)
+    assert (check.value, check.low, check.high) == (pytest.approx(value), low, high)
+    # Estimates decide without the small group, which then is no denominator either.
+    (check,) = report.check(Limits(min_impact_ratio=0.7, estimates_decide=True)).checks
+    assert (check.status, check.value) == ("within", pytest.approx(0.75))
+    assert "of b (group) to a, the smallest of 2" in check.figure and check.low is None
+
+
 def test_no_twin_is_asked_for():
     model = Counts(BLIND)
     report = look(model, INPUTS, RACE)

@@ -12,7 +12,7 @@ from light_skops import skops
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.neighbors import KNeighborsClassifier
-from test_audit import LABELS, SCORE, X, coded, look
+from test_audit import LABELS, LOGISTIC, SCORE, X, coded, look
 from tiers import slow_sample
 
 from skfairtest import AuditReport, Limits, selection_table
@@ -36,6 +36,20 @@ def regression():
 @pytest.fixture(scope="module")
 def unread():
     return look(coded(KNeighborsClassifier()).fit(X, LABELS), sensitive_features=["sex"])
+
+
+class OfFour(ClassifierMixin, BaseEstimator):
+    """A logistic model of the columns that it knows; others are not looked at."""
+
+    def fit(self, X, y=None):
+        self.classes_ = LOGISTIC.classes_
+        return self
+
+    def predict(self, X):
+        return LOGISTIC.predict(X[["sex", "race", "income", "job"]])
+
+    def predict_proba(self, X):
+        return LOGISTIC.predict_proba(X[["sex", "race", "income", "job"]])
 
 
 def changed(report, **values):
@@ -71,6 +85,10 @@ def test_limits_stand_on_the_first_page_of_a_copy(report):
         "No limits were given" in " ".join(repr(report).split())
         and report.to_dict()["limits"] is None
     )
+    assert repr(report.with_limits(max_degree=1e-9, min_impact_ratio=0.0)) == repr(judged)
+    assert report.check(max_degree=1e-9) == report.check(Limits(max_degree=1e-9))
+    with pytest.raises(TypeError, match=r"not both; got \['max_degree'\] too"):
+        report.with_limits(limits, max_degree=0.1)
     told = judged.to_dict()["limits"]
     outcome = judged.check(limits)
     assert told["status"] == outcome.status == "exceeded"
@@ -93,11 +111,26 @@ def test_files_without_rows_hold_no_row(report, tmp_path):
 
 
 @slow_sample
-def test_the_worst_case_is_a_whole_table(report):
-    assert set(report.person.index) == set(X) and report.person["changed"].iloc[0]
-    table = report.worst_case
-    assert list(table.columns) == ["first", "second", "changed", "matters"]
-    assert set(table.index) == set(X) and table["changed"].iloc[0]
+def test_twins_are_rows_as_the_model_takes_them(report):
+    rng = np.random.default_rng(0)
+    table = X.assign(
+        job=X["job"].astype("category"),
+        born=pd.Timestamp("2000-01-01") + pd.to_timedelta(rng.integers(0, 99, len(X)), "D"),
+        points=rng.integers(0, 9, len(X)).astype("float32"),
+        years=pd.array(rng.integers(0, 9, len(X)), "Int64"),
+    )
+    mixed = look(OfFour().fit(X), table, sensitive_features=["sex", "race"], groups=False)
+    for whole, data in ((report, X), (mixed, table)):
+        again = AuditReport.from_dict(whole.to_dict())
+        for twins in (whole.worst_case, whole.person):
+            assert len(twins) == 2 and twins.columns.equals(data.columns)
+            assert twins.dtypes.equals(data.dtypes)
+            changed = [name for name in twins if twins[name].nunique() > 1]
+            assert changed and set(changed) <= {"sex", "race"}
+        assert again.worst_case.dtypes.astype(str).equals(data.dtypes.astype(str))
+        assert (again.worst_case == whole.worst_case.to_numpy()).all(axis=None)
+        first, second = whole.auditors["sex"].estimator_.predict_proba(whole.worst_case)[:, 1]
+        assert abs(first - second) == pytest.approx(whole.fairness_degree)
 
 
 def test_a_report_of_a_file_is_the_same(report, tmp_path):
@@ -107,6 +140,22 @@ def test_a_report_of_a_file_is_the_same(report, tmp_path):
     assert again.to_dict() == report.to_dict() and again.auditors == {}
     assert repr(again) == repr(report)
     assert json.loads(report.to_json()) == report.to_dict()
+    assert AuditReport.from_json(report.to_json()).to_dict() == report.to_dict()
+
+
+def test_a_file_is_whole_or_what_it_was(report, tmp_path, monkeypatch):
+    path = tmp_path / "report.json"
+    path.write_text("before", encoding="utf-8")
+    monkeypatch.setattr("os.replace", lambda *_: 1 / 0)
+    monkeypatch.setattr(plots, "draw", lambda figure, key: "")
+    for write in (report.to_json, report.save_html):
+        with pytest.raises(ZeroDivisionError):
+            write(path)
+    assert path.read_text(encoding="utf-8") == "before" and list(tmp_path.iterdir()) == [path]
+    monkeypatch.undo()
+    odd = changed(report, reason="half a pair: \ud800")  # no file can hold it as it is
+    odd.to_json(path)
+    assert AuditReport.from_json(path).to_dict() == odd.to_dict()
 
 
 def test_a_file_is_replaced_and_nothing_else_is_written(report, tmp_path, monkeypatch):
@@ -141,6 +190,28 @@ def test_a_report_that_lacks_a_part_is_refused(report):
     del data["groups"]
     with pytest.raises(ValueError, match=r"lacks \['groups'\]"):
         AuditReport.from_dict(data)
+
+
+@pytest.mark.parametrize(
+    "place, value, says",
+    [
+        ("searches", None, "has searches = None"),
+        ("model", None, "has model = None"),
+        ("seed", "zero", "has seed = 'zero'"),
+        ("status", "fine", "has status = 'fine'"),
+        ("searches__0__rows", {}, r"lacks \['status', .*\] in searches\[0\].rows"),
+        ("selection__rows", [None], r"has selection.rows\[0\] = None"),
+    ],
+)
+def test_a_report_of_other_values_is_refused(report, place, value, says):
+    with pytest.raises(ValueError, match=f"The report {says}. Pass the whole dict"):
+        changed(report, **{place: value})
+
+
+def test_counts_that_were_left_out_leave_a_limit_undecided(report):
+    left = AuditReport.from_dict(report.to_dict(rows="none"))
+    check = only(left.check(Limits(max_on_data_rate=0.5)))
+    assert check.status == "undecided" and "left out of this report" in check.words
 
 
 def test_the_dict_is_a_copy(report):

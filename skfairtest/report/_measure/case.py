@@ -220,10 +220,9 @@ class Case:
         n_rows = len(self.space.data)
         return "" if len(rows) == n_rows else f"{len(rows):,} of {n_rows:,} rows"
 
-    def is_row(self, space: InputSpace, Z: Floats) -> NDArray[np.bool_]:
-        """Whether inputs equal a row of the data in all but the sensitive columns, shape (n,)."""
-        known = row_keys(space.data[:, space.free])
-        return np.isin(row_keys(Z[:, space.free]), known)
+    def is_row(self, space: InputSpace, Z: Floats, columns: Any) -> NDArray[np.bool_]:
+        """Whether inputs equal a row of the data in these columns, shape (n,)."""
+        return np.isin(row_keys(Z[:, columns]), row_keys(space.data[:, columns]))
 
     def rows_of(self, rows: Ints) -> tuple[Any, Any]:
         """Rows of the data as a table, and what is true of them; None where that is not known."""

@@ -44,8 +44,10 @@ def describe_model(case: Case) -> Model:
 
 def describe_data(case: Case) -> Data:
     """The table."""
-    n_columns = len(case.space.layout.container.names)
-    return Data(len(case.space.data), n_columns, case.y is not None)
+    space = case.space
+    one = space.decode(space.data[:1])
+    dtypes = list(map(str, one.dtypes)) if isinstance(one, pd.DataFrame) else []
+    return Data(len(space.data), len(space.layout.container.names), case.y is not None, dtypes)
 
 
 def describe_favourable(case: Case, found: str) -> Favourable:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import fields, is_dataclass
-from typing import Any
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -47,3 +49,39 @@ def plain(value: Any) -> Any:
 def real(value: Any) -> float:
     """A figure of a report as a number again: NaN where it is not known."""
     return math.nan if value is None else float(value)
+
+
+@cache
+def _hints(part: Any) -> dict[str, Any]:
+    """The types of what is written of a class, by their keys."""
+    names = keys(part) if is_dataclass(part) else dict(zip(part._fields, part._fields, strict=True))
+    hints = get_type_hints(part, include_extras=True)
+    return {key: hints[name] for key, name in names.items()}
+
+
+#: What JSON makes of values.
+SHAPES = {int: int, float: (int, float), str: str, bool: bool, list: list, tuple: list, dict: dict}
+
+
+def unlike(value: Any, hint: Any, name: str = "") -> str:
+    """How a value is not what its type says, as the rest of a sentence; empty if it is that."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return unlike(value, args[0], name)
+    if origin in (Union, UnionType):
+        (inner,) = (arg for arg in args if arg is not NoneType)
+        return "" if value is None else unlike(value, inner, name)
+    if hint is Any or origin is Literal and value in args:
+        return ""
+    shape = SHAPES.get(origin or hint, () if origin is Literal else dict)
+    if not isinstance(value, shape):
+        return f"has {name} = {value!r:.60}"
+    parts: list[tuple[Any, Any, str]] = []
+    if shape is list and args and args[0] is not Any:
+        parts = [(one, args[0], f"{name}[{place}]") for place, one in enumerate(value)]
+    elif shape is dict and origin is None:
+        hints = _hints(hint)
+        if missing := [key for key in hints if key not in value]:
+            return f"lacks {missing}{f' in {name}' if name else ''}"
+        parts = [(value[key], of, f"{name}.{key}"[not name :]) for key, of in hints.items()]
+    return next(filter(None, (unlike(*part) for part in parts)), "")

@@ -96,7 +96,7 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
             first=rows_of(space.decode(first)),
             **_changed_only(space, first, second),
             difference=auditor.disparities_[:KEPT_PAIRS].tolist(),
-            of_a_row=case.is_row(space, Z).tolist(),
+            of_a_row=case.is_row(space, Z, space.free).tolist(),
         ),
         "queries": auditor.n_queries_ + case.n_queries - before,
     }

@@ -37,11 +37,13 @@ def settled(case: Case, search: Search, alone: list[Search]) -> Search:
     search = replace(search, rows=rows)
     finding = case.findings.get(search.label)
     if finding is not None:
+        space, twins = case.space, finding.twins
         search = replace(
             search,
             shown_by=finding.shown_by,
             pair=finding.pair,
-            pair_of_a_row=bool(case.is_row(case.space, finding.twins[:1])[0]),
+            pair_of_a_row=bool(case.is_row(space, twins[:1], space.free)[0]),
+            pair_has_a_row=bool(case.is_row(space, twins, slice(None)).any()),
             degree=max(search.degree or 0.0, finding.pair.difference),
         )
     lower, upper = search.bracket.lower, search.bracket.upper

@@ -295,12 +295,9 @@ def _side(pair: Pair, place: int) -> tuple[str, ...]:
 
 def _where_from(search: dict[str, Any]) -> str:
     words = "These two inputs have the largest known difference."
-    if search["shown_by"].startswith("row "):
-        return (
-            f"{words} The first is {isolate(search['shown_by'])}; both have the same values but "
-            "for the marked ones."
-        )
     by = f"They come from {isolate(search['shown_by'])}."
+    if search["pair_has_a_row"]:
+        return f"{words} {by} One of them is a person of the table, the other their twin."
     if search["pair_of_a_row"]:
         return f"{words} {by} But for the marked columns they equal a row of the table."
     return f"{words} {by} They are made up: nobody in the table has these values."

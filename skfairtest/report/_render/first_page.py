@@ -20,7 +20,6 @@ from skfairtest.report._render.words import (
     is_beyond_chance,
     isolate,
     isolated,
-    large_enough,
     largest_possible,
     lowest_and_highest,
     moved_in_words,
@@ -216,11 +215,10 @@ def rates(report: dict[str, Any]) -> str:
     names = [name for name in report["sensitive_features"] if name in attributes] or attributes
     if "impact_ratio" not in part["columns"]:
         return what_groups_get(part, names)
-    ratios = large_enough(_known.impact_ratios(part))
+    ratios = _known.impact_ratios(part)
     if not ratios:
         return what_groups_get(part, names)
     lowest = _known.smallest_ratio(part, ratios)
-    worst = min(ratios, key=lambda row: float(row["impact_ratio"]))
     of_names = [row for row in ratios if row["attribute"] in names]
     words = f"{lowest_and_highest(part, of_names)} " if of_names else ""
     ends = ""
@@ -230,8 +228,8 @@ def rates(report: dict[str, Any]) -> str:
             "groups at once)"
         )
     return (
-        f"{words}Lowest impact ratio (to the highest rate): "
-        f"{fixed(lowest.value)}{ends}, of {group_named(worst)}."
+        f"{words}Lowest impact ratio: {fixed(lowest.value)}{ends}, "
+        f"{lowest.figure.removeprefix('impact ratio ')}."
     )
 
 
@@ -253,8 +251,11 @@ def largest(report: dict[str, Any]) -> str:
         return f"Not measured: {main['reason']}."
     words = f"Largest difference found: {number(main['degree'])}"
     if main["degree"]:
-        real = main["shown_by"].startswith("row ") or main["pair_of_a_row"]
-        who = "a person of the table and their twin" if real else "two made-up inputs"
+        who = "two made-up inputs"
+        if main["pair_has_a_row"]:
+            who = "a person of the table and their twin"
+        elif main["pair_of_a_row"]:
+            who = "two twins of a person of the table"
         words += f" ({who}{_against(main['pair'])})"
     if beyond_domain(main):
         words += f"; of a person outside these ranges {number(main['rows']['degree'])}"

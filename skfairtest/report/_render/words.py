@@ -9,6 +9,7 @@ import unicodedata
 from typing import Any
 
 from skfairtest.finding._words import listed, name_output, number, percent, two_numbers
+from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 
 #: Shares of the whole difference from which an attribute alone shows nearly all of it, or most.
 NEARLY_ALL = 0.95
@@ -279,10 +280,10 @@ def what_groups_get(
         low, high = farthest(means, "mean_prediction")
         return (
             f"The mean prediction for {group_named(low)} is {_with_ends(low, 'mean_prediction')}, "
-            f"and for {isolate(high['group'])} it is {_with_ends(high, 'mean_prediction')}"
+            f"and for {group_named(high, alone=True)} it is {_with_ends(high, 'mean_prediction')}"
             f"{in_sample(selection)}."
         )
-    ratios = large_enough([row for row in rows if row.get("impact_ratio") is not None])
+    ratios = [row for row in rows if row.get("impact_ratio") is not None]
     if not ratios:
         reason = selection["reason"] or "no group is large enough to be compared"
         return f"Rates of the groups were not compared: {reason}."
@@ -303,7 +304,7 @@ def lowest_and_highest(selection: dict[str, Any], rows: list[dict[str, Any]]) ->
         return f"{what} is predicted for {percent(worst[rate])} of {of}{sample}."
     return (
         f"{what} is predicted for {percent(worst[rate])} of {group_named(worst)} and for "
-        f"{percent(best[rate])} of {isolate(best['group'])}{sample}."
+        f"{percent(best[rate])} of {group_named(best, alone=True)}{sample}."
     )
 
 
@@ -317,25 +318,22 @@ def farthest(rows: list[dict[str, Any]], name: str) -> tuple[dict[str, Any], dic
     return max(ends, key=lambda both: float(both[1][name]) - float(both[0][name]))
 
 
-def group_named(row: dict[str, Any]) -> str:
-    """A group with its attribute, unless its name begins with that, as "age < 32" does."""
-    group, attribute = str(row["group"]), str(row["attribute"])
-    if group.startswith(f"{attribute} "):
-        return isolate(group)
-    return f"{isolate(group)} ({isolate(attribute)})"
+def group_named(row: dict[str, Any], *, alone: bool = False) -> str:
+    """A group with its attribute, unless its name begins with that, as "age < 32" does.
+
+    `alone` leaves the attribute out. Of a small group it is said how many rows it has: what is
+    known of it is mostly chance.
+    """
+    group, attribute, n = str(row["group"]), str(row["attribute"]), row.get("n")
+    told = [] if alone or group.startswith(f"{attribute} ") else [isolate(attribute)]
+    if n is not None and n < FEWEST_ROWS:
+        told.append(f"{n} row{'s' * (n != 1)}")
+    return f"{isolate(group)} ({', '.join(told)})" if told else isolate(group)
 
 
 def in_group(group: str, attribute: str) -> str:
     """The people of a group: in it, or with a value as its name tells, such as "age < 32"."""
     return f"{'with' if group.startswith(f'{attribute} ') else 'in'} {isolate(group)}"
-
-
-def large_enough(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Groups without a note, where two are left of each attribute: a few rows differ by chance."""
-    kept = [row for row in rows if not row["note"]]
-    attributes = [row["attribute"] for row in kept]
-    kept = [row for row in kept if attributes.count(row["attribute"]) > 1]
-    return kept or rows
 
 
 def _with_ends(row: dict[str, Any], name: str) -> str:
