@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.report import AuditReport, Limits, audit
+from skfairtest.report._limits import parts_for
 
 __all__ = [
     "CountingClassifier",
@@ -64,7 +65,8 @@ def assert_within(
         Seed of the audit; it is fixed, as a test should repeat.
     **options
         Further parameters of `skfairtest.audit`, such as `threshold`, `auditor` or `max_time`.
-        People are moved to other groups only if `limits.max_moved_rate` asks for it.
+        Without these, certificates, groups and moved people are left out where no limit asks for
+        them.
 
     Returns
     -------
@@ -113,7 +115,7 @@ def assert_within(
         )
     report = audit(
         model, X, y, sensitive_features=sensitive_features, random_state=random_state,
-        **{"progress": False, "moved": limits.max_moved_rate is not None, **options},
+        **{"progress": False, **parts_for(limits), **options},
     )  # fmt: skip
     if report.status == "interrupted":
         raise KeyboardInterrupt

@@ -24,7 +24,7 @@ from skfairtest.cli._junit import junit
 from skfairtest.cli._markdown import markdown
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
-from skfairtest.report._limits import Limits, Outcome, check_limits
+from skfairtest.report._limits import Limits, Outcome, check_limits, parts_for
 from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
 from skfairtest.report._without_rows import KEPT
@@ -117,7 +117,9 @@ def run(words: Sequence[str]) -> int:
     with models_prints_aside(), told_errors():
         case = read_case(options, options.model, options.data)
         check_possible(limits, case, options.threshold)
-        report = run_audit(options, case)
+        shown = not options.quiet or any(getattr(options, name) for name in SHOW_MAPS)
+        needed = {} if shown or limits == Limits() else parts_for(limits)
+        report = run_audit(options, case, needed)
     outcome = check_limits(report, limits)
     if outcome.checks:
         report = report.with_limits(limits)
@@ -137,11 +139,15 @@ def run(words: Sequence[str]) -> int:
     return INTERRUPTED if report.status == "interrupted" else outcome.exit_code
 
 
-def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
-    """Run the audit that the options ask for."""
+def run_audit(
+    options: argparse.Namespace, case: Case, needed: dict[str, Any] | None = None
+) -> AuditReport:
+    """Run the audit that the options ask for, or of its parts those that are `needed`."""
     from skfairtest.report._audit import audit
     from skfairtest.transports import QuantileTransport
 
+    # Limits and the terminal have the first map; only files show others beside it.
+    moved = any(getattr(options, name, None) for name in SHOW_MAPS) or QuantileTransport()
     return audit(
         case.model,
         case.table.X,
@@ -149,11 +155,10 @@ def run_audit(options: argparse.Namespace, case: Case) -> AuditReport:
         sensitive_features=sensitive_features(case.table),
         auditor=make_auditor(options, case, options.auditor),
         favourable=read_favourable(options, case),
-        # Limits and the terminal have the first map; only files show others beside it.
-        moved=any(getattr(options, name, None) for name in SHOW_MAPS) or QuantileTransport(),
         max_time=options.max_time,
         random_state=options.seed,
         progress=False if options.quiet else "auto",
+        **(needed or {"moved": moved}),
     )
 
 

@@ -151,6 +151,7 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
         "degree": float(auditor.fairness_degree_),
         "status": "done",
         "reason": "",
+        "inputs": int(auditor.n_inputs_),
         "search_queries": int(auditor.n_queries_),
         "bracket": bracket,
     }

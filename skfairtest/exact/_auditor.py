@@ -13,7 +13,7 @@ from skfairtest._parameters import checked
 from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
-from skfairtest.exact._bracketing import close, note_root_bound
+from skfairtest.exact._bracketing import Closed, close, note_root_bound
 from skfairtest.exact._dispatch import check_supported, read_family, response_of
 from skfairtest.exact._support import Support, support_of
 from skfairtest.individual._sbft.tuned import TunedSearch
@@ -239,7 +239,7 @@ class CertifiedAuditor(BaseAuditor):
         if callback:
             limits = limits._replace(deadline=-np.inf)
         closed = close(oracle, family, limits, history)
-        oracle.measured |= {"certified": closed.certified, "engine": closed.engine}
+        oracle.measured["closed"] = closed
         if stop is not None and callback:
             raise stop
         raise StopSearch(closed.kind, closed.reason)
@@ -274,13 +274,15 @@ class CertifiedAuditor(BaseAuditor):
         if "history" not in measured:  # the model was not read
             return results | {"bound_history": {name: np.empty(0) for name in COLUMNS}}
         history: BoundHistory = measured["history"]
-        upper = history.end(found.degree, found.seconds)
+        closed: Closed | None = measured.get("closed")
+        ends = history.ends(found.degree, self.rtol) if closed is None else closed.ends
+        history.end(ends, found.seconds)
         return results | {
-            "fairness_degree_upper_bound_": upper,
-            "gap_": upper - found.degree,
-            "certified_": measured.get("certified", upper - found.degree <= self.rtol * upper),
-            "is_loose_": upper > 2 * found.degree,
-            "engine_": measured.get("engine", ""),
+            "fairness_degree_upper_bound_": ends.upper,
+            "gap_": ends.gap,
+            "certified_": ends.certified,
+            "is_loose_": ends.is_loose,
+            "engine_": "" if closed is None else closed.engine,
             "n_boxes_": history.n_boxes,
             "bound_history": {name: np.asarray(own) for name, own in history.points.items()},
         }

@@ -12,6 +12,7 @@ from skfairtest.exact._bracket import (
     NO_ENGINE,
     Attained,
     BoundHistory,
+    Ends,
     Engine,
     Family,
     Limits,
@@ -22,18 +23,14 @@ from skfairtest.oracle._stop import StopReason
 
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9
-#: The same of what single precision takes: beyond it the ends of the bracket differ.
-MOST_ROOM = 1e-4
 #: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
 KINDS = {"time": StopReason.MAX_TIME}
 
 
 class Closed(NamedTuple):
-    """Bracket of the fairness degree that the model has confirmed."""
+    """Bracket of the fairness degree that the model has confirmed, and why it ended there."""
 
-    degree: float
-    upper: float
-    certified: bool
+    ends: Ends
     reason: str
     kind: StopReason
     engine: str = ""
@@ -101,25 +98,22 @@ def closed_as(
     engine: Engine = NO_ENGINE,
 ) -> Closed:
     """Return the bracket that is known, by what ended the search for a bound."""
-    degree = oracle.degree
-    upper = max(history.upper, degree)
-    gap = upper - degree
-    # What rounding may do at worst is no excuse for ends that people would write differently.
     single = single_room(family, oracle)
-    certified = gap <= rtol * upper + min(single, MOST_ROOM * upper)
-    if not certified and gap <= rtol * upper + single:
+    ends = history.ends(oracle.degree, rtol, single)
+    if not ends.certified and ends.gap <= rtol * ends.upper + single:
         ended = "rounding"
-    kind = StopReason.COMPLETE if certified else KINDS.get(ended, StopReason.OPEN)
-    if not certified:
+    kind = StopReason.COMPLETE if ends.certified else KINDS.get(ended, StopReason.OPEN)
+    if not ends.certified:
         reason = _reason(ended, rtol, oracle, max(family.rounding, single / 4))
         reason += f" ({engine.advice})" if engine.advice else ""
-    elif gap <= rtol * upper:
+    elif ends.narrow:
         reason = f"certified: the bracket is closed to rtol={rtol:g}"
     else:
         reason = (
-            f"certified: the ends differ by {gap:.1g}, which the model's single precision may do"
+            f"certified: the ends differ by {ends.gap:.1g}, which the model's single precision "
+            "may do"
         )
-    return Closed(degree, upper, certified, reason, kind, engine.library)
+    return Closed(ends, reason, kind, engine.library)
 
 
 def single_room(family: Family, oracle: Oracle) -> float:

@@ -17,7 +17,9 @@ from skfairtest.exact._auditor import COMPILED, check_bracket_params, check_seco
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close, closed_as, note_root_bound
 from skfairtest.exact._dispatch import read_family
+from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.finding._fitted_cards import certificate_card
+from skfairtest.oracle._compare import ROUNDING_SINGLE
 from skfairtest.oracle._oracle import Oracle
 
 
@@ -145,7 +147,8 @@ def certify(
     ValueError
         If the estimator, or a step before it, cannot be certified.
     NonDeterministicModelError
-        If the estimator, asked again about the best pair, gives other answers.
+        If the estimator, asked again about the best pair, gives other answers: it was fitted again
+        or changed after the audit, or its answers vary.
     NotFittedError
         If the auditor is not fitted.
 
@@ -177,19 +180,20 @@ def certify(
     if "worst_z" in state:
         with oracle.sub_budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
+        _check_reproduced(auditor, oracle.degree)
     family, _ = read_family(
         auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine],
         rng, auditor.n_jobs, limits.deadline,
     )  # fmt: skip
-    found = max(oracle.degree, float(auditor.fairness_degree_))
+    found = oracle.degree
     history = BoundHistory(lambda: _clock.now() - began)
     note_root_bound(oracle, family, history)
     try:
         closed = close(oracle, family, limits, history)
     except KeyboardInterrupt:
         closed = closed_as(oracle, family, "time", rtol, history)._replace(reason="interrupted")
-    seconds = _clock.now() - began
-    upper = max(history.end(closed.degree, seconds), found)
+    ends, seconds = closed.ends, _clock.now() - began
+    history.end(ends, seconds)
     worst = outputs = of_class = None
     if oracle.worst is not None:
         pair = np.stack([oracle.worst.first, oracle.worst.second])
@@ -198,11 +202,11 @@ def certify(
             outputs = np.array(oracle.worst.outputs)
         of_class = oracle.model.output_name(oracle.worst.output)
     return Certificate(
-        fairness_degree=closed.degree,
-        fairness_degree_upper_bound=upper,
-        gap=upper - closed.degree,
-        certified=closed.certified,
-        found_share=found / upper if upper > 0 else 1.0,
+        fairness_degree=ends.degree,
+        fairness_degree_upper_bound=ends.upper,
+        gap=ends.gap,
+        certified=ends.certified,
+        found_share=found / ends.upper if ends.upper > 0 else 1.0,
         worst_case=worst,
         seconds=seconds,
         stop_reason=closed.reason,
@@ -211,4 +215,18 @@ def certify(
         worst_case_class=of_class,
         response=oracle.response,
         bound_history=pd.DataFrame(history.points),
+    )
+
+
+def _check_reproduced(auditor: BaseAuditor, degree: float) -> None:
+    """Check that the best pair differs by as much as it did when the auditor found it."""
+    found = float(auditor.fairness_degree_)
+    outputs = auditor.worst_case_outputs_
+    scale = float(np.abs(outputs).max()) if outputs is not None else 1.0
+    if abs(degree - found) <= ROUNDING_SINGLE * max(scale, found):
+        return
+    raise NonDeterministicModelError(
+        f"The two twins of worst_case_ must differ by as much as the auditor found, {found:.6g}; "
+        f"asked again, the estimator tells them apart by {degree:.6g}. It was fitted again or "
+        "changed after the audit, or its answers vary. Fit the auditor again."
     )

@@ -20,6 +20,8 @@ from skfairtest.space._sensitive_features import check_index
 
 #: What the rows with a missing sensitive value are called.
 UNKNOWN = "(unknown)"
+#: How their note begins.
+MISSING = "value missing"
 
 
 def selection_table(
@@ -85,7 +87,8 @@ def selection_table(
 
         - `attribute`, `group`, `n` (rows) and `share` (of all rows);
         - `selection_rate` or `scoring_rate`, and `impact_ratio`, the rate divided by the highest
-          rate of the attribute's groups; for a regressor `mean_prediction` and no ratio;
+          rate of the attribute's groups, of two or more; for a regressor `mean_prediction` and no
+          ratio;
         - with `y_true`, `false_positive_rate`, `false_negative_rate` and `accuracy`, each with its
           count ``_n``; for a regressor `mean_error`, the mean of prediction minus target;
         - the ends of the interval of each of these, ``_low`` and ``_high``;
@@ -332,7 +335,7 @@ def _part(
             if np.isfinite(ratios.value).any():
                 highest = table["group"][int(np.nanargmax(ratios.value))]
         elif unknown:
-            notes[-1].append("value missing")
+            notes[-1].append(MISSING)
     for note, n in zip(notes, sums.n.tolist(), strict=True):
         if n < FEWEST_ROWS:
             note.append(f"fewer than {FEWEST_ROWS} rows")
@@ -353,14 +356,14 @@ def _note_ratios(
     """Note why a group has no ratio."""
     for j, note in enumerate(notes):
         if unknown and j == len(notes) - 1:
-            note.append("value missing: no ratio")
+            note.append(f"{MISSING}: no ratio")
         elif is_small[j]:
             note.append(f"under {100 * min_share:.4g}% of the rows: no ratio")
         elif not compared[j]:
             note.append("its rows have no weight")
         elif compared.sum() == 1:
-            note.append("nothing to compare with")
-        if compared[j] and not np.isfinite(ratios.value[j]):
+            note.append("nothing to compare with: no ratio")
+        elif not np.isfinite(ratios.value[j]):
             note.append("all rates are 0: no ratio")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -10,6 +11,8 @@ from typing import Annotated, Any
 
 from skfairtest._typing import is_real
 from skfairtest.finding._words import percent, two_numbers
+from skfairtest.group._rules.sensitive_groups import TIMES
+from skfairtest.group._selection import MISSING
 from skfairtest.report import _known
 from skfairtest.report._known import Known
 from skfairtest.report._measure.plain import real
@@ -22,6 +25,8 @@ from skfairtest.report._render.words import (
     with_some_twins,
 )
 
+#: Rows of the selection table.
+Groups = list[dict[str, Any]]
 #: What an outcome means for the exit code of a command.
 EXIT_CODES = {"within": 0, "exceeded": 1, "undecided": 3, "failed": 4}
 WORST_FIRST = ("exceeded", "failed", "undecided", "within")
@@ -94,6 +99,18 @@ class Limits:
             if not is_real(value) or not 0 <= float(value) <= most:
                 span = "from 0 to 1" if field.name in SHARES else "of at least 0"
                 raise ValueError(f"{field.name} must be None or a number {span}; got {value!r}.")
+
+
+def parts_for(limits: Limits) -> dict[str, Any]:
+    """Return the options of `audit` by which it measures no more than these limits need."""
+    from skfairtest.transports import QuantileTransport
+
+    moved = limits.max_moved_rate is not None
+    return {
+        "certify": "auto" if limits.max_degree is not None else False,
+        "groups": "auto" if limits.max_group_score is not None else False,
+        "moved": QuantileTransport() if moved else False,  # others stand beside the first map
+    }
 
 
 #: Groups that were not judged which a sentence names; `left_out` has all.
@@ -213,10 +230,10 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     statuses = [check.status for check in checks]
     status = next((status for status in WORST_FIRST if status in statuses), "within")
     search = data["searches"][-1]
-    # A part that failed counts if a limit is about it, or if nothing else is known; without limits
-    # the search itself does.
+    # A part that failed counts if a limit is about it; without limits the search itself does.
+    asked = not checks or limits.max_degree is not None
     fails = search["degree"] is None or (not checks and search.get("status") == "failed")
-    if data["status"] == "failed" and status != "exceeded" and fails:
+    if data["status"] == "failed" and status != "exceeded" and asked and fails:
         status = "failed"
     return Outcome(status, checks, _verdict(data, checks, status))
 
@@ -283,9 +300,9 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
         words = f"no difference in the domain is above {in_full(limit)} (proven)"
         if beyond_domain(search):
             words += ", and none was seen among the rows outside of it"
-    elif search["status"] != "done":
+    elif search["status"] != "done" or not search["inputs"]:
         # The rows may have been compared, which says nothing of the rest of the domain.
-        reason = f"no search: {search['reason']}"
+        reason = f"no search: {search['reason'] or 'it compared no input with its twins'}"
         return _unknown("max_degree", limit, known, {**search, "reason": reason})
     else:
         words = (
@@ -352,6 +369,11 @@ def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) ->
         return _unknown("max_group_score", limit, _nothing("largest group score"), groups)
     known = _known.largest_score(groups)
     status = _at_most(known, limit, estimates_decide)
+    rows = _known.selection_rows(data["selection"])
+    # Intervals tell how little few rows say, estimates do not.
+    why_not = "" if estimates_decide else MISSING
+    compared = [row for row in rows if not (row["note"] and row["note"].startswith(why_not))]
+    alone = _not_compared(rows, compared)
     small = f"groups under {groups['min_support']:.0%} of the rows were not compared"
     # The search does not list what it leaves out; of known groups the selection table does.
     left_out = _groups_under(data["selection"], groups["min_support"])
@@ -360,8 +382,9 @@ def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) ->
         few = "; ".join(left_out[:NAMED]) + ("; and others" if len(left_out) > NAMED else "")
         small += f" ({few} among them)"
     side = "above" if known.value > limit else "within"
-    words = f"{_told(known, limit, status, side)}; {small}"
-    return _check("max_group_score", limit, status, known, words, [small, *left_out])
+    words = "; ".join([_told(known, limit, status, side), small, *alone])
+    status = "undecided" if alone and status == "within" else status
+    return _check("max_group_score", limit, status, known, words, [small, *left_out, *alone])
 
 
 def _told(known: Known, limit: float, status: str, side: str) -> str:
@@ -383,6 +406,20 @@ def _groups_under(selection: dict[str, Any], share: float) -> list[str]:
     ]
 
 
+def _not_compared(every: Groups, comparable: Groups) -> list[str]:
+    """Say of which attributes fewer than two groups can be compared: nobody knows what they hide.
+
+    Intersections may have small groups alone, and are no attributes.
+    """
+    names = {str(row["attribute"]) for row in every}
+    counts = Counter(str(row["attribute"]) for row in comparable)
+    single = [
+        name for name in names if TIMES not in name or not names.issuperset(name.split(TIMES))
+    ]
+    few = sorted(name for name in single if counts[name] < 2)
+    return [f"{name}: fewer than two groups that can be compared" for name in few]
+
+
 def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
     selection = data["selection"]
     if "impact_ratio" not in selection["columns"]:
@@ -396,7 +433,7 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
         ratios = [row for row in ratios if not row["note"]]
     left_out = [f"{group_named(row)}: {row['note']}" for row in small]
     if not ratios:
-        part = {"status": "done", "reason": "no group that is large enough has an impact ratio"}
+        part = {"status": "done", "reason": "no attribute has two groups that can be compared"}
         return _unknown("min_impact_ratio", limit, NO_RATIO, part)
     known = _known.smallest_ratio(selection, ratios)
     status = _at_least(known, limit, estimates_decide)
@@ -412,7 +449,10 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
             f"; not checked, as noted in the selection table: {len(small)} "
             f"group{'s' * (len(small) > 1)} ({few})"
         )
-    return _check("min_impact_ratio", limit, status, known, words, left_out)
+    alone = _not_compared(_known.selection_rows(selection), ratios)
+    words = "; ".join([words, *alone])
+    status = "undecided" if alone and status == "within" else status
+    return _check("min_impact_ratio", limit, status, known, words, [*left_out, *alone])
 
 
 def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:

@@ -36,21 +36,28 @@ def unwrap(estimator: Any, hint: str) -> tuple[list[Any], Any]:
         return unwrap(held, hint)
     if not isinstance(estimator, Pipeline):
         return [], estimator
-    check_library_code(estimator, hint)
-    steps = [step for _, inner in estimator.steps[:-1] for step in flat_steps(inner, hint)]
+    steps = [part for step in _steps_of(estimator, hint)[:-1] for part in flat_steps(step, hint)]
     rest, model = unwrap(estimator.steps[-1][1], hint)
     return steps + rest, model
 
 
 def flat_steps(step: Any, hint: str) -> list[Any]:
     """A step as the list of those that it is made of, one after another."""
-    # Pipelines of imbalanced-learn leave samplers out when they predict.
-    if is_nothing(step) or hasattr(step, "fit_resample"):
+    if is_nothing(step):
         return []
     if not isinstance(step, Pipeline):
         return [step]
-    check_library_code(step, hint)
-    return [part for _, inner in step.steps for part in flat_steps(inner, hint)]
+    return [part for inner in _steps_of(step, hint) for part in flat_steps(inner, hint)]
+
+
+def _steps_of(pipeline: Pipeline, hint: str) -> list[Any]:
+    """The steps that a pipeline predicts with, and the last one."""
+    check_library_code(pipeline, hint)
+    steps = [step for _, step in pipeline.steps]
+    if type(pipeline).__module__.partition(".")[0] != "imblearn":
+        return steps
+    # Pipelines of imbalanced-learn, and no others, leave samplers out when they predict.
+    return [step for step in steps[:-1] if not hasattr(step, "fit_resample")] + steps[-1:]
 
 
 def is_nothing(step: Any) -> bool:

@@ -278,6 +278,8 @@ def test_junit_and_the_exit_code_agree_where_a_part_failed():
         outcome = report.check(limits)
         root = ET.fromstring(_audit.junit(report, outcome))
         assert outcome.exit_code == 4 and root.get("errors") == "1"
+    # Of a part that no limit is about, the figures of others say nothing.
+    assert report.check(skfairtest.Limits(min_impact_ratio=0.0)).exit_code == 0
 
 
 def test_junit_of_undecided_failed_and_hostile(run):

@@ -13,9 +13,11 @@ from light_skops import skops
 from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample
 
-from skfairtest import CertifiedAuditor, Limits, RandomAuditor
+from skfairtest import CertifiedAuditor, Limits, RandomAuditor, audit
 from skfairtest.__main__ import main
+from skfairtest.report._limits import parts_for
 from skfairtest.testing import assert_within
+from skfairtest.transports import QuantileTransport
 
 WHO = ["--sensitive", "sex", "--drop", "hired"]
 
@@ -262,6 +264,42 @@ def test_assert_within_fails_where_nothing_is_decided(foreign):
         assert_within(broken, X, Limits(max_degree=0.5), sensitive_features=["sex"], **OPTIONS)
 
 
+@pytest.mark.parametrize(
+    ("limit", "measured"),
+    [
+        ("max_degree", {"certificate: sex"}),
+        ("max_on_data_rate", set()),
+        ("max_group_score", {"groups"}),
+        ("min_impact_ratio", set()),
+        ("max_moved_rate", {"moved twins: sex (quantile)"}),
+    ],
+)
+def test_limits_ask_only_for_the_parts_that_they_need(foreign, limit, measured):
+    model, X = foreign
+    report = audit(
+        model, X, sensitive_features="sex", random_state=0, progress=False, max_time=None,
+        auditor=OPTIONS["auditor"], **parts_for(Limits(**{limit: 0.5})),
+    )  # fmt: skip
+    parts = {part["part"]: part["reason"] for part in report.to_dict()["parts"]}
+    optional = {"certificate: sex", "groups", "moved twins: sex (quantile)"} & parts.keys()
+    assert {name for name in optional if not parts[name].endswith("=False")} == measured
+
+
+def test_what_no_limit_is_about_comes_last(foreign):
+    model, X = foreign
+    report = audit(
+        model, X, people()["hired"], sensitive_features="sex", random_state=0, progress=False,
+        max_time=None, auditor=OPTIONS["auditor"], moved=QuantileTransport(),
+    )  # fmt: skip
+    order = [part["part"].partition(":")[0] for part in report.to_dict()["parts"]]
+    assert min(map(order.index, ("errors", "columns that matter"))) > max(
+        map(
+            order.index,
+            ("rows", "search", "groups", "selection table", "moved twins", "certificate"),
+        )
+    )
+
+
 def test_assert_within_of_limits_that_no_model_could_exceed(foreign):
     model, X = foreign
     for limits in (Limits(), Limits(estimates_decide=True)):
@@ -279,7 +317,6 @@ def test_assert_within_that_is_interrupted(foreign):
 
 
 def test_a_model_of_one_label_has_no_rates_and_has_not_failed(foreign):
-    from skfairtest import audit
     from skfairtest.report._limits import check_limits
 
     class Refuses(Foreign):
@@ -302,7 +339,6 @@ def test_a_model_of_one_label_has_no_rates_and_has_not_failed(foreign):
 
 
 def test_without_limits_a_part_that_failed_is_no_failure_of_the_model(foreign):
-    from skfairtest import audit
     from skfairtest.report._limits import check_limits
 
     model, X = foreign

@@ -22,8 +22,8 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample
 
-from skfairtest import CertifiedAuditor, InputSpace
-from skfairtest.exceptions import EstimatorFailedError
+from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
+from skfairtest.exceptions import EstimatorFailedError, NonDeterministicModelError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
@@ -68,6 +68,28 @@ def test_a_model_that_was_fitted_anew_is_what_it_is_now():
     before = check_finite(model, X).fairness_degree_
     model.fit(X, 2 * y)
     assert check_finite(model, X).fairness_degree_ == pytest.approx(2 * before)
+
+
+@pytest.mark.parametrize(
+    "model", [Ridge(), DecisionTreeRegressor(max_depth=3), LogisticRegression()]
+)
+def test_a_pair_that_is_not_reproduced_is_refused(model):
+    """A model that was fitted anew in place is not the one of which the pair was found."""
+    X, y = numbers()
+    y = y > np.median(y) if isinstance(model, LogisticRegression) else y
+    model.fit(X, y)
+    auditor = RandomAuditor(model, sensitive_features=["s"], max_queries=200, random_state=0).fit(X)
+    assert certify(auditor).found_share <= 1
+    for other in (y[::-1], y ^ (X["s"] > 0) if y.dtype == bool else y + 5.0 * X["s"]):
+        model.fit(X, other)
+        with pytest.raises(NonDeterministicModelError, match="fitted again or changed after"):
+            certify(auditor)
+    model.fit(X, y)
+    certificate = certify(auditor)
+    assert certificate.fairness_degree >= auditor.fairness_degree_ * (1 - 1e-12)
+    assert certificate.certified == (
+        certificate.gap <= 1e-9 * certificate.fairness_degree_upper_bound
+    )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

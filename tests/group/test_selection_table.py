@@ -385,8 +385,10 @@ def test_values_that_read_alike_are_told_apart():
 
 def test_one_group_and_nobody_selected():
     alone = selection_table([0, 1, 1], sensitive_features=["a"] * 3)
-    assert alone["impact_ratio"].tolist() == [1.0]
-    assert alone["note"][0].startswith("nothing to compare with")
+    assert alone["impact_ratio"].isna().all() and alone.attrs["smallest_ratio"] == (None, None)
+    assert alone["note"][0].startswith("nothing to compare with: no ratio")
+    half = selection_table([0, 1] * 60, sensitive_features=["a"] * 60 + [None] * 60)
+    assert half["impact_ratio"].isna().all() and half.attrs["highest"] == {}
     nobody = selection_table([0] * 60, sensitive_features=["a", "b"] * 30)
     assert nobody["impact_ratio"].isna().all() and nobody["impact_ratio_high"].isna().all()
     assert (nobody["note"] == "all rates are 0: no ratio").all()
@@ -642,7 +644,7 @@ def test_names_and_numbers_of_groups():
     table = selection_table([0, 1], sensitive_features=twice.set_axis(levels, axis=1), favourable=1)
     assert table["attribute"].iloc[0] == "('p', 'a')"
     one = selection_table([1], sensitive_features=["a"], favourable=1)
-    assert one["note"].tolist() == ["nothing to compare with; fewer than 30 rows"]
+    assert one["note"].tolist() == ["nothing to compare with: no ratio; fewer than 30 rows"]
     kinds = pd.Categorical(["a", "b", "a"], categories=["a", "b", "nobody"])
     assert selection_table([0, 1, 1], sensitive_features=kinds)["group"].tolist() == ["a", "b"]
 

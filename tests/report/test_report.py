@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from test_audit import LABELS, LOGISTIC, SCORE, X, coded, look
 from tiers import slow_sample
 
-from skfairtest import AuditReport, Limits, selection_table
+from skfairtest import AuditReport, InputSpace, Limits, RandomAuditor, selection_table
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.report._limits import check_limits
 from skfairtest.report._measure.plain import plain
@@ -473,16 +473,16 @@ def test_ends_of_the_largest_score_are_of_all_rule_sets(report):
     assert part["largest"]["score"] == judged["score"].max()
 
 
-def with_ratios(report, low, high, **changes):
-    """A report whose groups all have a ratio of 0.9, but for the first."""
+def with_ratios(report, low, high, place=0, **changes):
+    """A report whose groups all have a ratio of 0.9, but for one."""
     data = report.to_dict()
     data["selection"] |= {"low": low, "high": high}
     places = {name: place for place, name in enumerate(data["selection"]["columns"])}
     for row in data["selection"]["rows"]:
         row[places["impact_ratio"]], row[places["note"]] = 0.9, ""
     for name, value in changes.items():
-        data["selection"]["rows"][0][places[name]] = value
-    return AuditReport.from_dict(data), data["selection"]["rows"][0][places["group"]]
+        data["selection"]["rows"][place][places[name]] = value
+    return AuditReport.from_dict(data), data["selection"]["rows"][place][places["group"]]
 
 
 @pytest.mark.parametrize(
@@ -508,15 +508,73 @@ def test_small_groups_do_not_vanish_into_a_pass(report):
     limits = Limits(min_impact_ratio=0.8)
     note = "fewer than 30 rows"
     # Small, and known by its interval to be anything.
-    given, name = with_ratios(report, 0.3, 0.9, impact_ratio=0.95, note=note, impact_ratio_low=0.3)
+    small = {"impact_ratio": 0.95, "note": note, "impact_ratio_low": 0.0}
+    given, name = with_ratios(report, 0.0, 0.9, place=2, **small)  # one of three
     check = only(given.check(limits))
     assert check.status == "undecided" and f"because little is known of {name}" in check.words
     check = only(given.check(Limits(min_impact_ratio=0.8, estimates_decide=True)))
     assert check.status == "within" and name in check.words and name in check.left_out[0]
     # So small that it has no ratio.
-    given, name = with_ratios(report, 0.85, 0.9, impact_ratio=None, note="no ratio")
+    given, name = with_ratios(report, 0.85, 0.9, place=2, impact_ratio=None, note="no ratio")
     check = only(given.check(limits))
     assert check.status == "within" and name in check.words and name in check.left_out[0]
+
+
+#: What was compared, the limits that need it, and whether these can then be decided.
+COMPARED = {
+    "nothing: no input of the search": ({"searches__-1__inputs": 0, "searches__-1__degree": 0.0,
+        "searches__-1__rows__degree": 0.0, "searches__-1__bracket__upper": None}, "max_degree"),
+    "nothing: no row": ({"searches__-1__rows__status": "left out", "searches__-1__rows__rate": None,
+        "searches__-1__rows__reason": "no row has a twin"}, "max_on_data_rate"),
+    "nothing: no group": ({"groups__largest": None, "groups__rules": []}, "max_group_score"),
+    "nothing: no ratio": ({"selection__columns": [], "selection__rows": []}, "min_impact_ratio"),
+    "nothing: nobody moved": ({"moved": []}, "max_moved_rate"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COMPARED)
+@pytest.mark.parametrize("estimate", [False, True])
+def test_a_limit_does_not_hold_where_nothing_was_compared(report, case, estimate):
+    values, name = COMPARED[case]
+    limit = 0.0 if name == "min_impact_ratio" else 1.0
+    check = only(
+        changed(report, **values).check(Limits(**{name: limit}, estimates_decide=estimate))
+    )
+    assert check.status == "undecided", check.words
+
+
+FEW = pd.Series(np.where(X.index < 3, X["job"], "a"), name="few")
+HALF = pd.Series(np.where(X["sex"] == "f", "f", None), name="half")
+SOME = pd.Series(np.where(X.index % 3 == 0, None, X["race"]), name="some")
+
+
+@pytest.mark.parametrize(
+    "groups, undecided",
+    [
+        (FEW, {"min_impact_ratio"}),  # one large group, beside which there are three people
+        (HALF, {"min_impact_ratio", "max_group_score"}),  # one group, beside people of unknown ones
+        (pd.concat([X["sex"], HALF], axis=1), {"min_impact_ratio", "max_group_score"}),
+        (SOME, set()),  # three groups, beside people of unknown ones
+    ],
+)
+def test_a_limit_on_groups_needs_two_of_each_attribute(groups, undecided):
+    found = look(sensitive_features=groups)
+    for limits in (Limits(max_group_score=1.0), Limits(min_impact_ratio=0.0)):
+        check = only(found.check(limits))
+        assert (check.status == "undecided") == (check.name in undecided), check.words
+    if len(np.shape(groups)) == 2:
+        assert "half: fewer than two groups that can be compared" in check.left_out
+        assert check.value is not None and "half: fewer than two" in check.words
+
+
+def test_rows_without_twins_show_nothing():
+    """A constraint that says the sex, so that nobody has a twin."""
+    space = InputSpace(constraint=lambda table: table["sex"] == "f")
+    found = look(sensitive_features=["sex"], auditor=RandomAuditor(max_queries=50, space=space))
+    limits = Limits(max_on_data_rate=0.5, max_degree=0.9, estimates_decide=True)
+    assert [check.status for check in found.check(limits).checks] == ["failed", "undecided"]
+    assert np.isnan(found.on_data_rate) and "no row a twin" in found.check(limits).checks[1].words
+    assert "No twins were compared" in found.to_markdown() and repr(found)
 
 
 def test_a_limit_on_a_ratio_is_rarely_passed_where_the_truth_breaks_it():

@@ -16,7 +16,10 @@ MOST_PAIRS = 2_000_000
 
 
 class Ratios(NamedTuple):
-    """Ratios of each group's rate to the highest, with intervals; NaN where there is none."""
+    """Ratios of each group's rate to the highest, with intervals; NaN where there is none.
+
+    One group alone has none: it was compared with nothing.
+    """
 
     value: Floats
     low: Floats
@@ -49,13 +52,10 @@ def ratios_to_highest(rates: Means, compared: Bools, confidence: float) -> Ratio
     """
     result = Ratios(*(np.full(len(compared), np.nan) for _ in range(3)))
     chosen = np.flatnonzero(compared)
-    if not len(chosen) or not rates.value[chosen].max() > 0:
+    if len(chosen) < 2 or not rates.value[chosen].max() > 0:
         return result
     share, size = rates.value[chosen], rates.size[chosen]
     result.value[chosen] = share / share.max()
-    if len(chosen) == 1:
-        result.low[chosen] = result.high[chosen] = 1.0
-        return result
     alpha = (1 - confidence) / 2
     z_low, z_high = (float(stats.norm.isf(a)) for a in (alpha, alpha / (len(chosen) - 1)))
     step = max(1, MOST_PAIRS // len(chosen))

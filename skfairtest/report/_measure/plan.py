@@ -151,7 +151,6 @@ class Plan:
             GroupsOfRows(),
             partial(groups.compare_groups, case, favourable),
         )
-        found_perturbed = self._perturbed(favourable) if self.asks_perturbed else None
         table = self._run_unless(
             why_no_rates,
             SELECTION,
@@ -159,6 +158,13 @@ class Plan:
             partial(selection.select, case, favourable),
             refuses=(),
         )
+        # The first map of each attribute comes before the others, which stand beside it.
+        maps, n_first = list(self.moved), len(case.sensitive_names)
+        found_moved = self._move(maps[:n_first])
+        # Certificates come late: a large model may take longer to be read than it should.
+        self._certify_all(searches)
+        # What no limit is about comes last, so that it takes no time from what limits need.
+        found_perturbed = self._perturbed(favourable) if self.asks_perturbed else None
         why_no_errors = "errors need y, what is true of the rows" if case.y is None else ""
         found_errors = [
             self._run_unless(
@@ -169,11 +175,6 @@ class Plan:
             )
             for metric in self._error_metrics()
         ]
-        # The first map of each attribute comes before the others, which stand beside it.
-        maps, n_first = list(self.moved), len(case.sensitive_names)
-        found_moved = self._move(maps[:n_first])
-        # Certificates come late: a large model may take longer to be read than it should.
-        self._certify_all(searches)
         if self.labels:
             gather(case, self.labels[-1])
             measure = partial(columns.measure_columns, case)

@@ -57,6 +57,10 @@ def compare_rows(
             kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
             done += len(Z)
         left = max(0.0, case.budget.seconds_left)
+    if not oracle.n_inputs:
+        why = "the constraint leaves no row a twin to be compared with"
+        queries = case.n_queries - before
+        return Rows(status="left out", reason=why, n_rows=len(space.data), queries=queries)
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
     disparity = whole.disparity

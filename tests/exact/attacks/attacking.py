@@ -141,9 +141,10 @@ def holds(
     **space
         Parameters of the `InputSpace`.
     """
-    said, family, oracle, fitted = bracket(
+    closed, family, oracle, fitted = bracket(
         model, X, sensitive, response_method, LONG if exact else SHORT, InputSpace(**space)
     )
+    said = closed.ends
     table, width = every_input(X, sensitive, values or {})
     shown = outputs(model, table, oracle.response)
     truth = largest(shown, width, None if valid is None else np.asarray(valid(table)))
@@ -152,7 +153,7 @@ def holds(
     assert truth <= said.upper * (1 + 1e-12), f"{truth!r} is above the bound {said.upper!r}"
     assert said.degree <= said.upper
     if exact:
-        assert said.certified, said.reason
+        assert said.certified, closed.reason
     if said.certified:
         assert said.upper - said.degree <= RTOL * said.upper + min(room, 2e-3 * said.upper)
         assert said.degree >= truth * (1 - 2 * RTOL) - room, f"{said.degree!r}, but {truth!r}"

@@ -34,7 +34,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
 from skfairtest.exact import _linear
-from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.exceptions import EstimatorFailedError, NonDeterministicModelError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 attack = Attacks()
@@ -273,12 +273,8 @@ def models_that_are_fitted_anew_before_they_are_certified():
     auditor = RandomAuditor(model, sensitive_features="s", max_queries=60, random_state=0)
     auditor.fit(X)
     auditor.estimator_.fit(X, 5 * y)
-    certificate = certify(auditor, engine="numpy", max_time=30)
-    table, width = every_input(X, "s", {})
-    truth = largest(outputs(auditor.estimator_, table, "regression"), width)
-    assert truth <= certificate.fairness_degree_upper_bound * (1 + 1e-12)
-    if certificate.certified:
-        assert certificate.fairness_degree == pytest.approx(truth, rel=1e-9)
+    with pytest.raises(NonDeterministicModelError, match="Fit the auditor again"):
+        certify(auditor, engine="numpy", max_time=30)
 
 
 @attack("two reads of one model are one")

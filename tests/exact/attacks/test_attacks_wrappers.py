@@ -11,9 +11,9 @@ from attacking import Attacks, holds, numbers, refused
 from imblearn.ensemble import BalancedBaggingClassifier, BalancedRandomForestClassifier
 from imblearn.pipeline import make_pipeline as make_sampling_pipeline
 from imblearn.under_sampling import RandomUnderSampler
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
@@ -29,7 +29,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, Ri
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
@@ -40,6 +40,8 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skfairtest import CertifiedAuditor
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 attack = Attacks()
@@ -136,6 +138,34 @@ def forests_and_bags_that_balance_classes():
 def samplers_between_steps():
     model = make_sampling_pipeline(StandardScaler(), RandomUnderSampler(random_state=0), FOREST)
     holds(model.fit(X, TWO), X)
+
+
+class Rule(TransformerMixin, BaseEstimator):
+    """Changes some rows when it predicts, and could draw others before a model is fitted."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def fit_resample(self, X, y):
+        return X, y
+
+    def transform(self, X):
+        return np.where(X == X.max(), 0.0, X)
+
+
+@attack("what has fit_resample is left out of predictions")
+def samplers_that_transform():
+    union = make_union("passthrough", Rule())
+    for model in (
+        make_pipeline(Rule(), FOREST),
+        make_pipeline(make_pipeline(StandardScaler(), Rule()), LogisticRegression()),
+        make_pipeline(union, FOREST),
+        make_pipeline(make_column_transformer((Rule(), [0]), remainder="passthrough"), FOREST),
+        BaggingClassifier(make_pipeline(Rule(), clone(FOREST)), 2, random_state=0),
+        StackingClassifier([("f", FOREST)], make_pipeline(Rule(), LogisticRegression()), cv=2),
+    ):
+        assert not CertifiedAuditor.supports(model)
+        refused(model.fit(X, TWO), X, "Rule")
 
 
 # Calibration -------------------------------------------------------------------------------
