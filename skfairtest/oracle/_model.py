@@ -20,6 +20,7 @@ from skfairtest import _clock
 from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
+from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import alone, n_workers, on_workers
 
@@ -218,12 +219,29 @@ class Model:
             raise
         except Exception as error:
             raise EstimatorFailedError(
-                f"{self._name}.{method} raised {type(error).__name__} on a "
-                f"batch of {len(Z)} rows of the input space: {error}. If such rows cannot occur, "
-                "exclude them by InputSpace(constraint=...), InputSpace(bounds=...) or "
-                "InputSpace(categories=...). The auditor keeps what was found so far."
+                f"{self._name}.{method} raised {type(error).__name__} on a batch of {len(Z)} rows: "
+                f"{error}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
+
+    def _what_to_do(self, method: str, Z: Floats) -> str:
+        """What helps where the estimator failed: limits of the inputs do not where data fail."""
+        data = getattr(self.space, "data", ())  # tables that are no codes have none
+        fails_on_data = np.ndim(Z) == 1  # numbers of given rows
+        if len(data):
+            fails_on_data = bool(np.isin(row_keys(Z), row_keys(data)).all())
+        if len(data) and not fails_on_data:
+            self.n_rows += 1
+            try:
+                getattr(self.estimator, method)(self.space.decode(data[:1]))
+            except Exception:
+                fails_on_data = True
+        if fails_on_data:
+            return "It fails on rows of the data, too: fix the model, or these rows."
+        return (
+            "If such rows cannot occur, exclude them by InputSpace(constraint=...), "
+            "InputSpace(bounds=...) or InputSpace(categories=...)."
+        )
 
     def _as_scores(self, method: str, answer: Any, n: int) -> Floats:
         """Return an output as floats of shape (n, n_outputs), checked."""

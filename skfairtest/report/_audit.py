@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
 from skfairtest._progress import make_progress
+from skfairtest._threads import taking_turns
 from skfairtest._typing import is_real
 from skfairtest._validation import make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time
@@ -44,6 +45,7 @@ from skfairtest.report._report import AuditReport
 from skfairtest.space._sensitive_features import split_sensitive
 
 
+@taking_turns()
 def audit(
     estimator: Any,
     X: Any,

@@ -6,6 +6,8 @@ import json
 import threading
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -45,6 +47,7 @@ from skfairtest import (
     SurrogateAuditor,
     TestSGDAuditor,
     audit,
+    audit_models,
     certify,
     selection_table,
 )
@@ -780,6 +783,42 @@ def test_warnings_of_parts_are_kept_as_notes(recwarn):
     notes = look(Wrapped(blind), sensitive_features=["sex"], favourable="yes").parts["notes"].sum()
     assert any("No disparity" in note for note in notes)
     assert [w.category for w in recwarn.list] == [NoDisparityWarning]  # that of the whole audit
+
+
+class Warns(Wrapped):
+    """Warns by its name once another model is asked, too, or that did not happen for a while."""
+
+    def __init__(self, model, name, barrier):
+        super().__init__(model)
+        self.name, self.barrier = name, barrier
+
+    def _wait(self, X):
+        if not hasattr(self, "met_"):
+            with suppress(threading.BrokenBarrierError):
+                self.barrier.wait(0.05)
+            self.met_ = True
+        warnings.warn(f"I am {self.name}", UserWarning, stacklevel=1)
+
+
+@pytest.mark.parametrize("own_threads", [False, True])
+def test_models_in_threads_keep_their_own_warnings(own_threads):
+    barrier, filters, shown = threading.Barrier(2), warnings.filters[:], warnings.showwarning
+    models = {name: Warns(LOGISTIC, name, barrier) for name in "AB"}
+    settings = {
+        "sensitive_features": "sex", "favourable": "yes", "auditor": SBFTAuditor(max_queries=40),
+        "moved": False, "random_state": 0, "max_time": None, **SEARCH_ONLY,
+    }  # fmt: skip
+    if own_threads:
+        with ThreadPoolExecutor(2) as pool:
+            made = pool.map(lambda one: audit(one, X, progress=False, **settings), models.values())
+            reports = dict(zip(models, made, strict=True))
+    else:
+        with joblib.parallel_config("threading"):
+            reports = audit_models(models, X, n_jobs=2, **settings)
+    for name, report in reports.items():
+        notes = {note for note in report.parts["notes"].sum() if note.startswith("I am")}
+        assert notes == {f"I am {name}"}
+    assert warnings.filters == filters and warnings.showwarning is shown
 
 
 @slow_sample

@@ -290,7 +290,13 @@ def how_sure(report: dict[str, Any]) -> str:
     )
     words = f"{'; '.join(told)}."
     if report["status"] == "complete":
-        return f"{words} Nothing was cut short."
+        missing = [
+            f"{isolate(part['attribute'])} ({isolate(part['transport'])} map)"
+            for part in report["moved"]
+            if part["status"] != "done" and part["applies"]
+        ]
+        but = f", but people were not moved by {listed(missing)}" if missing else ""
+        return f"{words} Nothing was cut short{but}."
     return f"{words} {not_complete(report)}"
 
 
