@@ -17,7 +17,6 @@ from skfairtest.report._render.words import (
     compared_with,
     group_named,
     in_group,
-    is_beyond_chance,
     isolate,
     isolated,
     largest_possible,
@@ -234,12 +233,17 @@ def rates(report: dict[str, Any]) -> str:
 
 
 def moved(report: dict[str, Any]) -> str:
-    """Decisions that change with all that goes along with an attribute; empty if none was found."""
-    found = [part for part in _known.first_maps(report["moved"]) if is_beyond_chance(part)]
-    told = "; ".join(map(moved_in_words, found))
-    if not told:
-        return ""
-    return f"{told[:1].upper()}{told[1:]}. Moved twins are no counterfactuals."
+    """Decisions that change with all that goes along with an attribute; empty if nobody asked."""
+    found = _known.first_maps(report["moved"])
+    measured = {part["attribute"] for part in found}
+    missing = {part["attribute"]: part for part in report["moved"][::-1]}
+    told = list(map(moved_in_words, found)) + [
+        f"not measured for {isolate(name)}: {isolate(part['reason'])}".rstrip(".")
+        for name, part in reversed(missing.items())
+        if name not in measured
+    ]
+    words = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in told)
+    return f"{words}.{' Moved twins are no counterfactuals.' * bool(found)}" if told else ""
 
 
 def largest(report: dict[str, Any]) -> str:

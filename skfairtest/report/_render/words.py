@@ -362,9 +362,11 @@ def is_beyond_chance(part: dict[str, Any]) -> bool:
 def moved_in_words(part: dict[str, Any]) -> str:
     """How many decisions change with what goes along with an attribute, and where most do."""
     name, rate = isolate(part["attribute"]), percent(part["rate"])
-    if part["low"] is not None and part["high"] is not None:
+    has_ends = part["low"] is not None and part["high"] is not None
+    if has_ends:
         rate += f" ({percent(part['low'])} to {percent(part['high'])})"
-    words = f"with what goes along with {name}, {rate} of people would get another decision"
+    who = "people" if part["n"] == part["n_rows"] else f"{part['n']:,} of {part['n_rows']:,} people"
+    words = f"with what goes along with {name}, {rate} of {who} would get another decision"
     flow = largest_flow(part)
     if flow is not None:
         words += (
@@ -374,6 +376,10 @@ def moved_in_words(part: dict[str, Any]) -> str:
     words += f" ({isolate(part['transport'])} map)"
     if not all(map(reaches, part["maps"])):
         words += ", though the map does not reach the other group"
+    if not has_ends:
+        words += f"; no interval{': no time' * ('time' in part['reason'])}"
+    elif not is_beyond_chance(part):
+        words += "; this is not known to be more than between groups that chance has made"
     return words
 
 
