@@ -21,14 +21,14 @@ from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import listed, percent
 from skfairtest.report._render import plots
 from skfairtest.report._render.blocks import Figure, alike, fixed, seconds, with_interval
-from skfairtest.report._render.first_page import PAGES, next_steps
+from skfairtest.report._render.first_page import PAGES, first_page, next_steps
 from skfairtest.report._render.html import _environment, render_fragment, render_html
 from skfairtest.report._render.markdown import in_markdown, render_markdown
 from skfairtest.report._render.model_card import add_to_card
 from skfairtest.report._render.plots import draw
 from skfairtest.report._render.sections import sections_of
 from skfairtest.report._render.text import render_text
-from skfairtest.report._render.words import isolate
+from skfairtest.report._render.words import headline, isolate
 from skfairtest.report._without_rows import without_rows
 
 #: Elements that have no end.
@@ -368,6 +368,32 @@ def test_the_first_step_is_the_most_telling(changes, page):
     report = report_samples.usual()
     report["favourable"].update(changes)
     assert next_steps(report)[0].page == page
+
+
+def test_where_twins_show_nothing_the_rates_are_read_first_and_proxies_looked_for():
+    report = report_samples.usual()
+    report["favourable"]["how"] = "given"
+    report["searches"][-1]["rows"].update(changed=0)
+    assert "were changed. 'yes' is predicted for 8.0% of Female" in first_page(report).found
+    assert "'yes' is predicted for 8.0% of Female" in headline(report)
+    assert next_steps(report)[0].page == "how_to/sensitive_columns"  # and nothing is dropped
+    assert "how_to/mitigate" not in {step.page for step in next_steps(report)}
+    report["selection"]["high"], report["moved"] = 1.0, []
+    assert "how_to/sensitive_columns" not in {step.page for step in next_steps(report)}
+
+
+def test_of_how_many_other_values_one_is_enough_is_said():
+    report = report_samples.usual()
+    of = dict(
+        zip(("race", "sex", "both"), (one["rows"] for one in report["searches"]), strict=True)
+    )
+    of["sex"]["n_twins"] = 2
+    page = first_page(report)
+    assert "race or sex were changed, for at least one of 8 other combinations (" in page.found
+    assert any("only sex were changed: of" in words for words in page.whom)
+    of["sex"]["n_twins"] = 8
+    told = "only sex were changed, for at least one of 7 other values: of"
+    assert any(told in words for words in first_page(report).whom)
 
 
 def test_steps_follow_the_figures():

@@ -40,6 +40,7 @@ from skfairtest.report._render.words import (
     bound,
     compared_with,
     engine_in_words,
+    for_others,
     group_named,
     isolate,
     isolated,
@@ -599,7 +600,8 @@ def groups_of_people(report: dict[str, Any]) -> Section:
             for group in rows["by_group"]
         ]
         head = ["group", "people", "would change", "share", "they would get"]
-        caption = f"People by group, if only {isolate(search['label'])} were changed"
+        others = for_others(search)
+        caption = f"People by group, if only {isolate(search['label'])} were changed{others}"
         blocks.append(table(caption, head, cells, most=300, words=[4]))
     blocks += _by_attribute(report)
     done = [search for search in report["searches"] if search["rows"]["n"]]

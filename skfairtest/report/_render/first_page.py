@@ -15,8 +15,10 @@ from skfairtest.report._render.blocks import count, fixed, level, seconds
 from skfairtest.report._render.words import (
     beyond_domain,
     compared_with,
+    for_others,
     group_named,
     in_group,
+    is_beyond_chance,
     isolate,
     isolated,
     largest_possible,
@@ -26,6 +28,7 @@ from skfairtest.report._render.words import (
     of_people,
     people_change,
     quoted,
+    rates_to_tell,
     twins_beside,
     what_groups_get,
 )
@@ -130,17 +133,15 @@ _HOW = {"inferred": ", by its name", "guessed": ", which is a guess; favourable=
 def found(report: dict[str, Any]) -> str:
     """The finding in a sentence."""
     main, names = report["searches"][-1], not_taken(report["searches"])
-    beside = ""
+    told = [people_change(main, report)] if main["taken"] else []
     if names:
         them = listed(list(map(isolate, names)), "or")
         what = "it" if len(names) == 1 else "them"
-        beside = f"The model does not take {them}. Changing {what} alone changes no answer."
-    if main["taken"]:
-        return f"{people_change(main, report)} {beside}".rstrip()
-    groups = ""
-    if report["selection"]["rows"]:  # the ratio follows, with its interval for all groups
-        groups = what_groups_get(report["selection"], names, with_ratio=False)
-    return f"{beside} {groups}".rstrip()
+        told.append(f"The model does not take {them}. Changing {what} alone changes no answer.")
+    if (of := rates_to_tell(report)) and report["selection"]["rows"]:
+        # The ratio follows, with its interval for all groups.
+        told.append(what_groups_get(report["selection"], of, with_ratio=False))
+    return " ".join(told)
 
 
 def limits(report: dict[str, Any]) -> list[str]:
@@ -169,7 +170,9 @@ def for_whom(report: dict[str, Any]) -> list[str]:
         if told:
             more = len(groups) - len(told)
             rest = f"; and {more} more group{'s' * (more > 1)}" if more else ""
-            lines.append(f"If only {label} were changed: {'; '.join(told)}{rest}.")
+            lines.append(
+                f"If only {label} were changed{for_others(search)}: {'; '.join(told)}{rest}."
+            )
         elif rows["changed"] == 0 and rows["n"]:
             lines.append(people_change(search, report))
     return lines
@@ -348,8 +351,9 @@ def _say_favourable(report: dict[str, Any]) -> Step | None:
 
 def _mitigate(report: dict[str, Any]) -> Step | None:
     main = report["searches"][-1]
-    if not main["taken"] or not (main["rows"]["changed"] or main["degree"]):
-        return None
+    changed = main["rows"]["changed"]
+    if not main["taken"] or not (main["degree"] if changed is None else changed):
+        return None  # what changes nobody's answer is not worth dropping
     alone = [s for s in report["searches"][:-1] if s["taken"] and s["degree"]]
     best = max(alone or [main], key=lambda s: (s["rows"]["changed"] or 0, s["degree"]))
     them = listed(list(map(isolate, best["sensitive"])))
@@ -361,16 +365,23 @@ def _mitigate(report: dict[str, Any]) -> Step | None:
 
 
 def _look_for_proxies(report: dict[str, Any]) -> Step | None:
-    beside = not_taken(report["searches"])
-    if not beside:
+    names = rates_to_tell(report)
+    if not names or names != not_taken(report["searches"]) and not _groups_differ(report):
         return None
-    them = listed(list(map(isolate, beside)), "or")
+    them = listed(list(map(isolate, names)), "or")
     return Step(
         f"Look for columns that stand in for {them} (proxies): changing {them} alone cannot show "
         "these.",
         "Sensitive columns beside the model",
         "how_to/sensitive_columns",
     )
+
+
+def _groups_differ(report: dict[str, Any]) -> bool:
+    """Whether rates, or decisions of moved twins, differ by more than chance."""
+    moved = _known.first_maps(report["moved"])
+    high = report["selection"]["high"]
+    return (high is not None and high < 1) or any(map(is_beyond_chance, moved))
 
 
 def _more_rows(report: dict[str, Any]) -> Step | None:

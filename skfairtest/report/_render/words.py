@@ -89,8 +89,18 @@ def headline(report: dict[str, Any]) -> str:
         sentences.append(finding(main, report["threshold"], report["seed"]))
     if beside:
         sentences.append(f"The model does not take {listed(beside, 'or')}.")
-        sentences.append(what_groups_get(report["selection"], beside))
+    if names := rates_to_tell(report):
+        sentences.append(what_groups_get(report["selection"], names))
     return " ".join(sentences)
+
+
+def rates_to_tell(report: dict[str, Any]) -> list[str]:
+    """The attributes whose rates say what twins do not: all, where nobody's answer changes."""
+    main = report["searches"][-1]
+    names: list[str] = not_taken(report["searches"])
+    if not main["taken"] or main["rows"]["changed"] != 0 or not report["selection"]["rows"]:
+        return names
+    return list(map(str, report["sensitive_features"]))
 
 
 # People ----------------------------------------------------------------------------------------
@@ -111,7 +121,15 @@ def people_change(search: dict[str, Any], report: dict[str, Any]) -> str:
         who, share = f"{least}{n:,} of {who}", f" ({_share_of_changed(rows)})"
     names = listed([isolate(name) for name in search["sensitive"]], "or")
     what = would_get(search, report)
-    return f"{who} would get {what} if only their {names} were changed{share}."
+    others = for_others(search) if n else ""
+    return f"{who} would get {what} if only their {names} were changed{others}{share}."
+
+
+def for_others(search: dict[str, Any]) -> str:
+    """Of how many other values one is enough, if there are several: counts grow with these."""
+    n = search["rows"]["n_twins"] - 1
+    what = "values" if len(search["sensitive"]) == 1 else "combinations"
+    return f", for at least one of {n:,} other {what}" if n > 1 else ""
 
 
 def would_get(search: dict[str, Any], report: dict[str, Any]) -> str:
