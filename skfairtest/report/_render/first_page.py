@@ -9,12 +9,13 @@ import os
 from typing import Any, NamedTuple
 
 from skfairtest._delegation import SITE_VARIABLE
-from skfairtest.finding._words import listed, number, two_numbers
+from skfairtest.finding._words import listed, number, with_difference
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import count, fixed, level, seconds
 from skfairtest.report._render.words import (
     beyond_domain,
     compared_with,
+    farthest,
     for_others,
     group_named,
     in_group,
@@ -170,9 +171,9 @@ def for_whom(report: dict[str, Any]) -> list[str]:
         if told:
             more = len(groups) - len(told)
             rest = f"; and {more} more group{'s' * (more > 1)}" if more else ""
-            lines.append(
-                f"If only {label} were changed{for_others(search)}: {'; '.join(told)}{rest}."
-            )
+            # Of one attribute the finding has said it.
+            others = for_others(search) if len(report["searches"]) > 1 else ""
+            lines.append(f"If only {label} were changed{others}: {'; '.join(told)}{rest}.")
         elif rows["changed"] == 0 and rows["n"]:
             lines.append(people_change(search, report))
     return lines
@@ -256,25 +257,27 @@ def largest(report: dict[str, Any]) -> str:
         return f"{twins_beside(not_taken(report['searches']))}"
     if main["degree"] is None:
         return f"Not measured: {main['reason']}."
-    words = f"Largest difference found: {number(main['degree'])}"
+    pair = main["pair"]
+    outputs = with_difference(*pair["outputs"]) if pair and pair["outputs"] else None
+    words = f"Largest difference found: {outputs[2] if outputs else number(main['degree'])}"
     if main["degree"]:
         who = "two made-up inputs"
         if main["pair_has_a_row"]:
             who = "a person of the table and their twin"
         elif main["pair_of_a_row"]:
             who = "two twins of a person of the table"
-        words += f" ({who}{_against(main['pair'])})"
+        words += f" ({who}{_against(pair, outputs)})"
     if beyond_domain(main):
         words += f"; of a person outside these ranges {number(main['rows']['degree'])}"
     return f"{words}. {largest_possible(main)}"
 
 
-def _against(pair: dict[str, Any] | None) -> str:
+def _against(pair: dict[str, Any] | None, outputs: tuple[str, str, str] | None) -> str:
     """Both outputs, or both labels where there are no outputs."""
     if pair is None:
         return ""
-    if pair["outputs"] is not None:
-        return f", {isolate(pair['output'])}: {' against '.join(two_numbers(*pair['outputs']))}"
+    if outputs is not None:
+        return f", {isolate(pair['output'])}: {outputs[0]} against {outputs[1]}"
     if pair["labels"] is None:
         return ""
     return f": {' against '.join(map(quoted, pair['labels']))}"
@@ -385,20 +388,37 @@ def _groups_differ(report: dict[str, Any]) -> bool:
 
 
 def _more_rows(report: dict[str, Any]) -> Step | None:
-    part = report["selection"]
-    few = [
-        row for row in _known.selection_rows(part)
-        if row["n"] is not None and row["n"] < FEW_ROWS and row["attribute"] in
-        report["sensitive_features"]
-    ]  # fmt: skip
-    if not few:
+    least = _group_of_few_rows(_groups_alone(report))
+    if least is None:
         return None
-    least = min(few, key=lambda row: row["n"])
+    name = group_named({**least, "n": None})
     return Step(
-        f"Collect more rows of {group_named(least)}: its figures rest on {count(least['n'])}.",
+        f"Collect more rows of {name}: its figures rest on {count(least['n'])}.",
         "Groups",
         "how_to/groups",
     )
+
+
+def _groups_alone(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the selection table for groups of one attribute."""
+    rows = _known.selection_rows(report["selection"])
+    return [row for row in rows if row["attribute"] in report["sensitive_features"]]
+
+
+def _group_of_few_rows(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The group of which more rows are needed most."""
+    few = [row for row in rows if row["n"] is not None and row["n"] < FEW_ROWS]
+    return min(few, key=lambda row: row["n"], default=None)
+
+
+def groups_in_words(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """The groups of one attribute that the sentences of the page name, with their attributes."""
+    rows = _groups_alone(report)
+    named = [few] if (few := _group_of_few_rows(rows)) else []
+    for name in ("impact_ratio", "mean_prediction"):
+        if known := [row for row in rows if row.get(name) is not None]:
+            named += farthest(known, name)
+    return [(row["attribute"], row["group"]) for row in named]
 
 
 def _more_time(report: dict[str, Any]) -> Step | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from skfairtest.finding._words import listed, name_output, number, percent, two_numbers
+from skfairtest.finding._words import listed, name_output, number, percent, with_difference
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 
 #: Shares of the whole difference from which an attribute alone shows nearly all of it, or most.
@@ -438,11 +438,8 @@ def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None
         return f"{sentence}: {first} against {second}."
     if pair["outputs"] is None:
         return f"{sentence}: largest difference {number(search['degree'])}."
-    first, second = two_numbers(*pair["outputs"])
-    sentence += (
-        f": largest difference {number(search['degree'])} ({pair['output']}: {first} against "
-        f"{second})"
-    )
+    first, second, apart = with_difference(*pair["outputs"])
+    sentence += f": largest difference {apart} ({pair['output']}: {first} against {second})"
     if threshold is not None:
         side = "above" if search["degree"] > threshold else "within"
         sentence += f", {side} the threshold of {number(threshold)}"
