@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import number, shorten, two_numbers, value_in_words
+from skfairtest.finding._words import number, shorten, value_in_words, with_difference
 
 #: Characters of a name or a value that are shown; the rest of a longer one is cut off.
 MOST_CHARACTERS = 200
@@ -166,7 +166,7 @@ def _row(cell: Cell, *, once: bool = False) -> str:
 def _outputs(pair: Pair) -> str:
     rows = []
     if pair.outputs is not None:
-        rows.append((pair.output, two_numbers(*pair.outputs)))
+        rows.append((pair.output, with_difference(*pair.outputs)[:2]))
     if pair.labels is not None:
         rows.append(("predicted", pair.labels))
     if not rows:

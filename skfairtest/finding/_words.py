@@ -56,6 +56,20 @@ def two_numbers(first: float, second: float) -> tuple[str, str]:
     return repr(first), repr(second)
 
 
+def with_difference(first: float, second: float) -> tuple[str, str, str]:
+    """Write both and their difference with equally many decimals, as many as let these add up."""
+    words = two_numbers(first, second)
+    decimals = [len(word.partition(".")[2]) for word in words if word != "0"]
+    if not math.isfinite(first - second) or any("e" in word for word in words):
+        return *words, number(abs(first - second))
+    for after in range(min(decimals, default=0), 17):
+        one, other, apart = (round(x, after) for x in (first, second, abs(first - second)))
+        hides = any(x != 0 == shown for x, shown in ((first, one), (second, other)))
+        if not hides and round(abs(one - other) - apart, after) == 0:
+            return f"{one:,.{after}f}", f"{other:,.{after}f}", f"{apart:,.{after}f}"
+    return *words, number(abs(first - second))
+
+
 def value_in_words(value: Any) -> str:
     """Write the value of a cell."""
     if pd.api.types.is_scalar(value) and pd.isna(value):
@@ -80,8 +94,8 @@ def difference_in_words(pair: Any) -> str:
             return "the twins get different labels"
         first, second = map(value_in_words, pair.labels)
         return f"the twins get different labels ({first} against {second})"
-    first, second = two_numbers(*pair.outputs)
-    return f"largest difference {number(pair.difference)} ({pair.output}: {first} against {second})"
+    first, second, apart = with_difference(*pair.outputs)
+    return f"largest difference {apart} ({pair.output}: {first} against {second})"
 
 
 def percent(share: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import number, two_numbers, value_in_words
+from skfairtest.finding._words import number, value_in_words, with_difference
 from skfairtest.inspection._asking import check_auditor, pair_at
 from skfairtest.inspection._style import (
     FOUND,
@@ -211,7 +211,7 @@ class PairDisplay(Display):
         bare(inner)
         style = {"color": ink(), "linewidth": 2.5, "alpha": 0.5, "zorder": 1, **line_kwargs}
         (self.line_,) = inner.plot([low, high], [0, 0], **style)
-        words = two_numbers(high, low)
+        *words, apart = with_difference(high, low)
         for side, (value, word) in enumerate(zip((high, low), words, strict=True)):
             look = {"marker": MARKERS[side], "color": TWIN[side], "markersize": size}
             self.points_ += inner.plot([value], [0], linestyle="", **look)
@@ -220,7 +220,7 @@ class PairDisplay(Display):
                 ha="right" if side else "left", va="center", fontweight="bold", size=size,
             )  # fmt: skip
         inner.annotate(
-            f"difference {number(pair.difference)}", ((low + high) / 2, 0), xytext=(0, 0.7 * size),
+            f"difference {apart}", ((low + high) / 2, 0), xytext=(0, 0.7 * size),
             textcoords="offset points", ha="center", va="bottom", size=size,
         )  # fmt: skip
         if pair.threshold is not None:
@@ -241,7 +241,7 @@ class PairDisplay(Display):
         pair = self.pair
         assert pair is not None
         if pair.outputs is not None:
-            words = two_numbers(*pair.outputs)
+            words = with_difference(*pair.outputs)[:2]
         else:
             first, second = pair.labels or ("", "")
             words = value_in_words(first), value_in_words(second)

@@ -18,17 +18,17 @@ from tiers import slow_sample
 import skfairtest
 from skfairtest import AuditReport
 from skfairtest.finding._pair import Pair
-from skfairtest.finding._words import listed, percent
+from skfairtest.finding._words import listed, percent, with_difference
 from skfairtest.report._render import plots
 from skfairtest.report._render.blocks import Figure, alike, fixed, seconds, with_interval
-from skfairtest.report._render.first_page import PAGES, next_steps
+from skfairtest.report._render.first_page import PAGES, first_page, next_steps
 from skfairtest.report._render.html import _environment, render_fragment, render_html
 from skfairtest.report._render.markdown import in_markdown, render_markdown
 from skfairtest.report._render.model_card import add_to_card
 from skfairtest.report._render.plots import draw
 from skfairtest.report._render.sections import sections_of
 from skfairtest.report._render.text import render_text
-from skfairtest.report._render.words import isolate
+from skfairtest.report._render.words import headline, isolate
 from skfairtest.report._without_rows import without_rows
 
 #: Elements that have no end.
@@ -370,6 +370,32 @@ def test_the_first_step_is_the_most_telling(changes, page):
     assert next_steps(report)[0].page == page
 
 
+def test_where_twins_show_nothing_the_rates_are_read_first_and_proxies_looked_for():
+    report = report_samples.usual()
+    report["favourable"]["how"] = "given"
+    report["searches"][-1]["rows"].update(changed=0)
+    assert "were changed. 'yes' is predicted for 8.0% of Female" in first_page(report).found
+    assert "'yes' is predicted for 8.0% of Female" in headline(report)
+    assert next_steps(report)[0].page == "how_to/sensitive_columns"  # and nothing is dropped
+    assert "how_to/mitigate" not in {step.page for step in next_steps(report)}
+    report["selection"]["high"], report["moved"] = 1.0, []
+    assert "how_to/sensitive_columns" not in {step.page for step in next_steps(report)}
+
+
+def test_of_how_many_other_values_one_is_enough_is_said():
+    report = report_samples.usual()
+    of = dict(
+        zip(("race", "sex", "both"), (one["rows"] for one in report["searches"]), strict=True)
+    )
+    of["sex"]["n_twins"] = 2
+    page = first_page(report)
+    assert "race or sex were changed, for at least one of 8 other combinations (" in page.found
+    assert any("only sex were changed: of" in words for words in page.whom)
+    of["sex"]["n_twins"] = 8
+    told = "only sex were changed, for at least one of 7 other values: of"
+    assert any(told in words for words in first_page(report).whom)
+
+
 def test_steps_follow_the_figures():
     report = report_samples.nothing_found()
     report["favourable"]["how"] = "given"
@@ -576,6 +602,35 @@ def test_figures_in_words():
     assert with_interval(1, 0.999, 1, fixed) == "1.00"
     assert with_interval(0.5, 0.4, 0.6, fixed) == "0.50 (0.40 to 0.60)"
     assert isolate("age") == "age" and isolate("الجنس") == "\u2068الجنس\u2069"
+
+
+@pytest.mark.parametrize(
+    "outputs, told",
+    [
+        ((0.82, 0.22), ("0.82", "0.22", "0.60")),
+        ((0.7268, 0.2731), ("0.727", "0.273", "0.454")),  # 0.73 - 0.27 is not 0.45
+        ((2.0, 0.0), ("2.00", "0.00", "2.00")),
+        ((31_400.4, 2.0), ("31,400", "2", "31,398")),
+        ((0.99996, 0.000532), ("1.000", "0.001", "0.999")),
+        ((-1.5, -4.25), ("-1.50", "-4.25", "2.75")),
+        ((1e-7, 3e-7), ("1e-07", "3e-07", "2e-07")),
+    ],
+)
+def test_two_outputs_and_their_difference_add_up(outputs, told):
+    assert with_difference(*outputs) == told
+
+
+def test_a_group_that_a_sentence_names_is_in_the_table(unillustrated):
+    report = report_samples.usual()
+    groups = [("race", f"g{k}", 50 if k == 20 else 1_000 - k, 0.1 + 0.01 * k) for k in range(30)]
+    report["selection"]["rows"] = report_samples.selection_rows(groups)
+    report["searches"] = report["searches"][-1:]
+    report["searches"][0]["rows"]["by_group"] = []
+    words, page = first_of(render_html(report)), first_page(report)
+    assert "for 10.0% of g0 (race) and for 39.0% of g29" in page.rates
+    assert any("Collect more rows of g20" in step.words for step in page.next)
+    table = words[words.index("Each group") : words.index("Rates")]
+    assert all(f"g{k} " in table for k in (0, 20, 29)) and "22 more groups" in table
 
 
 def test_a_pair_goes_through_json():

@@ -235,12 +235,24 @@ def test_other_maps_stand_beside_the_first_one(blind):
 # What is said ------------------------------------------------------------------------------------
 
 
-def test_the_first_page_has_one_line_if_something_was_found(blind):
+def test_the_first_page_says_what_was_found_or_why_not(blind):
     text = " ".join(repr(blind).split())
     assert "With what goes along with race, " in text and "(quantile map)" in text
     assert "Moved twins are no counterfactuals" in text
-    quiet = AuditReport.from_dict(report_samples.nothing_found())
-    assert "Moved" not in repr(quiet)
+    late = report_samples.moved(n=732, intervals=False)
+    late["reason"] = "ended early, for lack of time: 732 of 30,162 rows, no intervals"
+    missing = report_samples.not_moved("age", "age is a number with 90 values", applies=False)
+    for parts, told in [
+        (report_samples.nothing_found()["moved"], "not known to be more than between groups that"),
+        ([late], "sex, 11.9% of 732 of 30,162 people would get another decision"),
+        ([late], "(quantile map); no interval: no time. Moved twins are"),
+        ([missing], "Not measured for age: age is a number with 90 values. What next"),
+        ([missing, late], "no time. Not measured for age: age is a number with 90 values. Moved"),
+    ]:
+        report = {**report_samples.usual(), "moved": parts}
+        text = " ".join(repr(AuditReport(report)).split())
+        text = text[: text.index("How large")] + text[text.index("What next") :]
+        assert told in text
 
 
 def test_the_section_shows_both_kinds_of_twins_and_says_what_they_are(blind):

@@ -14,6 +14,7 @@ from skfairtest.finding._words import number
 from skfairtest.oracle._compare import disparity_curve
 from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._row_hash import row_keys
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.report._data import Above, Curve, Person, Rows, WorstRow
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
@@ -69,7 +70,7 @@ def compare_rows(
         some_twins = result.n_twins < space.twins_.n_combinations
         result = above_spread(case, result, changes.farthest, some_twins=some_twins)
     counted = count_people(case, space, order, changes, _counts_above(case, result))
-    worst = worst_places(disparity, order)
+    worst = worst_places(space, disparity, order)
     worst = worst[: max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)]
     shown = shown_places(space, disparity, order, worst)
     twins = _twins(space, order[shown], whole, shown)
@@ -129,7 +130,7 @@ def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -
     if case.response != "regression" or case.template.threshold is not None:
         counted = count_people(case, space, rows, changes, case.template.threshold)
         result = replace(result, **counted)
-    worst = worst_places(whole.disparity, rows)
+    worst = worst_places(space, whole.disparity, rows)
     shown = shown_places(space, whole.disparity, rows, worst)
     twins = _twins(space, rows[shown], whole, shown)
     pairs = case.pairs_unasked(space, *twins, whole.disparity[shown])
@@ -229,10 +230,19 @@ def share_ends(
     return low, 1.0 if some_twins else high
 
 
-def worst_places(disparity: Floats, order: Ints) -> Ints:
-    """Places of the rows that differ most, in the order of the data where they differ alike."""
-    places = np.lexsort((order, -disparity))[:WORST_ROWS]
-    return places[disparity[places] > 0]
+def worst_places(space: InputSpace, disparity: Floats, order: Ints) -> Ints:
+    """Places of the rows that differ most, in the order of the data where they differ alike.
+
+    Of rows that are equal in all columns the first one stands for the others.
+    """
+    places = np.lexsort((order, -disparity))
+    places = places[disparity[places] > 0]
+    size = WORST_ROWS
+    while True:
+        _, first = np.unique(row_keys(space.data[order[places[:size]]]), return_index=True)
+        if len(first) >= WORST_ROWS or size >= len(places):
+            return places[np.sort(first)[:WORST_ROWS]]
+        size *= 10
 
 
 def shown_places(space: InputSpace, disparity: Floats, order: Ints, worst: Ints) -> Ints:

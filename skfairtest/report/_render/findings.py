@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import ABSENT, listed, percent, two_numbers, value_in_words
+from skfairtest.finding._words import ABSENT, listed, percent, value_in_words, with_difference
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import (
     Answers,
@@ -32,6 +32,7 @@ from skfairtest.report._render.blocks import (
 from skfairtest.report._render.first_page import (
     NAMES,
     first_page,
+    groups_in_words,
     in_direction,
     not_complete,
     of_one_attribute,
@@ -40,6 +41,7 @@ from skfairtest.report._render.words import (
     bound,
     compared_with,
     engine_in_words,
+    for_others,
     group_named,
     isolate,
     isolated,
@@ -125,7 +127,8 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
     keys = list(dict.fromkeys([*rates, *counted]))
     if not keys:
         return None
-    kept = _most_concerned(keys, rates, counted, report["sensitive_features"])
+    told = groups_in_words(report)
+    kept = _most_concerned(keys, rates, counted, report["sensitive_features"], told)
     columns = _directions(counted)
     several = len({attribute for attribute, _ in keys}) > 1
     rate = rate_of(part["columns"]) if rates else ""
@@ -180,14 +183,23 @@ def _heads_of_groups(part: dict[str, Any], rate: str, columns: list[str] | None)
     return head
 
 
-def _most_concerned(keys: list[Any], rates: Any, counted: Any, attributes: list[Any]) -> list[Any]:
-    """The groups with most people who would get something else, then the largest ones, in order."""
+def _most_concerned(
+    keys: list[Any], rates: Any, counted: Any, attributes: list[Any], told: list[Any]
+) -> list[Any]:
+    """The groups with most people who would get something else, then the largest ones, in order.
+
+    `told` are those that the page names, which come before all others.
+    """
     if len(keys) <= MOST_GROUPS:
         return keys
 
-    def weight(key: Any) -> tuple[int, int]:
+    def weight(key: Any) -> tuple[bool, int, int]:
         changed = counted[key][1]["changed"] if key in counted else 0
-        return -changed, -(rates[key]["n"] if key in rates else counted[key][1]["n"])
+        return (
+            key not in told,
+            -changed,
+            -(rates[key]["n"] if key in rates else counted[key][1]["n"]),
+        )
 
     kept = sorted(keys, key=weight)[:MOST_GROUPS]
     order = {name: place for place, name in enumerate(attributes)}
@@ -224,7 +236,7 @@ def outputs_in_words(pair: Pair, of_first: str = " against ", of_second: str = "
 
 def _outputs(pair: Pair, between: str = " against ") -> str:
     if pair.outputs is not None:
-        return between.join(two_numbers(*pair.outputs))
+        return between.join(with_difference(*pair.outputs)[:2])
     if pair.labels is None:
         return "different for the two"
     first, second = map(value_in_words, pair.labels)
@@ -345,7 +357,11 @@ def pairs_table(
         caption += f"; columns that matter less and are not listed: {left}"
     # What the outputs are is told once, where it is one thing.
     is_one = len({pair.output for _, pair in pairs}) == 1
-    differences = alike([pair.difference for _, pair in pairs])
+    alike_told = alike([pair.difference for _, pair in pairs])
+    differences = [
+        told if pair.outputs is None else with_difference(*pair.outputs)[2]
+        for told, (_, pair) in zip(alike_told, pairs, strict=True)
+    ]
     rows = [
         [
             name,
@@ -599,7 +615,8 @@ def groups_of_people(report: dict[str, Any]) -> Section:
             for group in rows["by_group"]
         ]
         head = ["group", "people", "would change", "share", "they would get"]
-        caption = f"People by group, if only {isolate(search['label'])} were changed"
+        others = for_others(search)
+        caption = f"People by group, if only {isolate(search['label'])} were changed{others}"
         blocks.append(table(caption, head, cells, most=300, words=[4]))
     blocks += _by_attribute(report)
     done = [search for search in report["searches"] if search["rows"]["n"]]

@@ -9,12 +9,14 @@ import os
 from typing import Any, NamedTuple
 
 from skfairtest._delegation import SITE_VARIABLE
-from skfairtest.finding._words import listed, number, two_numbers
+from skfairtest.finding._words import listed, number, with_difference
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import count, fixed, level, seconds
 from skfairtest.report._render.words import (
     beyond_domain,
     compared_with,
+    farthest,
+    for_others,
     group_named,
     in_group,
     is_beyond_chance,
@@ -27,6 +29,7 @@ from skfairtest.report._render.words import (
     of_people,
     people_change,
     quoted,
+    rates_to_tell,
     twins_beside,
     what_groups_get,
 )
@@ -131,17 +134,15 @@ _HOW = {"inferred": ", by its name", "guessed": ", which is a guess; favourable=
 def found(report: dict[str, Any]) -> str:
     """The finding in a sentence."""
     main, names = report["searches"][-1], not_taken(report["searches"])
-    beside = ""
+    told = [people_change(main, report)] if main["taken"] else []
     if names:
         them = listed(list(map(isolate, names)), "or")
         what = "it" if len(names) == 1 else "them"
-        beside = f"The model does not take {them}. Changing {what} alone changes no answer."
-    if main["taken"]:
-        return f"{people_change(main, report)} {beside}".rstrip()
-    groups = ""
-    if report["selection"]["rows"]:  # the ratio follows, with its interval for all groups
-        groups = what_groups_get(report["selection"], names, with_ratio=False)
-    return f"{beside} {groups}".rstrip()
+        told.append(f"The model does not take {them}. Changing {what} alone changes no answer.")
+    if (of := rates_to_tell(report)) and report["selection"]["rows"]:
+        # The ratio follows, with its interval for all groups.
+        told.append(what_groups_get(report["selection"], of, with_ratio=False))
+    return " ".join(told)
 
 
 def limits(report: dict[str, Any]) -> list[str]:
@@ -170,7 +171,9 @@ def for_whom(report: dict[str, Any]) -> list[str]:
         if told:
             more = len(groups) - len(told)
             rest = f"; and {more} more group{'s' * (more > 1)}" if more else ""
-            lines.append(f"If only {label} were changed: {'; '.join(told)}{rest}.")
+            # Of one attribute the finding has said it.
+            others = for_others(search) if len(report["searches"]) > 1 else ""
+            lines.append(f"If only {label} were changed{others}: {'; '.join(told)}{rest}.")
         elif rows["changed"] == 0 and rows["n"]:
             lines.append(people_change(search, report))
     return lines
@@ -234,12 +237,17 @@ def rates(report: dict[str, Any]) -> str:
 
 
 def moved(report: dict[str, Any]) -> str:
-    """Decisions that change with all that goes along with an attribute; empty if none was found."""
-    found = [part for part in _known.first_maps(report["moved"]) if is_beyond_chance(part)]
-    told = "; ".join(map(moved_in_words, found))
-    if not told:
-        return ""
-    return f"{told[:1].upper()}{told[1:]}. Moved twins are no counterfactuals."
+    """Decisions that change with all that goes along with an attribute; empty if nobody asked."""
+    found = _known.first_maps(report["moved"])
+    measured = {part["attribute"] for part in found}
+    missing = {part["attribute"]: part for part in report["moved"][::-1]}
+    told = list(map(moved_in_words, found)) + [
+        f"not measured for {isolate(name)}: {isolate(part['reason'])}".rstrip(".")
+        for name, part in reversed(missing.items())
+        if name not in measured
+    ]
+    words = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in told)
+    return f"{words}.{' Moved twins are no counterfactuals.' * bool(found)}" if told else ""
 
 
 def largest(report: dict[str, Any]) -> str:
@@ -249,25 +257,27 @@ def largest(report: dict[str, Any]) -> str:
         return f"{twins_beside(not_taken(report['searches']))}"
     if main["degree"] is None:
         return f"Not measured: {main['reason']}."
-    words = f"Largest difference found: {number(main['degree'])}"
+    pair = main["pair"]
+    outputs = with_difference(*pair["outputs"]) if pair and pair["outputs"] else None
+    words = f"Largest difference found: {outputs[2] if outputs else number(main['degree'])}"
     if main["degree"]:
         who = "two made-up inputs"
         if main["pair_has_a_row"]:
             who = "a person of the table and their twin"
         elif main["pair_of_a_row"]:
             who = "two twins of a person of the table"
-        words += f" ({who}{_against(main['pair'])})"
+        words += f" ({who}{_against(pair, outputs)})"
     if beyond_domain(main):
         words += f"; of a person outside these ranges {number(main['rows']['degree'])}"
     return f"{words}. {largest_possible(main)}"
 
 
-def _against(pair: dict[str, Any] | None) -> str:
+def _against(pair: dict[str, Any] | None, outputs: tuple[str, str, str] | None) -> str:
     """Both outputs, or both labels where there are no outputs."""
     if pair is None:
         return ""
-    if pair["outputs"] is not None:
-        return f", {isolate(pair['output'])}: {' against '.join(two_numbers(*pair['outputs']))}"
+    if outputs is not None:
+        return f", {isolate(pair['output'])}: {outputs[0]} against {outputs[1]}"
     if pair["labels"] is None:
         return ""
     return f": {' against '.join(map(quoted, pair['labels']))}"
@@ -350,8 +360,9 @@ def _say_favourable(report: dict[str, Any]) -> Step | None:
 
 def _mitigate(report: dict[str, Any]) -> Step | None:
     main = report["searches"][-1]
-    if not main["taken"] or not (main["rows"]["changed"] or main["degree"]):
-        return None
+    changed = main["rows"]["changed"]
+    if not main["taken"] or not (main["degree"] if changed is None else changed):
+        return None  # what changes nobody's answer is not worth dropping
     alone = [s for s in report["searches"][:-1] if s["taken"] and s["degree"]]
     best = max(alone or [main], key=lambda s: (s["rows"]["changed"] or 0, s["degree"]))
     them = listed(list(map(isolate, best["sensitive"])))
@@ -363,10 +374,10 @@ def _mitigate(report: dict[str, Any]) -> Step | None:
 
 
 def _look_for_proxies(report: dict[str, Any]) -> Step | None:
-    beside = not_taken(report["searches"])
-    if not beside:
+    names = rates_to_tell(report)
+    if not names or names != not_taken(report["searches"]) and not _groups_differ(report):
         return None
-    them = listed(list(map(isolate, beside)), "or")
+    them = listed(list(map(isolate, names)), "or")
     return Step(
         f"Look for columns that stand in for {them} (proxies): changing {them} alone cannot show "
         "these.",
@@ -375,21 +386,45 @@ def _look_for_proxies(report: dict[str, Any]) -> Step | None:
     )
 
 
+def _groups_differ(report: dict[str, Any]) -> bool:
+    """Whether rates, or decisions of moved twins, differ by more than chance."""
+    moved = _known.first_maps(report["moved"])
+    high = report["selection"]["high"]
+    return (high is not None and high < 1) or any(map(is_beyond_chance, moved))
+
+
 def _more_rows(report: dict[str, Any]) -> Step | None:
-    part = report["selection"]
-    few = [
-        row for row in _known.selection_rows(part)
-        if row["n"] is not None and row["n"] < FEW_ROWS and row["attribute"] in
-        report["sensitive_features"]
-    ]  # fmt: skip
-    if not few or part["n"] < part["n_rows"]:  # of a sample the table has more
+    part, least = report["selection"], _group_of_few_rows(_groups_alone(report))
+    if least is None or part["n"] < part["n_rows"]:  # of a sample the table has more
         return None
-    least = min(few, key=lambda row: row["n"])
+    name = group_named({**least, "n": None})
     return Step(
-        f"Collect more rows of {group_named(least)}: its figures rest on {count(least['n'])}.",
+        f"Collect more rows of {name}: its figures rest on {count(least['n'])}.",
         "Groups",
         "how_to/groups",
     )
+
+
+def _groups_alone(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the selection table for groups of one attribute."""
+    rows = _known.selection_rows(report["selection"])
+    return [row for row in rows if row["attribute"] in report["sensitive_features"]]
+
+
+def _group_of_few_rows(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The group of which more rows are needed most."""
+    few = [row for row in rows if row["n"] is not None and row["n"] < FEW_ROWS]
+    return min(few, key=lambda row: row["n"], default=None)
+
+
+def groups_in_words(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """The groups of one attribute that the sentences of the page name, with their attributes."""
+    rows = _groups_alone(report)
+    named = [few] if (few := _group_of_few_rows(rows)) else []
+    for name in ("impact_ratio", "mean_prediction"):
+        if known := [row for row in rows if row.get(name) is not None]:
+            named += farthest(known, name)
+    return [(row["attribute"], row["group"]) for row in named]
 
 
 def _more_time(report: dict[str, Any]) -> Step | None:

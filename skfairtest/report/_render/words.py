@@ -8,7 +8,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from skfairtest.finding._words import listed, name_output, number, percent, two_numbers
+from skfairtest.finding._words import listed, name_output, number, percent, with_difference
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 
 #: Shares of the whole difference from which an attribute alone shows nearly all of it, or most.
@@ -89,8 +89,18 @@ def headline(report: dict[str, Any]) -> str:
         sentences.append(finding(main, report["threshold"], report["seed"]))
     if beside:
         sentences.append(f"The model does not take {listed(beside, 'or')}.")
-        sentences.append(what_groups_get(report["selection"], beside))
+    if names := rates_to_tell(report):
+        sentences.append(what_groups_get(report["selection"], names))
     return " ".join(sentences)
+
+
+def rates_to_tell(report: dict[str, Any]) -> list[str]:
+    """The attributes whose rates say what twins do not: all, where nobody's answer changes."""
+    main = report["searches"][-1]
+    names: list[str] = not_taken(report["searches"])
+    if not main["taken"] or main["rows"]["changed"] != 0 or not report["selection"]["rows"]:
+        return names
+    return list(map(str, report["sensitive_features"]))
 
 
 # People ----------------------------------------------------------------------------------------
@@ -111,7 +121,15 @@ def people_change(search: dict[str, Any], report: dict[str, Any]) -> str:
         who, share = f"{least}{n:,} of {who}", f" ({_share_of_changed(rows)})"
     names = listed([isolate(name) for name in search["sensitive"]], "or")
     what = would_get(search, report)
-    return f"{who} would get {what} if only their {names} were changed{share}."
+    others = for_others(search) if n else ""
+    return f"{who} would get {what} if only their {names} were changed{others}{share}."
+
+
+def for_others(search: dict[str, Any]) -> str:
+    """Of how many other values one is enough, if there are several: counts grow with these."""
+    n = search["rows"]["n_twins"] - 1
+    what = "values" if len(search["sensitive"]) == 1 else "combinations"
+    return f", for at least one of {n:,} other {what}" if n > 1 else ""
 
 
 def would_get(search: dict[str, Any], report: dict[str, Any]) -> str:
@@ -371,9 +389,11 @@ def is_beyond_chance(part: dict[str, Any]) -> bool:
 def moved_in_words(part: dict[str, Any]) -> str:
     """How many decisions change with what goes along with an attribute, and where most do."""
     name, rate = isolate(part["attribute"]), percent(part["rate"])
-    if part["low"] is not None and part["high"] is not None:
+    has_ends = part["low"] is not None and part["high"] is not None
+    if has_ends:
         rate += f" ({percent(part['low'])} to {percent(part['high'])})"
-    words = f"with what goes along with {name}, {rate} of people would get another decision"
+    who = "people" if part["n"] == part["n_rows"] else f"{part['n']:,} of {part['n_rows']:,} people"
+    words = f"with what goes along with {name}, {rate} of {who} would get another decision"
     flow = largest_flow(part)
     if flow is not None:
         words += (
@@ -383,6 +403,10 @@ def moved_in_words(part: dict[str, Any]) -> str:
     words += f" ({isolate(part['transport'])} map)"
     if not all(map(reaches, part["maps"])):
         words += ", though the map does not reach the other group"
+    if not has_ends:
+        words += f"; no interval{': no time' * ('time' in part['reason'])}"
+    elif not is_beyond_chance(part):
+        words += "; this is not known to be more than between groups that chance has made"
     return words
 
 
@@ -423,11 +447,8 @@ def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None
         return f"{sentence}: {first} against {second}."
     if pair["outputs"] is None:
         return f"{sentence}: largest difference {number(search['degree'])}."
-    first, second = two_numbers(*pair["outputs"])
-    sentence += (
-        f": largest difference {number(search['degree'])} ({pair['output']}: {first} against "
-        f"{second})"
-    )
+    first, second, apart = with_difference(*pair["outputs"])
+    sentence += f": largest difference {apart} ({pair['output']}: {first} against {second})"
     if threshold is not None:
         side = "above" if search["degree"] > threshold else "within"
         sentence += f", {side} the threshold of {number(threshold)}"
