@@ -87,9 +87,9 @@ def moved_card(auditor: Any) -> str:
     facts = _cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_)
     if math.isfinite(auditor.placebo_rate_):
         facts.insert(0, ("share between random groups", number(auditor.placebo_rate_)))
-    auc = auditor.map_quality_["auc_after"].max()
-    if math.isfinite(auc):
-        facts.insert(0, ("AUC of moved rows against real ones, at most", number(auc)))
+    auc = auditor.map_quality_["auc_after"]
+    told = "not judged" if auc.isna().any() else number(auc.max())
+    facts.insert(0, ("AUC of moved rows against real ones, at most", told))
     return findings_card(
         f"{type(auditor).__name__} of {model_name(auditor.estimator_)}",
         sentence,

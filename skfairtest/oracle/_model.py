@@ -110,9 +110,8 @@ class Model:
             self.response = "regression" if np.asarray(answer).dtype.kind == "f" else "labels"
         if self.response not in ("predict_proba", "decision_function"):
             return
-        answers = self._call(self.response, Z)
+        answers, said = self._call(self.response, Z), self.labels(Z)
         scores, labels = self._read(answers)
-        said = self.labels(Z)
         if self.response == "predict_proba" and not self.multilabel:
             self._adds_up = True
             for answer, _ in answers:
@@ -144,7 +143,7 @@ class Model:
             return each[output] if len(each) == self._widths.get(self.response) else None
         if len(classes) < 2:
             return None
-        return classes[1] if len(classes) == 2 else classes[output]
+        return classes[1] if len(classes) == 2 and not self.multilabel else classes[output]
 
     def ask(self, Z: Floats) -> tuple[Floats, Labels]:
         """Scores of shape (n, n_outputs) and label codes of shape (n,) of the rows."""
@@ -170,7 +169,10 @@ class Model:
             labels = (scores[:, 1] > scores[:, 0]).view(np.int8)
         else:
             labels = scores.argmax(axis=1)
-        if self.response == "predict_proba" and scores.shape[1] == 2:
+        if method == "predict_proba" and "labels" not in self._widths:
+            self.multilabel = not self._adds_up  # as long as `predict` was not asked
+        # Two columns may also be two labels at once.
+        if method == "predict_proba" and scores.shape[1] == 2 and not self.multilabel:
             # The two say the same; that of the positive class is the one that people quote.
             scores = scores[:, 1:].copy()
         elif scores is parts[0]:

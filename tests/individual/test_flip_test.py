@@ -312,6 +312,23 @@ def test_a_map_that_moves_too_little_is_told(aucs):
     assert (auditor.map_quality_["out_of_range"] > 0.3).all()
 
 
+@pytest.mark.parametrize("sizes", [(30, 570), (30, 30), (60, 30, 300)])
+def test_a_map_that_is_not_judged_is_no_good_map(aucs, sizes):
+    """Two columns go together in one group and against each other in another: no map of ranks."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(list("abc")[: len(sizes)], sizes)
+    pay = rng.normal(size=len(group))
+    X = pd.DataFrame({"pay": pay, "years": np.where(group == "a", pay, -pay)})
+    X["site"] = rng.choice(["north", "south"], len(X))
+    auditor = flip_test(Rule(cut=0.0), attribution="order")
+    with pytest.warns(UserWarning, match="could not be judged") as caught:
+        auditor.fit(X, sensitive_features=group)
+    quality = auditor.map_quality_
+    unjudged = quality[quality["auc_after"].isna()]
+    assert len(unjudged) and f"from '{unjudged.iloc[0]['group']}'" in str(caught[0].message)
+    assert "not judged" in auditor._repr_html_()
+
+
 def test_distances_are_in_standard_deviations():
     X = pd.DataFrame({"number": [0.0, 1.0, 2.0, 3.0], "word": ["x", "y", "x", "y"]})
     space = InputSpace().fit(X, None)

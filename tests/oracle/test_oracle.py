@@ -6,11 +6,19 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from tiers import SAMPLE
 
-from skfairtest import InputSpace, RandomAuditor, SBFTAuditor
+from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, SBFTAuditor, TestSGDAuditor
+from skfairtest.inspection import PairDisplay
 from skfairtest.oracle._model import hash_labels
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stagnation import STALL, STALL_INPUTS
@@ -353,3 +361,38 @@ def test_batches_in_which_nothing_could_be_asked_count_as_stagnation(models, sma
         for _ in range(2 * STALL):
             oracle.disparity(nothing)
     assert oracle.n_queries == 2
+
+
+def two_labels(model):
+    """A model of two labels at once, the first of which depends on the sensitive column."""
+    rows = np.array(list(product([0, 1], range(4), range(4))))
+    Y = np.column_stack([2 * rows[:, 0] + rows[:, 1] > 2, rows[:, 1] + rows[:, 2] > 3])
+    return clone(model).fit(rows, Y.astype(int)), rows
+
+
+@pytest.mark.parametrize(
+    ("model", "certified"),
+    [
+        (OneVsRestClassifier(LogisticRegression()), True),
+        (make_pipeline(StandardScaler(), OneVsRestClassifier(LogisticRegression())), True),
+        (MLPClassifier((4,), max_iter=20, random_state=0), True),
+        (ClassifierChain(LogisticRegression()), False),
+        (GridSearchCV(OneVsRestClassifier(LogisticRegression()), {"n_jobs": [None]}, cv=2), False),
+        (OneVsRestClassifier(LinearSVC()), True),
+    ],
+)
+def test_two_labels_at_once_are_no_two_classes(model, certified):
+    """Two columns of probabilities are those of two labels where `predict` gives two columns."""
+    model, rows = two_labels(model)
+    ask = getattr(model, "predict_proba", None) or model.decision_function
+    largest = np.abs(ask(rows[:16]) - ask(rows[16:])).max(axis=0)
+    auditors = [SBFTAuditor, CertifiedAuditor] if certified else [SBFTAuditor]
+    for kind in auditors:
+        auditor = kind(model, sensitive_features=[0], max_queries=300, random_state=0).fit(rows)
+        assert auditor.fairness_degree_ == pytest.approx(largest.max(), rel=1e-9)
+        if not isinstance(model.classes_, list):
+            assert auditor.worst_case_class_ == largest.argmax()
+        display = PairDisplay.from_auditor(auditor, place=0)
+        assert display.pair.difference == pytest.approx(auditor.disparities_[0])
+    with pytest.raises(ValueError, match="compared by one output"):
+        TestSGDAuditor(model, sensitive_features=[0], max_queries=300).fit(rows)

@@ -274,6 +274,9 @@ def test_a_map_that_does_not_reach_the_other_group_is_told():
     assert "AUC 0.68" in words_of(section.blocks)
     assert "The quantile map does not reach" not in words_of(section.blocks)
     assert not_reached(report_samples.moved(auc=0.6)) == []
+    report["moved"] = [report_samples.moved(auc=None)]
+    assert all("could not be judged" in words for words in not_reached(report["moved"][0]))
+    assert "though the map could not be judged" in " ".join(repr(AuditReport(report)).split())
     report["moved"] = [report_samples.moved(auc=0.61)]
     assert "though the map does not reach" in " ".join(repr(AuditReport(report)).split())
 

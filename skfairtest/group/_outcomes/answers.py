@@ -124,19 +124,26 @@ class Answers:
         if self.binary is None:
             self._learn(Z[:1000])
         if self.model.response == "labels":
-            return np.isin(self.model.labels(Z), self._chosen).astype(np.float64)
+            labels = self.model.labels(Z)
+            self._check_one_output()
+            return np.isin(labels, self._chosen).astype(np.float64)
         if self.model.response == "predict_proba":
             return self._probabilities(Z)
         scores, _ = self.model.ask(Z)
-        if scores.shape[1] > 1:
-            raise ValueError(
-                f"{type(self.estimator).__name__} has {scores.shape[1]} outputs, but groups are "
-                "compared by one output. Audit a model of one output at a time."
-            )
+        self._check_one_output(scores.shape[1])
         return as_shares(scores[:, 0], self.favourable)
+
+    def _check_one_output(self, n_outputs: int = 1) -> None:
+        """Check that a model has one output, and no several labels at once."""
+        if n_outputs > 1 or self.model.multilabel:
+            raise ValueError(
+                f"{type(self.estimator).__name__} has {max(2, n_outputs)} outputs or more, but "
+                "groups are compared by one output. Audit a model of one output at a time."
+            )
 
     def _probabilities(self, Z: Any) -> Floats:
         scores, _ = self.model.ask(Z)
+        self._check_one_output()
         if scores.shape[1] == 1:  # of two classes the model tells that of the second
             scores = np.column_stack([1 - scores[:, 0], scores[:, 0]])
         return scores[:, self._chosen].sum(axis=1)

@@ -298,8 +298,8 @@ class FlipTestAuditor(
         -----
         UserWarning
             If a classifier tells moved rows from real ones with an AUC above 0.6, or unmoved ones
-            with one above 0.995, a column has a single value in one group alone, or a sample of the
-            rows is moved.
+            with one above 0.995, or groups have too few rows for that, a column has a single value
+            in one group alone, or a sample of the rows is moved.
         ConstraintWarning
             If moved twins break the constraint of the space.
         NoDisparityWarning

@@ -166,7 +166,18 @@ def check_classifier(classifier: Any) -> None:
 
 
 def warn_of_quality(table: pd.DataFrame) -> None:
-    """Warn of maps that do not reach the other group, and of groups that have no rows alike."""
+    """Warn of maps that do not reach the other group or were not judged, and of groups apart."""
+    text, unjudged = "", table[table["auc_after"].isna()]
+    if len(unjudged):
+        own, to = (unjudged[name].tolist()[0] for name in ("group", "to"))
+        more = f", nor could {len(unjudged) - 1} other maps" if len(unjudged) > 1 else ""
+        unknown = (
+            f"The map from {own!r} to {to!r} could not be judged{more}: a classifier that tells "
+            f"moved rows from real ones needs {2 * LEAST_SIDE} rows of each group. Whether moved "
+            "twins are like the other group is not known, and neither is how far what was found "
+            "rests on errors of the map. Pass more rows."
+        )
+        warnings.warn(unknown, UserWarning, stacklevel=users_level())
     if (table["auc_after"] > MOST_AUC).any():
         worst, others = _largest(table, "auc_after", MOST_AUC)
         text = (
@@ -186,9 +197,8 @@ def warn_of_quality(table: pd.DataFrame) -> None:
             "rows of both groups are alike, and what a moved twin is rests on the map alone. Read "
             "what was found with care, and leave out columns that say the group."
         )
-    else:
-        return
-    warnings.warn(text, UserWarning, stacklevel=users_level())
+    if text:
+        warnings.warn(text, UserWarning, stacklevel=users_level())
 
 
 def _largest(table: pd.DataFrame, name: str, most: float) -> tuple[dict[str, Any], int]:

@@ -55,7 +55,7 @@ class TorchGradient:
     def __init__(self, net: Any, response: str) -> None:
         self.net, self.response = net, response
         self.nonlinearity = _nonlinearity(net)
-        self.checked = False
+        self.checked = self.second_alone = False
 
     def __call__(self, T: Floats, column: Ints) -> Floats:
         """Gradient of the chosen outputs, shape (n, p)."""
@@ -70,6 +70,7 @@ class TorchGradient:
 
         A net may have a predict_proba of its own, which does something else to the outputs.
         """
+        self.second_alone = scores.shape[1] == 1
         if self.checked:
             return
         T, scores, column = T[:N_CHECKED], scores[:N_CHECKED], column[:N_CHECKED]
@@ -121,7 +122,7 @@ class TorchGradient:
         # As skorch does: first to where the rows come from, then the nonlinearity, which a
         # regressor's outputs go through, too.
         out = self.nonlinearity(out.cpu()).reshape(len(column), -1)
-        if self.response == "predict_proba" and out.shape[1] == 2:
+        if self.second_alone and out.shape[1] == 2:
             column = column + 1  # of two classes the oracle shows the second one alone
         return out.gather(1, column[:, None])[:, 0]
 

@@ -234,15 +234,21 @@ def _way(column: dict[str, Any]) -> str:
 
 
 def not_reached(part: dict[str, Any]) -> list[str]:
-    """A sentence for each two groups of which a map does not reach the other one."""
+    """A sentence for each two groups of which a map does not reach the other one, or may not."""
     name = isolate(part["transport"])
-    return [
+    unknown = [
+        f"How near the {name} map brings people of {isolate(one['group'])} to those of "
+        f"{isolate(one['to'])} could not be judged: there are too few of them."
+        for one in part["maps"]
+        if reaches(one) is None
+    ]
+    return unknown + [
         f"The {name} map does not reach the other group: a classifier still tells people of "
         f"{isolate(one['group'])} who were moved to {isolate(one['to'])} from those who are there "
         f"(AUC {fixed(one['auc_after'])} on rows held out; 0.5 would be not at all). The shares "
         "above are those of people who are not like any in that group."
         for one in part["maps"]
-        if not reaches(one)
+        if reaches(one) is False
     ]
 
 

@@ -369,10 +369,13 @@ ANY = "any"
 NOT_REACHED = 0.6
 
 
-def reaches(quality: dict[str, Any]) -> bool:
-    """Whether a map brings people so near to the other group that no classifier tells them."""
+def reaches(quality: dict[str, Any]) -> bool | None:
+    """Whether a map brings people so near to the other group that no classifier tells them.
+
+    None where that was not judged.
+    """
     after = quality["auc_after"]
-    return after is None or after <= NOT_REACHED
+    return None if after is None else after <= NOT_REACHED
 
 
 def largest_flow(part: dict[str, Any]) -> dict[str, Any] | None:
@@ -401,8 +404,11 @@ def moved_in_words(part: dict[str, Any]) -> str:
             f"{isolate(flow['to'])}"
         )
     words += f" ({isolate(part['transport'])} map)"
-    if not all(map(reaches, part["maps"])):
+    reached = set(map(reaches, part["maps"]))
+    if False in reached:
         words += ", though the map does not reach the other group"
+    elif None in reached:
+        words += ", though the map could not be judged"
     if not has_ends:
         words += f"; no interval{': no time' * ('time' in part['reason'])}"
     elif not is_beyond_chance(part):
