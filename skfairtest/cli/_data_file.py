@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 import shlex
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +18,13 @@ import pandas as pd
 from skfairtest.cli._errors import CommandError, ModelFailed
 from skfairtest.cli._names import did_you_mean, listed, split_names
 from skfairtest.cli._terminal import note
-from skfairtest.cli._training import trained_columns, trained_count, trained_values
+from skfairtest.cli._training import (
+    declared_categories,
+    trained_columns,
+    trained_count,
+    trained_labels,
+    trained_values,
+)
 from skfairtest.space._protected_names import protected_names
 
 STANDARD_INPUT = "-"
@@ -26,6 +36,18 @@ TRIED = 64
 MOSTLY = 0.5
 #: What some programs write between values in place of commas.
 OTHER_MARKS = (";", "\t", "|")
+#: Words that stand for a missing value in some files, and for a value in others, in small letters.
+LOOKS_MISSING = {"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nat"}
+#: Numbers whose digits are the value: 01 is a code, and not 1.
+NUMBER = re.compile(r"[+-]?(0|[1-9]\d*|(0|[1-9]\d*)?\.\d+|(0|[1-9]\d*)\.)([eE][+-]?\d+)?|[+-]?inf")
+#: Below this all whole numbers are floats as well.
+WHOLE = 2.0**53
+#: Numbers of CSV are read to the last digit; later releases of pandas do it by themselves.
+EXACT: dict[str, Any] = (
+    {}
+    if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+    else {"float_precision": "round_trip"}
+)
 #: Values of a column that a message shows.
 SHOWN = 3
 
@@ -88,7 +110,7 @@ def read_table(
     CommandError
         If the file cannot be read, or is no table that the model can predict.
     """
-    frame = _read(where, model)
+    frame = _read(where, model, target)
     names = list(frame.columns)
     left_out = split_names(drop, names)
     y = None
@@ -136,15 +158,13 @@ def read_table(
 # Reading -------------------------------------------------------------------------------------
 
 
-def _read(where: str, model: Any) -> pd.DataFrame:
-    # A CSV file does not say that the codes 01 and 02 are text; the encoder in the model does.
-    text = {
-        name: str
-        for name, values in trained_values(model).items()
-        if values and all(isinstance(value, str) for value in values)
-    }
+def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
+    """Read a file; what the model was trained on says which cells are text, and which missing."""
+    known = trained_values(model)
+    if target is not None and (labels := trained_labels(model)):
+        known[target] = labels
     if where == STANDARD_INPUT:
-        told, source = "standard input", sys.stdin.buffer
+        told, source = "standard input", io.BytesIO(sys.stdin.buffer.read())
     else:
         told, source = repr(where), Path(where)
         if not source.exists() or source.is_dir():
@@ -156,10 +176,22 @@ def _read(where: str, model: Any) -> pd.DataFrame:
                 "Parquet file, or - for CSV on standard input."
             )
         if _is_parquet(source):
-            return _named(_read_parquet(source), told)
+            return _as_trained(_named(_read_parquet(source), told), known)
+        if not source.is_file():  # a pipe, which can be read once only
+            source = io.BytesIO(source.read_bytes())
+    text = {name for name, values in known.items() if _kind(values) == "text"}
+    unsure = set(declared_categories(model)) - set(known)
+    takes = trained_columns(model)
     try:
-        # Names are known after the header only, and a name that is not there is no matter.
-        frame = pd.read_csv(source, dtype=text, low_memory=False)
+        names = pd.read_csv(source, nrows=0).columns
+        if isinstance(source, io.BytesIO):
+            source.seek(0)
+        if takes is not None:
+            unsure |= set(names) - {*takes, target}
+        frame = pd.read_csv(
+            source, dtype=dict.fromkeys(text | unsure, str), keep_default_na=False, na_values=[""],
+            low_memory=False, **EXACT,
+        )  # fmt: skip
     except pd.errors.EmptyDataError as error:
         raise CommandError(
             f"The data in {told} are empty. Expected CSV with the names of the columns in its "
@@ -176,7 +208,66 @@ def _read(where: str, model: Any) -> pd.DataFrame:
             f"The data in {told} have one column, {frame.columns[0]!r}. Expected values with "
             f"commas between them; these seem to have {other[0]!r}. Write them with commas."
         )
-    return _named(frame, told)
+    frame = _named(frame, told)
+    for name in frame.columns.intersection(list(unsure)):
+        frame[name] = _of_words(frame[name])
+    _tell_words(frame, known, text | unsure)
+    return _as_trained(frame, known)
+
+
+def _of_words(words: pd.Series) -> pd.Series:
+    """Return numbers or truth values if all words are such, and no two words become one value."""
+    told = words.dropna().unique().tolist()
+    if told and all(NUMBER.fullmatch(word) for word in told):
+        if len(set(map(float, told))) == len(told):
+            is_whole = words.notna().all() and all(word.lstrip("+-").isdigit() for word in told)
+            is_small = max(map(abs, map(float, told))) < WHOLE
+            return words.astype("int64" if is_whole and is_small else "float64")
+    if told and set(told) <= {"True", "False"}:
+        return words.map({"True": True, "False": False})
+    return words
+
+
+def _tell_words(frame: pd.DataFrame, known: dict[str, list[Any]], as_text: set[str]) -> None:
+    """Say which text looks like a missing value; among numbers it can be nothing else."""
+    for name in _text_columns(frame):
+        words = frame[name].dropna()
+        words = words[words.map(lambda word: str(word).strip().lower() in LOOKS_MISSING)]
+        others = set(words) - set(known.get(name, ()))
+        if not others:
+            continue
+        said = f"{', '.join(map(repr, sorted(others)[:SHOWN]))} in {words.isin(others).sum()} rows"
+        rest = set(frame[name].dropna()) - set(words)
+        if name not in as_text | set(known) and rest and all(_as_number(str(v)) is not None for v in rest):
+            raise CommandError(
+                f"Column {name!r} holds {said} among numbers. Of a CSV file only empty cells are "
+                "missing: leave these cells empty, or give the data as Parquet."
+            )
+        note(
+            f"column {name!r} holds {said}, which is read as text; only empty cells are missing. "
+            "Leave the cells empty if these values are missing"
+        )
+
+
+def _as_trained(frame: pd.DataFrame, known: dict[str, list[Any]]) -> pd.DataFrame:
+    """Return the table with what is missing, and dates, as the encoders of the model know them."""
+    for name in frame.columns.intersection(list(known)):
+        values, column = known[name], frame[name]
+        if values and all(isinstance(value, datetime) for value in values):
+            with contextlib.suppress(ValueError):
+                frame[name] = column = pd.to_datetime(column)
+        gone = [value for value in values if not isinstance(value, str) and pd.isna(value)]
+        if not column.isna().any():
+            continue
+        if "" in values and not gone:  # CSV has nothing else for a text without letters
+            frame[name] = column.fillna("")
+        elif "" in values:
+            note(f"column {name!r} has empty cells, which are read as missing and not as text")
+        elif gone and all(value is None for value in gone):
+            frame[name] = column.astype(object).where(column.notna(), None)
+        elif gone and column.dtype == object:
+            frame[name] = column.where(column.notna(), float("nan"))
+    return frame
 
 
 def _named(frame: pd.DataFrame, told: str) -> pd.DataFrame:
@@ -486,6 +577,7 @@ def _as_number(text: str) -> float | None:
 
 
 def _kind(values: list[Any]) -> str:
-    if all(isinstance(value, bool) for value in values):
+    present = [value for value in values if isinstance(value, str) or not pd.isna(value)]
+    if present and all(isinstance(value, bool) for value in present):
         return "truth values"
-    return "text" if any(isinstance(value, str) for value in values) else "numbers"
+    return "text" if any(isinstance(value, str) for value in present) else "numbers"

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 
 #: Where meta-estimators keep the model that they ask.
 WRAPPED = ("best_estimator_", "estimator_", "estimator")
 MOST_DEEP = 5
-WITH_STEPS = (Pipeline, ColumnTransformer)
+WITH_STEPS = (Pipeline, ColumnTransformer, FeatureUnion)
 
 
 def trained_columns(model: Any) -> list[str] | None:
@@ -31,11 +32,30 @@ def trained_count(model: Any) -> int | None:
 def trained_values(model: Any) -> dict[str, list[Any]]:
     """Return the values that encoders of the model know, by column.
 
-    Only of encoders that see the columns as they are, or behind an imputer: what other steps make
-    of them has values of its own.
+    Of the first encoder that has the column: what later ones get may have values of its own.
     """
-    names = trained_columns(model)
-    return {} if names is None else dict(_walk(model, names))
+    names, known = trained_columns(model) or [], dict[str, list[Any]]()
+    for name, values in _walk(model, names):
+        if name in names:
+            known.setdefault(name, values)
+    return known
+
+
+def trained_labels(model: Any) -> list[Any]:
+    """Return the labels that the model predicts; none of a regressor, or of several outputs."""
+    labels = getattr(model, "classes_", None)
+    return [] if labels is None or isinstance(labels, list) else np.asarray(labels).tolist()
+
+
+def declared_categories(model: Any) -> list[str]:
+    """Return the columns that a model takes as categories, of which it does not say which."""
+    names = trained_columns(model) or []
+    for _ in range(MOST_DEEP):
+        model = model if (inner := _inner(model)) is None else inner
+    if callable(getattr(model, "get_cat_feature_indices", None)):  # of CatBoost
+        return [names[place] for place in model.get_cat_feature_indices()]
+    is_category = getattr(model, "is_categorical_", None)  # of gradient boosting on histograms
+    return [] if is_category is None else _named(is_category, names)
 
 
 def _inner(model: Any) -> Any:
@@ -56,16 +76,22 @@ def _inner(model: Any) -> Any:
 
 
 def _walk(step: Any, names: list[str], depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
+    names = trained_columns(step) or names
+    kept = getattr(step, "values_", None)  # of models that are averaged over sensitive columns
+    if isinstance(kept, pd.DataFrame):
+        yield from ((str(name), kept[name].tolist()) for name in kept)
     inner = _inner(step) if depth < MOST_DEEP and not isinstance(step, WITH_STEPS) else None
     if inner is not None:
         yield from _walk(inner, names, depth + 1)
     elif isinstance(step, Pipeline):
         for _, part in step.steps:
-            if isinstance(part, SimpleImputer):
-                continue
-            if isinstance(part, (Pipeline, ColumnTransformer)) or hasattr(part, "categories_"):
-                yield from _walk(part, names)
-            return
+            yield from _walk(part, names)
+            # Behind other steps columns are known by the names that they still have, if any.
+            if not (isinstance(part, (str, SimpleImputer)) or hasattr(part, "fit_resample")):
+                names = []
+    elif isinstance(step, FeatureUnion):
+        for _, part in step.transformer_list:
+            yield from _walk(part, names)
     elif isinstance(step, ColumnTransformer):
         for _, part, columns in step.transformers_:
             of_part = _named(columns, names)
@@ -75,7 +101,10 @@ def _walk(step: Any, names: list[str], depth: int = 0) -> Iterator[tuple[str, li
         known = getattr(step, "categories_", None)
         if isinstance(known, list) and len(known) == len(names):
             for name, values in zip(names, known, strict=True):
-                yield name, np.asarray(values).tolist()
+                values = np.asarray(values)
+                # Whole numbers of nanoseconds are what a list of dates would hold.
+                dates = values.dtype.kind == "M"
+                yield name, (values.astype("datetime64[us]") if dates else values).tolist()
 
 
 def _named(columns: Any, names: list[str]) -> list[str]:
@@ -87,6 +116,8 @@ def _named(columns: Any, names: list[str]) -> list[str]:
             return []
         return names[columns]
     listed = np.asarray(columns)
+    if listed.dtype.kind in "bi" and not names:
+        return []
     if listed.dtype == bool:
         return [name for name, is_in in zip(names, listed, strict=True) if is_in]
     if listed.dtype.kind in "iu":
