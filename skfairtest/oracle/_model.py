@@ -183,7 +183,7 @@ class Model:
         """Return the codes of the labels that the estimator's own predict gives, shape (n,)."""
         return hash_labels(self.predict(Z))
 
-    def predict(self, Z: Floats) -> NDArray[Any]:
+    def predict(self, Z: Any) -> NDArray[Any]:
         """Return what the estimator's own predict gives, (n,), or (n, n_outputs) of several."""
         parts = []
         for answer, n in self._call("predict", Z):
@@ -228,7 +228,7 @@ class Model:
 
     def _what_to_do(self, method: str, Z: Floats) -> str:
         """What helps where the estimator failed: limits of the inputs do not where data fail."""
-        data = getattr(self.space, "data", ())  # tables that are no codes have none
+        data: Any = getattr(self.space, "data", ())  # tables that are no codes have none
         fails_on_data = np.ndim(Z) == 1  # numbers of given rows
         if len(data):
             fails_on_data = bool(np.isin(row_keys(Z), row_keys(data)).all())

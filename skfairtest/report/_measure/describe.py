@@ -130,14 +130,15 @@ class _Code:
         """The value of a parameter of this name as Python."""
         if isinstance(value, (dt.date, np.datetime64, dt.timedelta, np.timedelta64)):
             is_date = isinstance(value, (dt.date, np.datetime64))
-            value = pd.Timestamp(value) if is_date else pd.Timedelta(value)
-            self.imports.setdefault("pandas", set()).add(type(value).__name__)
-            return repr(value)
+            made: Any = pd.Timestamp if is_date else pd.Timedelta
+            self.imports.setdefault("pandas", set()).add(made.__name__)
+            return repr(made(value))
         if isinstance(value, (np.generic, np.ndarray, pd.Series, pd.Index)):
             value = value.tolist()
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"float('{value}')"
         if isinstance(value, (str, bool, int, float, bytes, type(None))):
-            is_finite = not isinstance(value, float) or math.isfinite(value)
-            return repr(value) if is_finite else f"float('{value}')"
+            return repr(value)
         if isinstance(value, dict):
             told = ", ".join(f"{self.of(name, k)}: {self.of(name, v)}" for k, v in value.items())
             return f"{{{told}}}"
