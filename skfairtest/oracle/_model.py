@@ -20,6 +20,7 @@ from skfairtest import _clock
 from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
+from skfairtest.finding._words import said_by
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import alone, n_workers, on_workers
 
@@ -210,9 +211,11 @@ class Model:
         except WorkersFailedError:
             raise
         except Exception as error:
+            layout = getattr(self.space, "layout", None)
+            said = said_by(error, layout.container.names if layout else ())
             raise EstimatorFailedError(
                 f"{self._name}.{method} raised {type(error).__name__} on a "
-                f"batch of {len(Z)} rows of the input space: {error}. If such rows cannot occur, "
+                f"batch of {len(Z)} rows of the input space: {said}. If such rows cannot occur, "
                 "exclude them by InputSpace(constraint=...), InputSpace(bounds=...) or "
                 "InputSpace(categories=...). The auditor keeps what was found so far."
             ) from error

@@ -256,7 +256,7 @@ def largest(report: dict[str, Any]) -> str:
     if not main["taken"]:
         return f"{twins_beside(not_taken(report['searches']))}"
     if main["degree"] is None:
-        return f"Not measured: {main['reason']}."
+        return f"Not measured: {main['reason'].rstrip('.')}."
     pair = main["pair"]
     outputs = with_difference(*pair["outputs"]) if pair and pair["outputs"] else None
     words = f"Largest difference found: {outputs[2] if outputs else number(main['degree'])}"
