@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -25,6 +26,9 @@ AGAIN = 16
 #: Weight of the latest call in what is known of the time of a row.
 LATEST = 0.5
 
+#: Held by the thread that records warnings.
+_RECORDS = threading.RLock()
+
 _controller: ThreadpoolController | None = None
 _n_modules = 0
 
@@ -40,6 +44,16 @@ def one_thread() -> Iterator[None]:
         yield  # a limit takes as long as a fast model does for a thousand rows
         return
     with _controller.limit(limits=1):
+        yield
+
+
+@contextmanager
+def taking_turns() -> Iterator[None]:
+    """Let one thread at a time into a context, or a decorated function, that records warnings.
+
+    Python's warnings are the whole process's: two threads would get each other's.
+    """
+    with _RECORDS:
         yield
 
 

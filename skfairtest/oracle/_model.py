@@ -21,6 +21,7 @@ from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.finding._words import said_by
+from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import alone, n_workers, on_workers
 
@@ -133,12 +134,16 @@ class Model:
         return other
 
     def output_name(self, output: int) -> Any:
-        """Return the class that an output is of; None for a regressor and for labels."""
+        """Return the class that an output is of, or which of several it is; None for labels."""
+        if self.response == "regression" and self._widths.get("predict", 1) > 1:
+            return f"output {output + 1}"
         classes = getattr(self.estimator, "classes_", None)
         if self.response not in ("predict_proba", "decision_function") or classes is None:
             return None
-        # A list: several outputs with classes of their own.
-        if isinstance(classes, list) or len(classes) < 2:
+        if isinstance(classes, list):  # several outputs with classes of their own
+            each = [f"{one} (output {k})" for k, own in enumerate(classes, 1) for one in own]
+            return each[output] if len(each) == self._widths.get(self.response) else None
+        if len(classes) < 2:
             return None
         return classes[1] if len(classes) == 2 else classes[output]
 
@@ -175,16 +180,19 @@ class Model:
 
     def labels(self, Z: Floats) -> Labels:
         """Return the codes of the labels that the estimator's own predict gives, shape (n,)."""
-        answers = self._call("predict", Z)
+        return hash_labels(self.predict(Z))
+
+    def predict(self, Z: Floats) -> NDArray[Any]:
+        """Return what the estimator's own predict gives, (n,), or (n, n_outputs) of several."""
         parts = []
-        for answer, n in answers:
+        for answer, n in self._call("predict", Z):
             array = np.asarray(answer)
             self._check_length("predict", array, n)
             self._check_width("labels", array)
-            self.multilabel |= array.ndim > 1 and array.shape[1] > 1
             if pd.isna(array).any():
                 raise EstimatorFailedError(self._complaint("predict", "labels", "missing labels"))
-            parts.append(hash_labels(array))
+            parts.append(array[:, 0] if array.shape[1:] == (1,) else array)
+        self.multilabel |= parts[0].ndim > 1
         return np.concatenate(parts)
 
     def _call(self, method: str, Z: Floats) -> list[tuple[Any, int]]:
@@ -214,12 +222,29 @@ class Model:
             layout = getattr(self.space, "layout", None)
             said = said_by(error, layout.container.names if layout else ())
             raise EstimatorFailedError(
-                f"{self._name}.{method} raised {type(error).__name__} on a "
-                f"batch of {len(Z)} rows of the input space: {said}. If such rows cannot occur, "
-                "exclude them by InputSpace(constraint=...), InputSpace(bounds=...) or "
-                "InputSpace(categories=...). The auditor keeps what was found so far."
+                f"{self._name}.{method} raised {type(error).__name__} on a batch of {len(Z)} rows: "
+                f"{said}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
+
+    def _what_to_do(self, method: str, Z: Floats) -> str:
+        """What helps where the estimator failed: limits of the inputs do not where data fail."""
+        data = getattr(self.space, "data", ())  # tables that are no codes have none
+        fails_on_data = np.ndim(Z) == 1  # numbers of given rows
+        if len(data):
+            fails_on_data = bool(np.isin(row_keys(Z), row_keys(data)).all())
+        if len(data) and not fails_on_data:
+            self.n_rows += 1
+            try:
+                getattr(self.estimator, method)(self.space.decode(data[:1]))
+            except Exception:
+                fails_on_data = True
+        if fails_on_data:
+            return "It fails on rows of the data, too: fix the model, or these rows."
+        return (
+            "If such rows cannot occur, exclude them by InputSpace(constraint=...), "
+            "InputSpace(bounds=...) or InputSpace(categories=...)."
+        )
 
     def _as_scores(self, method: str, answer: Any, n: int) -> Floats:
         """Return an output as floats of shape (n, n_outputs), checked."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
 from skfairtest._progress import make_progress
+from skfairtest._threads import taking_turns
 from skfairtest._typing import is_real
 from skfairtest._validation import make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time
@@ -44,6 +45,7 @@ from skfairtest.report._report import AuditReport
 from skfairtest.space._sensitive_features import split_sensitive
 
 
+@taking_turns()
 def audit(
     estimator: Any,
     X: Any,
@@ -155,8 +157,10 @@ def audit(
     -----
     Parts that take less than their share of `max_time` leave the rest to those that follow. A run
     can be repeated exactly if no part was ended by its time limit; the report says what ended each
-    part. If a slow model leaves no time to compare all rows, a random sample of them is compared,
-    and the share of discriminatory rows has a 95% interval (Clopper and Pearson's).
+    part. All rows are predicted before anything else, distinct ones once, and every rate is about
+    these predictions. If a slow model leaves no time to predict or to compare all rows, a random
+    sample of them is, the report says so at each figure, and the share of discriminatory rows has a
+    95% interval (Clopper and Pearson's).
 
     Moved twins are no counterfactuals, and they are as good as their map; the report says how near
     each map comes to the other group. At most 4,000 rows are moved, a random sample, between the

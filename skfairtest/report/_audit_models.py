@@ -7,7 +7,7 @@ from typing import Any
 
 from skfairtest.report._audit import _seed, audit
 from skfairtest.report._report import AuditReport
-from skfairtest.workers._sending import on_workers
+from skfairtest.workers._sending import on_workers, without_threads
 
 
 def audit_models(
@@ -32,6 +32,7 @@ def audit_models(
     n_jobs : int, default=None
         Number of models that are audited at the same time, in processes unless
         `joblib.parallel_config` sets another backend. None means 1, unless it sets another number.
+        Threads share Python's warnings, which reports keep, so that they audit one model at a time.
         The reports do not depend on it, unless a time limit ends a part.
     random_state : int, RandomState, Generator or None, default=None
         Seed of every audit. All models have the same, so that they are compared on the same inputs.
@@ -76,7 +77,8 @@ def audit_models(
         )
     settings = {"progress": False} | settings | {"random_state": _seed(random_state)}
     tasks = [(name,) for name in models]
-    reports = on_workers(_audit_one, (dict(models), X, y, settings), tasks, n_jobs)
+    shared, n_jobs = (dict(models), X, y, settings), without_threads(n_jobs)
+    reports = on_workers(_audit_one, shared, tasks, n_jobs)
     return dict(zip(models, reports, strict=True))
 
 

@@ -54,6 +54,14 @@ def n_threads(n_jobs: int | None) -> int:
     return 1 if _dask_client() is not None else n_workers(n_jobs)
 
 
+def without_threads(n_jobs: int | None) -> int | None:
+    """Return 1 where joblib's context has threads: for tasks that record Python's warnings.
+
+    What is recorded where, and what is shown, is the whole process's.
+    """
+    return 1 if type(get_active_backend()[0]).__name__ == "ThreadingBackend" else n_jobs
+
+
 def on_workers(
     function: Callable[..., Any],
     shared: Any,

@@ -12,7 +12,13 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from spaces import in_space
 
-from skfairtest import InputSpace, PublishedSBFTAuditor, RandomAuditor, SBFTAuditor
+from skfairtest import (
+    InputSpace,
+    PublishedSBFTAuditor,
+    RandomAuditor,
+    SBFTAuditor,
+    SubgroupAuditor,
+)
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 
 AUDITORS = [RandomAuditor, SBFTAuditor]
@@ -286,6 +292,34 @@ def test_a_failing_model_is_named_and_results_stay(auditor, models, frame, name,
     else:
         assert fitted.fairness_degree_ == 0 and fitted.worst_case_ is None
         assert len(fitted.discriminatory_inputs_) == 0 == len(fitted.history_)
+
+
+@pytest.mark.parametrize(
+    "fails_where, advice",
+    [
+        (lambda X: True, "rows of the data, too"),
+        (lambda X: X["sex"].nunique() > 1, "InputSpace"),  # all people are of one sex
+        (lambda X: (X["age"] > 1e3).any(), "InputSpace"),
+    ],
+)
+def test_advice_after_a_failure_follows_from_its_cause(models, frame, fails_where, advice):
+    def answer(X):
+        return fail(X) if fails_where(X) else by_sex(X)
+
+    X = frame.assign(sex="f", age=frame["age"].astype(float))
+    space = InputSpace(categories={"sex": ["f", "m"]}, bounds={"age": (0, 1e6)})
+    auditor = RandomAuditor(models.Regressor(answer), sensitive_features=["sex"], space=space)
+    with pytest.raises(EstimatorFailedError, match=advice) as caught:
+        auditor.fit(X)
+    assert ("data, too" in str(caught.value)) == (advice != "InputSpace")
+
+
+def test_a_failure_on_given_rows_is_one_of_the_data(models, frame):
+    auditor = SubgroupAuditor(
+        models.Regressor(fail), metric="mean_prediction", sensitive_features=["sex"]
+    )
+    with pytest.raises(EstimatorFailedError, match="rows of the data, too"):
+        auditor.fit(frame)
 
 
 def test_missing_labels_and_wrong_numbers_of_labels(auditor, models, frame):

@@ -186,7 +186,7 @@ def test_a_run_that_fails_leaves_the_results_of_the_fit_before(monkeypatch):
         before = {name: id(value) for name, value in vars(auditor).items()}
         with monkeypatch.context() as patch:
             patch.setattr("skfairtest.group._outcomes.answers.Answers.ask", interrupt)
-            patch.setattr("skfairtest.group._outcomes.answers.Answers.predictions", interrupt)
+            patch.setattr("skfairtest.oracle._model.Model.predict", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 auditor.fit(X[:200])
         assert {name: id(value) for name, value in vars(auditor).items()} == before

@@ -6,10 +6,12 @@ import json
 import threading
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
-from types import SimpleNamespace
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -19,7 +21,7 @@ from clocks import CLOCK
 from jsonschema import Draft202012Validator
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingRegressor, IsolationForest, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import FixedThresholdClassifier
@@ -30,21 +32,29 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from tiers import SAMPLE, slow_sample
 
+import skfairtest
 from skfairtest import (
+    Allowed,
     CertifiedAuditor,
+    Implies,
     InputSpace,
+    Is,
     Limits,
+    Linear,
+    Order,
     SBFTAuditor,
     SubgroupAuditor,
     SurrogateAuditor,
     TestSGDAuditor,
     audit,
+    audit_models,
     certify,
     selection_table,
 )
 from skfairtest.exceptions import NoDisparityWarning
-from skfairtest.report._measure.case import Case
-from skfairtest.transports import QuantileTransport
+from skfairtest.report._audit import make_template
+from skfairtest.report._measure.describe import DEFAULTS, repeating_code
+from skfairtest.transports import QuantileTransport, SequentialTransport
 
 SCHEMA = json.loads((files("skfairtest.report") / "schema" / "v1.json").read_text("utf-8"))
 FEW = SBFTAuditor(max_queries=400)
@@ -389,6 +399,52 @@ def test_the_code_repeats_the_audit():
     assert names["report"].to_dict()["searches"][0]["found"] == data["searches"][0]["found"]
 
 
+def older(X):
+    return X["income"] > 20
+
+
+RICH = {
+    "bounds": {
+        "income": (10, np.inf),
+        "when": (pd.Timestamp(2020, 1, 2), pd.Timestamp(2021, 1, 1)),
+    },
+    "categories": {"job": [*"wx", None, *map(str, range(40))]},
+}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"auditor": "random", "max_time": None, "moved": True},
+        {"auditor": SBFTAuditor(max_queries=9, space=InputSpace(**RICH)), "certify": False},
+        {"auditor": SBFTAuditor(space=InputSpace(constraint=[
+            Order("age", "<=", "years", offset=2), Allowed({"a": [1, 2, 3, 4, 5]}),
+            Implies(Is("a", {"x"}), Linear({"b": 2.0}, "<=", 1.5))]))},
+        {"auditor": SBFTAuditor(space=InputSpace(constraint=older))},
+        {"auditor": SBFTAuditor(space=InputSpace(plausible=IsolationForest(n_estimators=9)))},
+        {"auditor": SBFTAuditor(LOGISTIC, sensitive_features=["sex"]), "threshold": 0.3},
+        {"moved": [QuantileTransport(keep=["age"]), SequentialTransport()], "groups": False},
+        {"favourable": np.str_("granted"), "sensitive_features": [np.str_("sex"), np.int64(2)]},
+        {"favourable": {"a"}, "groups": TestSGDAuditor(max_queries=50)},
+        {"sensitive_features": None},
+    ],
+)  # fmt: skip
+def test_the_code_repeats_what_was_given(given, monkeypatch):
+    monkeypatch.setattr(skfairtest, "audit", lambda *args, **params: (args, params))
+    template = make_template(given.get("auditor"), given.get("threshold"))
+    told = {"y": LABELS, "auditor": None, "sensitive_features": ["sex"], **DEFAULTS, **given}
+    names = {"model": LOGISTIC, "X": X, "y": LABELS, "older": older, "sensitive_features": None}
+    exec(repeating_code(template, told), names)
+    args, params = names["report"]
+    assert [one is other for one, other in zip(args, (LOGISTIC, X, LABELS), strict=True)]
+    if told["auditor"] is not None:
+        own = template.set_params(sensitive_features="auto")  # those of audit count
+        again = make_template(params.pop("auditor"), told["threshold"])
+        assert joblib.hash(again) == joblib.hash(own)
+    for name, value in params.items():
+        assert joblib.hash(told[name]) == joblib.hash(value) or np.all(told[name] == value)
+
+
 def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
     data = report.to_dict()
     assert [part["metric"] for part in data["errors"]] == [
@@ -406,7 +462,7 @@ def test_errors_by_group_are_those_of_the_subgroup_auditor(report):
         listed = again.short_list_ if part["n_differ"] else again.rules_[:10]
         assert [rule["rule"] for rule in part["rules"]] == listed["rule"].tolist()
         assert part["n_differ"] == again.rules_["differs"].sum()
-        assert part["queries"] == 0  # the predictions are those of the selection table
+        assert part["queries"] == 0  # all rows were predicted before
     assert [part["n_differ"] > 0 for part in data["errors"]] == [False, True]
     assert "Where the model errs" in report.to_markdown()
     display = report.display("errors")
@@ -722,6 +778,7 @@ def test_a_model_that_fails_leaves_what_was_found():
     report = look(failing, y=LABELS, sensitive_features=["sex"])
     data = report.to_dict()
     assert report.status == "failed" and "out of <memory>" in data["reason"]
+    assert "EstimatorFailedError" not in data["reason"]
     assert report.fairness_degree > 0 and data["searches"][0]["rows"]["n"] > 0
     assert "a part failed" in " ".join(repr(report).split())
 
@@ -746,6 +803,42 @@ def test_warnings_of_parts_are_kept_as_notes(recwarn):
     notes = look(Wrapped(blind), sensitive_features=["sex"], favourable="yes").parts["notes"].sum()
     assert any("No disparity" in note for note in notes)
     assert [w.category for w in recwarn.list] == [NoDisparityWarning]  # that of the whole audit
+
+
+class Warns(Wrapped):
+    """Warns by its name once another model is asked, too, or that did not happen for a while."""
+
+    def __init__(self, model, name, barrier):
+        super().__init__(model)
+        self.name, self.barrier = name, barrier
+
+    def _wait(self, X):
+        if not hasattr(self, "met_"):
+            with suppress(threading.BrokenBarrierError):
+                self.barrier.wait(0.05)
+            self.met_ = True
+        warnings.warn(f"I am {self.name}", UserWarning, stacklevel=1)
+
+
+@pytest.mark.parametrize("own_threads", [False, True])
+def test_models_in_threads_keep_their_own_warnings(own_threads):
+    barrier, filters, shown = threading.Barrier(2), warnings.filters[:], warnings.showwarning
+    models = {name: Warns(LOGISTIC, name, barrier) for name in "AB"}
+    settings = {
+        "sensitive_features": "sex", "favourable": "yes", "auditor": SBFTAuditor(max_queries=40),
+        "moved": False, "random_state": 0, "max_time": None, **SEARCH_ONLY,
+    }  # fmt: skip
+    if own_threads:
+        with ThreadPoolExecutor(2) as pool:
+            made = pool.map(lambda one: audit(one, X, progress=False, **settings), models.values())
+            reports = dict(zip(models, made, strict=True))
+    else:
+        with joblib.parallel_config("threading"):
+            reports = audit_models(models, X, n_jobs=2, **settings)
+    for name, report in reports.items():
+        notes = {note for note in report.parts["notes"].sum() if note.startswith("I am")}
+        assert notes == {f"I am {name}"}
+    assert warnings.filters == filters and warnings.showwarning is shown
 
 
 @slow_sample
@@ -912,20 +1005,101 @@ def test_columns_of_names_and_too_many_rules_are_no_reason_to_leave_errors_out()
         assert not any("person" in rule["rule"] for rule in part["rules"])
 
 
-@pytest.mark.parametrize("seconds, n", [(1e6, 40), (0.0, 5), (None, 40)])
-def test_predictions_for_the_rows_are_asked_as_far_as_there_is_time(seconds, n):
-    """Few rows a call say little about how many fit into a second: the pace is measured."""
-    space = SimpleNamespace(
-        data=np.arange(40.0)[:, None], decode=lambda codes: codes, sensitive=[0]
+class SlowCalls(Wrapped):
+    """Takes as long for a call whatever the number of its rows."""
+
+    def _wait(self, X):
+        self.sizes = [*getattr(self, "sizes", []), len(X)]
+        CLOCK.sleep(self.seconds)
+
+
+FEW_KINDS = X.assign(income=30, job="w")  # six distinct rows
+
+
+@pytest.mark.parametrize(
+    "model, table, max_time, whole",
+    [
+        (SlowCalls(LOGISTIC, seconds=0.4), X, 15, True),
+        (Wrapped(LOGISTIC, seconds=0.05), FEW_KINDS, 15, True),
+        (Wrapped(LOGISTIC, seconds=0.05), X, 15, False),
+        (Wrapped(LOGISTIC), X, None, True),
+    ],
+)
+def test_figures_of_a_page_are_about_the_same_rows(model, table, max_time, whole):
+    """Or say of how many rows they are."""
+    report = look(
+        model, table, LABELS, max_time=max_time, sensitive_features=["sex"], favourable="yes"
     )
-    model = SimpleNamespace(predict=lambda rows: rows[:, 0] + 1)
-    first = 5 if seconds is not None else 40
-    case = SimpleNamespace(
-        space=space, estimator=model, seed=0, _predicted=None, affordable=lambda *_: first
-    )
-    rows, predicted, queries = Case.predictions(case, seconds)
-    assert len(rows) == queries == n and (predicted == rows + 1).all() and (np.diff(rows) > 0).all()
-    assert Case.predictions(case, seconds)[2] == 0
+    data, first_page = report.to_dict(), " ".join(repr(report).split())
+    compared, table_of_rates = data["searches"][0]["rows"], data["selection"]
+    parts = [table_of_rates, data["groups"], *data["errors"]]
+    told = {part["part"]: part for part in data["parts"]}
+    if whole:
+        assert {part["n"] for part in [compared, *parts]} == {200}
+        rates = table.assign(rate=LOGISTIC.predict(table) == "yes").groupby("sex")["rate"].mean()
+        at = table_of_rates["columns"].index("selection_rate")
+        assert [row[at] for row in table_of_rates["rows"]] == pytest.approx(rates.tolist())
+        assert told["predictions"]["reason"] == "" and "random sample" not in first_page
+    else:
+        assert {part["n"] for part in parts} == {table_of_rates["n"]} and compared["n"] < 200
+        of = f"{table_of_rates['n']} of 200"
+        assert told["predictions"]["reason"] == f"ended early, for lack of time: {of} rows"
+        assert f"of m, in a random sample of {of} people. Lowest impact ratio" in first_page
+        assert "Collect more rows" not in first_page  # the table has more
+    if isinstance(model, SlowCalls):  # the first rows show that a call has room for the others
+        assert sum(size > 100 for size in model.sizes) <= 3
+
+
+class OfColumns(Wrapped):
+    """Predicts what a classifier does as a table of one column."""
+
+    def predict(self, X):
+        return pd.DataFrame({"answer": self.model.predict(X)})
+
+
+RIDGE = coded(Ridge()).fit(X, SCORE)
+
+
+@pytest.mark.parametrize(
+    "flat, column, y, favourable",
+    [
+        (RIDGE, coded(Ridge()).fit(X, SCORE.to_frame()), SCORE, None),
+        (Wrapped(LOGISTIC), OfColumns(LOGISTIC), LABELS, "yes"),
+    ],
+)
+def test_a_column_of_predictions_is_as_good_as_a_list(flat, column, y, favourable):
+    settings = {"sensitive_features": ["sex"], "favourable": favourable}
+    expected = look(flat, X, y, **settings).to_dict()
+    data = look(column, X, pd.DataFrame({"y": y}), **settings).to_dict()
+    assert data["status"] == "complete"
+    kept = ("rows", "n", "metric", "overall", "rules", "low", "high")
+    for name in ("selection", "groups", "errors"):
+        one, other = (
+            [{key: part.get(key) for key in kept} for part in np.atleast_1d(found[name])]
+            for found in (data, expected)
+        )
+        assert one == other
+    assert data["searches"][0]["rows"]["changed"] == expected["searches"][0]["rows"]["changed"]
+
+
+@pytest.mark.parametrize(
+    "model, output",
+    [
+        (coded(Ridge()).fit(X, np.c_[np.zeros(200), SCORE]), "prediction of output 2"),
+        (
+            make_pipeline(LOGISTIC[0], KNeighborsClassifier()).fit(
+                X, np.c_[np.full(200, "all"), LABELS]
+            ),
+            "probability of no (output 2)",
+        ),
+    ],
+)
+def test_of_several_outputs_rates_are_left_out_and_the_one_that_differs_is_named(model, output):
+    report = look(model, y=None, sensitive_features=["sex", "job"], certify=False)
+    data = report.to_dict()
+    assert report.status == "complete" and data["searches"][-1]["pair"]["output"] == output
+    for part in (data["selection"], data["groups"]):
+        assert part["status"] == "left out" and part["reason"].startswith("several outputs: ")
 
 
 # Whatever was seen counts -------------------------------------------------------------------------

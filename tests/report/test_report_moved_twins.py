@@ -14,10 +14,11 @@ from tiers import slow_sample
 
 from skfairtest import AuditReport, FlipTestAuditor, Limits, RandomAuditor, audit
 from skfairtest.report._limits import check_limits
+from skfairtest.report._measure import moved
 from skfairtest.report._measure.moved import named_transports
 from skfairtest.report._render.moved import not_reached
 from skfairtest.report._render.sections import sections_of
-from skfairtest.transports import QuantileTransport
+from skfairtest.transports import QuantileTransport, SequentialTransport
 
 SCHEMA = json.loads(files("skfairtest.report").joinpath("schema/v1.json").read_text("utf-8"))
 N = 300
@@ -165,14 +166,45 @@ def test_a_map_that_fails_does_not_lose_the_report():
 
 
 def test_a_map_that_takes_too_long_is_left_out(monkeypatch):
-    from skfairtest.report._measure import moved
-
     monkeypatch.setattr(moved, "TRIED", 120)
     monkeypatch.setattr(moved, "_learnable", lambda *_: 40)
     report = look(moved=[Fails()], max_time=600)
     part = part_of(report, "fails")
     assert part["status"] == "left out" and "the time allows to move 40 people" in part["reason"]
     assert report.status == "ended early"
+
+
+@slow_sample
+def test_a_small_group_is_in_every_sample_of_the_rows(monkeypatch):
+    """In the trial that shows how long a map takes, and among the rows that are moved."""
+    monkeypatch.setattr(moved, "TRIED", 100)
+    monkeypatch.setattr(moved, "MOST_ROWS", 100)
+    monkeypatch.setattr(moved, "N_AGAIN", 0)
+    race = pd.Series(np.where(np.arange(N) % 5, "a", "b"), name="race")
+    report = look(sensitive=race, moved=SequentialTransport(), max_time=600)
+    part = part_of(report, "sequential")
+    assert part["status"] == "done" and part["not_moved"] == [] and 250 < part["n"] < N
+    assert {flow["group"]: flow["n_rows"] for flow in part["flips"]}["b"] == 50
+
+
+def test_the_first_rows_have_each_group_as_often_as_all():
+    groups = pd.Series(["a"] * 80 + ["b"] * 15 + [None] * 5).sample(frac=1, random_state=0)
+    values = groups.reset_index(drop=True)
+    order = moved._in_proportion(values, np.random.default_rng(0).permutation(100))
+    assert sorted(order) == list(range(100))
+    assert values[order[:20]].value_counts(dropna=False).tolist() == [16, 3, 1]
+
+
+class DoesNotFit(QuantileTransport):
+    def fit_codes(self, *args):
+        raise ValueError("no map for these rows")
+
+
+def test_a_map_that_is_missing_is_said_on_the_first_page():
+    report = look(moved=DoesNotFit())
+    text = " ".join(repr(report).split())
+    assert part_of(report, "doesnotfit")["status"] == "left out"
+    assert "Nothing was cut short, but people were not moved by race (doesnotfit map)." in text
 
 
 @pytest.mark.parametrize("given", ["yes", [], 3, [None], QuantileTransport])

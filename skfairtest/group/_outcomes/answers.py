@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints, is_real
 from skfairtest._validation import column
-from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.group._outcomes.given_rows import GivenRows
 from skfairtest.group._outcomes.outcomes import OUTCOMES, MetricRows, is_of, metric_rows
 from skfairtest.oracle._favourable import (
@@ -108,7 +106,7 @@ class Answers:
 
     def _learn(self, Z: Any) -> None:
         """Learn from a first prediction what an estimator without tags and classes predicts."""
-        answer = self.predictions(Z)
+        answer = self.model.predict(Z)
         if self.model.response == "unknown" and answer.dtype.kind == "f":
             self.model.response = "regression"
             self._choose_threshold()
@@ -136,16 +134,6 @@ class Answers:
                 "compared by one output. Audit a model of one output at a time."
             )
         return as_shares(scores[:, 0], self.favourable)
-
-    def predictions(self, Z: Any) -> NDArray[Any]:
-        """Return what the estimator's ``predict`` returns, one value per row."""
-        answer = np.concatenate([np.asarray(part) for part, _ in self.model._call("predict", Z)])
-        if pd.isna(answer).any():
-            raise EstimatorFailedError(
-                f"{type(self.estimator).__name__}.predict must return one prediction a row; got "
-                "missing values. Fix the estimator."
-            )
-        return answer
 
     def _probabilities(self, Z: Any) -> Floats:
         scores, _ = self.model.ask(Z)
@@ -217,7 +205,7 @@ class AskedMetric(Answers):
 
     def ask(self, Z: Ints) -> NDArray[Any]:
         """Return predictions for the rows at these positions."""
-        return self.predictions(Z) if self.as_they_are else super().ask(Z)
+        return self.model.predict(Z) if self.as_they_are else super().ask(Z)
 
     def rows(
         self, predicted: NDArray[Any], truth: NDArray[Any] | None, weights: Floats | None

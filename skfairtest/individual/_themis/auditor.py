@@ -115,7 +115,7 @@ class ThemisAuditor(BaseAuditor):
     worst_case_outputs_ : ndarray of shape (2,), or None
         The model's outputs for these two twins.
     worst_case_class_ : object
-        The class whose probability or score these outputs are.
+        The class whose probability or score these outputs are; which of several outputs it is.
     discriminatory_inputs_, counterfactuals_ : array or DataFrame of shape (n_kept, n_features)
         Unique discriminatory inputs, those with the largest disparities first, and their twins; as
         many as fit into 32 MB.

@@ -36,7 +36,7 @@ from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, dra
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
-from skfairtest.workers._sending import n_workers, on_workers
+from skfairtest.workers._sending import n_workers, on_workers, without_threads
 
 #: Inputs near the data, and uniform ones, over all folds.
 N_INPUTS = 5_000
@@ -250,7 +250,7 @@ def compare_mitigations(
         transport,
     )
     folds, moved_note = _folds(case, cv, rng)
-    results = _run_all(named, case, folds, max_time, n_jobs, shown)
+    results = _run_all(named, case, folds, max_time, without_threads(n_jobs), shown)
     scores = Scores(
         check_scoring(clone(estimator), scoring=scoring), _score_name(scoring, classes), rng
     )

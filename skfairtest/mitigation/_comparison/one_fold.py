@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from skfairtest import _clock
+from skfairtest._threads import taking_turns
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual import SBFTAuditor
@@ -78,6 +79,7 @@ class FoldResult:
     warnings: list[str] = field(default_factory=list)
 
 
+@taking_turns()
 def run_fold(name: str, own: Any, case: Case, fold: Fold) -> FoldResult:
     """Train and measure; a failure is a result, too."""
     result = FoldResult()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -17,15 +18,19 @@ from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.finding._pair import Pair, make_pair
 from skfairtest.finding._words import name_output
+from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._favourable import Favourable
 from skfairtest.oracle._model import PROBE_ROWS, Model, probe_in_time
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._row_hash import row_keys
+from skfairtest.oracle._row_hash import distinct, row_keys
 from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
+from skfairtest.report._data import Part
 from skfairtest.space._space import InputSpace
 
 #: Queries that a pair takes at most: outputs and labels of both twins.
 QUERIES_A_PAIR = 4
+#: Part of the time left that a call may take of those that predict the rows.
+OF_TIME = 0.9
 
 
 class Finding(NamedTuple):
@@ -58,10 +63,11 @@ class Case:
         Sensitive columns that the model does not take, in the order of the rows.
     max_time : float or None
         Seconds for all parts.
-    seconds_per_query : float
-        As measured last; 0 before.
-    extra_queries : int
-        Queries for labels, which no oracle has counted.
+    budget : Budget
+        The pace of queries, as measured so far.
+    rows, predicted : ndarray
+        Places of rows of the data, all or a random sample, and what the model predicts for them:
+        every rate is about these. Empty before `predict`.
     auditors : dict of str to auditor
         The auditors that ran, by the label of their search.
     findings : dict of str to Finding
@@ -79,12 +85,12 @@ class Case:
     n_jobs: int | None
     beside: pd.DataFrame | None = None
     max_time: float | None = None
-    seconds_per_query: float = 0.0
-    extra_queries: int = 0
+    budget: Budget = field(default_factory=Budget)
+    rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    predicted: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     auditors: dict[str, Any] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
     favourable: Favourable | None = None
-    _predicted: tuple[Ints, Any] | None = None
 
     def auditor(self, space: InputSpace, max_time: float | None) -> Any:
         """An unfitted auditor of a space of this case."""
@@ -160,54 +166,54 @@ class Case:
     @property
     def n_queries(self) -> int:
         """Queries that the parts themselves have asked; auditors count their own."""
-        return self._model.n_rows + self.extra_queries
+        return self._model.n_rows
 
-    def timed(self, began: float, n_queries: int) -> None:
-        """Note how long a query took, of so many since then."""
-        if n_queries:
-            self.seconds_per_query = (_clock.now() - began) / n_queries
+    def within(self, seconds: float | None) -> AbstractContextManager[None]:
+        """Let `budget` end after so many seconds in a context."""
+        end = np.inf if seconds is None else self.budget.seconds + seconds
+        return self.budget.narrowed(max_time=end)
 
     def affordable(self, seconds: float | None, most: int) -> int:
-        """Queries that fit into so many seconds, as long as one took last."""
-        if seconds is None or not self.seconds_per_query:
-            return most
-        return int(max(1, min(most, seconds / self.seconds_per_query)))
+        """Queries that fit into so many seconds, at the pace so far."""
+        pace = self.budget.seconds_a_query
+        return most if seconds is None or not pace else int(max(1, min(most, seconds / pace)))
 
-    def predictions(self, seconds: float | None) -> tuple[Ints, Any, int]:
-        """Places of rows of the data, their predictions, and the queries that took now.
+    def shuffled(self) -> Ints:
+        """Places of the rows of the data in the order in which they are predicted and compared."""
+        return np.random.default_rng(self.seed).permutation(len(self.space.data))
 
-        All rows, or a random sample where they take too long; asked once, for all parts.
+    def predict(self, seconds: float | None) -> Part:
+        """Predict the rows of the data, or a random sample of them where all take too long.
+
+        Distinct rows are asked once, for all parts.
         """
-        if self._predicted is not None:
-            return *self._predicted, 0
-        n_rows = len(self.space.data)
-        order = np.random.default_rng(self.seed).permutation(n_rows)
-        began, done, asked_again = _clock.now(), 0, 0
-        answers: list[Any] = []
-        # Many rows at once take less time a row than the few of a search: the pace is measured.
-        n = self.affordable(seconds, n_rows)
-        while n > 0:
-            rows = order[done : done + n]
-            predicted = np.asarray(self.estimator.predict(self.space.decode(self.space.data[rows])))
-            if predicted.ndim != 1:
-                raise ValueError(
-                    f"the tables need one prediction a row; the model gives shape {predicted.shape}"
-                )
-            answers.append(predicted)
-            if not done and not len(self.space.sensitive):  # else pairs of twins were asked again
-                again = rows[: n_again()]
-                asked_again = len(again)
-                second = self.estimator.predict(self.space.decode(self.space.data[again]))
-                SecondAnswers(self._model).compare(
-                    as_answers(predicted[:asked_again]), as_answers(np.asarray(second))
-                )
-            done += len(rows)
-            spent = _clock.now() - began
-            left = np.inf if seconds is None else 0.9 * (seconds - spent) / (spent / done)
-            n = int(min(n_rows - done, max(left, 0)))
-        asked = np.argsort(order[:done])
-        self._predicted = order[:done][asked], np.concatenate(answers)[asked]
-        return *self._predicted, done + asked_again
+        model, order = self._model, self.shuffled()
+        first, back = distinct(row_keys(self.space.data[order]))
+        Z = self.space.data[order[first]]
+        answers: list[NDArray[Any]] = []
+        done = 0
+        with self.within(seconds):
+            # How long a row takes is not known yet, and less the more of them a call has.
+            while done < len(Z) and not (done and self.budget.is_late_for(1)):
+                n = int(min(len(Z) - done, max(1, self.budget.queries_in_time(OF_TIME, 1))))
+                began = _clock.now()
+                answers.append(model.predict(Z[done : done + n]))
+                self.budget.took(n, _clock.now() - began)
+                done += n
+        predicted = np.concatenate(answers)
+        if not len(self.space.sensitive):  # else pairs of twins are asked again
+            n = min(done, self.affordable(seconds, n_again()))
+            again = as_answers(model.predict(Z[:n]))
+            SecondAnswers(model).compare(as_answers(predicted[:n]), again)
+        # The rows before the first one that was not asked about: a sample by chance alone.
+        known = len(order) if done == len(Z) else int(first[done])
+        asked = np.argsort(order[:known])
+        self.rows, self.predicted = order[asked], predicted[back[asked]]
+        return Part(
+            queries=self.n_queries,  # this part is the first, and got to know the model, too
+            told=f"{known:,} rows, {done:,} of them distinct",
+            early=self.sampled(self.rows),
+        )
 
     def sampled(self, rows: Ints) -> str:
         """How many of the rows of the data these are, in words; empty where it is all of them."""
@@ -258,8 +264,7 @@ class Case:
         if oracle.response != "labels":
             outputs = oracle.respond(both)
         if oracle.response != "regression":
-            labels = np.asarray(self.estimator.predict(space.decode(both)))
-            self.extra_queries += 2 * n
+            labels = self._model.predict(both)
             if labels.ndim != 1:  # several outputs have no one label
                 labels = None
         made = []

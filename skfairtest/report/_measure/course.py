@@ -113,7 +113,9 @@ class Course:
             except refuses as error:
                 result = replace(blank, status="left out", reason=said_by(error, self.names))
             except Exception as error:
-                why = f"{type(error).__name__}: {said_by(error, self.names)}"
+                why = said_by(error, self.names)
+                if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):
+                    why = f"{type(error).__name__}: {why}"  # the text alone may be a key
                 result = replace(_rescued(rescue, blank), status="failed", reason=why)
         self.waiting.pop(name, None)
         early, reason = result.early, result.reason

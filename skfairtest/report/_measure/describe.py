@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import inspect
+import math
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -80,43 +84,80 @@ def versions() -> dict[str, str]:
 def repeating_code(template: BaseAuditor, given: dict[str, Any]) -> str:
     """Lines of Python that make the same report from the same model and table.
 
-    Values of sensitive features that are no columns of the table have a name there as it has.
+    What no text makes, such as a function, has a name there, which a comment lists.
     """
-    names = given["sensitive_features"]
-    told = "sensitive_features" if names is None else repr([_short(name) for name in names])
-    words = {"sensitive_features": told}
-    imports = {"skfairtest": {"audit"}}
-    for name in (
-        "threshold", "certify", "groups", "moved", "favourable", "max_time", "random_state",
-    ):  # fmt: skip
-        value = given[name]
-        if value is not DEFAULTS.get(name):
-            words[name] = repr(value)
-            if hasattr(value, "get_params"):
-                _add_import(imports, type(value))
+    code, names = _Code(), given["sensitive_features"]
+    own = "sensitive_features"
+    words = {own: code.name(own) if names is None else code.of(own, names)}
+    for name, default in DEFAULTS.items():
+        if given[name] is not default:
+            words[name] = code.of(name, given[name])
     if given["auditor"] is not None:
-        words["auditor"] = repr(given["auditor"])
-        if isinstance(given["auditor"], BaseAuditor):
-            _add_import(imports, type(template))
+        is_name = isinstance(given["auditor"], str)
+        words["auditor"] = code.of("auditor", given["auditor"] if is_name else template)
     target = "" if given["y"] is None else " y,"
     lines = ",\n".join(f"    {name}={value}" for name, value in words.items())
-    told_imports = "".join(
+    imports = "".join(
         f"from {module} import {', '.join(sorted(found))}\n"
-        for module, found in sorted(imports.items())
+        for module, found in sorted(code.imports.items())
     )
-    return f"{told_imports}\nreport = audit(\n    model, X,{target}\n{lines},\n)\n"
+    yours = f"# As the audit was given them: {', '.join(code.names)}.\n" if code.names else ""
+    return f"{imports}\n{yours}report = audit(\n    model, X,{target}\n{lines},\n)\n"
 
 
-def _add_import(imports: dict[str, set[str]], cls: type) -> None:
-    """Note from which module a class is imported: of this package, from its public folder."""
-    imports.setdefault(cls.__module__.partition("._")[0], set()).add(cls.__name__)
-
-
+#: What `audit` takes where nothing is given.
 DEFAULTS: dict[str, Any] = {
-    "threshold": None, "certify": "auto", "groups": "auto", "moved": "auto", "favourable": None,
+    "threshold": None, "certify": "auto", "groups": "auto", "moved": True, "favourable": None,
+    "max_time": 60, "random_state": None,
 }  # fmt: skip
+#: Parameters of auditors that `audit` sets.
+SET_BY_AUDIT = ("estimator", "sensitive_features")
 
 
-def _short(value: Any) -> Any:
-    """Names of columns without NumPy's types around them."""
-    return value.item() if isinstance(value, np.generic) else value
+class _Code:
+    """Writes values as Python, and notes what that needs."""
+
+    def __init__(self) -> None:
+        self.imports = {"skfairtest": {"audit"}}
+        self.names: list[str] = []
+
+    def name(self, name: str) -> str:
+        """The name of a value that no text makes: the user's own."""
+        self.names.append(name)
+        return name
+
+    def of(self, name: str, value: Any) -> str:
+        """The value of a parameter of this name as Python."""
+        if isinstance(value, (dt.date, np.datetime64, dt.timedelta, np.timedelta64)):
+            is_date = isinstance(value, (dt.date, np.datetime64))
+            value = pd.Timestamp(value) if is_date else pd.Timedelta(value)
+            self.imports.setdefault("pandas", set()).add(type(value).__name__)
+            return repr(value)
+        if isinstance(value, (np.generic, np.ndarray, pd.Series, pd.Index)):
+            value = value.tolist()
+        if isinstance(value, (str, bool, int, float, bytes, type(None))):
+            is_finite = not isinstance(value, float) or math.isfinite(value)
+            return repr(value) if is_finite else f"float('{value}')"
+        if isinstance(value, dict):
+            told = ", ".join(f"{self.of(name, k)}: {self.of(name, v)}" for k, v in value.items())
+            return f"{{{told}}}"
+        if isinstance(value, (list, tuple, set, frozenset)):
+            told = ", ".join(self.of(name, one) for one in value)
+            if isinstance(value, tuple) and len(value) > 1:
+                return f"({told})"
+            return f"[{told}]" if isinstance(value, list) else f"{type(value).__name__}([{told}])"
+        cls = type(value)
+        if not (hasattr(value, "get_params") or cls.__module__.startswith("skfairtest.")):
+            return self.name(getattr(value, "__name__", "<lambda>").replace("<lambda>", name))
+        # From the package itself, where it has the class, or from its public folder.
+        package, module = cls.__module__.partition(".")[0], cls.__module__.partition("._")[0]
+        has_it = getattr(sys.modules[package], cls.__name__, None) is cls
+        self.imports.setdefault(package if has_it else module, set()).add(cls.__name__)
+        params = inspect.signature(cls).parameters
+        told = ", ".join(
+            f"{key}={self.of(key, getattr(value, key))}"
+            for key in params
+            if key not in SET_BY_AUDIT
+            and repr(getattr(value, key, None)) != repr(params[key].default)
+        )
+        return f"{cls.__name__}({told})"

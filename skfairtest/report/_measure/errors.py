@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from skfairtest.group import SubgroupAuditor
@@ -24,9 +23,8 @@ def metrics_of(task: str, has_favourable: bool) -> tuple[str, ...]:
 
 def compare_errors(case: Case, metric: str, favourable: Any, seconds: float | None) -> GroupsOfRows:
     """Look at every frequent rule over all columns."""
-    rows, predicted, queries = case.predictions(seconds)
-    X, truth = case.rows_of(rows)
-    beside = rows_beside(case.beside, rows)
+    X, truth = case.rows_of(case.rows)
+    beside = rows_beside(case.beside, case.rows)
     if case.task == "regression" or metric == "accuracy":
         favourable = None
     space = case.space
@@ -37,5 +35,4 @@ def compare_errors(case: Case, metric: str, favourable: Any, seconds: float | No
         sensitive_features=[space.layout.container.names[place] for place in places] or None,
         favourable=favourable,
     )
-    result = compare_rows(case, metric, auditor, X, truth, rows, predicted, beside)
-    return replace(result, queries=queries)
+    return compare_rows(case, metric, auditor, X, truth, case.predicted, beside)

@@ -6,7 +6,6 @@ import math
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from skfairtest._typing import is_real
@@ -38,22 +37,21 @@ def metric_of(case: Case) -> str:
 
 def compare_groups(case: Case, favourable: Any, seconds: float | None) -> GroupsOfRows:
     """Look at every frequent group that sensitive attributes describe."""
-    rows, predicted, queries = case.predictions(seconds)
-    metric = metric_of(case)
+    metric, predicted = metric_of(case), case.predicted
     if case.task == "regression" and metric == "selection_rate":
-        predicted, favourable = (np.asarray(predicted) >= favourable).astype(int), [1]
+        predicted, favourable = (predicted >= favourable).astype(int), [1]
     auditor = SubgroupAuditor(
         metric=metric, favourable=None if metric == "mean_prediction" else favourable
     )
-    values = sensitive_values(case, rows)
-    result = compare_rows(case, "groups", auditor, values, None, rows, predicted)
+    values = sensitive_values(case, case.rows)
+    result = compare_rows(case, "groups", auditor, values, None, predicted)
     if metric == "selection_rate" and case.favourable is not None:
         result = replace(result, favourable=labels_in_words(case))
     if not result.rules:
         least = f"{auditor.min_support:.0%} of the rows"
         words = f"no group that a sensitive attribute describes has {least} inside and outside"
         result = replace(result, status="left out", reason=words)
-    return replace(result, queries=queries)
+    return result
 
 
 def labels_in_words(case: Case) -> str:
@@ -69,11 +67,10 @@ def compare_rows(
     auditor: Any,
     X: Any,
     truth: Any,
-    rows: Any,
     predicted: Any,
     beside: Any = None,
 ) -> GroupsOfRows:
-    """Look at every frequent rule over columns of these rows of the data; their predictions known.
+    """Look at every frequent rule over columns of the rows of the data that were predicted.
 
     Columns beside the table of the model are those of `beside`.
     Rules are as long as can be looked at in seconds. The auditor is kept by this name.
@@ -89,7 +86,7 @@ def compare_rows(
     if not attributes:
         raise ValueError("there is no column whose values tell groups of rows apart")
     auditor.set_params(attributes=list(attributes))
-    for most in range(affordable_conditions(len(rows), sum(attributes.values())), 0, -1):
+    for most in range(affordable_conditions(len(case.rows), sum(attributes.values())), 0, -1):
         try:
             auditor.set_params(max_conditions=most)
             auditor.fit(X, truth, y_pred=predicted, sensitive_features=beside)
@@ -105,12 +102,11 @@ def compare_rows(
         **what_was_compared(auditor, table),
         metric=auditor.metric,
         favourable=in_words(auditor.favourable_) if known else "",
-        n=len(rows),
+        n=len(case.rows),
         n_rows=len(case.space.data),
         overall=auditor.overall_,
         max_conditions=auditor.max_conditions,
         n_differ=int(all_rules["differs"].sum()),
-        early=case.sampled(rows),
     )
 
 

@@ -19,7 +19,7 @@ from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Maps, check_transport
 from skfairtest.report._data import Flips, MapQuality, Moved, MovedColumn
 from skfairtest.report._measure.case import Case
-from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, SPREAD, shuffled
+from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, spread_of_predictions
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._sensitive_features import rows_beside
 from skfairtest.transports import QuantileTransport
@@ -110,7 +110,8 @@ def check_transports(given: Any) -> None:
 def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float | None) -> Moved:
     """Move people of each group of an attribute to each other group, and see what changes.
 
-    Where there are many rows, or predictions take long, a random sample of them is moved.
+    Where there are many rows, or predictions take long, a random sample of them is moved, which
+    has each group as often as the data have it.
     """
     name, before = str(attribute), case.n_queries
     n_rows = len(case.space.data)
@@ -118,11 +119,17 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     values = sensitive_values(case, np.arange(n_rows))[name]
     if why := _no_groups(name, values):
         return replace(blank, applies=False, reason=why)
-    above = _counts_above(case, seconds)
+    large = _large_groups(values, np.arange(n_rows))[0]
+    counts = values.iloc[large].value_counts()
+    n_groups = int((counts > 0).sum())
+    if n_groups < 2:
+        return replace(blank, applies=False, reason=_too_small(name, values))
+    above = _counts_above(case)
     again = of.n_again
-    n_groups = min(values.nunique(), MOST_GROUPS)
     each = _queries_a_row(n_groups, case.space.n_features, again)
-    most = n = int(min(n_rows, of.most_rows, MOST_QUERIES / each))
+    # Where one group is rare, more rows have enough of it.
+    wanted = max(of.most_rows, LEAST_OF_GROUP * n_rows / counts.iloc[1] + 1)
+    most = n = int(min(n_rows, wanted, MOST_QUERIES / each))
     if seconds is not None:
         budget = _affordable(case, OF_TIME * seconds)
         n = min(most, int(budget / each))
@@ -130,16 +137,19 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
             # Shares without intervals are more than nothing.
             again = 0
             n = min(most, int(budget / _queries_a_row(n_groups, case.space.n_features, 0)))
-    order = shuffled(case)
-    if seconds is not None and n > TRIED and type(of.transport) is not QuantileTransport:
-        n = min(n, _learnable(case, name, of, _large_groups(values, order[:TRIED])[0], seconds))
+    order = _in_proportion(values, case.shuffled())
+    rows, left = _large_groups(values, np.sort(order[:n]))
+    told = values.iloc[rows]
+    is_slow = n > TRIED and type(of.transport) is not QuantileTransport
+    if seconds is not None and is_slow and told.nunique() > 1:
+        few = rows[(told.groupby(told, observed=True).cumcount() < TRIED // n_groups).to_numpy()]
+        n = min(n, _learnable(case, name, of, few, seconds))
+        rows, left = _large_groups(values, np.sort(order[:n]))
     order = order[:n]
-    rows, left = _large_groups(values, np.sort(order))
     if values[rows].nunique() < 2:
-        if n < most:
-            why = f"the time allows to move {n:,} people, too few of each group"
-            return replace(blank, reason=why, early=f"0 of {n_rows:,} rows")
-        return replace(blank, applies=False, reason=_too_small(name, values))
+        limit = "the time allows to move" if n < most else "there are predictions to move"
+        why = f"{limit} {n:,} people, too few of each group"
+        return replace(blank, reason=why, early=f"0 of {n_rows:,} rows" if n < most else "")
     auditor = _auditor(case, name, of, above, again)
     auditor.fit(case.rows_of(rows)[0], sensitive_features=_beside(case, name, rows))
     case.auditors[f"moved: {name} ({of.name})"] = auditor
@@ -220,6 +230,14 @@ def _large_groups(values: pd.Series, rows: Ints) -> tuple[Ints, list[str]]:
     return rows[inside], [str(group) for group in counts.index if group not in large]
 
 
+def _in_proportion(values: pd.Series, order: Ints) -> Ints:
+    """An order of the same rows, of which the first ones have each group as often as all do."""
+    told = values.iloc[order]
+    grouped = told.groupby(told, dropna=False, observed=True)
+    place = (grouped.cumcount() + 0.5) / grouped.transform("size")
+    return order[np.argsort(place.to_numpy(), kind="stable")]
+
+
 def _too_small(name: str, values: pd.Series) -> str:
     counts = values.value_counts()
     listed = "; ".join(f"{group} {n:,}" for group, n in counts.iloc[:3].items())
@@ -270,16 +288,14 @@ def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: f
     return int(len(rows) * (seconds - spent) / (times * spent)) if spent else len(case.space.data)
 
 
-def _counts_above(case: Case, seconds: float | None) -> float | None:
+def _counts_above(case: Case) -> float | None:
     """From which difference of outputs a decision counts as another one; None where labels do.
 
     Of a regressor without a threshold it is a tenth of the spread of its predictions.
     """
     if case.template.threshold is not None or case.response != "regression":
         return case.template.threshold
-    _, predicted, _ = case.predictions(seconds)
-    low, high = np.percentile(np.asarray(predicted, dtype=float), SPREAD)
-    return float(PARTS_OF_SPREAD[SHOWN_PART] * (high - low))
+    return PARTS_OF_SPREAD[SHOWN_PART] * spread_of_predictions(case)
 
 
 # Tables ----------------------------------------------------------------------------------------

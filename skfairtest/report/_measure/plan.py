@@ -36,10 +36,12 @@ from skfairtest.report._measure.settle import gather, settled
 from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
-#: Shares of the time: of the parts for all sensitive attributes together, of those for each alone
-#: (divided by their number), of groups, of the table and of all moved twins.
+#: Shares of the time: of the predictions for the rows, of the parts for all sensitive attributes
+#: together, of those for each alone (divided by their number), of groups, of the table and of all
+#: moved twins.
 WEIGHTS = {
-    "rows": 3.0,
+    "predictions": 5.0,
+    "rows": 6.0,
     "search": 4.0,
     "certificate": 4.0,
     "columns": 0.5,
@@ -51,7 +53,8 @@ WEIGHTS = {
 }
 ALONE = {"rows": 4.0, "search": 4.0, "certificate": 3.0}
 COLUMNS_SECONDS = 1.0
-COLUMNS, GROUPS, SELECTION = "columns that matter", "groups", "selection table"
+PREDICTIONS, COLUMNS = "predictions", "columns that matter"
+GROUPS, SELECTION = "groups", "selection table"
 
 
 #: Label, sensitive names and space; no space where the model takes none of them.
@@ -101,7 +104,8 @@ class Plan:
             self.searches += _alone_and_together(names, spaces, case.space)
         self.taken = [(label, space) for label, _, space in self.searches if space is not None]
         self.labels = [label for label, _ in self.taken]
-        weights = {
+        weights = {PREDICTIONS: WEIGHTS["predictions"]}
+        weights |= {
             f"{part}: {label}": self._weight(part, label)
             for part in ("rows", "search", "certificate")
             for label in self.labels
@@ -136,18 +140,20 @@ class Plan:
         for label, one in searches.items():
             if not one.taken:
                 course.leave_out(f"twins: {label}", Part(), one.reason)
+        course.run(PREDICTIONS, Part(), case.predict)
         self._search_all(searches)
         favourable = None if case.favourable is None else case.favourable.labels
-        why_no_favourable = self._why_no_favourable()
+        why_not_one = self._why_no_prediction()
+        why_no_rates = why_not_one or self._why_no_favourable()
         found_groups = self._run_unless(
-            "groups=False" if self.groups is False else why_no_favourable,
+            "groups=False" if self.groups is False else why_no_rates,
             GROUPS,
             GroupsOfRows(),
             partial(groups.compare_groups, case, favourable),
         )
         found_perturbed = self._perturbed(favourable) if self.asks_perturbed else None
         table = self._run_unless(
-            why_no_favourable,
+            why_no_rates,
             SELECTION,
             Selection(),
             partial(selection.select, case, favourable),
@@ -156,7 +162,7 @@ class Plan:
         why_no_errors = "errors need y, what is true of the rows" if case.y is None else ""
         found_errors = [
             self._run_unless(
-                why_no_errors,
+                why_no_errors or why_not_one,
                 f"errors: {metric}",
                 GroupsOfRows(metric=metric),
                 partial(errors.compare_errors, case, metric, favourable),
@@ -269,6 +275,16 @@ class Plan:
             partial(perturbed.describe_perturbed, self.case),
             refuses=(ValueError,),
         )
+
+    def _why_no_prediction(self) -> str:
+        """Why there is not one prediction a row that rates could be about; empty where there is."""
+        predicted = self.case.predicted
+        if predicted.ndim > 1:
+            return (
+                f"several outputs: the model predicts {predicted.shape[1]} for each row, and rates "
+                "are about one. Audit a model of one of them"
+            )
+        return "" if len(predicted) else "the rows were not predicted"
 
     def _why_no_favourable(self) -> str:
         """Why nobody can tell which predictions are favourable; empty where that can be told."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest import _clock
 from skfairtest._statistics import clopper_pearson
 from skfairtest._typing import Floats, Ints
 from skfairtest.finding._pair import Pair
@@ -50,32 +49,25 @@ def compare_rows(
 
     These are then a random sample of the rows. `kept` takes what was judged, for `rescue_rows`.
     """
-    began, before = _clock.now(), case.n_queries
-    deadline = np.inf if seconds is None else began + seconds
-    oracle = case.oracle(space)
-    order = shuffled(case)
+    before, oracle, order = case.n_queries, case.oracle(space), case.shuffled()
     done, of_all = 0, space.twins_.n_twins <= MOST_TWINS
-    judging = judge_rows(oracle, space.data[order], most=MOST_TWINS, deadline=deadline)
-    for judged in judging:
-        Z = space.data[order[done : done + len(judged.disparity)]]
-        kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
-        done += len(Z)
-    case.timed(began, case.n_queries - before)
+    with case.within(seconds):
+        judging = judge_rows(oracle, space.data[order], most=MOST_TWINS, budget=case.budget)
+        for judged in judging:
+            Z = space.data[order[done : done + len(judged.disparity)]]
+            kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
+            done += len(Z)
+        left = max(0.0, case.budget.seconds_left)
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
     disparity = whole.disparity
     order = order[: len(disparity)]
     if oracle.response == "regression":
         some_twins = result.n_twins < space.twins_.n_combinations
-        outputs = oracle.respond(space.data[order])
-        result = above_spread(result, changes.farthest, outputs, some_twins=some_twins)
+        result = above_spread(case, result, changes.farthest, some_twins=some_twins)
     counted = count_people(case, space, order, changes, _counts_above(case, result))
     worst = worst_places(space, disparity, order)
-    if np.isfinite(deadline):
-        left = max(0.0, deadline - _clock.now())
-        worst = worst[
-            : max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)
-        ]
+    worst = worst[: max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)]
     shown = shown_places(space, disparity, order, worst)
     twins = _twins(space, order[shown], whole, shown)
     pairs = case.pairs(oracle, *twins)
@@ -130,7 +122,7 @@ def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -
         return Rows(n_rows=len(space.data))
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
-    rows = shuffled(case)[: len(whole.disparity)]
+    rows = case.shuffled()[: len(whole.disparity)]
     if case.response != "regression" or case.template.threshold is not None:
         counted = count_people(case, space, rows, changes, case.template.threshold)
         result = replace(result, **counted)
@@ -193,15 +185,18 @@ def _worst_rows(
     return listed
 
 
-def shuffled(case: Case) -> Ints:
-    """Places of the rows in the order in which they are compared."""
-    return np.random.default_rng(case.seed).permutation(len(case.space.data))
+def spread_of_predictions(case: Case) -> float:
+    """The spread of a regressor's predictions for the rows; of several outputs the widest."""
+    if not len(case.predicted):
+        raise ValueError("the rows were not predicted, so that their spread is not known")
+    # Of several outputs the differences are of the one that differs most.
+    predicted = case.predicted.astype(np.float64)
+    return float(np.max(np.diff(np.percentile(predicted, SPREAD, axis=0), axis=0)))
 
 
-def above_spread(rows: Rows, farthest: Floats, predictions: Floats, *, some_twins: bool) -> Rows:
+def above_spread(case: Case, rows: Rows, farthest: Floats, *, some_twins: bool) -> Rows:
     """How many rows have a twin whose prediction is farther than parts of their spread."""
-    # Of several outputs the differences are of the one that differs most: the widest spread.
-    spread = float(np.max(np.diff(np.percentile(predictions, SPREAD, axis=0), axis=0)))
+    spread = spread_of_predictions(case)
     above = []
     for part in PARTS_OF_SPREAD:
         exceeds = farthest > part * spread

@@ -21,11 +21,8 @@ MIN_SHARE = 0.02
 
 
 def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
-    """The selection table of the model's predictions for the rows, or for a sample of them.
-
-    A sample where predictions for all rows take too long.
-    """
-    rows, predicted, queries = case.predictions(seconds)
+    """The selection table of the model's predictions for the rows."""
+    rows, predicted = case.rows, case.predicted
     _, truth = case.rows_of(rows)
     regresses = case.task == "regression"
     if not regresses and favourable is not None:
@@ -35,7 +32,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
             reason = (
                 f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
             )
-            return Selection(status="left out", reason=reason, queries=queries)
+            return Selection(status="left out", reason=reason)
     table = selection_table(
         predicted,
         sensitive_features=sensitive_values(case, rows),
@@ -57,9 +54,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
         high=high,
         columns=[str(name) for name in table.columns],
         rows=table.to_numpy(dtype=object).tolist(),
-        queries=queries,
         told=f"{len(table)} groups",
-        early=case.sampled(rows),
     )
 
 

@@ -25,7 +25,7 @@ from skfairtest.report._render.blocks import (
     with_interval,
 )
 from skfairtest.report._render.findings import why_not
-from skfairtest.report._render.words import group_named, isolate, quoted
+from skfairtest.report._render.words import group_named, in_sample, isolate, quoted
 
 #: Groups of a selection table that are in a page; in the JSON they are all.
 MOST_GROUPS = 200
@@ -102,10 +102,7 @@ def _compared(part: dict[str, Any]) -> str:
     value = _words(part["metric"])(_no_rounding(part["overall"]))
     told = METRICS.get(part["metric"], "{name}: {value}")
     told = told.format(value=value, label=label, name=part["metric"])
-    sample = ""
-    if part["n"] < part["n_rows"]:
-        sample = f", in a random sample of {count(part['n'])} of {count(part['n_rows'])} people"
-    return f"{told[:1].upper()}{told[1:]}{sample}. {_listed(part)}"
+    return f"{told[:1].upper()}{told[1:]}{in_sample(part)}. {_listed(part)}"
 
 
 #: What each metric says of all people, in words.

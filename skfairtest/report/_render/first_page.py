@@ -300,7 +300,13 @@ def how_sure(report: dict[str, Any]) -> str:
     )
     words = f"{'; '.join(told)}."
     if report["status"] == "complete":
-        return f"{words} Nothing was cut short."
+        missing = [
+            f"{isolate(part['attribute'])} ({isolate(part['transport'])} map)"
+            for part in report["moved"]
+            if part["status"] != "done" and part["applies"]
+        ]
+        but = f", but people were not moved by {listed(missing)}" if missing else ""
+        return f"{words} Nothing was cut short{but}."
     return f"{words} {not_complete(report)}"
 
 
@@ -388,7 +394,7 @@ def _groups_differ(report: dict[str, Any]) -> bool:
 
 
 def _more_rows(report: dict[str, Any]) -> Step | None:
-    least = _group_of_few_rows(_groups_alone(report))
+    least = _group_of_few_rows(report)
     if least is None:
         return None
     name = group_named({**least, "n": None})
@@ -405,8 +411,11 @@ def _groups_alone(report: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for row in rows if row["attribute"] in report["sensitive_features"]]
 
 
-def _group_of_few_rows(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The group of which more rows are needed most."""
+def _group_of_few_rows(report: dict[str, Any]) -> dict[str, Any] | None:
+    """The group of which more rows are needed most; of a sample the table has more."""
+    part, rows = report["selection"], _groups_alone(report)
+    if part["n"] < part["n_rows"]:
+        return None
     few = [row for row in rows if row["n"] is not None and row["n"] < FEW_ROWS]
     return min(few, key=lambda row: row["n"], default=None)
 
@@ -414,7 +423,7 @@ def _group_of_few_rows(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 def groups_in_words(report: dict[str, Any]) -> list[tuple[str, str]]:
     """The groups of one attribute that the sentences of the page name, with their attributes."""
     rows = _groups_alone(report)
-    named = [few] if (few := _group_of_few_rows(rows)) else []
+    named = [few] if (few := _group_of_few_rows(report)) else []
     for name in ("impact_ratio", "mean_prediction"):
         if known := [row for row in rows if row.get(name) is not None]:
             named += farthest(known, name)

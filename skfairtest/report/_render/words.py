@@ -149,6 +149,13 @@ def of_people(rows: dict[str, Any]) -> str:
     return f"{rows['n']:,} people, a random sample of {rows['n_rows']:,},"
 
 
+def in_sample(part: dict[str, Any]) -> str:
+    """Of how many people rates are; empty where it is all of them."""
+    if part["n"] == part["n_rows"]:
+        return ""
+    return f", in a random sample of {part['n']:,} of {part['n_rows']:,} people"
+
+
 def with_some_twins(rows: dict[str, Any]) -> bool:
     """Whether rows were compared with some of their twins only, so that more may differ."""
     return bool(rows["n_combinations"] is None or rows["n_combinations"] > rows["n_twins"])
@@ -291,7 +298,8 @@ def what_groups_get(
         low, high = farthest(means, "mean_prediction")
         return (
             f"The mean prediction for {group_named(low)} is {_with_ends(low, 'mean_prediction')}, "
-            f"and for {group_named(high, alone=True)} it is {_with_ends(high, 'mean_prediction')}."
+            f"and for {group_named(high, alone=True)} it is {_with_ends(high, 'mean_prediction')}"
+            f"{in_sample(selection)}."
         )
     ratios = [row for row in rows if row.get("impact_ratio") is not None]
     if not ratios:
@@ -308,12 +316,13 @@ def lowest_and_highest(selection: dict[str, Any], rows: list[dict[str, Any]]) ->
     worst, best = farthest(rows, "impact_ratio")
     rate = "selection_rate" if "selection_rate" in worst else "scoring_rate"
     what = quoted(selection["favourable"]) if selection["favourable"] else "A high score"
+    sample = in_sample(selection)
     if worst["impact_ratio"] == best["impact_ratio"]:
         of = f"every group of {isolate(worst['attribute'])}"
-        return f"{what} is predicted for {percent(worst[rate])} of {of}."
+        return f"{what} is predicted for {percent(worst[rate])} of {of}{sample}."
     return (
         f"{what} is predicted for {percent(worst[rate])} of {group_named(worst)} and for "
-        f"{percent(best[rate])} of {group_named(best, alone=True)}."
+        f"{percent(best[rate])} of {group_named(best, alone=True)}{sample}."
     )
 
 
