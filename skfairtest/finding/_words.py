@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -107,6 +109,22 @@ def percent(share: float | None) -> str:
     if 0.9995 <= share < 1:
         return "over 99.9%"
     return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
+
+
+def said_by(error: BaseException, names: Sequence[Any] = ()) -> str:
+    """The first line of what an error says, without the place in compiled code that said it.
+
+    Behind it libraries have stack traces and paths of the machine, which are for nobody who reads
+    a report. A column that is named by its place is called by its name, if `names` has it.
+    """
+    line = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")
+    line = re.sub(r"^(\[[\d:]+\] )?(\S+:\d+: )?", "", line)
+
+    def named(place: re.Match[str]) -> str:
+        k = int(place[1])
+        return f"column {names[k]!r}" if k < len(names) else place[0]
+
+    return re.sub(r"(\d+)th \(0-based\) column", named, line).rstrip(".")
 
 
 def shorten(words: str, most: int) -> str:

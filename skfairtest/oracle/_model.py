@@ -20,6 +20,7 @@ from skfairtest import _clock
 from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
+from skfairtest.finding._words import said_by
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import alone, n_workers, on_workers
@@ -220,9 +221,11 @@ class Model:
         except WorkersFailedError:
             raise
         except Exception as error:
+            layout = getattr(self.space, "layout", None)
+            said = said_by(error, layout.container.names if layout else ())
             raise EstimatorFailedError(
                 f"{self._name}.{method} raised {type(error).__name__} on a batch of {len(Z)} rows: "
-                f"{error}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."
+                f"{said}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
 

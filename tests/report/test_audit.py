@@ -755,6 +755,24 @@ def test_a_search_that_spent_its_own_budget_did_not_end_early():
     assert report.status == "complete" and not any(report.parts["reason"].iloc[:2])
 
 
+NATIVE = (
+    "[02:36:13] /src/cat.h:29: Found a category not in the training set for the 1th (0-based) "
+    "column: `new`.\nStack trace:\n  [bt] (0) /opt/lib/libmodel.so(+0x11031e) [0x7f8a7d71031e]"
+)
+
+
+@pytest.mark.parametrize("calls", [3, 12])
+def test_of_an_error_in_compiled_code_the_first_line_and_the_column_are_told(calls):
+    failing = Wrapped(LOGISTIC, fails_after=calls, error=lambda _: RuntimeError(NATIVE))
+    report = look(failing, sensitive_features=["sex"], certify=False)
+    told = " ".join(repr(report).split())
+    assert "Found a category not in the training set for the column 'race': `new`" in told
+    for text in (report.to_json(), report.to_html(), report.to_markdown(), repr(report)):
+        told = " ".join(text.split())
+        assert "training set for the column" in told
+        assert "[bt]" not in told and "cat.h" not in told and "0-based" not in told
+
+
 def test_a_model_that_fails_leaves_what_was_found():
     failing = Wrapped(LOGISTIC, fails_after=12)
     report = look(failing, y=LABELS, sensitive_features=["sex"])

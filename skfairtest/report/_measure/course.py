@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from skfairtest import _clock
 from skfairtest._progress import PartsProgress
 from skfairtest.exceptions import NonDeterministicModelError
+from skfairtest.finding._words import said_by
 from skfairtest.report._data import AnyPart, Part, PartRun
 
 #: Warnings of a part that are kept.
@@ -30,11 +32,18 @@ class Course:
         others have.
     progress : PartsProgress
         Is told.
+    names : sequence of str
+        Columns of the table, for errors that tell their places.
     """
 
     def __init__(
-        self, max_time: float | None, weights: dict[str, float], progress: PartsProgress
+        self,
+        max_time: float | None,
+        weights: dict[str, float],
+        progress: PartsProgress,
+        names: Sequence[Any] = (),
     ) -> None:
+        self.names = names
         self.began = _clock.now()
         self.max_time = max_time
         self.waiting = dict(weights)
@@ -102,10 +111,10 @@ class Course:
             except NonDeterministicModelError:
                 raise  # no part is worth anything then
             except refuses as error:
-                result = replace(blank, status="left out", reason=str(error))
+                result = replace(blank, status="left out", reason=said_by(error, self.names))
             except Exception as error:
-                why = str(error)
-                if not (why and isinstance(error, (ValueError, TypeError, RuntimeError))):
+                why = said_by(error, self.names)
+                if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):
                     why = f"{type(error).__name__}: {why}"  # the text alone may be a key
                 result = replace(_rescued(rescue, blank), status="failed", reason=why)
         self.waiting.pop(name, None)

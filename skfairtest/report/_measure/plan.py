@@ -126,7 +126,7 @@ class Plan:
             part: share if of is maps[0] else share / len(maps)
             for part, (_, of) in self.moved.items()
         }
-        self.course = Course(case.max_time, weights, progress)
+        self.course = Course(case.max_time, weights, progress, case.space.layout.container.names)
         self.callbacks = progress.callbacks
 
     def _weight(self, part: str, label: str) -> float:

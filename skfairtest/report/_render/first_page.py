@@ -256,7 +256,7 @@ def largest(report: dict[str, Any]) -> str:
     if not main["taken"]:
         return f"{twins_beside(not_taken(report['searches']))}"
     if main["degree"] is None:
-        return f"Not measured: {main['reason']}."
+        return f"Not measured: {main['reason'].rstrip('.')}."
     pair = main["pair"]
     outputs = with_difference(*pair["outputs"]) if pair and pair["outputs"] else None
     words = f"Largest difference found: {outputs[2] if outputs else number(main['degree'])}"
@@ -394,8 +394,8 @@ def _groups_differ(report: dict[str, Any]) -> bool:
 
 
 def _more_rows(report: dict[str, Any]) -> Step | None:
-    part, least = report["selection"], _group_of_few_rows(_groups_alone(report))
-    if least is None or part["n"] < part["n_rows"]:  # of a sample the table has more
+    least = _group_of_few_rows(report)
+    if least is None:
         return None
     name = group_named({**least, "n": None})
     return Step(
@@ -411,8 +411,11 @@ def _groups_alone(report: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for row in rows if row["attribute"] in report["sensitive_features"]]
 
 
-def _group_of_few_rows(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The group of which more rows are needed most."""
+def _group_of_few_rows(report: dict[str, Any]) -> dict[str, Any] | None:
+    """The group of which more rows are needed most; of a sample the table has more."""
+    part, rows = report["selection"], _groups_alone(report)
+    if part["n"] < part["n_rows"]:
+        return None
     few = [row for row in rows if row["n"] is not None and row["n"] < FEW_ROWS]
     return min(few, key=lambda row: row["n"], default=None)
 
@@ -420,7 +423,7 @@ def _group_of_few_rows(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 def groups_in_words(report: dict[str, Any]) -> list[tuple[str, str]]:
     """The groups of one attribute that the sentences of the page name, with their attributes."""
     rows = _groups_alone(report)
-    named = [few] if (few := _group_of_few_rows(rows)) else []
+    named = [few] if (few := _group_of_few_rows(report)) else []
     for name in ("impact_ratio", "mean_prediction"):
         if known := [row for row in rows if row.get(name) is not None]:
             named += farthest(known, name)

@@ -430,7 +430,7 @@ def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -
 def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None) -> str:
     names = listed(search["sensitive"])
     if search["degree"] is None:
-        return f"Nothing was measured: {search['reason']}"
+        return f"Nothing was measured: {search['reason'].rstrip('.')}."
     if not search["degree"]:
         proof = search["bracket"]
         if proof["certified"] and proof["upper"] == 0:
