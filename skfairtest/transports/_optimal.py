@@ -10,6 +10,7 @@ import numpy as np
 from skfairtest._parameters import check_real, checked, real, whole
 from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.exceptions import users_level
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.space._numbers import Real
@@ -36,6 +37,8 @@ MOST_STEPS = 10_000_000
 MOST_SCALINGS = 2_000
 #: Deviation of the shares of all rows at which it stops, as a share of their length.
 NEAR_ENOUGH = 1e-3
+#: How often the regularization is doubled where no plan is found, as few rows lie far from all.
+MOST_DOUBLED = 5
 #: Deviation of the entropic plan's shares of rows that is still called equal, as a share.
 LEAST_MASS = 0.5
 #: Of numbers on their way: any number, and NaN where one is missing.
@@ -243,7 +246,8 @@ class OptimalTransport(OptimalResults, BaseTransport):
     reg : float, default=0.05
         Strength of the entropic regularization, as a share of the mean cost. Larger values depend
         less on the sample, and follow less what columns have to do with each other in one group
-        and not in the other. None works out the exact plan, which follows that more closely.
+        and not in the other. None works out the exact plan, which follows that more closely. Where
+        it is too small for rows far from all others, a larger one is taken, with a warning.
     weight : float, default=1.0
         Cost of a category that differs or of a number that is missing, in squared standard
         deviations.
@@ -343,31 +347,62 @@ class OptimalTransport(OptimalResults, BaseTransport):
             parts.append(points)
         return np.hstack(parts) if parts else np.zeros((len(Z), 1))
 
-    def _plan(self, own: int, target: int, cost: Floats) -> Floats:
-        """Return which shares of each row in a sample are sent to which row of the other's."""
+    def _plan(self, own: int, target: int, cost: Floats, reg: float | None) -> Floats | None:
+        """Return which shares of each row in a sample are sent to which row of the other's.
+
+        None if the entropic plan was not found.
+        """
         ot = _pot()
         here, there = self.samples_[own], self.samples_[target]
-        if self.reg is None:
+        if reg is None:
             plan = ot.emd(here.shares, there.shares, cost, numItermax=MOST_STEPS)
         else:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 # What POT warns of is refused below.
                 warnings.simplefilter("ignore", UserWarning)
                 plan = ot.sinkhorn(
-                    here.shares, there.shares, cost, self.reg, numItermax=MOST_SCALINGS,
+                    here.shares, there.shares, cost, reg, numItermax=MOST_SCALINGS,
                     stopThr=NEAR_ENOUGH * float(np.linalg.norm(there.shares)), warn=False,
                 )  # fmt: skip
             sums = plan.sum(axis=1)
             if not np.isfinite(plan).all() or (sums < LEAST_MASS * here.shares).any():
-                own_name, other_name = self.groups_[[own, target]].tolist()
-                raise ValueError(
-                    f"reg={self.reg!r} is too small: the entropic plan from group "
-                    f"{own_name!r} to group {other_name!r} was not found. Give "
-                    "a larger one, such as 0.1, or None for the exact plan."
-                )
+                return None
         plan = np.asarray(plan, dtype=np.float64)
         plan /= plan.sum(axis=1, keepdims=True)
         return plan
+
+    def _plans(self, own: int, target: int) -> tuple[Floats, Floats]:
+        """Return the plan to the other group, and what blurs alike within the own one."""
+        # One scale and one regularization for both plans.
+        cost = self._costs(own, target)
+        scale = float(cost.mean()) or 1.0
+        if self.reg is None:
+            exact = self._plan(own, target, cost / scale, None)
+            assert exact is not None, "an exact plan is always found"
+            return exact, self._nearest(own)
+        within = self._costs(own, own) / scale
+        names = "from group {!r} to group {!r}".format(*self.groups_[[own, target]].tolist())
+        for doubled in range(MOST_DOUBLED + 1):
+            reg = self.reg * 2**doubled
+            there = self._plan(own, target, cost / scale, reg)
+            here = None if there is None else self._plan(own, own, within, reg)
+            if there is not None and here is not None:
+                break
+        else:
+            raise ValueError(
+                f"reg={self.reg!r} is too small: the entropic plan {names} was not found. Give a "
+                "larger one, such as 0.1, or None for the exact plan."
+            )
+        if doubled:
+            warnings.warn(
+                f"reg={self.reg!r} is too small for the plan {names}, as some rows lie far from "
+                f"all others; reg={reg:g} was taken, which follows less closely how columns go "
+                "together. Give a larger one, None for the exact plan, or logarithms of columns "
+                "with long tails.",
+                UserWarning,
+                stacklevel=users_level(),
+            )
+        return there, here
 
     def _costs(self, own: int, target: int) -> Floats:
         points = [self._points(self.samples_[g].codes) for g in (own, target)]
@@ -398,15 +433,10 @@ class OptimalTransport(OptimalResults, BaseTransport):
     def _passages(self, own: int, target: int) -> list[Passage]:
         key = f"{own},{target}"
         if key not in self.maps_:
-            # One scale for both plans, so that they blur alike.
-            cost = self._costs(own, target)
-            scale = float(cost.mean()) or 1.0
-            there = self._projections(self._plan(own, target, cost / scale), target)
+            plan, within_own = self._plans(own, target)
+            there = self._projections(plan, target)
             if self.reg is None:
-                within_own = self._nearest(own)
                 there = [projection.averaged(within_own) for projection in there]
-            else:
-                within_own = self._plan(own, own, self._costs(own, own) / scale)
             here = self._projections(within_own, own)
             mine, other = self.samples_[own], self.samples_[target]
             ranks = RowRanks(mine.codes, self.random_state or 0)

@@ -20,7 +20,12 @@ from skfairtest import FlipTestAuditor, Order
 from skfairtest.exceptions import ConstraintWarning, EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual._flip_test import auditor as auditor_module
 from skfairtest.individual._flip_test import columns, quality
-from skfairtest.individual._flip_test.flips import interval_of, without_errors
+from skfairtest.individual._flip_test.flips import (
+    Shares,
+    interval_of,
+    largest_by_chance,
+    without_errors,
+)
 from skfairtest.individual._flip_test.quality import distance, outside
 from skfairtest.space._space import InputSpace
 from skfairtest.transports import OptimalTransport, QuantileTransport, SequentialTransport
@@ -503,6 +508,24 @@ def test_one_direction_is_compared_with_what_chance_makes_of_it():
     for share, both, is_zero in ((within, False, True), (0.05, False, False), (0.05, True, False)):
         interval = interval_of(share, again, placebos, 1000, 0.95, both=both)
         assert (interval.low == 0) == is_zero
+
+
+def test_all_directions_are_compared_with_what_chance_makes_of_the_largest():
+    """Of groups that chance has made, one direction stands out as seldom as an interval misses."""
+    rng, n = np.random.default_rng(0), 200
+    scale = rng.uniform(0.01, 0.1, (3, 3, 3))
+    scale[np.arange(3), np.arange(3)] = np.nan  # nobody is moved to their own group
+    every = np.maximum(rng.normal(size=(n, 100, *scale.shape)), 0) * scale
+    one_stands_out = each_by_itself = 0
+    for share, *placebos in every:
+        given, *others = (Shares(pairs, 0.0, np.zeros(3)) for pairs in (share, *placebos))
+        share = share[..., 1:]
+        one_stands_out += (share > largest_by_chance(given, others, 0.95)).any()
+        each_by_itself += (share > np.quantile(placebos, 0.975, axis=0)[..., 1:]).any()
+    assert one_stands_out < 0.06 * n < 0.2 * n < each_by_itself
+    far = Shares(given.pairs + 0.3, 0.0, np.zeros(3))  # one that all directions stand out of
+    beyond = far.pairs[..., 1:] > largest_by_chance(far, others[:10], 0.95)
+    assert beyond[~np.eye(3, dtype=bool)].all()
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Plans between groups: exact and entropic, rows outside samples, and POT that is missing."""
 
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -180,6 +181,23 @@ def test_the_weight_says_what_a_category_costs():
 def test_refused_regularization(reg):
     with pytest.raises(ValueError, match="reg must be a number in"):
         OptimalTransport(reg=reg).fit(pd.DataFrame({"v": [1.0, 2, 3, 4.5]}), [0, 0, 1, 1])
+
+
+@needs_pot
+@pytest.mark.parametrize("seed", range(3))
+def test_heavy_tails_take_a_larger_regularization(seed):
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(["a", "b"], 200)
+    X = pd.DataFrame({"v": rng.normal(size=400), "t": rng.normal(size=400)})
+    X["v"] += 2.0 * (groups == "b")
+    X.loc[7, "t"] = 500.0  # beside which all other costs are next to nothing
+    with pytest.warns(UserWarning, match="reg=0.05 is too small .* reg=0.[1-9]+ was taken"):
+        moved = OptimalTransport().fit(X, groups).transport(X[:200], groups[:200], to="b")
+    assert np.isfinite(moved.to_numpy()).all()
+    assert abs(moved["v"].mean() - X["v"][200:].mean()) < 0.3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OptimalTransport(reg=None).fit(X, groups).transport(X[:200], groups[:200], to="b")
 
 
 @needs_pot

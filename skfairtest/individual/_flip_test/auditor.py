@@ -117,7 +117,8 @@ class FlipTestAuditor(
     flips_ : DataFrame
         A line for each pair of groups and direction: `group`, `to`, `direction` ("any", from one
         label to another, or "up" and "down"), `n_rows` of the group, `n_flips`, their `share` with
-        its interval `low` and `high`, the share `placebo` of a map between groups that chance has
+        its interval `low` and `high` (`low` is 0 for all directions that do not stand out of what
+        chance makes of the largest), the share `placebo` of a map between groups that chance has
         made, and `beyond` (share less placebo) with its interval `beyond_low` and `beyond_high`.
     moved_rate_ : float
         Share of all rows whose output changes if they are moved to some other group. It is no

@@ -133,7 +133,7 @@ class Interval(NamedTuple):
 
 def interval_of(
     share: float, again: Floats, placebos: Floats, n: int, confidence: float, *,
-    both: bool, more_variance: float = 0.0,
+    both: bool, more_variance: float = 0.0, chance: float | None = None,
 ) -> Interval:  # fmt: skip
     """Return the interval of a share of rows that change.
 
@@ -153,6 +153,9 @@ def interval_of(
         Whether the share is of flips in both directions.
     more_variance : float, default=0.0
         Variance that rows drawn again within their groups do not show.
+    chance : float, default=None
+        Share that chance makes, for a share in one direction; None takes it from `placebos`. Of
+        several directions it is that of the largest of them (see `largest_by_chance`).
 
     Notes
     -----
@@ -175,7 +178,8 @@ def interval_of(
     size = share * (1 - share) / error**2 if error > 0 and 0 < share < 1 else float(n)
     low, high = (float(end) for end in wilson(np.array(share), np.array(min(size, float(n))), t))
     low = min(low, without_errors(low, placebo, both=both))
-    if not both and share <= np.quantile(placebos, (1 + confidence) / 2):
+    chance = float(np.quantile(placebos, (1 + confidence) / 2)) if chance is None else chance
+    if not both and share <= chance:
         low = 0.0
     beyond, half = share - placebo, t * error
     return Interval(low, high, placebo, beyond, beyond - half, beyond + half)
@@ -201,12 +205,27 @@ def without_errors(share: float, placebo: float, *, both: bool) -> float:
     return float(np.interp(share / unit, found, s)) * unit
 
 
+def largest_by_chance(shares: Shares, placebos: list[Shares], confidence: float) -> Floats:
+    """Return for each share in one direction what chance makes of it where it is most of all.
+
+    Of many directions the one that stands out does so by chance more often than each by itself. So
+    all are compared with what the one that stood out most had between groups that chance has made.
+    """
+    # Were there no path, the groups themselves would be as good as any that chance has made.
+    pairs = np.array([one.pairs[..., 1:] for one in (shares, *placebos)])
+    mean, spread = pairs.mean(axis=0), np.maximum(pairs.std(axis=0), np.finfo(float).tiny)
+    most = np.nanmax((pairs - mean) / spread, axis=(1, 2, 3), initial=0.0)
+    of_chance = most[1:] if placebos else most
+    return np.asarray(mean + spread * np.quantile(of_chance, (1 + confidence) / 2, method="higher"))
+
+
 def flip_table(
     shares: Shares, again: list[Shares], placebos: list[Shares], groups: Groups, names: list[str],
     confidence: float,
 ) -> pd.DataFrame:  # fmt: skip
     """Return the shares of each pair of groups and direction, with intervals."""
     counts = np.bincount(groups.codes, minlength=len(groups))
+    chance = largest_by_chance(shares, placebos, confidence)
     lines = []
     for own in range(len(groups)):
         for to in range(len(groups)):
@@ -221,6 +240,7 @@ def flip_table(
                     n,
                     confidence,
                     both=k == 0,
+                    chance=float(chance[own, to, k - 1]) if k else None,
                 )
                 lines.append(
                     {
