@@ -816,7 +816,8 @@ def test_the_auditor_is_a_template():
     assert data["searches"][0]["auditor"] == "SurrogateAuditor" and data["threshold"] == 0.1
     incomes = [c["first"] for c in data["searches"][0]["pair"]["cells"] if c["name"] == "income"]
     assert 10 <= incomes[0] <= 20
-    assert "SurrogateAuditor(" in data["code"] and "import SurrogateAuditor" in data["code"]
+    assert "=SurrogateAuditor(" in data["code"]
+    assert "from skfairtest import InputSpace, SurrogateAuditor, audit" in data["code"]
     named = look(auditor="surrogate", max_time=1, **settings).to_dict()
     assert named["searches"][0]["auditor"] == "SurrogateAuditor"
 
@@ -890,7 +891,7 @@ def test_lines_of_progress_go_to_standard_error(capsys):
     look(sensitive_features=["sex"], progress="auto")
     out, err = capsys.readouterr()
     lines = err.splitlines()
-    assert out == "" and len(lines) == 8 and lines[0].startswith("[audit 1/8")
+    assert out == "" and len(lines) == 9 and lines[0].startswith("[audit 1/9")
     assert "search: sex: largest difference" in err
     look(sensitive_features=["sex"], progress=False, **SEARCH_ONLY)
     assert capsys.readouterr() == ("", "")
