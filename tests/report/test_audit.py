@@ -770,6 +770,7 @@ class Warns(Wrapped):
         warnings.warn(f"I am {self.name}", UserWarning, stacklevel=1)
 
 
+@slow_sample
 @pytest.mark.parametrize("own_threads", [False, True])
 def test_models_in_threads_keep_their_own_warnings(own_threads):
     barrier, filters, shown = threading.Barrier(2), warnings.filters[:], warnings.showwarning
@@ -1011,6 +1012,7 @@ class OfColumns(Wrapped):
 RIDGE = coded(Ridge()).fit(X, SCORE)
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "flat, column, y, favourable",
     [
@@ -1033,6 +1035,7 @@ def test_a_column_of_predictions_is_as_good_as_a_list(flat, column, y, favourabl
     assert data["searches"][0]["rows"]["changed"] == expected["searches"][0]["rows"]["changed"]
 
 
+@slow_sample
 @pytest.mark.parametrize(
     "model, output",
     [
