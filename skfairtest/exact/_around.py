@@ -7,6 +7,7 @@ target, and averages of models of different kinds. What they hold may stand behi
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -279,13 +280,26 @@ def _target(inside: ModelOutput, transformer: Any) -> Node:
     if type(transformer) in SCALERS:
         return _unscaled(inside, transformer)
     if type(transformer) is PowerTransformer:
-        return MonotoneFunction(
-            inside, lambda x: np.asarray(transformer.inverse_transform(x[:, None]))[:, 0]
-        )
+        return MonotoneFunction(inside, lambda x: _unpowered(transformer, x))
     if transformer.inverse_func is None:
         return inside
     grown = MonotoneFunction(inside, np.exp, link=(EXPONENTIAL, 1.0, 0.0))
     return grown if transformer.inverse_func is np.exp else WeightedSum((grown,), (1.0,), -1.0)
+
+
+def _unpowered(transformer: Any, x: Floats) -> Floats:
+    """Return what a power transformer makes of numbers on the way back.
+
+    Bounds may lie outside of where it has a value. It grows without end towards there, as it does
+    upwards from zero, which is the mean, and falls below it.
+    """
+    found, known = np.where(x > 0, np.inf, -np.inf), np.isfinite(x)
+    if known.any():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of numbers that have no value
+            back = np.asarray(transformer.inverse_transform(x[known][:, None]))[:, 0]
+        found[known] = np.where(np.isfinite(back), back, found[known])
+    return found
 
 
 def _unscaled(inside: ModelOutput, scaler: Any) -> WeightedSum:

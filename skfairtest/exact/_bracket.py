@@ -60,16 +60,14 @@ class Ends(NamedTuple):
         """By how much the ends differ."""
         return self.upper - self.degree
 
-    @property
-    def narrow(self) -> bool:
-        """Whether the ends agree to `rtol`."""
-        return self.gap <= self.rtol * self.upper
+    def within(self, room: float) -> bool:
+        """Return whether the ends agree to `rtol` and this width; nothing agrees with infinity."""
+        return bool(np.isfinite(self.upper)) and self.gap <= self.rtol * self.upper + room
 
     @property
     def certified(self) -> bool:
         """Whether the ends agree to `rtol`, or up to a little that single precision may do."""
-        room = min(self.single, MOST_ROOM * self.upper)
-        return self.gap <= self.rtol * self.upper + room
+        return self.within(min(self.single, MOST_ROOM * self.upper))
 
     @property
     def is_loose(self) -> bool:

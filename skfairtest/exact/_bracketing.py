@@ -100,13 +100,13 @@ def closed_as(
     """Return the bracket that is known, by what ended the search for a bound."""
     single = single_room(family, oracle)
     ends = history.ends(oracle.degree, rtol, single)
-    if not ends.certified and ends.gap <= rtol * ends.upper + single:
+    if not ends.certified and ends.within(single):
         ended = "rounding"
     kind = StopReason.COMPLETE if ends.certified else KINDS.get(ended, StopReason.OPEN)
     if not ends.certified:
         reason = _reason(ended, rtol, oracle, max(family.rounding, single / 4))
         reason += f" ({engine.advice})" if engine.advice else ""
-    elif ends.narrow:
+    elif ends.within(0.0):
         reason = f"certified: the bracket is closed to rtol={rtol:g}"
     else:
         reason = (

@@ -21,6 +21,8 @@ from skfairtest.space._columns import Categorical, Column
 from skfairtest.space._dates import NAT, Dates, as_numbers, as_whole, dates_of_objects
 from skfairtest.space._pandas_dates import as_dates, date_numbers, dates_of_dtype
 
+#: Dtypes of categories that are numbers, and that objects are not taken for.
+SMALLER = {"int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64", "float32"}
 #: Dtypes that hold fewer digits than codes have, by their names in NumPy, pandas and polars, and
 #: what NumPy calls them.
 ROUNDING = {
@@ -292,16 +294,15 @@ class PandasContainer(Container):
         # Categories of a categorical column, object arrays by position; others are absent.
         self.categories: dict[str, NDArray[Any]] = {}
         self.ordered: dict[str, bool] = {}
-        # Nothing can be inferred from a column that has no category: the dtype of its categories.
-        self.no_categories: dict[str, str] = {}
+        # The dtype of these: from objects a small one, or one without a category, is not inferred.
+        self.category_dtypes: dict[str, str] = {}
         #: Categories, and the dtype that was made of them: each column of each batch asks for it.
         self._made: dict[str, tuple[NDArray[Any], Any]] = {}
         for index, name in enumerate(self.names):
             dtype = X[name].dtype
             if isinstance(dtype, pd.CategoricalDtype):
                 self.categories[str(index)] = np.asarray(dtype.categories, dtype=object)
-                if not len(dtype.categories):
-                    self.no_categories[str(index)] = str(dtype.categories.dtype)
+                self.category_dtypes[str(index)] = str(dtype.categories.dtype)
                 self.ordered[str(index)] = bool(dtype.ordered)
 
     @property
@@ -317,8 +318,11 @@ class PandasContainer(Container):
         known, dtype = self._made.get(key, (None, None))
         if known is not self.categories[key]:  # a chunk may have brought more
             levels = pd.Index(self.categories[key]).infer_objects()
+            kind = self.category_dtypes[key]
             if not len(levels):
-                levels = levels.astype(self.no_categories[key])
+                levels = levels.astype(kind)
+            elif kind in SMALLER and (levels.astype(kind) == levels).all():
+                levels = levels.astype(kind)  # if a chunk has not brought larger ones
             dtype = pd.CategoricalDtype(levels, ordered=self.ordered[key])
             self._made[key] = self.categories[key], dtype
         return dtype

@@ -118,6 +118,26 @@ def test_single_precision_is_no_excuse_for_ends_that_differ(width):
         assert "rounding" in closed.reason or "differ by 0.0001" in closed.reason
 
 
+@pytest.mark.parametrize(
+    ("degree", "upper", "single", "certified"),
+    [
+        (1.0, 1.0, 0.0, True),
+        (0.0, 0.0, 0.0, True),
+        (1.0, 1.0 + 1e-6, 0.0, False),
+        (1.0, 1.0 + 1e-6, 1e-5, True),
+        (1.0, 1.0 + 1e-3, 1.0, False),
+        (1.0, np.inf, 0.0, False),
+        (1.0, np.inf, np.inf, False),
+    ],
+)
+def test_what_is_certified_follows_from_both_ends(degree, upper, single, certified):
+    history = BoundHistory(lambda: 0.0)
+    history.note(degree, upper, 0)
+    ends = history.ends(degree, 1e-9, single)
+    assert ends.certified == certified and ends.gap == upper - degree
+    assert ends.is_loose == (upper > 2 * degree)
+
+
 class Closing(Family):
     """A family whose search stops as soon as its bracket is as narrow as it has to be."""
 

@@ -18,6 +18,7 @@ from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     RandomForestClassifier,
     StackingClassifier,
     StackingRegressor,
@@ -276,6 +277,16 @@ def ways_back_that_are_not_known():
     step = FunctionTransformer(np.log, np.exp, inv_kw_args={"where": True}, check_inverse=False)
     model = TransformedTargetRegressor(Ridge(), transformer=step).fit(X, np.exp(Y))
     refused(model, X, "cannot be certified")
+
+
+@attack("a target has a way back from everywhere")
+def powers_of_targets_that_end_somewhere():
+    rng = np.random.default_rng(0)
+    for sign in (1, -1):
+        for inner in (LinearRegression(), GradientBoostingRegressor(random_state=0)):
+            target = sign * np.exp(Y + 2 * rng.normal(size=len(Y)))
+            model = TransformedTargetRegressor(inner, transformer=PowerTransformer())
+            holds(model.fit(X, target), X, exact=False)
 
 
 # Stacks ------------------------------------------------------------------------------------
