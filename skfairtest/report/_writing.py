@@ -13,15 +13,15 @@ def write_whole(where: Any, text: str) -> None:
 
     A letter that no file can hold, such as half a pair of surrogates, is written by its number.
     """
-    path, how = Path(where), {"encoding": "utf-8", "errors": "backslashreplace"}
+    path = Path(where)
     if path.is_symlink():
         path = path.resolve()
     if path.exists() and not path.is_file():  # such as /dev/null, which must not be replaced
-        path.write_text(text, **how)
+        path.write_text(text, "utf-8", "backslashreplace")
         return
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
-        with os.fdopen(handle, "w", newline="\n", **how) as file:
+        with os.fdopen(handle, "w", -1, "utf-8", "backslashreplace", "\n") as file:
             file.write(text)
         os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
         os.replace(temporary, path)

@@ -370,6 +370,17 @@ def test_the_first_step_is_the_most_telling(changes, page):
     assert next_steps(report)[0].page == page
 
 
+def test_a_share_of_a_sample_has_its_interval():
+    report = report_samples.usual()
+    rows = report["searches"][-1]["rows"]
+    rows.update(rate=0.0, changed=0, low=0.0, high=0.00037, n=10_000, n_rows=30_162)
+    assert "were changed, for at" not in first_page(report).found
+    assert "were changed (of all people 0% to under 0.1%)." in first_page(report).found
+    of_spread = {"difference": 0.1, "low": 0.02, "high": 0.03}
+    rows.update(rate=None, low=None, high=None, changed=240, above=[of_spread])
+    assert "(2.4%; of all people 2.0% to 3.0%)." in first_page(report).found
+
+
 def test_where_twins_show_nothing_the_rates_are_read_first_and_proxies_looked_for():
     report = report_samples.usual()
     report["favourable"]["how"] = "given"

@@ -60,7 +60,15 @@ def _hints(part: Any) -> dict[str, Any]:
 
 
 #: What JSON makes of values.
-SHAPES = {int: int, float: (int, float), str: str, bool: bool, list: list, tuple: list, dict: dict}
+SHAPES: dict[Any, Any] = {
+    int: int,
+    float: (int, float),
+    str: str,
+    bool: bool,
+    list: list,
+    tuple: list,
+    dict: dict,
+}
 
 
 def unlike(value: Any, hint: Any, name: str = "") -> str:

@@ -127,8 +127,8 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
     keys = list(dict.fromkeys([*rates, *counted]))
     if not keys:
         return None
-    told = groups_in_words(report)
-    kept = _most_concerned(keys, rates, counted, report["sensitive_features"], told)
+    named = groups_in_words(report)
+    kept = _most_concerned(keys, rates, counted, report["sensitive_features"], named)
     columns = _directions(counted)
     several = len({attribute for attribute, _ in keys}) > 1
     rate = rate_of(part["columns"]) if rates else ""

@@ -19,6 +19,7 @@ from skfairtest.report._render.words import (
     for_others,
     group_named,
     in_group,
+    in_sample,
     is_beyond_chance,
     isolate,
     isolated,
@@ -173,9 +174,14 @@ def for_whom(report: dict[str, Any]) -> list[str]:
             rest = f"; and {more} more group{'s' * (more > 1)}" if more else ""
             # Of one attribute the finding has said it.
             others = for_others(search) if len(report["searches"]) > 1 else ""
+            others += in_sample(rows)
             lines.append(f"If only {label} were changed{others}: {'; '.join(told)}{rest}.")
         elif rows["changed"] == 0 and rows["n"]:
             lines.append(people_change(search, report))
+    missing = [s["label"] for s in report["searches"][:-1] if s["taken"] and not s["rows"]["n"]]
+    if lines and missing:
+        names = listed(list(map(isolate, missing)), "or")
+        lines.append(f"People were not compared with twins in {names} alone.")
     return lines
 
 
@@ -269,7 +275,7 @@ def largest(report: dict[str, Any]) -> str:
         words += f" ({who}{_against(pair, outputs)})"
     if beyond_domain(main):
         words += f"; of a person outside these ranges {number(main['rows']['degree'])}"
-    return f"{words}. {largest_possible(main)}"
+    return f"{words}. {largest_possible(main, outputs[2] if outputs else '')}"
 
 
 def _against(pair: dict[str, Any] | None, outputs: tuple[str, str, str] | None) -> str:
@@ -293,7 +299,8 @@ def how_sure(report: dict[str, Any]) -> str:
             who = f"All {count(rows['n'])} people"
             if rows["n"] < rows["n_rows"]:
                 who = of_people(rows)
-            told.append(", ".join(filter(None, [f"{who} were compared", compared_with(main)])))
+            were = "were" if rows["n"] > 1 else "was"
+            told.append(", ".join(filter(None, [f"{who} {were} compared", compared_with(main)])))
     cost = report["cost"]
     told.append(
         f"{count(cost['queries'])} predictions in {seconds(cost['seconds'])}, seed {report['seed']}"

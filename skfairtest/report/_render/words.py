@@ -114,6 +114,8 @@ def people_change(search: dict[str, Any], report: dict[str, Any]) -> str:
     n, who, share = rows["changed"], of_people(rows), ""
     if not n:
         who = f"None of {who}"
+        ends = _share_of_changed(rows).partition("; ")[2]  # of a sample
+        share = f" ({ends})" if ends else ""
     elif n == rows["n_rows"]:
         who = f"All {n:,} people in the table"
     else:
@@ -139,14 +141,18 @@ def would_get(search: dict[str, Any], report: dict[str, Any]) -> str:
         return "another decision"
     is_tenth = report["threshold"] is None
     spread = ", a tenth of the spread of the predictions," if is_tenth else ""
-    return f"{output_of(search, report)} that differs by more than {number(above)}{spread}"
+    # The pair has one output; of several, people count who have any that differs.
+    one = report["model"]["n_classes"] == 2
+    what = output_of(search, report) if one else f"a {name_output(report['model']['response'])}"
+    return f"{what} that differs by more than {number(above)}{spread}"
 
 
 def of_people(rows: dict[str, Any]) -> str:
     """The people that were compared."""
     if rows["n"] == rows["n_rows"]:
         return f"the {rows['n']:,} people in the table"
-    return f"{rows['n']:,} people, a random sample of {rows['n_rows']:,},"
+    who = "person" if rows["n"] == 1 else "people"
+    return f"{rows['n']:,} {who}, a random sample of {rows['n_rows']:,},"
 
 
 def in_sample(part: dict[str, Any]) -> str:
@@ -177,9 +183,12 @@ def _share_of_changed(rows: dict[str, Any]) -> str:
     """The share of people who would get something else; of a sample also what is known of all."""
     share = percent(rows["changed"] / rows["n"])
     is_rate = rows["rate"] is not None and round(rows["rate"] * rows["n"]) == rows["changed"]
-    if not is_rate or rows["low"] is None or rows["n"] == rows["n_rows"]:
+    # Of a regressor without a threshold those count who are above a part of the spread.
+    above = [part for part in rows["above"] if part["difference"] == rows["counts_above"]]
+    part = rows if is_rate else above[0] if above else None
+    if part is None or part["low"] is None or rows["n"] == rows["n_rows"]:
         return share
-    return f"{share}; of all people {ends_in_words(rows)}"
+    return f"{share}; of all people {ends_in_words(part)}"
 
 
 def treated_differently(report: dict[str, Any]) -> str:
@@ -238,14 +247,20 @@ def bracket_in_words(search: dict[str, Any]) -> str:
     return f"between {number(degree)} (found) and {number(bracket['upper'])} (proven bound)"
 
 
-def largest_possible(search: dict[str, Any]) -> str:
-    """The bound of all differences, and half a sentence on what it is."""
+def largest_possible(search: dict[str, Any], found: str = "") -> str:
+    """The bound of all differences, and half a sentence on what it is.
+
+    It has the decimals of what was found: rounded by itself it may seem to be less.
+    """
     bracket = search["bracket"]
     if bracket["upper"] is None:
         why = f": {isolate(bracket['reason'])}" if bracket["reason"] else ""
         return f"Larger ones are not ruled out{why.rstrip('.')}."
     proven = "(proven for all inputs within the ranges of the data)"
-    return f"Largest possible difference: {bound(bracket)} {proven}."
+    told = None
+    if found and "e" not in found:
+        told = f"{bracket['upper']:,.{len(found.partition('.')[2])}f}"
+    return f"Largest possible difference: {bound(bracket, told)} {proven}."
 
 
 def engine_in_words(search: dict[str, Any]) -> str:
