@@ -139,15 +139,11 @@ class FairnessAugmenter(LinksToDocs, BaseSampler):
             )
         check_labeler(self.labeler)
         check_real("share", self.share, "(0, inf)", "It is a share of the rows of X.")
+        X = check_table(self, X, {"y": y})
         y, binarized = check_target_type(y, indicate_one_vs_all=True)
-        X, y = check_table(self, X), np.asarray(y)
+        y = np.asarray(y)
         y = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
         assert_all_finite(y, input_name="y")
-        if len(y) != len(X):
-            raise ValueError(
-                "Found input variables with inconsistent numbers of samples: "
-                f"X has {len(X)} rows, y has {len(y)}."
-            )
         return X, y, binarized
 
     def fit(self, X: Any, y: Any, **params: Any) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest import individual
 from skfairtest._progress import make_progress
 from skfairtest._typing import is_real
-from skfairtest._validation import make_generator, warn_of_target
+from skfairtest._validation import check_table, make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group import TestSGDAuditor
@@ -209,6 +209,7 @@ def audit(
     if isinstance(sensitive_features, str) and sensitive_features == "auto":
         sensitive_features = template.sensitive_features
     template._check_params()
+    X = check_table(template._with_params_alone(), X, {"y": y})
     sensitive = split_sensitive(X, sensitive_features, estimator=estimator)
     beside = sensitive.beside
     # Values that are not in the table cannot be named by the code that repeats the audit.
