@@ -44,8 +44,8 @@ def check_table(owner: Any, X: Any, of_rows: Mapping[str, Any] | None = None) ->
     """
     is_frame = hasattr(X, "columns") and not isinstance(X, np.ndarray)
     if not is_frame:
-        if sparse.issparse(X):
-            make_container(X)  # says why sparse input cannot be audited
+        if sparse.issparse(X) or not (isinstance(X, (list, tuple)) or hasattr(X, "__array__")):
+            make_container(X)  # says what is taken, and why sparse input cannot be audited
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=owner)
     else:
         make_container(X)  # refuses duplicate names and foreign dtypes in our own words
@@ -59,14 +59,20 @@ def check_table(owner: Any, X: Any, of_rows: Mapping[str, Any] | None = None) ->
         raise ValueError(
             f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
         )
+    if not X.shape[1]:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
     check_rows(X, of_rows or {})
     return X
 
 
 def check_rows(X: Any, of_rows: Mapping[str, Any]) -> None:
     """Raise an error unless arguments with an entry a row have the length and the index of X."""
+    is_table = hasattr(X, "shape") or isinstance(X, (list, tuple))  # else it will be refused
     for name, values in of_rows.items():
-        if name in OF_ROWS and hasattr(values, "__len__") and getattr(values, "ndim", 1):
+        is_sized = hasattr(values, "__len__") and getattr(values, "ndim", 1)
+        if name in OF_ROWS and is_table and is_sized:
             _check_length(name, n_rows(values), n_rows(X))
         check_index(values, index_of(X), name=name)
 

@@ -20,6 +20,7 @@ from skfairtest import _clock
 from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
+from skfairtest.space._rows import slice_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import alone, n_workers, on_workers
 
@@ -187,9 +188,8 @@ class Model:
         return np.concatenate(parts)
 
     def _call(self, method: str, Z: Floats) -> list[tuple[Any, int]]:
-        rows = getattr(Z, "iloc", Z)  # tables that are no codes
         size = CHUNK if self.chunk is None else self.chunk
-        chunks = [rows[start : start + size] for start in range(0, len(Z), size)]
+        chunks = [slice_rows(Z, start, start + size) for start in range(0, len(Z), size)]
         try:
             n = 1 if len(chunks) == 1 else n_workers(self.n_jobs)
             if n == 1:

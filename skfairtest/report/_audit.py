@@ -41,6 +41,7 @@ from skfairtest.report._measure.plain import plain
 from skfairtest.report._measure.plan import Measured, Plan, in_words
 from skfairtest.report._render.words import NOT_SHOWN, carries, headline
 from skfairtest.report._report import AuditReport
+from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import split_sensitive
 
 
@@ -213,7 +214,7 @@ def audit(
     sensitive = split_sensitive(X, sensitive_features, estimator=estimator)
     beside = sensitive.beside
     # Values that are not in the table cannot be named by the code that repeats the audit.
-    in_table = beside is None or set(beside) <= set(getattr(X, "columns", ()))
+    in_table = beside is None or set(beside) <= set(make_container(X).names)
     X = sensitive.X
     if beside is not None:
         check_beside(beside)

@@ -195,10 +195,9 @@ def _sorted_out(given: Any, n_samples: int) -> tuple[Any, list[Any]]:
 
 
 def _names(X: Any) -> list[Any]:
-    """Return the names of the columns; none for an array or a table with duplicate names."""
-    columns = getattr(X, "columns", None)
-    names = [] if columns is None or isinstance(X, np.ndarray) else list(columns)
-    return names if len(set(names)) == len(names) else []
+    """Return the names of the columns; none for an array."""
+    columns = getattr(X, "column_names", getattr(X, "columns", None))  # pyarrow has data in these
+    return [] if columns is None or isinstance(X, np.ndarray) else list(columns)
 
 
 def _asked(named: Any, names: list[Any]) -> list[Any]:
