@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import narwhals as nw
-import numpy as np
 import pandas as pd
 
 from skfairtest._typing import Floats
