@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import threading
@@ -31,11 +32,13 @@ from tiers import SAMPLE, slow_sample
 
 from skfairtest import FairnessRetrainer, MarginalizedClassifier, RandomAuditor
 from skfairtest.__main__ import main
-from skfairtest.cli._data_file import read_table
+from skfairtest.cli._case import Case, read_favourable
+from skfairtest.cli._data_file import Table, read_table
 from skfairtest.cli._errors import CommandError
 from skfairtest.cli._model_file import load_model
 from skfairtest.cli._training import trained_values
 from skfairtest.datasets import load_loans
+from skfairtest.oracle._favourable import resolve_favourable
 
 WHO = ["--sensitive", "sex", "--target", "hired"]
 QUICK = ["--max-queries", "200", "--max-time", "none", "--quiet"]
@@ -417,6 +420,41 @@ def test_limits_that_a_regressor_has_no_figure_for(refused, words, told):
     frame = people()
     data = csv(frame[["age", "income"]].assign(sex=(frame["sex"] == "m") * 1))
     assert told in refused("numbers.skops", data, "--sensitive", "sex", *words)
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--max-on-data-rate", "0.1"], "needs --threshold"),
+        (["--min-impact-ratio", "0.8"], "the model predicts numbers"),
+    ],
+)
+def test_limits_of_a_model_without_tags_that_returns_floats(refused, words, told):
+    Path("plain_of_test.py").write_text(
+        "class Plain:\n    def predict(self, X):\n"
+        "        return 2.5 * (X['sex'] == 'm').to_numpy()\nmodel = Plain()\n",
+        encoding="utf-8",
+    )
+    assert told in refused("plain_of_test:model", "data.csv", *WHO[:2], "--drop", "hired", *words)
+
+
+def test_what_is_favourable_is_read_as_the_model_has_it():
+    frame = people().assign(sex=lambda table: (table["sex"] == "m") * 1)
+    X = frame[["sex", "age", "income"]]
+    blanks = LogisticRegression().fit(X, " " + frame["hired"] + " ")
+    for model, given, taken in [
+        (regressor(people()), "10", 10.0),
+        (regressor(people()), "mean", "mean"),
+        (blanks, "yes", " yes "),
+        (blanks, " yes ", " yes "),
+        (LogisticRegression().fit(X, X["sex"]), "1", 1),
+    ]:
+        case = Case(model, Table(X, None, ["sex"], None), None)
+        assert read_favourable(argparse.Namespace(favourable=given), case) == taken
+    with pytest.raises(CommandError, match="the smallest prediction that is favourable, or mean"):
+        case = Case(regressor(people()), Table(X, None, ["sex"], None), None)
+        read_favourable(argparse.Namespace(favourable="high"), case)
+    assert resolve_favourable(None, [" Granted", " Refused"]).labels == [" Granted"]
 
 
 @pytest.mark.parametrize("option", ["--html", "--json", "--junit", "--markdown"])
