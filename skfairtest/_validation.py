@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import numbers
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,19 +27,25 @@ from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows
+from skfairtest.space._sensitive_features import check_index, index_of, n_rows
 
 #: Rows, and rows with other values than the commonest one, from which a column that is equal to the
 #: target is not so by chance.
 LEAST_EQUAL_ROWS = 20
 LEAST_OTHER_ROWS = 5
+#: Arguments that have an entry a row; others, which a model's `fit` takes, may have.
+OF_ROWS = ("y", "y_pred", "sample_weight")
 
 
-def check_table(owner: Any, X: Any) -> Any:
-    """Return X as a table, and note the names and the number of its features on its owner."""
+def check_table(owner: Any, X: Any, of_rows: Mapping[str, Any] | None = None) -> Any:
+    """Return X as a table, and note the names and the number of its features on its owner.
+
+    What else has an entry a row is checked to be about the same rows (see `check_rows`).
+    """
     is_frame = hasattr(X, "columns") and not isinstance(X, np.ndarray)
     if not is_frame:
-        if sparse.issparse(X):
-            make_container(X)  # says why sparse input cannot be audited
+        if sparse.issparse(X) or not (isinstance(X, (list, tuple)) or hasattr(X, "__array__")):
+            make_container(X)  # says what is taken, and why sparse input cannot be audited
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=owner)
     else:
         make_container(X)  # refuses duplicate names and foreign dtypes in our own words
@@ -52,10 +59,35 @@ def check_table(owner: Any, X: Any) -> Any:
         raise ValueError(
             f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
         )
+    if not X.shape[1]:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
+    check_rows(X, of_rows or {})
     return X
 
 
-def table_or_chunks(owner: Any, X: Any, y: Any = None) -> Any:
+def check_rows(X: Any, of_rows: Mapping[str, Any]) -> None:
+    """Raise an error unless arguments with an entry a row have the length and the index of X."""
+    is_table = hasattr(X, "shape") or isinstance(X, (list, tuple))  # else it will be refused
+    for name, values in of_rows.items():
+        is_sized = hasattr(values, "__len__") and getattr(values, "ndim", 1)
+        if name in OF_ROWS and is_table and is_sized:
+            _check_length(name, n_rows(values), n_rows(X))
+        check_index(values, index_of(X), name=name)
+
+
+def _check_length(name: str, length: int, n_rows: int) -> None:
+    if length != n_rows:
+        raise ValueError(
+            f"{name} must have one value per row, {n_rows}; got {length}. Pass those of the same "
+            "rows, in the same order."
+        )
+
+
+def table_or_chunks(
+    owner: Any, X: Any, y: Any = None, of_rows: Mapping[str, Any] | None = None
+) -> Any:
     """Return X as a table (see `check_table`), or as chunks if it comes in chunks.
 
     Raises
@@ -65,7 +97,7 @@ def table_or_chunks(owner: Any, X: Any, y: Any = None) -> Any:
     """
     chunks = as_chunks(X)
     if chunks is None:
-        return check_table(owner, X)
+        return check_table(owner, X, {"y": y, **(of_rows or {})})
     if y is not None:
         raise ValueError(
             "y must be None where X comes in chunks, as a model is not fitted chunk by chunk. Fit "
@@ -247,8 +279,7 @@ def column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
             f"{name} must have one value per row, shape ({n_rows},); got shape {array.shape}."
             + (" Pass the scores of one class." if name == "y_score" else "")
         )
-    if len(array) != n_rows:
-        raise ValueError(f"{name} must have one value per row, {n_rows}; got {len(array)}.")
+    _check_length(name, len(array), n_rows)
     missing = np.asarray(pd.isna(array))
     if missing.any():
         raise ValueError(

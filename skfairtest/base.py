@@ -320,7 +320,7 @@ class BaseAuditor(
         self._check_params()
         # Whatever is refused below leaves the results of an earlier fit as they are.
         owner = self._with_params_alone()
-        X = table_or_chunks(owner, X, y)
+        X = table_or_chunks(owner, X, y, fit_params)
         rng = make_generator(self.random_state)
         X, sensitive = self._taken(owner, X, y)
         space = self._make_space(X, sensitive)

@@ -12,6 +12,7 @@ from skfairtest.cli._case import (
     DEFAULTS,
     Case,
     make_auditor,
+    predicts_numbers,
     read_case,
     read_favourable,
     told_errors,
@@ -120,7 +121,7 @@ def run(words: Sequence[str]) -> int:
         shown = not options.quiet or any(getattr(options, name) for name in SHOW_MAPS)
         needed = {} if shown or limits == Limits() else parts_for(limits)
         report = run_audit(options, case, needed)
-    outcome = check_limits(report, limits)
+        outcome = check_limits(report, limits)
     if outcome.checks:
         report = report.with_limits(limits)
     failed = []
@@ -219,9 +220,7 @@ def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
     CommandError
         For a limit that could never be decided, or never be exceeded.
     """
-    from sklearn.base import is_regressor
-
-    is_number = hasattr(case.model, "__sklearn_tags__") and is_regressor(case.model)
+    is_number = predicts_numbers(case)
     if is_number and limits.max_on_data_rate is not None and threshold is None:
         raise CommandError(
             "--max-on-data-rate needs --threshold with a model that predicts numbers: the "

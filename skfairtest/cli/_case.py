@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from skfairtest.cli._data_file import Table, read_table
 from skfairtest.cli._errors import CommandError, ModelFailed
 from skfairtest.cli._model_file import load_model
 from skfairtest.cli._names import did_you_mean, split_names
+from skfairtest.cli._parser import number
 from skfairtest.cli._space_file import read_space
 from skfairtest.cli._terminal import note
 from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.space._rows import take_rows
 
 #: Of the options that `add_model_options` and `add_search_options` add.
 DEFAULTS: dict[str, Any] = {
@@ -98,9 +101,21 @@ def read_favourable(options: argparse.Namespace, case: Case) -> Any:
     """Return the favourable label as the model has it, or None if it was not named."""
     if options.favourable is None:
         return None
+    if predicts_numbers(case):
+        if options.favourable == "mean":
+            return "mean"
+        try:
+            return number(options.favourable)
+        except argparse.ArgumentTypeError as error:
+            raise CommandError(
+                "--favourable must be a number with a model that predicts numbers, the smallest "
+                f"prediction that is favourable, or mean; got {options.favourable!r}."
+            ) from error
     classes = list(getattr(case.model, "classes_", []))
     same = [label for label in classes if str(label) == options.favourable]
-    if not same:
+    if not same:  # blanks that a file has put round a label are hard to see
+        same = [label for label in classes if str(label).strip() == options.favourable.strip()]
+    if len(same) != 1:
         words = [str(label) for label in classes]
         raise CommandError(
             f"--favourable names {options.favourable!r}, which is not a label of the "
@@ -108,6 +123,18 @@ def read_favourable(options: argparse.Namespace, case: Case) -> Any:
             f"{', '.join(words) or 'none'}."
         )
     return same[0]
+
+
+def predicts_numbers(case: Case) -> bool:
+    """Tell whether the model predicts numbers; one that does not say so is asked about a row."""
+    from sklearn.base import is_regressor
+
+    if hasattr(case.model, "__sklearn_tags__"):
+        return bool(is_regressor(case.model))
+    if hasattr(case.model, "classes_") or callable(getattr(case.model, "predict_proba", None)):
+        return False
+    first = case.model.predict(take_rows(case.table.X, np.arange(1)))
+    return np.asarray(first).dtype.kind == "f"
 
 
 @contextmanager

@@ -238,7 +238,8 @@ def _tell_words(frame: pd.DataFrame, known: dict[str, list[Any]], as_text: set[s
             continue
         said = f"{', '.join(map(repr, sorted(others)[:SHOWN]))} in {words.isin(others).sum()} rows"
         rest = set(frame[name].dropna()) - set(words)
-        if name not in as_text | set(known) and rest and all(_as_number(str(v)) is not None for v in rest):
+        is_number = bool(rest) and all(_as_number(str(value)) is not None for value in rest)
+        if is_number and name not in as_text | set(known):
             raise CommandError(
                 f"Column {name!r} holds {said} among numbers. Of a CSV file only empty cells are "
                 "missing: leave these cells empty, or give the data as Parquet."

@@ -22,6 +22,34 @@ WHY_UNSAFE = (
     "loading a pickle runs whatever code its author put into it, with your rights, before anything "
     "can be checked"
 )
+#: What fitted estimators of scikit-learn hold beside what skops trusts, by module. A partial
+#: function is as harmless as its function, which a file names as well.
+OF_SCIKIT_LEARN = {
+    "functools": "partial",
+    "numpy": "dtype mean",
+    "scipy._lib.array_api_compat.numpy._aliases": "asarray",
+    "scipy.interpolate._bsplines": "BSpline",
+    "scipy.sparse._csr": "csr_array csr_matrix",
+    "sklearn._loss.loss": "HalfTweedieLossIdentity",
+    "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
+    "sklearn.compose._column_transformer": "make_column_selector",
+    "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
+    "sklearn.feature_selection._univariate_selection": "chi2 f_classif f_regression",
+    "sklearn.gaussian_process._gpc": "_BinaryGaussianProcessClassifierLaplace",
+    "sklearn.gaussian_process.kernels": "ConstantKernel Matern Product RBF Sum WhiteKernel",
+    "sklearn.metrics._classification": "accuracy_score balanced_accuracy_score f1_score",
+    "sklearn.metrics._dist_metrics": "EuclideanDistance64 ManhattanDistance64 MinkowskiDistance64",
+    "sklearn.metrics._scorer": "_CurveScorer _PassthroughScorer _Scorer",
+    "sklearn.model_selection._split": "KFold ShuffleSplit StratifiedKFold StratifiedShuffleSplit",
+    "sklearn.multiclass": "_ConstantPredictor",
+    "sklearn.neighbors._ball_tree": "BallTree",
+    "sklearn.neighbors._kd_tree": "KDTree",
+    "sklearn.neural_network._stochastic_optimizers": "AdamOptimizer SGDOptimizer",
+    "sklearn.tree._tree": "Tree",
+    "sklearn.utils._bunch": "Bunch",
+    "sklearn.utils._metadata_requests": "MetadataRequest MethodMetadataRequest",
+    "sklearn.utils.validation": "check_array",
+}
 #: Types that a message names; the others are counted.
 MOST_NAMED = 20
 
@@ -40,7 +68,7 @@ def load_model(
     where : str
         Path, or what is imported.
     trusted : sequence of str
-        Types that a skops file may hold beside ours and those of skops itself.
+        Types that a skops file may hold beside ours, scikit-learn's and those of skops itself.
     unsafe_pickle : bool
         Whether a pickle may be loaded.
     note : callable
@@ -92,7 +120,7 @@ def _of_file(
     except OSError as error:
         raise CommandError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
     if _is_skops(path):
-        return _of_skops(path, trusted)
+        return _of_skops(path, trusted, note)
     if head.startswith((*PICKLES, *PICKLES_TOO)) or (head and path.suffix in PICKLE_NAMES):
         return _of_pickle(path, unsafe_pickle, note)
     size = "it is empty" if not head else f"it begins with {head!r}"
@@ -112,16 +140,24 @@ def _is_skops(path: Path) -> bool:
         return False
 
 
-def _of_skops(path: Path, trusted: Sequence[str]) -> Any:
+def _of_skops(path: Path, trusted: Sequence[str], note: Callable[..., Any]) -> Any:
     import skops.io
 
     from skfairtest.io import TRUSTED_TYPES
 
-    allowed = {*TRUSTED_TYPES, *trusted}
+    own = {f"{place}.{name}" for place, names in OF_SCIKIT_LEARN.items() for name in names.split()}
+    allowed = {*TRUSTED_TYPES, *trusted, *own}
     try:
-        unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in allowed]
+        found = skops.io.get_untrusted_types(file=path)
+        unknown = [name for name in found if name not in allowed]
         if unknown:
             raise CommandError(_refusal(path, unknown, trusted))
+        of_library = sorted(own.intersection(found) - {*trusted})
+        if of_library:
+            note(
+                f"{str(path)!r} holds parts of scikit-learn's own models, which are trusted: "
+                f"{', '.join(of_library)}. Use files whose origin you know"
+            )
         return skops.io.load(path, trusted=sorted(allowed))
     except CommandError:
         raise
@@ -144,7 +180,8 @@ def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:
     wrong = [name for name in trusted if did_you_mean(name, unknown)]
     hint = f" --trust {wrong[0]}:{did_you_mean(wrong[0], unknown)}" if wrong else ""
     return (
-        f"{str(path)!r} holds types that neither skfairtest nor skops trusts:{listed}{more}\n"
+        f"{str(path)!r} holds types that are not of skfairtest, scikit-learn or skops:{listed}"
+        f"{more}\n"
         "A file of skops says which types are made from it, and a type can run code of its own "
         f"when it is made.{hint} If you know where the file comes from and what these are, add "
         f"{' '.join(f'--trust {name}' for name in named)}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-import numpy as np
+import narwhals as nw
 import pandas as pd
 
 from skfairtest._typing import Floats
@@ -100,7 +100,9 @@ def make_pair(
     labels: tuple[Any, Any] | None = None,
 ) -> Pair:
     """Make a pair from a table (or array) of two rows."""
-    table = twins if hasattr(twins, "columns") else pd.DataFrame(np.asarray(twins))
+    table = nw.from_native(twins, eager_only=True, pass_through=True)
+    if isinstance(twins, pd.DataFrame) or not hasattr(twins, "columns"):
+        table = pd.DataFrame(twins)
     cells = []
     for place, name in enumerate(table.columns):
         # By position, since names may repeat; through a list, since not all tables are pandas'.

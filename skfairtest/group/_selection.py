@@ -162,9 +162,17 @@ def selection_table(
         n_rows = n_cells = _n_rows(y_pred if y_pred is not None else y_score)
         weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
         rates, taken = _rates(y_pred, y_true, favourable, y_score, weights, n_rows)
-        for name, given in {"y_pred": y_pred, "y_true": y_true, "y_score": y_score}.items():
-            if isinstance(given, (pd.Series, pd.DataFrame)):
-                check_index(sensitive_features, given.index, name)
+        named = {
+            "y_pred": y_pred, "y_score": y_score, "sensitive_features": sensitive_features,
+            "y_true": y_true, "sample_weight": sample_weight,
+        }  # fmt: skip
+        # The first that has an index says which rows these are.
+        beside, index = next(
+            ((k, v.index) for k, v in named.items() if isinstance(v, (pd.Series, pd.DataFrame))),
+            ("y_pred", None),
+        )
+        for name, given in named.items():
+            check_index(given, index, beside, name)
     of_rows = None if repeats is None else repeats.n
     attributes = sensitive_attributes(sensitive_features, n_cells, intersections, of_rows)
     parts = [

@@ -286,7 +286,8 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         self._check_params(y_pred is not None)
         # Whatever is refused or fails below leaves the results of an earlier fit as they are.
         owner = self._with_params_alone()
-        X, target = check_table(owner, X), y
+        of_rows = {"y": y, "y_pred": y_pred, "sample_weight": sample_weight, **fit_params}
+        X, target = check_table(owner, X, of_rows), y
         y = self._one_column(y)
         rng = make_generator(self.random_state)
         n = n_rows(X)

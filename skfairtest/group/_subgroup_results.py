@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skfairtest._parameters import check_whole, one_of, whole
 from skfairtest._statistics import Sides
 from skfairtest._typing import Floats, Ints
-from skfairtest._validation import check_weights, column, make_generator
+from skfairtest._validation import check_rows, check_weights, column, make_generator
 from skfairtest.group._base import GroupAuditor
 from skfairtest.group._inference.counting import (
     GivenRowSets,
@@ -173,6 +173,7 @@ class SubgroupResults(GroupAuditor):
         n = len(columns[0])
         if not n:
             raise ValueError("X_new has no rows. Pass rows on which to confirm the rules.")
+        check_rows(X_new, {"y": y, "y_pred": y_pred, "sample_weight": sample_weight})
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         truth = truth_of(self.metric, y, n)
         if y_pred is not None:

@@ -210,7 +210,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         self._check_params()
         # Whatever is refused or fails below leaves the results of an earlier fit as they are.
         owner = self._with_params_alone()
-        X, y = table_or_chunks(owner, X, y), self._one_column(y)
+        X, y = table_or_chunks(owner, X, y, fit_params), self._one_column(y)
         rng = make_generator(self.random_state)
         chunked = None
         if isinstance(X, Chunks):

@@ -12,7 +12,7 @@ from skfairtest import _clock
 from skfairtest._parameters import check_whole, whole
 from skfairtest._progress import Progress, with_callbacks
 from skfairtest._typing import Floats
-from skfairtest._validation import fitted_estimator, make_generator, warn_of_retraining
+from skfairtest._validation import check_rows, fitted_estimator, make_generator, warn_of_retraining
 from skfairtest.group._base import BATCH, MIN_OUTSIDE, PoolAuditor, is_failure, stop_of
 from skfairtest.group._outcomes.answers import Answers
 from skfairtest.group._pools.terms import IDENTITY_TERMS, Terms, TextRows, check_texts
@@ -144,6 +144,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
         start = _clock.now()
         self._check_params()
         texts, kind = check_texts(X)
+        check_rows(X, {"y": y, **fit_params})
         terms = Terms(IDENTITY_TERMS if self.categories is None else self.categories)
         rng = make_generator(self.random_state)
         corpus = Corpus(terms, texts)

@@ -7,6 +7,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from imblearn.base import BaseSampler
 from imblearn.utils import check_target_type
 from numpy.typing import NDArray
@@ -139,15 +140,16 @@ class FairnessAugmenter(PackageBase, BaseSampler):
             )
         check_labeler(self.labeler)
         check_real("share", self.share, "(0, inf)", "It is a share of the rows of X.")
+        X = check_table(self, X, {"y": y})
+        if not isinstance(X, (np.ndarray, pd.DataFrame)):
+            raise TypeError(
+                "X must be a NumPy array or a pandas DataFrame, as imbalanced-learn returns no "
+                f"other tables; got {type(X).__name__}. Pass X.to_pandas()."
+            )
         y, binarized = check_target_type(y, indicate_one_vs_all=True)
-        X, y = check_table(self, X), np.asarray(y)
+        y = np.asarray(y)
         y = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
         assert_all_finite(y, input_name="y")
-        if len(y) != len(X):
-            raise ValueError(
-                "Found input variables with inconsistent numbers of samples: "
-                f"X has {len(X)} rows, y has {len(y)}."
-            )
         return X, y, binarized
 
     def fit(self, X: Any, y: Any, **params: Any) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skfairtest._delegation import PackageBase
-from skfairtest._validation import check_table, check_weights
+from skfairtest._validation import check_rows, check_table, check_weights
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import SubgroupAuditor
@@ -133,6 +133,7 @@ class AuditScorer(PackageBase, BaseEstimator):
             If the audit fails. Model selection writes `error_score` instead.
         """
         metric = metric_of(self.auditor, self.metric)
+        check_rows(X, {"y": y, "sample_weight": sample_weight})
         if metric == "moved_rate":
             return 0.0 - self._moved_rate(estimator, X, sample_weight, sensitive_features)
         audited = self.audit(estimator, X, y, sample_weight, sensitive_features)

@@ -22,6 +22,7 @@ from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
 from skfairtest.finding._words import said_by
 from skfairtest.oracle._row_hash import row_keys
+from skfairtest.space._rows import slice_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import alone, n_workers, on_workers
 
@@ -198,9 +199,8 @@ class Model:
         return np.concatenate(parts)
 
     def _call(self, method: str, Z: Floats) -> list[tuple[Any, int]]:
-        rows = getattr(Z, "iloc", Z)  # tables that are no codes
         size = CHUNK if self.chunk is None else self.chunk
-        chunks = [rows[start : start + size] for start in range(0, len(Z), size)]
+        chunks = [slice_rows(Z, start, start + size) for start in range(0, len(Z), size)]
         try:
             n = 1 if len(chunks) == 1 else n_workers(self.n_jobs)
             if n == 1:

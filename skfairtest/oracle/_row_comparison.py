@@ -16,10 +16,10 @@ from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._rows_audit import RowsAudit
 from skfairtest.oracle._second_answers import SecondAnswers
-from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, rows_of, spread_of
+from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, spread_of
 from skfairtest.oracle._worst_rows import WorstRows
 from skfairtest.space._chunks import Chunk, Chunks
-from skfairtest.space._rows import take_rows
+from skfairtest.space._rows import slice_rows, take_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import n_workers
 
@@ -190,7 +190,7 @@ class RowComparison:
         size = self._call_rows * max(1, 2 * n_workers(self._n_jobs) - 1)
         waiting: list[_Shown] = []
         for at in range(0, len(X), size):
-            waiting.append(self._compare_block(rows_of(X, at, at + size), at))
+            waiting.append(self._compare_block(slice_rows(X, at, at + size), at))
             # Few in a block, as a rule: together they are one call of the model.
             if sum(len(shown.rows) for shown in waiting) >= self._call_rows:
                 self._settle(X, start, waiting)

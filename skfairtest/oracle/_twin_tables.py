@@ -178,11 +178,6 @@ def _is_number(layout: Any, j: int, column: Any) -> bool:
     return layout.groups[j] is None and column.is_open
 
 
-def rows_of(X: Any, start: int, stop: int) -> Any:
-    """Some rows of an array or a frame, as a view."""
-    return X.iloc[start:stop] if isinstance(X, pd.DataFrame) else X[start:stop]
-
-
 def spread_of(scores: list[Floats], rounding: float) -> Floats:
     """Return the largest difference between twins in any output, and 0 if it is rounding.
 

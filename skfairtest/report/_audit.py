@@ -15,7 +15,7 @@ from skfairtest import individual
 from skfairtest._progress import make_progress
 from skfairtest._threads import taking_turns
 from skfairtest._typing import is_real
-from skfairtest._validation import make_generator, warn_of_target
+from skfairtest._validation import check_table, make_generator, warn_of_target
 from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group import TestSGDAuditor
@@ -42,6 +42,7 @@ from skfairtest.report._measure.plain import plain
 from skfairtest.report._measure.plan import Measured, Plan, in_words
 from skfairtest.report._render.words import NOT_SHOWN, carries, headline
 from skfairtest.report._report import AuditReport
+from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import split_sensitive
 
 
@@ -213,10 +214,11 @@ def audit(
     if isinstance(sensitive_features, str) and sensitive_features == "auto":
         sensitive_features = template.sensitive_features
     template._check_params()
+    X = check_table(template._with_params_alone(), X, {"y": y})
     sensitive = split_sensitive(X, sensitive_features, estimator=estimator)
     beside = sensitive.beside
     # Values that are not in the table cannot be named by the code that repeats the audit.
-    in_table = beside is None or set(beside) <= set(getattr(X, "columns", ()))
+    in_table = beside is None or set(beside) <= set(make_container(X).names)
     X = sensitive.X
     if beside is not None:
         check_beside(beside)

@@ -46,9 +46,11 @@ def make_container(X: Any) -> Container:
         return ArrayContainer(X)
     if nw.dependencies.is_into_dataframe(X):
         return NarwhalsContainer(X)
+    lazy = "Call X.collect() first" if hasattr(X, "collect") else ""
     raise TypeError(
         "X must be a NumPy array, a pandas or polars DataFrame, or a table that narwhals reads; "
-        f"got {type(X).__name__}. Convert it with numpy.asarray(X) or pandas.DataFrame(X)."
+        f"got {type(X).__name__}. "
+        f"{lazy or 'Convert it with numpy.asarray(X) or pandas.DataFrame(X)'}."
     )
 
 
@@ -435,12 +437,17 @@ class PandasContainer(Container):
 @lru_cache(maxsize=256)
 def _named_dtype(name: str) -> Any:
     # Asked for each column of each batch; pandas reads the name anew each time.
+    if name == "string[pyarrow]":  # by which pandas means its own strings, whose name is shorter
+        import pyarrow as pa
+
+        return pd.ArrowDtype(pa.string())
     return pd.api.types.pandas_dtype(name)
 
 
 def _dtype_name(name: Any, dtype: Any) -> str:
     accepted = (
-        isinstance(dtype, (pd.CategoricalDtype, pd.StringDtype))
+        isinstance(dtype, pd.CategoricalDtype)
+        or dtype.type is str  # whoever stores the text
         or pd.api.types.is_bool_dtype(dtype)
         or (pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype))
         or pd.api.types.is_object_dtype(dtype)

@@ -23,6 +23,14 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return X[rows]
 
 
+def slice_rows(X: Any, start: int, stop: int) -> Any:
+    """Return rows that follow each other, as a view where there are views."""
+    if isinstance(X, (pd.DataFrame, pd.Series)):
+        return X.iloc[start:stop]
+    is_table = not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X)
+    return nw.from_native(X)[start:stop].to_native() if is_table else X[start:stop]
+
+
 def stack(tables: list[Any]) -> Any:
     """Stack tables of one kind; rows of a pandas frame are numbered anew."""
     tables = [table for table in tables if len(table)] or tables[:1]

@@ -168,12 +168,14 @@ def rows_beside(beside: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
 
 
 def index_of(X: Any) -> Any:
-    """Return the index of a DataFrame; None for other tables."""
-    return X.index if isinstance(X, pd.DataFrame) else None
+    """Return the index of pandas; None for other tables."""
+    return X.index if isinstance(X, (pd.DataFrame, pd.Series)) else None
 
 
 def n_rows(X: Any) -> int:
     """Return the number of rows of any table."""
+    if hasattr(X, "shape"):
+        return int(X.shape[0])
     return len(X) if hasattr(X, "__len__") else len(nw.from_native(X, eager_only=True))
 
 
@@ -193,10 +195,9 @@ def _sorted_out(given: Any, n_samples: int) -> tuple[Any, list[Any]]:
 
 
 def _names(X: Any) -> list[Any]:
-    """Return the names of the columns; none for an array or a table with duplicate names."""
-    columns = getattr(X, "columns", None)
-    names = [] if columns is None or isinstance(X, np.ndarray) else list(columns)
-    return names if len(set(names)) == len(names) else []
+    """Return the names of the columns; none for an array."""
+    columns = getattr(X, "column_names", getattr(X, "columns", None))  # pyarrow has data in these
+    return [] if columns is None or isinstance(X, np.ndarray) else list(columns)
 
 
 def _asked(named: Any, names: list[Any]) -> list[Any]:
@@ -258,12 +259,13 @@ def _are_equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
 def check_index(
     given: Any, index: Any, beside: str = "X", name: str = "sensitive_features"
 ) -> None:
-    """Raise an error where sensitive values have another index than what they stand beside."""
-    if isinstance(given, Mapping):
-        for column in given.values():
-            check_index(column, index, beside, name)
+    """Raise an error where values of rows have another index than what they stand beside."""
+    if index is None:
         return
-    if index is None or not isinstance(given, (pd.Series, pd.DataFrame)):
+    if isinstance(given, (Mapping, list, tuple)):
+        for column in given.values() if isinstance(given, Mapping) else given:
+            check_index(column, index, beside, name)
+    if not isinstance(given, (pd.Series, pd.DataFrame)):
         return
     if len(given) == len(index) and not given.index.equals(index):
         how = "in another order" if set(given.index) == set(index) else "with other labels"

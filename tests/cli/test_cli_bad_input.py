@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import threading
@@ -13,18 +14,31 @@ import pytest
 from gate_samples import Fails, Foreign, classifier, people, regressor
 from light_skops import skops
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from tiers import SAMPLE, slow_sample
 
 from skfairtest import FairnessRetrainer, MarginalizedClassifier, RandomAuditor
 from skfairtest.__main__ import main
-from skfairtest.cli._data_file import read_table
+from skfairtest.cli._case import Case, read_favourable
+from skfairtest.cli._data_file import Table, read_table
+from skfairtest.cli._errors import CommandError
+from skfairtest.cli._model_file import load_model
 from skfairtest.cli._training import trained_values
+from skfairtest.datasets import load_loans
+from skfairtest.oracle._favourable import resolve_favourable
 
 WHO = ["--sensitive", "sex", "--target", "hired"]
 QUICK = ["--max-queries", "200", "--max-time", "none", "--quiet"]
@@ -408,6 +422,41 @@ def test_limits_that_a_regressor_has_no_figure_for(refused, words, told):
     assert told in refused("numbers.skops", data, "--sensitive", "sex", *words)
 
 
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--max-on-data-rate", "0.1"], "needs --threshold"),
+        (["--min-impact-ratio", "0.8"], "the model predicts numbers"),
+    ],
+)
+def test_limits_of_a_model_without_tags_that_returns_floats(refused, words, told):
+    Path("plain_of_test.py").write_text(
+        "class Plain:\n    def predict(self, X):\n"
+        "        return 2.5 * (X['sex'] == 'm').to_numpy()\nmodel = Plain()\n",
+        encoding="utf-8",
+    )
+    assert told in refused("plain_of_test:model", "data.csv", *WHO[:2], "--drop", "hired", *words)
+
+
+def test_what_is_favourable_is_read_as_the_model_has_it():
+    frame = people().assign(sex=lambda table: (table["sex"] == "m") * 1)
+    X = frame[["sex", "age", "income"]]
+    blanks = LogisticRegression().fit(X, " " + frame["hired"] + " ")
+    for model, given, taken in [
+        (regressor(people()), "10", 10.0),
+        (regressor(people()), "mean", "mean"),
+        (blanks, "yes", " yes "),
+        (blanks, " yes ", " yes "),
+        (LogisticRegression().fit(X, X["sex"]), "1", 1),
+    ]:
+        case = Case(model, Table(X, None, ["sex"], None), None)
+        assert read_favourable(argparse.Namespace(favourable=given), case) == taken
+    with pytest.raises(CommandError, match="the smallest prediction that is favourable, or mean"):
+        case = Case(regressor(people()), Table(X, None, ["sex"], None), None)
+        read_favourable(argparse.Namespace(favourable="high"), case)
+    assert resolve_favourable(None, [" Granted", " Refused"]).labels == [" Granted"]
+
+
 @pytest.mark.parametrize("option", ["--html", "--json", "--junit", "--markdown"])
 def test_outputs_that_cannot_be_written(refused, option):
     words = ["model.skops", "data.csv", *WHO, option]
@@ -559,13 +608,37 @@ def test_what_follows_from_sensitive_values_and_groups_of_columns():
     ]  # fmt: skip
 
 
-def test_trees_are_refused_and_trusted_by_name(refused):
-    frame = people()
-    X = frame[["age", "income"]].assign(sex=(frame["sex"] == "m") * 1)
-    forest = RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, frame["hired"])
-    skops.io.dump(forest, "forest.skops")
-    said = refused("forest.skops", csv(X), "--sensitive", "sex")
-    assert "--trust sklearn.tree._tree.Tree" in said
+def models_of_parts():
+    """Models of scikit-learn whose files hold more than skops trusts."""
+    X = load_loans(return_X_y=True)[0].head(60)
+    y = np.arange(60) % 2
+    text = make_column_selector(dtype_exclude="number")
+    coded = make_column_transformer((OrdinalEncoder(), text), remainder=StandardScaler())
+    yield X, HistGradientBoostingClassifier(max_iter=2).fit(X, y), "functools.partial"
+    for last, part in [
+        (RandomForestClassifier(2), "sklearn.tree._tree.Tree"),
+        (KNeighborsClassifier(3), "sklearn.neighbors._kd_tree.KDTree"),
+        (MLPClassifier((2,), max_iter=1), "optimizers.AdamOptimizer"),
+        (CalibratedClassifierCV(GaussianNB(), cv=2), "_CalibratedClassifier"),
+        (StackingClassifier([("a", GaussianNB())], cv=2), "sklearn.utils._bunch.Bunch"),
+        (GridSearchCV(GaussianNB(), {}, cv=2), "make_column_selector"),
+        (TunedThresholdClassifierCV(GaussianNB(), cv=2), "_CurveScorer"),
+    ]:
+        yield X, make_pipeline(coded, last).fit(X, y), part
+
+
+@pytest.mark.filterwarnings("ignore")  # of the network, which has not converged
+def test_parts_of_scikit_learns_own_models_are_trusted_and_told():
+    for X, model, part in models_of_parts():
+        skops.io.dump(model, "own.skops")
+        told = []
+        again = load_model("own.skops", note=told.append)
+        assert (again.predict(X) == model.predict(X)).all()
+        (said,) = told
+        assert "scikit-learn's own models, which are trusted: " in said and part in said
+    skops.io.dump(FunctionTransformer(np.load), "function.skops")
+    with pytest.raises(CommandError, match=r"holds types that are not of .*\n +numpy.*load"):
+        load_model("function.skops", note=print)
 
 
 def test_no_table_is_needed_to_say_what_is_wrong_with_limits(refused):

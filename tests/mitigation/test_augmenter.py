@@ -123,7 +123,7 @@ def test_bad_targets(people):
     augmenter = FairnessAugmenter(LogisticRegression(), AUDITOR)
     with pytest.raises(ValueError, match="1 class"):
         augmenter.fit_resample(X, np.zeros(len(X), dtype=int))
-    with pytest.raises(ValueError, match="inconsistent numbers"):
+    with pytest.raises(ValueError, match="y must have one value per row"):
         augmenter.fit_resample(X, y[:-1])
 
 

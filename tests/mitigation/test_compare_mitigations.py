@@ -343,7 +343,7 @@ def test_bad_targets_and_estimators():
     X, y = people()
     with pytest.raises(ValueError, match="requires y"):
         compare(TREE, X, None)
-    with pytest.raises(ValueError, match="inconsistent"):
+    with pytest.raises(ValueError, match="y must have one value per row"):
         compare(TREE, X, y[:-1])
     with pytest.raises(ValueError, match="one class only"):
         compare(TREE, X, np.ones(len(X)))

@@ -482,7 +482,7 @@ def test_bad_estimators_and_targets():
         mitigate(FrozenEstimator(LogisticRegression().fit(X, y))).fit(X, y)
     with pytest.raises(ValueError, match="requires y to be passed"):
         mitigate().fit(X)
-    with pytest.raises(ValueError, match="X has 60 rows, y has 59"):
+    with pytest.raises(ValueError, match="y must have one value per row, 60; got 59"):
         mitigate().fit(X, y[:-1])
     with pytest.raises(ValueError, match="no rows to hold out"):
         mitigate(KNeighborsClassifier(1)).fit(X[:2], [0, 1])

@@ -242,7 +242,7 @@ def new_rows(
     if others is None:
         return inputs.check_names(X), None
     if sensitive_features is None:
-        columns = getattr(X, "columns", [])
+        columns = make_container(X).names
         if not all(name in columns for name in others.names):
             raise ValueError(
                 f"sensitive_features must hold the columns {others.names!r}, which were passed "

@@ -310,7 +310,7 @@ class FlipTestAuditor(
         start = _clock.now()
         # Whatever is refused below leaves the results of an earlier fit as they are.
         owner = self._with_params_alone()
-        X = self._in_memory(owner, X, y, sensitive_features)
+        X = self._in_memory(owner, X, y, sensitive_features, fit_params)
         rng = make_generator(self.random_state)
         X, space, groups = self._read(owner, X, y, sensitive_features)
         warn_of_retraining(self.estimator, y)
@@ -346,9 +346,9 @@ class FlipTestAuditor(
         progress.finish()
         return self
 
-    def _in_memory(self, owner: Any, X: Any, y: Any, given: Any) -> Any:
+    def _in_memory(self, owner: Any, X: Any, y: Any, given: Any, fit_params: dict[str, Any]) -> Any:
         """Return the table, or a random sample of a table in chunks."""
-        X = table_or_chunks(owner, X, y)
+        X = table_or_chunks(owner, X, y, fit_params)
         if not isinstance(X, Chunks):
             return X
         if given is not None:

@@ -116,8 +116,8 @@ class AveragingEstimator(
             know.
         """
         self._check_params()
-        X = check_table(self, X)
-        y = self._check_targets(y, len(X))
+        X = check_table(self, X, {"y": y, "sample_weight": sample_weight, **fit_params})
+        y = self._check_targets(y)
         row_weights = np.ones(len(X))
         if sample_weight is not None:
             row_weights = check_weights(sample_weight, len(X))
@@ -254,7 +254,7 @@ class AveragingEstimator(
     def _check_kind(self) -> None:
         raise NotImplementedError
 
-    def _check_targets(self, y: Any, n_rows: int) -> Any:
+    def _check_targets(self, y: Any) -> Any:
         if y is None:
             if isinstance(self.estimator, FrozenEstimator):
                 return None
@@ -262,13 +262,7 @@ class AveragingEstimator(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Only a "
                 "FrozenEstimator, which is trained already, needs no targets."
             )
-        y = self._checked_targets(y)
-        if len(y) != n_rows:
-            raise ValueError(
-                "Found input variables with inconsistent numbers of samples: X has "
-                f"{n_rows} rows, y has {len(y)}."
-            )
-        return y
+        return self._checked_targets(y)
 
     def _checked_targets(self, y: Any) -> Any:
         raise NotImplementedError

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
-from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
@@ -222,10 +221,10 @@ def compare_mitigations(
     _check_estimator(estimator)
     template = BaseAuditor(space=space, threshold=threshold, estimator=estimator)
     template._check_params()
-    X = check_table(template, X)
+    X = check_table(template, X, {"y": y, "sample_weight": sample_weight})
     sensitive = split_sensitive(X, sensitive_features)
     warn_of_target(X, y)
-    y, classes = _targets(estimator, y, len(X))
+    y, classes = _targets(estimator, y)
     weights = None
     if sample_weight is not None:
         weights = check_weights(sample_weight, len(X))
@@ -296,14 +295,13 @@ def _check_estimator(estimator: Any) -> None:
         )
 
 
-def _targets(estimator: Any, y: Any, n_rows: int) -> tuple[Any, Any]:
+def _targets(estimator: Any, y: Any) -> tuple[Any, Any]:
     if y is None:
         raise ValueError(
             "compare_mitigations requires y: every method is trained and scored. Pass the targets "
             "of the rows."
         )
     y = column_or_1d(y, warn=True)
-    check_consistent_length(np.empty(n_rows), y)
     y = check_target_values(estimator, y)
     if not is_classifier(estimator):
         return y, None

@@ -268,9 +268,9 @@ class FairnessRetrainer(
             original. `original_estimator_` stays once it is trained.
         """
         self._check_params()
-        X = check_table(self, X)
+        X = check_table(self, X, {"y": y, **fit_params})
         warn_of_target(X, y)
-        y = self._check_targets(y, len(X))
+        y = self._check_targets(y)
         if get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit
         rng = make_generator(self.random_state)
@@ -473,17 +473,12 @@ class FairnessRetrainer(
                 f"cv must be 'auto', a whole number of at least 2, or a splitter; got {self.cv!r}."
             )
 
-    def _check_targets(self, y: Any, n_rows: int) -> Any:
+    def _check_targets(self, y: Any) -> Any:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         y = column_or_1d(y, warn=True)
-        if len(y) != n_rows:
-            raise ValueError(
-                "Found input variables with inconsistent numbers of samples: X has "
-                f"{n_rows} rows, y has {len(y)}."
-            )
         y = check_target_values(self.estimator, y)
         if not is_classifier(self.estimator):
             return y.astype(np.float64)  # labels of added rows are means

@@ -85,8 +85,6 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> None:
     """See that y has one value a row, none of them missing, in the labels of the model."""
     array, classes = np.asarray(y), known_classes(estimator)
     if classes is None and array.ndim == 2 and array.shape[1] > 1:  # several outputs
-        if len(array) != n_rows:
-            raise ValueError(f"y must have one value per row, {n_rows}; got {len(array)}.")
         if pd.isna(array).any():
             raise ValueError(
                 f"y has {int(pd.isna(array).sum())} missing values. Leave out those rows."

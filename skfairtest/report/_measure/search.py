@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from skfairtest._typing import Floats
@@ -128,6 +129,7 @@ def _changed_only(space: InputSpace, first: Floats, second: Floats) -> dict[str,
 def rows_of(table: Any) -> list[list[Any]]:
     """The rows of a table of any kind as lists."""
     if hasattr(table, "columns"):
+        table = nw.from_native(table, eager_only=True)
         columns = [table[name].to_list() for name in table.columns]
         return [list(row) for row in zip(*columns, strict=True)]
     rows: list[list[Any]] = np.asarray(table).tolist()
