@@ -259,7 +259,10 @@ def outputs(model: Any, table: Any, response: str) -> Any:
     shown = np.hstack(
         [np.asarray(part, dtype=np.float64).reshape(len(table), -1) for part in parts]
     )
-    return shown[:, 1:] if response == "predict_proba" and shown.shape[1] == 2 else shown
+    of_two = (
+        response == "predict_proba" and shown.shape[1] == 2 and np.allclose(shown.sum(axis=1), 1)
+    )
+    return shown[:, 1:] if of_two else shown  # of two labels at once, both
 
 
 def largest(shown: Any, width: int, valid: Any = None) -> float:
