@@ -183,7 +183,7 @@ def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
             return _as_trained(_named(_read_parquet(path), told), known)
         if not path.is_file():  # a pipe, which can be read once only
             source = io.BytesIO(path.read_bytes())
-    text = {name for name, values in known.items() if _kind(values) == "text"}
+    text = {name for name, values in known.items() if not values or _kind(values) == "text"}
     unsure = set(declared_categories(model)) - set(known)
     takes = [] if model is None else trained_columns(model)
     try:
@@ -264,7 +264,8 @@ def _as_trained(frame: pd.DataFrame, known: dict[str, list[Any]]) -> pd.DataFram
         gone = [value for value in values if not isinstance(value, str) and pd.isna(value)]
         if not column.isna().any():
             continue
-        if "" in values and not gone:  # CSV has nothing else for a text without letters
+        # CSV has nothing else for a text without letters, and documents cannot be missing.
+        if not values or ("" in values and not gone):
             frame[name] = column.fillna("")
         elif "" in values:
             note(f"column {name!r} has empty cells, which are read as missing and not as text")

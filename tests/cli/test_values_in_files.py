@@ -119,9 +119,7 @@ OF_DATES = ["one-hot", "named later", "union", "search", "voting", "averaged"]
 def read(name, seed, folder):
     """A model, and its table in memory, from CSV, from standard input and from Parquet."""
     X, y = table(seed, missing=name not in ("text", "averaged"))
-    if name == "text":  # nothing in such a model says that an empty text is none that is missing
-        X["word"] = X["word"].replace("", "empty")
-    if name not in OF_DATES:  # nor that a text is a date
+    if name not in OF_DATES:  # nothing says that a text is a date
         X["day"] = X["day"].astype(str)
     model = MODELS[name]().fit(X, y)
     rows = X.assign(decision=y)
