@@ -71,7 +71,7 @@ def check_rows(X: Any, of_rows: Mapping[str, Any]) -> None:
     """Raise an error unless arguments with an entry a row have the length and the index of X."""
     is_table = hasattr(X, "shape") or isinstance(X, (list, tuple))  # else it will be refused
     for name, values in of_rows.items():
-        is_sized = hasattr(values, "__len__") and getattr(values, "ndim", 1)
+        is_sized = hasattr(values, "__len__") and getattr(values, "ndim", None) != 0
         if name in OF_ROWS and is_table and is_sized:
             _check_length(name, n_rows(values), n_rows(X))
         check_index(values, index_of(X), name=name)

@@ -128,7 +128,7 @@ def read_table(
             )
         y = frame[target]
         left_out.append(target)
-    others = None if sensitive_file is None else _others(sensitive_file, model, frame, where)
+    others = None if sensitive_file is None else _others(sensitive_file, frame, where)
     sensitive, beside = _beside(sensitive, frame, others, model, left_out, target)
     left_out += [name for name in beside if name in names and name not in left_out]
     X = frame.drop(columns=left_out)
@@ -159,29 +159,33 @@ def read_table(
 
 
 def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
-    """Read a file; what the model was trained on says which cells are text, and which missing."""
+    """Read a file; what the model was trained on says which cells are text, and which missing.
+
+    None is the model of a file of which the model takes nothing.
+    """
     known = trained_values(model)
     if target is not None and (labels := trained_labels(model)):
         known[target] = labels
+    source: io.BytesIO | Path
     if where == STANDARD_INPUT:
         told, source = "standard input", io.BytesIO(sys.stdin.buffer.read())
     else:
-        told, source = repr(where), Path(where)
-        if not source.exists() or source.is_dir():
-            beside = source.parent.iterdir() if source.parent.is_dir() else []
-            what = "is a folder" if source.is_dir() else "does not exist"
+        told, source = repr(where), (path := Path(where))
+        if not path.exists() or path.is_dir():
+            beside = path.parent.iterdir() if path.parent.is_dir() else []
+            what = "is a folder" if path.is_dir() else "does not exist"
             raise CommandError(
                 f"The data file {told} {what}."
-                f"{did_you_mean(source.name, [entry.name for entry in beside])} DATA is a CSV or "
+                f"{did_you_mean(path.name, [entry.name for entry in beside])} DATA is a CSV or "
                 "Parquet file, or - for CSV on standard input."
             )
-        if _is_parquet(source):
-            return _as_trained(_named(_read_parquet(source), told), known)
-        if not source.is_file():  # a pipe, which can be read once only
-            source = io.BytesIO(source.read_bytes())
-    text = {name for name, values in known.items() if _kind(values) == "text"}
+        if _is_parquet(path):
+            return _as_trained(_named(_read_parquet(path), told), known)
+        if not path.is_file():  # a pipe, which can be read once only
+            source = io.BytesIO(path.read_bytes())
+    text = {name for name, values in known.items() if not values or _kind(values) == "text"}
     unsure = set(declared_categories(model)) - set(known)
-    takes = trained_columns(model)
+    takes = [] if model is None else trained_columns(model)
     try:
         names = pd.read_csv(source, nrows=0).columns
         if isinstance(source, io.BytesIO):
@@ -260,7 +264,8 @@ def _as_trained(frame: pd.DataFrame, known: dict[str, list[Any]]) -> pd.DataFram
         gone = [value for value in values if not isinstance(value, str) and pd.isna(value)]
         if not column.isna().any():
             continue
-        if "" in values and not gone:  # CSV has nothing else for a text without letters
+        # CSV has nothing else for a text without letters, and documents cannot be missing.
+        if not values or ("" in values and not gone):
             frame[name] = column.fillna("")
         elif "" in values:
             note(f"column {name!r} has empty cells, which are read as missing and not as text")
@@ -352,11 +357,11 @@ def _columns_of_the_model(X: pd.DataFrame, model: Any, target: str | None) -> pd
     return X[expected]
 
 
-def _others(where: str, model: Any, frame: pd.DataFrame, data: str) -> pd.DataFrame:
+def _others(where: str, frame: pd.DataFrame, data: str) -> pd.DataFrame:
     """Read the columns of --sensitive-file, whose rows are those of the data."""
     if where == STANDARD_INPUT and data == STANDARD_INPUT:
         raise CommandError("Standard input can be read once only. Give --sensitive-file as a file.")
-    others = _read(where, model)
+    others = _read(where, None)
     if len(others) != len(frame):
         raise CommandError(
             f"--sensitive-file {where!r} has {len(others)} rows, the data have {len(frame)}. Give "

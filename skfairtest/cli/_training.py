@@ -30,7 +30,7 @@ def trained_count(model: Any) -> int | None:
 
 
 def trained_values(model: Any) -> dict[str, list[Any]]:
-    """Return the values that encoders of the model know, by column.
+    """Return the values that encoders of the model know, by column; none of a column of documents.
 
     Of the first encoder that has the column: what later ones get may have values of its own.
     """
@@ -97,6 +97,8 @@ def _walk(step: Any, names: list[str], depth: int = 0) -> Iterator[tuple[str, li
             of_part = _named(columns, names)
             if of_part and not isinstance(part, str):
                 yield from _walk(part, of_part)
+    elif callable(getattr(step, "build_analyzer", None)):  # it takes any text
+        yield from ((name, []) for name in names[:1])
     else:
         known = getattr(step, "categories_", None)
         if isinstance(known, list) and len(known) == len(names):

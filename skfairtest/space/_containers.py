@@ -35,17 +35,21 @@ ROUNDING = {
 
 def make_container(X: Any) -> Container:
     """Return the container for a kind of table; raise an error for other tables."""
+    return _container_class(X)(X)
+
+
+def _container_class(X: Any) -> type[ArrayContainer | PandasContainer | NarwhalsContainer]:
     if sparse.issparse(X):
         raise TypeError(
             "X must be a dense table; got a sparse matrix. Sparse input has no domain to search: "
             "pass X.toarray() or a DataFrame."
         )
     if isinstance(X, pd.DataFrame):
-        return PandasContainer(X)
+        return PandasContainer
     if isinstance(X, np.ndarray):
-        return ArrayContainer(X)
+        return ArrayContainer
     if nw.dependencies.is_into_dataframe(X):
-        return NarwhalsContainer(X)
+        return NarwhalsContainer
     lazy = "Call X.collect() first" if hasattr(X, "collect") else ""
     raise TypeError(
         "X must be a NumPy array, a pandas or polars DataFrame, or a table that narwhals reads; "
@@ -136,7 +140,8 @@ class Container:
 
     def check_names(self, X: Any) -> Any:
         """Return the table with the fitted columns in the fitted order."""
-        if type(make_container(X)) is not type(self):
+        # What a container learns of its table costs more than a look at its kind.
+        if _container_class(X) is not type(self):
             raise TypeError(
                 f"Expected the same kind of table as in fit ({self.kind}); got {type(X).__name__}. "
                 "Convert it first."
@@ -155,14 +160,16 @@ class Container:
         """Describe how another table of this kind differs; return None if it does not."""
         if other.kind != self.kind:
             return f"is a {other.kind}, not a {self.kind}"
-        absent = [name for name in self.names if name not in set(other.names)]
-        added = [name for name in other.names if name not in set(self.names)]
+        places = {name: place for place, name in enumerate(other.names)}
+        known = set(self.names)
+        absent = [name for name in self.names if name not in places]
+        added = [name for name in other.names if name not in known]
         said = [f"lacks columns {absent!r}"] if absent else []
         said += [f"has others, {added!r}"] if added else []
         if said:
             return " and ".join(said)
         for j, name in enumerate(self.names):
-            place = other.names.index(name)
+            place = places[name]
             mine, theirs = self.dtype_name(j), other.dtype_name(place)
             # Arrays of strings are as wide as their longest.
             if mine != theirs and not (mine[:2] == theirs[:2] and mine[1:2] in ("U", "S")):
@@ -176,7 +183,8 @@ class Container:
         return None
 
     def _missing_names(self, names: Any) -> ValueError:
-        absent = [name for name in self.names if name not in set(names)]
+        known = set(names)
+        absent = [name for name in self.names if name not in known]
         return ValueError(
             f"X lacks columns {absent!r} of the {len(self.names)} seen in fit; got "
             f"{list(names)!r}. Add them."
@@ -429,6 +437,8 @@ class PandasContainer(Container):
         return column.typed_levels(dtype).take(column.positions(codes))
 
     def _select(self, X: pd.DataFrame) -> pd.DataFrame:
+        if X.columns.has_duplicates:
+            make_container(X)  # says which
         if not set(self.names) <= set(X.columns):
             raise self._missing_names(X.columns)
         return X[self.names]
@@ -495,9 +505,19 @@ def _cast(values: NDArray[Any], dtype: Any) -> Any:
             values = np.rint(values)  # what arithmetic makes of an integer may be just below it
         cast = values.astype(dtype, copy=False)
         return cast if dtype.kind in "iufb" else pd.Series(cast, dtype=dtype, copy=False)
-    if pd.api.types.is_integer_dtype(dtype):
-        values = np.rint(values)
-    return pd.array([None if np.isnan(value) else value for value in values], dtype=dtype)
+    gone = np.isnan(values)
+    numpy_dtype = np.dtype(dtype.numpy_dtype)
+    if numpy_dtype.kind in "iu":
+        values = np.rint(np.where(gone, 0, values))
+    values = values.astype(numpy_dtype, copy=False)
+    if isinstance(dtype, pd.ArrowDtype):
+        import pyarrow as pa
+
+        filled = pa.array(values, mask=gone).cast(dtype.pyarrow_dtype)
+        return pd.arrays.ArrowExtensionArray(filled)
+    is_float = numpy_dtype.kind == "f"
+    make = pd.arrays.FloatingArray if is_float else pd.arrays.IntegerArray
+    return make(np.where(gone, 1, values).astype(numpy_dtype, copy=False), gone)
 
 
 #: Dates of narwhals by the names of their dtypes.
@@ -629,17 +649,16 @@ class NarwhalsContainer(Container):
         """Return a column of numbers."""
         name, values = str(self.names[index]), numbers
         dtype: Any = getattr(nw, self.dtypes[index])
+        gone = np.isnan(numbers)
         if self.is_integral(index):
-            values = np.rint(values)  # what arithmetic makes of an integer may be just below it
-        if self.is_integral(index) and np.isnan(values).any():
-            whole = [None if np.isnan(value) else int(value) for value in values]
-            return nw.new_series(name, whole, dtype, backend=self.backend)
-        if self.is_integral(index):
-            values = values.astype(np.int64)
-        elif index in self.none_is_missing and (gone := np.isnan(values)).any():
-            listed = [None if none else v for none, v in zip(gone, values.tolist(), strict=True)]
-            return nw.new_series(name, listed, dtype, backend=self.backend)
-        return nw.new_series(name, values, dtype, backend=self.backend)
+            # What arithmetic makes of an integer may be just below it.
+            values = np.rint(np.where(gone, 0, values)).astype(np.int64)
+        series = nw.new_series(name, values, dtype, backend=self.backend)
+        if gone.any() and (self.is_integral(index) or index in self.none_is_missing):
+            null = nw.new_series(name, [None], dtype, backend=self.backend)
+            there = nw.new_series(name, ~gone, nw.Boolean, backend=self.backend)
+            return series.zip_with(there, null[np.zeros(len(gone), dtype=np.intp)])
+        return series
 
     def _select(self, X: Any) -> Any:
         frame = nw.from_native(X, eager_only=True)

@@ -119,9 +119,7 @@ OF_DATES = ["one-hot", "named later", "union", "search", "voting", "averaged"]
 def read(name, seed, folder):
     """A model, and its table in memory, from CSV, from standard input and from Parquet."""
     X, y = table(seed, missing=name not in ("text", "averaged"))
-    if name == "text":  # nothing in such a model says that an empty text is none that is missing
-        X["word"] = X["word"].replace("", "empty")
-    if name not in OF_DATES:  # nor that a text is a date
+    if name not in OF_DATES:  # nothing says that a text is a date
         X["day"] = X["day"].astype(str)
     model = MODELS[name]().fit(X, y)
     rows = X.assign(decision=y)
@@ -190,12 +188,16 @@ def test_words_that_look_missing_are_told(kind, tmp_path, monkeypatch, capsys):
     where = tmp_path / "rows.csv"
     X.to_csv(where, index=False)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(where.read_bytes())))
-    told = {"sensitive": ["group"], "drop": ["group"]}
+    told = {"sensitive": ["group"]}
     found = read_table("-" if kind == "-" else str(where), model, **told)
     said = capsys.readouterr().err
     assert "column 'word' holds 'NA', 'None' in 40 rows, which is read as text" in said
     assert "column 'group' holds 'null' in 20 rows" in said
     assert found.X["word"].tolist() == X["word"].tolist()
+    assert found.beside["group"].tolist() == X["group"].tolist()
+    X[["group"]].to_csv(tmp_path / "groups.csv", index=False)
+    X.drop(columns="group").to_csv(where, index=False)
+    found = read_table(str(where), model, sensitive=[], sensitive_file=str(tmp_path / "groups.csv"))
     assert found.beside["group"].tolist() == X["group"].tolist()
     X.astype({"age": object}).assign(age=["NA", 3, 4] * 20).to_csv(where, index=False)
     with pytest.raises(CommandError, match="Column 'age' holds 'NA' in 20 rows among numbers"):

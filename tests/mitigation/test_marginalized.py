@@ -626,7 +626,7 @@ def test_input_that_cannot_be(grid):
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             model.fit(X, y, sample_weight=weights)
-    with pytest.raises(ValueError, match="one value per row, 300; got 299"):
+    with pytest.raises(ValueError, match="y must have one value per row, 300; got 299"):
         model.fit(X, y[1:])
     with pytest.raises(ValueError, match="one target per row"):
         model.fit(X, np.column_stack([y, y]))
