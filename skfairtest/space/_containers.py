@@ -53,8 +53,7 @@ def _container_class(X: Any) -> type[ArrayContainer | PandasContainer | Narwhals
     lazy = "Call X.collect() first" if hasattr(X, "collect") else ""
     raise TypeError(
         "X must be a NumPy array, a pandas or polars DataFrame, or a table that narwhals reads; "
-        f"got {type(X).__name__}. "
-        f"{lazy or 'Convert it with numpy.asarray(X) or pandas.DataFrame(X)'}."
+        f"got {type(X).__name__}. {lazy or 'Convert it with numpy.asarray or pandas.DataFrame'}."
     )
 
 
