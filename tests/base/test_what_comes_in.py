@@ -234,3 +234,65 @@ def test_strings_of_pyarrow_come_back_as_they_were():
         table.loc[3, "sex"] = None
         space = InputSpace().fit(table, ["sex"])
         pd.testing.assert_frame_equal(space.decode(space.encode(table)), table)
+
+
+class Answers(ClassifierMixin, BaseEstimator):
+    """Says yes to men, in one of many ways."""
+
+    def __init__(self, labels=("no", "yes"), as_given=np.asarray, writes=False, scale=1.0):
+        self.labels = labels
+        self.as_given = as_given
+        self.writes = writes
+        self.scale = scale
+
+    def fit(self, X, y=None):
+        """Learn nothing."""
+        self.classes_ = np.array(self.labels)
+        return self
+
+    def _yes(self, X):
+        yes = (np.asarray(X["sex"]) == "m") * 0.8 + 0.1
+        if self.writes:
+            X["age"] = 0
+        return yes
+
+    def predict_proba(self, X):
+        """Probabilities."""
+        yes = self._yes(X)
+        return self.as_given(np.column_stack([1 - yes, yes * self.scale]))
+
+    def predict(self, X):
+        """Labels."""
+        return self.as_given(self.classes_[(self._yes(X) > 0.5).astype(int)])
+
+
+#: As `QUICK` has it, with all parts that need no time.
+BRIEF = {
+    "auditor": RandomAuditor(**QUICK), "moved": False, "certify": False, "progress": False, **SEX,
+}  # fmt: skip
+ANSWERS = {
+    "bytes": {"labels": (b"no", b"yes")},
+    "strings of NumPy": {"labels": (np.str_("no"), np.str_("yes"))},
+    "floats": {"labels": (0.0, 1.0)},
+    "frames": {"as_given": pd.DataFrame},
+    "lists": {"as_given": np.ndarray.tolist},
+    "writes into X": {"writes": True},
+}
+
+
+@pytest.mark.parametrize("settings", ANSWERS.values(), ids=ANSWERS)
+def test_answers_of_each_kind_are_the_same_finding(settings):
+    X = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(20, 60)})
+    model, before = Answers(**settings).fit(X), X.copy()
+    report = audit(model, X, favourable=model.classes_[1], **BRIEF)
+    assert report.selection_table["selection_rate"].tolist() == [0.0, 1.0]
+    assert report.fairness_degree == pytest.approx(0.8)
+    assert "All 40 people in the table would get another decision" in " ".join(str(report).split())
+    pd.testing.assert_frame_equal(X, before)
+
+
+def test_probabilities_that_do_not_add_up_are_named():
+    X = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(20, 60)})
+    report = audit(Answers(scale=1.5).fit(X), X, favourable="yes", **BRIEF)
+    assert report.status == "failed"
+    assert "must return probabilities that add up" in " ".join(str(report).split())
