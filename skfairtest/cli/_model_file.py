@@ -30,9 +30,14 @@ OF_SCIKIT_LEARN = {
     "scipy._lib.array_api_compat.numpy._aliases": "asarray",
     "scipy.interpolate._bsplines": "BSpline",
     "scipy.sparse._csr": "csr_array csr_matrix",
-    "sklearn._loss.loss": "HalfTweedieLossIdentity",
+    "sklearn._loss.link": "HalfLogitLink IdentityLink Interval LogLink LogitLink MultinomialLogit",
+    "sklearn._loss.loss": (
+        "AbsoluteError HalfBinomialLoss HalfGammaLoss HalfMultinomialLoss HalfPoissonLoss "
+        "HalfSquaredError HalfTweedieLossIdentity PinballLoss"
+    ),
     "sklearn.calibration": "_CalibratedClassifier _SigmoidCalibration _TemperatureScaling",
-    "sklearn.compose._column_transformer": "make_column_selector",
+    "sklearn.compose._column_transformer": "_RemainderColsList make_column_selector",
+    "sklearn.ensemble._hist_gradient_boosting.binning": "_BinMapper",
     "sklearn.ensemble._hist_gradient_boosting.predictor": "TreePredictor",
     "sklearn.feature_selection._univariate_selection": "chi2 f_classif f_regression",
     "sklearn.gaussian_process._gpc": "_BinaryGaussianProcessClassifierLaplace",

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 #: Where meta-estimators keep the model that they ask.
 WRAPPED = ("best_estimator_", "estimator_", "estimator")
@@ -94,8 +95,9 @@ def _walk(step: Any, names: list[str], depth: int = 0) -> Iterator[tuple[str, li
             yield from _walk(part, names)
     elif isinstance(step, ColumnTransformer):
         for _, part, columns in step.transformers_:
-            of_part = _named(columns, names)
-            if of_part and not isinstance(part, str):
+            if isinstance(part, (str, FunctionTransformer)):
+                continue  # scikit-learn 1.6 warns of reading the columns of a remainder
+            if of_part := _named(columns, names):
                 yield from _walk(part, of_part)
     elif callable(getattr(step, "build_analyzer", None)):  # it takes any text
         yield from ((name, []) for name in names[:1])
