@@ -166,23 +166,10 @@ def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
     known = trained_values(model)
     if target is not None and (labels := trained_labels(model)):
         known[target] = labels
-    source: io.BytesIO | Path
-    if where == STANDARD_INPUT:
-        told, source = "standard input", io.BytesIO(sys.stdin.buffer.read())
-    else:
-        told, source = repr(where), (path := Path(where))
-        if not path.exists() or path.is_dir():
-            beside = path.parent.iterdir() if path.parent.is_dir() else []
-            what = "is a folder" if path.is_dir() else "does not exist"
-            raise CommandError(
-                f"The data file {told} {what}."
-                f"{did_you_mean(path.name, [entry.name for entry in beside])} DATA is a CSV or "
-                "Parquet file, or - for CSV on standard input."
-            )
-        if _is_parquet(path):
-            return _as_trained(_named(_read_parquet(path), told), known)
-        if not path.is_file():  # a pipe, which can be read once only
-            source = io.BytesIO(path.read_bytes())
+    told = "standard input" if where == STANDARD_INPUT else repr(where)
+    source = _source(where)
+    if isinstance(source, Path) and _is_parquet(source):
+        return _as_trained(_named(_read_parquet(source), told), known)
     text = {name for name, values in known.items() if not values or _kind(values) == "text"}
     unsure = set(declared_categories(model)) - set(known)
     takes = [] if model is None else trained_columns(model)
@@ -219,6 +206,22 @@ def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
     return _as_trained(frame, known)
 
 
+def _source(where: str) -> io.BytesIO | Path:
+    """Return the file, or what a pipe holds, which can be read once only."""
+    if where == STANDARD_INPUT:
+        return io.BytesIO(sys.stdin.buffer.read())
+    path = Path(where)
+    if not path.exists() or path.is_dir():
+        beside = path.parent.iterdir() if path.parent.is_dir() else []
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise CommandError(
+            f"The data file {where!r} {what}."
+            f"{did_you_mean(path.name, [entry.name for entry in beside])} DATA is a CSV or "
+            "Parquet file, or - for CSV on standard input."
+        )
+    return path if path.is_file() or _is_parquet(path) else io.BytesIO(path.read_bytes())
+
+
 def _of_words(words: pd.Series) -> pd.Series:
     """Return numbers or truth values if all words are such, and no two words become one value."""
     told = words.dropna().unique().tolist()
@@ -235,13 +238,14 @@ def _of_words(words: pd.Series) -> pd.Series:
 def _tell_words(frame: pd.DataFrame, known: dict[str, list[Any]], as_text: set[str]) -> None:
     """Say which text looks like a missing value; among numbers it can be nothing else."""
     for name in _text_columns(frame):
-        words = frame[name].dropna()
-        words = words[words.map(lambda word: str(word).strip().lower() in LOOKS_MISSING)]
-        others = set(words) - set(known.get(name, ()))
+        words = set(frame[name].dropna().unique())
+        looks = {word for word in words if str(word).strip().lower() in LOOKS_MISSING}
+        others = looks - set(known.get(name, ()))
         if not others:
             continue
-        said = f"{', '.join(map(repr, sorted(others)[:SHOWN]))} in {words.isin(others).sum()} rows"
-        rest = set(frame[name].dropna()) - set(words)
+        n = frame[name].isin(others).sum()
+        said = f"{', '.join(map(repr, sorted(others)[:SHOWN]))} in {n} rows"
+        rest = words - looks
         is_number = bool(rest) and all(_as_number(str(value)) is not None for value in rest)
         if is_number and name not in as_text | set(known):
             raise CommandError(
