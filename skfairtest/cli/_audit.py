@@ -19,7 +19,7 @@ from skfairtest.cli._case import (
 )
 from skfairtest.cli._config import options_of
 from skfairtest.cli._data_file import Table
-from skfairtest.cli._errors import INTERRUPTED, CommandError
+from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
 from skfairtest.cli._junit import junit
 from skfairtest.cli._markdown import markdown
@@ -137,7 +137,7 @@ def run(words: Sequence[str]) -> int:
     tell(report, outcome, quiet=options.quiet, aside=STANDARD_OUTPUT in written.values())
     if failed:
         raise CommandError(" ".join(failed))
-    return INTERRUPTED if report.status == "interrupted" else outcome.exit_code
+    return ExitCode.INTERRUPTED if report.status == "interrupted" else outcome.exit_code
 
 
 def run_audit(

@@ -9,7 +9,7 @@ from typing import Any
 
 from skfairtest.cli._audit import check_possible, read_limits
 from skfairtest.cli._case import DEFAULTS, Case, read_case, told_errors
-from skfairtest.cli._errors import INTERRUPTED, CommandError
+from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
 from skfairtest.cli._parser import (
     Parser,
@@ -85,7 +85,7 @@ def run(words: Sequence[str]) -> int:
     if not options.quiet and outcome.checks:
         print_aside(found["sentence"])
     print_aside(f"Interrupted. {outcome.verdict}" if interrupted else outcome.verdict)
-    return INTERRUPTED if interrupted else outcome.exit_code
+    return ExitCode.INTERRUPTED if interrupted else outcome.exit_code
 
 
 def check_taken(case: Case) -> None:

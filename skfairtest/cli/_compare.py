@@ -11,7 +11,7 @@ import pandas as pd
 
 from skfairtest.cli._audit import run_audit
 from skfairtest.cli._case import DEFAULTS, read_case, told_errors
-from skfairtest.cli._errors import INTERRUPTED, CommandError, ModelFailed
+from skfairtest.cli._errors import CommandError, ExitCode, ModelFailed
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in
 from skfairtest.cli._terminal import models_prints_aside, note, say
@@ -73,7 +73,7 @@ def run(words: Sequence[str]) -> int:
     if options.markdown != STANDARD_OUTPUT:
         say(_text(table, names))
     if any(report.status == "interrupted" for report in reports) and options.data is not None:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     return 0
 
 

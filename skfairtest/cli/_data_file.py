@@ -30,8 +30,6 @@ from skfairtest.space._protected_names import protected_names
 STANDARD_INPUT = "-"
 PARQUET_NAMES = (".parquet", ".pq")
 PARQUET_MAGIC = b"PAR1"
-#: Rows that the model predicts before the search, so that what cannot work is told at once.
-TRIED = 64
 #: What some programs write between values in place of commas.
 OTHER_MARKS = (";", "\t", "|")
 #: Words that stand for a missing value in some files, and for a value in others, in small letters.
@@ -44,8 +42,6 @@ EXACT: dict[str, Any] = (
     if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
     else {"float_precision": "round_trip"}
 )
-#: Values of a column that a message shows.
-SHOWN = 3
 
 
 class Table(NamedTuple):
@@ -224,7 +220,7 @@ def _of_words(words: pd.Series) -> pd.Series:
     if told and all(NUMBER.fullmatch(word) for word in told):
         if len(set(map(float, told))) == len(told):
             is_whole = words.notna().all() and all(word.lstrip("+-").isdigit() for word in told)
-            # Below this all whole numbers are floats as well.
+            # All smaller whole numbers are floats as well.
             is_small = max(map(abs, map(float, told))) < 2.0**53
             return words.astype("int64" if is_whole and is_small else "float64")
     if told and set(told) <= {"True", "False"}:
@@ -241,16 +237,16 @@ def _tell_words(frame: pd.DataFrame, known: dict[str, list[Any]], as_text: set[s
         if not others:
             continue
         n = frame[name].isin(others).sum()
-        said = f"{', '.join(map(repr, sorted(others)[:SHOWN]))} in {n} rows"
+        some = f"{_some(sorted(others))} in {n} rows"
         rest = words - looks
         is_number = bool(rest) and all(_as_number(str(value)) is not None for value in rest)
         if is_number and name not in as_text | set(known):
             raise CommandError(
-                f"Column {name!r} holds {said} among numbers. Of a CSV file only empty cells are "
+                f"Column {name!r} holds {some} among numbers. Of a CSV file only empty cells are "
                 "missing: leave these cells empty, or give the data as Parquet."
             )
         note(
-            f"column {name!r} holds {said}, which is read as text; only empty cells are missing. "
+            f"column {name!r} holds {some}, which is read as text; only empty cells are missing. "
             "Leave the cells empty if these values are missing"
         )
 
@@ -457,14 +453,13 @@ def _check_values(X: pd.DataFrame, model: Any) -> None:
         numbers = [number for number in map(_as_number, got) if number is not None]
         if any(word in as_words for word in got) or any(number in known for number in numbers):
             raise CommandError(
-                f"Column {name!r} holds {_kind(values.tolist())} ({', '.join(got[:SHOWN])}), and "
-                f"the model was trained on {_kind(known)} ({', '.join(map(repr, known[:SHOWN]))}). "
+                f"Column {name!r} holds {_kind(values.tolist())} ({', '.join(got[:3])}), and "
+                f"the model was trained on {_kind(known)} ({_some(known)}). "
                 "Give the values as they were at training; Parquet keeps them, CSV does not."
             )
         words = (
             f"column {name!r} holds no value that the model was trained on: "
-            f"{', '.join(map(repr, values.tolist()[:SHOWN]))}, where it knows "
-            f"{', '.join(map(repr, known[:SHOWN]))}"
+            f"{_some(values.tolist())}, where it knows {_some(known)}"
         )
         if _kind(values.tolist()) != _kind(known):
             raise CommandError(f"C{words[1:]}. Give the values as they were at training.")
@@ -500,7 +495,7 @@ def _predictable(X: pd.DataFrame, model: Any) -> Any:
 
 def _telling_rows(X: pd.DataFrame) -> list[int]:
     """Return positions of the first rows, and of the first non-finite value of each column."""
-    places = set(range(min(TRIED, len(X))))
+    places = set(range(min(64, len(X))))  # as many as are predicted at once, and tell enough
     for empty in _not_finite(X).to_numpy().T:
         places.update(empty.nonzero()[0][:1].tolist())
     return sorted(places)
@@ -537,13 +532,12 @@ def _why_not_predictable(
     for name in [*quoted, *columns]:
         values = columns[name]
         wrong = [value for value in values if _as_number(value) is None]
-        # Share of a text column's values that are numbers, from which the others look like a
-        # mistake.
+        # If most of the values are numbers, the others look like a mistake.
         if values and len(wrong) < 0.5 * len(values):
-            odd = f"; not a number: {', '.join(map(repr, wrong[:SHOWN]))}" if wrong else ""
+            odd = f"; not a number: {_some(wrong)}" if wrong else ""
             return CommandError(
                 f"Column {name!r} holds text where the model expects numbers ("
-                f"{', '.join(map(repr, values[:SHOWN]))}{odd}). Give numbers, with an empty cell "
+                f"{_some(values)}{odd}). Give numbers, with an empty cell "
                 f"where one is missing. {what}"
             )
         if name in quoted:
@@ -552,13 +546,18 @@ def _why_not_predictable(
                 todo = "Write numbers with a decimal point"
             return CommandError(
                 f"Column {name!r} holds text that the model cannot take ("
-                f"{', '.join(map(repr, values[:SHOWN]))}). {todo}; a column of pandas' type "
+                f"{_some(values)}). {todo}; a column of pandas' type "
                 f"category comes back from Parquet, and as plain text from CSV. {what}"
             )
     return ModelFailed(
         f"The model fails on the first {len(rows)} rows of the data, so nothing was searched: "
         f"{what}. Try model.predict on these rows in Python."
     )
+
+
+def _some(values: list[Any]) -> str:
+    """Write the first three values, for a message."""
+    return ", ".join(map(repr, values[:3]))
 
 
 def _predicts(model: Any, rows: pd.DataFrame) -> bool:

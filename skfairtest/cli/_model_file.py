@@ -176,7 +176,7 @@ def _of_skops(path: Path, trusted: Sequence[str], note: Callable[..., Any]) -> A
 
 
 def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:
-    # Types that a message names; the others are counted.
+    # A message names 20 types, and counts the others.
     named = unknown[:20]
     more = f"\n  and {len(unknown) - len(named)} more" if len(unknown) > len(named) else ""
     listed = "".join(f"\n  {name}" for name in named)

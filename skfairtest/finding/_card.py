@@ -94,7 +94,7 @@ def in_html(value: Any) -> str:
     cut = shorten(words, MOST_CHARACTERS)
     # Only what no column has room for is broken within a word.
     longest = max(map(len, re.split(r"[\s-]", cut)))
-    # Letters of a word that a column of a phone has room for.
+    # A column of a phone has room for words of 16 letters.
     long = ' class="skft-long"' if longest > 16 else ""
     # A name written from right to left must not turn what stands beside it.
     return f"<bdi{long}>{escape(cut)}</bdi>"

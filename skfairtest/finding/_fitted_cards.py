@@ -138,7 +138,7 @@ def rules_card(auditor: Any) -> str:
     if not len(state["rules"]):
         return findings_card(kind, "no groups were compared", facts=facts, note=_GROUPS_NOTE)
     # A table of all rules, of which there may be thousands, would take its time.
-    # Rules that are shown.
+    # A card shows five rules.
     few = {name: value[:5] for name, value in state.items()}
     rules = auditor._table(few)
     worst = rules.iloc[0]

@@ -39,10 +39,8 @@ from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.workers._sending import n_workers
 
-#: Rows between two looks at the clock and the callbacks, for each worker; the first batch is small,
-#: since a model whose answers vary is refused after it.
-FIRST_BATCH, BATCH = 1_000, 16_384
-
+#: Rows between two looks at the clock and the callbacks, for each worker.
+BATCH = 16_384
 #: Share of the rows that a rule leaves outside, at least, to be ranked.
 MIN_OUTSIDE = 0.05
 
@@ -151,7 +149,8 @@ class GroupAuditor(
         values: list[NDArray[Any]] = []
         ended: Any = None
         size = BATCH * n_workers(self.n_jobs)
-        for start, stop in pairwise([0, *range(FIRST_BATCH, len(rows), size), len(rows)]):
+        # The first batch is small, since a non-deterministic model is refused after it.
+        for start, stop in pairwise([0, *range(1_000, len(rows), size), len(rows)]):
             try:
                 values.append(answers.ask(rows[start:stop]))
                 if not start:
@@ -311,7 +310,7 @@ class PoolAuditor(GroupAuditor):
     @property
     def _n_side(self) -> int:
         """Rows to ask about on each side of a rule, however few of them are compared."""
-        # Rows on each side of a rule for intervals that reach 0.05 on both sides of a score.
+        # With 1,000 rows on each side, an interval reaches 0.05 to both sides of the score.
         return math.ceil(1_000 * (0.05 / self.error_threshold) ** 2 - 1e-9)
 
     @property

@@ -341,8 +341,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         """Divide the columns into values, and return the rules that enough rows satisfy."""
         # Of all columns nobody has asked for those that have one value.
         is_all = isinstance(self.attributes, str) and self.attributes == "all"
-        # Bins of a numeric column for which `bins` names none.
-        how = Division(5, self.binning)
+        how = Division(5, self.binning)  # five bins of a numeric column that `bins` does not name
         columns = tables.divide(X, beside, self.bins, how, quiet=is_all)
         return frequent_patterns(
             tables.attributes, columns, min_support=self.min_support, most=self.max_conditions,

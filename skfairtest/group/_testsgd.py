@@ -43,7 +43,7 @@ from skfairtest.group._rules.pattern_search import (
     places_of,
     simplest_of_equal,
 )
-from skfairtest.group._rules.patterns import ROUNDING, Patterns, PatternSubset
+from skfairtest.group._rules.patterns import Patterns, PatternSubset, rows_of_share
 from skfairtest.group._rules.short_list import short_list
 from skfairtest.group._rules.tables import AttributeTables, tables_of_space
 from skfairtest.space._chunks import Chunks
@@ -255,7 +255,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         self, tables: AttributeTables, space: InputSpace, chunked: ChunkedRows | None
     ) -> tuple[Cells, Patterns]:
         """Divide the columns into cells of the rows, and return the rules that enough satisfy."""
-        # Bins of a numeric column for which `n_bins` names none.
+        # Ten bins of a numeric column that `n_bins` does not name.
         how = Division(10, self.binning, few=2, sets=True, most=MAX_LEVELS, label="n_bins")
         columns = tables.divide(None, None, self.n_bins, how)
         if chunked is None:
@@ -309,7 +309,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         sides = pattern_sides(drawn, values, everyone, binary=bool(answers.binary))
         ranked = _leave_enough(patterns) & np.isfinite(sides.difference)
         kept = _worst_first(patterns, attributes, sides, ranked)[: self.max_rules]
-        # The worst rules, of which those are listed that do not repeat each other.
+        # The short list is chosen from the 2,000 worst rules.
         worst = kept[ranked[kept]][:2_000]
         of_worst = drawn._replace(patterns=patterns.subset(worst))
         short = self._listed(
@@ -445,8 +445,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
 
 def _leave_enough(patterns: Patterns) -> Bools:
     """Whether each pattern leaves so many rows outside that it can be compared with others."""
-    enough: Bools = patterns.total - patterns.counts >= MIN_OUTSIDE * patterns.total * ROUNDING
-    return enough
+    return patterns.total - patterns.counts >= rows_of_share(MIN_OUTSIDE, patterns.total)
 
 
 def _smaller_sides(patterns: Patterns) -> float:

@@ -28,9 +28,6 @@ from skfairtest.oracle._model import Model
 from skfairtest.oracle._row_comparison import compare_table
 from skfairtest.space._space import InputSpace
 
-#: Points that a curve keeps at most; at each the share is exact.
-MOST_POINTS = 500
-
 
 class DisparityCurveDisplay(Display):
     """Draw the share of rows whose disparity exceeds t, for one model or several.

@@ -174,7 +174,7 @@ class GroupScoresDisplay(Display):
         """
         kept = self.table[~_mirrored(self.table)]
         table = kept.iloc[:most]
-        # Inches of a figure below which the words of rules are broken sooner.
+        # In a figure of at most seven inches rules are broken into shorter lines.
         wide = ax is None or ax.figure.get_size_inches()[0] > 7.0
         names = [_broken(rule, 40 if wide else 30) for rule in table["rule"]]
         n_lines = 1 + max((name.count("\n") for name in names), default=0)

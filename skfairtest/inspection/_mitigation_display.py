@@ -37,10 +37,6 @@ PLACES = {"rows": "people", "near": "inputs near\nthem", "uniform": "uniform\nin
 GROUP, SCORE, RATE = "group", "score", "rate"
 #: Groups whose rates are drawn at most: the largest.
 MOST_GROUPS = len(MARKERS)
-#: Inches of the picture's width, of the names of the models, and of what stands around the rows.
-WIDTH, NAMES, AROUND = 6.2, 1.6, 0.7
-#: Letters of a line across the picture, and points of a line of small ones.
-LINE, LETTER = 74, 14
 
 
 class MitigationDisplay(Display):
@@ -263,11 +259,12 @@ class MitigationDisplay(Display):
         order = [*PLACES, GROUP, SCORE, RATE]
         measures = sorted(set(self.table["measure"]), key=order.index)
         n_rows = max(2, len(names))
-        message = wrap(self.message, LINE, 3)
+        message = wrap(self.message, 74, 3)  # as many letters as fit across the picture
         n_groups = self.table.loc[self.table["measure"] == RATE, "group"].nunique()
-        head = LETTER * max(2, min(n_groups, MOST_GROUPS)) + 8
-        height = AROUND + (head + 18 * (message.count("\n") + 1)) / 72 + 1.2 * ROW * n_rows
-        ax = axes_for(ax, self, (WIDTH, height))
+        # In points: 14 for each line of the legend in small letters, and 18 for one of the message.
+        head = 14 * max(2, min(n_groups, MOST_GROUPS)) + 8
+        height = 0.7 + (head + 18 * (message.count("\n") + 1)) / 72 + 1.2 * ROW * n_rows
+        ax = axes_for(ax, self, (6.2, height))
         ax.set_axis_off()
         self.panels_: dict[str, Any] = {}
         self.points_: dict[tuple[str, str, str], Any] = {}
@@ -416,7 +413,8 @@ class MitigationDisplay(Display):
                 handletextpad=0.1, borderpad=0, labelspacing=0.2,
             )  # fmt: skip
         self.message_ = ax.annotate(
-            message, (0, 1), xycoords="axes fraction", xytext=(-72 * NAMES, head),
+            # From where the names of the models begin, 1.6 inches on the left of the axes.
+            message, (0, 1), xycoords="axes fraction", xytext=(-72 * 1.6, head),
             textcoords="offset points", ha="left", va="bottom", fontweight="bold",
             parse_math=False,
         )  # fmt: skip

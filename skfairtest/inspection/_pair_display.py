@@ -158,9 +158,8 @@ class PairDisplay(Display):
             The display.
         """
         shown, folded, n_changed = self._cells(most)
-        # Without outputs nothing stands above the heads of the table.
-        # Rows of the card that the predictions take, its label and the heads of the table among
-        # them.
+        # The predictions, with their label and the heads of the table, take 4.6 rows of the card;
+        # without outputs nothing stands above the heads.
         top = 4.6 if self.pair is not None and self.pair.outputs is not None else 1.0
         height = top + len(shown) + (1.0 if folded else 0.2)
         ax = axes_for(ax, self, (7.0, ROW * height if self.pair else 1.0))
@@ -190,7 +189,7 @@ class PairDisplay(Display):
             return [], 0, 0
         shown, folded = self.pair.changed_first(most)
         changed = [cell for cell in shown if cell.changed]
-        # Changed cells that a card has room for.
+        # A card has room for 30 changed cells.
         kept = changed[:30] + [cell for cell in shown if not cell.changed]
         return kept, len(folded) + len(shown) - len(kept), len(changed)
 

@@ -125,8 +125,7 @@ def steps(place: int, points: Any) -> dict[str, Any]:
 
 def is_many(points: Any) -> bool:
     """Tell whether an artist of so many points should be rasterized."""
-    # Points of one artist above which a picture holds it as pixels.
-    return len(points) > 2000
+    return len(points) > 2000  # more make files large and slow, and cannot be told apart
 
 
 def bare(ax: Any, keep: Iterable[str] = ("bottom",)) -> None:

@@ -28,6 +28,7 @@ from skfairtest.transports._quantile import (
     within,
 )
 from skfairtest.transports._ranks import RowRanks
+from skfairtest.transports._settings import SETTINGS
 
 #: Of numbers on their way: any number, and NaN where one is missing.
 FREE = Real("on the way", -np.inf, np.inf)
@@ -78,9 +79,7 @@ class Projection(NamedTuple):
         """Return where a plan, whose rows sum to 1, sends rows: to these codes of a sample."""
         if column.is_category:
             other = categories(codes, n)
-            # Categories up to which shares of the plan are kept for each row; of more, the
-            # commonest one.
-            if n <= 200:
+            if n <= SETTINGS.planned_categories:
                 return cls(np.empty(0), plan @ np.eye(n)[other])
             return cls(np.empty(0), other[plan.argmax(axis=1)][:, None].astype(float))
         absent = is_missing(column, codes)
@@ -343,21 +342,18 @@ class OptimalTransport(OptimalResults, BaseTransport):
         ot = _pot()
         here, there = self.samples_[own], self.samples_[target]
         if reg is None:
-            # Steps of the exact solver, which needs some hundred thousand for 5,000 rows.
-            plan = ot.emd(here.shares, there.shares, cost, numItermax=10_000_000)
+            plan = ot.emd(here.shares, there.shares, cost, numItermax=SETTINGS.exact_steps)
         else:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 # What POT warns of is refused below.
                 warnings.simplefilter("ignore", UserWarning)
-                # Steps of the entropic solver.
-                # Deviation of the shares of all rows at which it stops, as a share of their length.
                 plan = ot.sinkhorn(
-                    here.shares, there.shares, cost, reg, numItermax=2_000,
-                    stopThr=1e-3 * float(np.linalg.norm(there.shares)), warn=False,
+                    here.shares, there.shares, cost, reg, numItermax=SETTINGS.entropic_steps,
+                    stopThr=SETTINGS.entropic_error * float(np.linalg.norm(there.shares)),
+                    warn=False,
                 )  # fmt: skip
             sums = plan.sum(axis=1)
-            # Deviation of the entropic plan's shares of rows that is still called equal, as a
-            # share.
+            # Of a row of which less than half arrives, the plan does not say where it goes.
             if not np.isfinite(plan).all() or (sums < 0.5 * here.shares).any():
                 return None
         plan = np.asarray(plan, dtype=np.float64)
@@ -375,9 +371,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
             return exact, self._nearest(own)
         within = self._costs(own, own) / scale
         names = "from group {!r} to group {!r}".format(*self.groups_[[own, target]].tolist())
-        # How often the regularization is doubled where no plan is found, as few rows lie far from
-        # all.
-        for doubled in range(5 + 1):
+        for doubled in range(SETTINGS.n_doublings + 1):
             reg = self.reg * 2**doubled
             there = self._plan(own, target, cost / scale, reg)
             here = None if there is None else self._plan(own, own, within, reg)
@@ -415,9 +409,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
         sample = self.samples_[own]
         n, points = len(sample.codes), self._points(sample.codes)
         d = len(self._measured())
-        # Nearest rows, each with itself, over which an exact plan is averaged; fewer of many
-        # columns.
-        k = min(5, round(n ** (2 / (d + 2))))
+        k = min(SETTINGS.n_nearest, round(n ** (2 / (d + 2))))
         from sklearn.neighbors import NearestNeighbors
 
         near = NearestNeighbors(n_neighbors=k).fit(points)

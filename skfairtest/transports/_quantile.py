@@ -13,9 +13,8 @@ from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport, named_columns
 from skfairtest.transports._couplings import Curve, Quantiles, recategorized, shares_of
 from skfairtest.transports._ranks import RowRanks
+from skfairtest.transports._settings import SETTINGS
 
-#: Parts that a column of numbers in `by` is cut into, each with about as many rows.
-N_PARTS = 4
 #: Key of the maps of all rows, whatever their values of `by`.
 ALL_ROWS = ""
 
@@ -243,8 +242,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
             cells, which = np.unique(self._cells(Z), axis=0, return_inverse=True)
             for k, cell in enumerate(cells):
                 rows = which.ravel() == k
-                # Rows that each group needs in a cell of `by` to be described there.
-                if np.bincount(groups[rows], minlength=n_groups).min() >= 20:
+                if np.bincount(groups[rows], minlength=n_groups).min() >= SETTINGS.rows_in_cell:
                     maps[_key(cell)] = self._of_rows(layout, Z[rows], groups[rows], n_groups)
         return maps
 
@@ -286,8 +284,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
 
     def _curves_of(self, key: str, j: int, own: int, target: int) -> dict[Any, Curve]:
         """Return where the curve of a column and pair of groups is kept, once it is known."""
-        # Curves from group to group that are kept, each of some hundred kilobytes.
-        if len(self._curves) > 256:
+        if len(self._curves) > 256:  # each takes some hundred kilobytes
             self._curves = {}
         return self._curves.setdefault((key, j, own, target), {})
 
@@ -304,7 +301,7 @@ def _key(cell: Ints) -> str:
 
 def _cuts(column: Column, codes: Floats) -> Floats:
     """Return where the codes of a column in `by` are cut: between categories, or in quarters."""
-    values = np.unique(codes[~np.isnan(codes)])
-    if column.is_category or len(values) <= N_PARTS:
+    values, n_parts = np.unique(codes[~np.isnan(codes)]), SETTINGS.n_parts
+    if column.is_category or len(values) <= n_parts:
         return values
-    return np.unique(np.quantile(codes[~np.isnan(codes)], np.arange(1, N_PARTS) / N_PARTS))
+    return np.unique(np.quantile(codes[~np.isnan(codes)], np.arange(1, n_parts) / n_parts))

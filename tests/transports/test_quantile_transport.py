@@ -135,7 +135,7 @@ def test_recategorized_reaches_the_shares_with_least_change(seed, by_row):
 
 
 def test_places_are_those_of_halving_to_the_last_bit(monkeypatch):
-    monkeypatch.setattr(couplings, "LEAST_FOR_CELLS", 1)
+    monkeypatch.setattr(couplings, "SETTINGS", couplings.SETTINGS._replace(n_to_look_up=1))
     rng = np.random.default_rng(0)
     for k in range(40):
         n = int(rng.integers(1, 2000))

@@ -11,12 +11,6 @@ from scipy import special, stats
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats, Ints
 
-#: How well the ends of intervals are known, and steps that are enough for it.
-PRECISION = 1e-8
-STEPS = 60
-#: Patterns that are looked at together: their numbers stay in the processor's cache.
-SLICE = 2**12
-
 
 class Simultaneous(NamedTuple):
     """Intervals of differences; arrays of shape (n_patterns,).
@@ -106,7 +100,9 @@ def interval_at(sides: Sides, critical: float) -> tuple[Floats, Floats]:
     """
     if not sides.binary:
         return _ends_of_means(sides, critical)
-    slices = (slice(start, start + SLICE) for start in range(0, max(len(sides.n), 1), SLICE))
+    # So many rules at a time that their numbers stay in the processor's cache.
+    size = 2**12
+    slices = (slice(start, start + size) for start in range(0, max(len(sides.n), 1), size))
     ends = [_deviance_ends(chosen_sides(sides, here), critical) for here in slices]
     low, high = (np.concatenate(parts) for parts in zip(*ends, strict=True))
     return low, high
@@ -228,8 +224,9 @@ def _outermost(
         np.where(f_outer <= 0, f_outer, f_inner),
     )
     last = np.zeros(len(start))
-    for _ in range(STEPS):
-        if not np.any((np.abs(outer - inner) > PRECISION) & (f_outer > PRECISION)):
+    precision = 1e-8
+    for _ in range(60):  # enough for this precision
+        if not np.any((np.abs(outer - inner) > precision) & (f_outer > precision)):
             break
         with np.errstate(invalid="ignore", divide="ignore"):
             middle = inner - f_inner * (outer - inner) / (f_outer - f_inner)
@@ -316,7 +313,8 @@ def _ends_of_means(sides: Sides, critical: float) -> tuple[Floats, Floats]:
         ends = []
         for root in (critical, -critical):
             z = root - bias
-            straight = np.abs(bend) < PRECISION
+            # Of hardly any skewness the root cannot be divided by it, and need not be corrected.
+            straight = np.abs(bend) < 1e-8
             z = np.where(straight, z, (np.cbrt(1 + 3 * bend * z) - 1) / bend)
             scaled = z * (8 * freedom + 3) / (8 * freedom + 1)
             t = np.sign(z) * np.sqrt(freedom * np.expm1(scaled**2 / freedom))

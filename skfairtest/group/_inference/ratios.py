@@ -11,9 +11,6 @@ from skfairtest._statistics import ratio_interval
 from skfairtest._typing import Bools, Floats
 from skfairtest.group._inference.counting import Means
 
-#: Pairs of groups that are compared in one go.
-MOST_PAIRS = 2_000_000
-
 
 class Ratios(NamedTuple):
     """Ratios of each group's rate to the highest, with intervals; NaN where there is none.
@@ -58,7 +55,8 @@ def ratios_to_highest(rates: Means, compared: Bools, confidence: float) -> Ratio
     result.value[chosen] = share / share.max()
     alpha = (1 - confidence) / 2
     z_low, z_high = (float(stats.norm.isf(a)) for a in (alpha, alpha / (len(chosen) - 1)))
-    step = max(1, MOST_PAIRS // len(chosen))
+    # Two million pairs of groups at a time, to bound memory.
+    step = max(1, 2_000_000 // len(chosen))
     for start in range(0, len(chosen), step):
         part = np.arange(start, min(len(chosen), start + step))
         first = share[part, None], size[part, None]

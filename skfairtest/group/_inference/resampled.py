@@ -20,9 +20,7 @@ from skfairtest.group._inference.pivot import Simultaneous, interval_at, known, 
 
 #: Entries of one table of sums over patterns and resamples: 16 MB each.
 MAX_ENTRIES = 2**21
-#: Rows of the smallest group in a sample of the rows that permutations are made of: so many times
-#: the kurtosis, where skewness hardly shows, and at least so many.
-ROWS_BY_KURTOSIS = 50
+#: Rows that the smallest group has, at least, in a sample of the rows that is permuted.
 LEAST_ROWS = 400
 
 
@@ -139,7 +137,8 @@ def _enough_rows(
     moved = values[everyone] - values[everyone].mean()
     kurtosis = shape_of(moved if weights is None else weights[everyone] * moved).kurtosis
     smallest = np.minimum(sides.n, sides.n_out)[seen].min()
-    needed = max(LEAST_ROWS, ROWS_BY_KURTOSIS * kurtosis) / smallest * len(everyone)
+    # In a mean of 50 times as many rows as the kurtosis, skewness hardly shows.
+    needed = max(LEAST_ROWS, 50 * kurtosis) / smallest * len(everyone)
     if needed >= len(everyone):
         return everyone
     return np.sort(rng.choice(everyone, int(np.ceil(needed)), replace=False))

@@ -16,11 +16,9 @@ from skfairtest._typing import Floats
 from skfairtest._validation import check_weights, column, numbers_of
 from skfairtest.exceptions import ChunkFailedError
 from skfairtest.group._inference.counting import Repeats
-from skfairtest.group._outcomes.outcomes import MOST_LABELS, OUTCOMES, MetricRows, rates_of, read
+from skfairtest.group._outcomes.outcomes import OUTCOMES, MetricRows, is_output, rates_of, read
 from skfairtest.space._chunks import Chunk, Chunks
 
-#: Different combinations that are counted.
-MOST_CELLS = 1_000_000
 #: Columns of the counts: rows, sums of weights and of their squares.
 SUMS = ["n", "w", "w2"]
 #: Columns of the means of outputs, by the outcome.
@@ -93,9 +91,10 @@ class CountedRows:
                 self.cells = _collapse(self._coarser(self.cells))
         rows = self._coarser(rows)
         self.cells = _collapse(pd.concat([self.cells, _collapse(rows)], ignore_index=True))
-        if len(self.cells) > MOST_CELLS:
+        most = 1_000_000  # a bound on memory, and more groups than anybody reads
+        if len(self.cells) > most:
             raise ValueError(
-                f"There are more than {MOST_CELLS} different combinations of {self.sensitive!r} "
+                f"There are more than {most} different combinations of {self.sensitive!r} "
                 "and labels. Cut numbers into groups first (pandas.cut), or leave a column out."
             )
 
@@ -113,9 +112,8 @@ class CountedRows:
         by_value = self.favourable is None or self._least
         if predicted.dtype.kind != "f" or not by_value:
             return False
-        self._outputs = np.union1d(self._outputs, predicted)[: MOST_LABELS + 1]
-        fraction = (np.isinf(predicted) | (predicted != np.floor(predicted))).any()
-        return bool(fraction) or len(self._outputs) > MOST_LABELS
+        self._outputs = np.union1d(self._outputs, predicted)
+        return is_output(self._outputs)
 
     def _coarser(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Reduce predictions of rows, or of cells of labels, to what is needed."""

@@ -22,9 +22,6 @@ from skfairtest.oracle._favourable import (
     warn_of_guess,
 )
 
-#: Whole numbers, as floats, with more different values than this are outputs of a regressor.
-MOST_LABELS = 20
-
 
 class MetricRows(NamedTuple):
     """A metric is the mean of `values` over the rows that `counts` says.
@@ -417,7 +414,7 @@ def is_output(values: NDArray[Any]) -> bool:
         return False
     # As scikit-learn's `type_of_target` has it, which refuses infinite values in words of its own.
     fraction = bool((np.isinf(values) | (values != np.floor(values))).any())
-    return fraction or len(np.unique(values)) > MOST_LABELS
+    return fraction or len(np.unique(values)) > 20  # nobody has as many labels
 
 
 def check_alike(predicted: NDArray[Any], truth: NDArray[Any] | None) -> None:

@@ -21,10 +21,6 @@ Seeds = dict[tuple[int, ...], Ints]
 #: Categories, and the number of a word in each.
 RuleSet = tuple[tuple[int, ...], tuple[int, ...]]
 
-#: Texts outside for each text inside. Those outside are shared by all rules, so many cost
-#: little, and with ten times as many the error is nearly that of the inside alone.
-OUTSIDE = 10
-
 
 class TextSample(NamedTuple):
     """Texts to ask about: different rows, and how often each was drawn.
@@ -137,13 +133,16 @@ def plan_sample(
 ) -> tuple[TextSample, int]:
     """Draw the texts, fewer if the budget asks for it; also the queries that were needed."""
     z = float(stats.norm.isf(alpha / 2))
-    wanted = max(n_side, int(np.ceil((1 + 1 / OUTSIDE) * (z * 0.5 / error) ** 2)))
-    outside = rng.integers(len(corpus.texts), size=OUTSIDE * wanted)
+    # Texts outside for each text inside. Those outside are shared by all rules, so many cost
+    # little, and with ten times as many the error is nearly that of the inside alone.
+    ratio = 10
+    wanted = max(n_side, int(np.ceil((1 + 1 / ratio) * (z * 0.5 / error) ** 2)))
+    outside = rng.integers(len(corpus.texts), size=ratio * wanted)
     drawn = {chosen: rng.choice(seeds, size=wanted) for chosen, seeds in frequent.items()}
     needed = price = _price(corpus, outside, drawn)
     while price > budget and wanted > 1:
         wanted = max(1, int(wanted * min(0.9, budget / price)))
-        outside = outside[: OUTSIDE * wanted]
+        outside = outside[: ratio * wanted]
         drawn = {chosen: rows[:wanted] for chosen, rows in drawn.items()}
         price = _price(corpus, outside, drawn)
     inside = {chosen: np.unique(rows, return_counts=True) for chosen, rows in drawn.items()}

@@ -28,7 +28,7 @@ class Cells:
         key = np.zeros(len(columns[0]), dtype=np.int64)
         n_keys = 1
         for column, size in zip(columns, sizes, strict=True):
-            # Beyond this a mixed-radix number no longer fits into 64 bits.
+            # A larger mixed-radix number might not fit into 64 bits.
             if n_keys * (size + 1) > 2**62:
                 different, key = np.unique(key, return_inverse=True)
                 n_keys = len(different)
@@ -74,7 +74,7 @@ class CellCounts:
 
 def _first_and_number(key: NDArray[np.int64], n_keys: int) -> tuple[Ints, Ints]:
     """A row of each different key, and the number of each row's key among those."""
-    # Keys up to this are sorted by counting, which ten million rows feel.
+    # Smaller keys are sorted by counting, which ten million rows feel.
     if n_keys > 2**22:
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         return first, number.reshape(-1)

@@ -11,8 +11,6 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._dates import Dates
 
-#: More bins than this say nothing that fewer do not.
-MAX_BINS = 200
 #: Significant digits of a cut point, where fewer do not divide the rows in the same way.
 DIGITS = 10
 #: Ways to make bins; "quartiles" is quantiles of which equal numbers are in the lower bin.
@@ -175,9 +173,10 @@ def bins_of(name: Any, position: int, bins: Any, label: str, default: int) -> An
     if isinstance(wish, (list, tuple, np.ndarray)):
         return list(wish)
     whole = isinstance(wish, (int, np.integer)) and not isinstance(wish, bool)
-    if not whole or not 2 <= wish <= MAX_BINS:
+    most = 200  # more bins say nothing that fewer do not
+    if not whole or not 2 <= wish <= most:
         raise ValueError(
-            f"{label} must be a whole number from 2 to {MAX_BINS}, or a dict of column to such a "
+            f"{label} must be a whole number from 2 to {most}, or a dict of column to such a "
             f"number or to a list of edges; got {wish!r} for column {name!r}."
         )
     return int(wish)

@@ -18,10 +18,7 @@ from skfairtest.group._inference.pivot import chosen_sides, half_a_case, signed_
 from skfairtest.group._outcomes.outcomes import MetricRows
 from skfairtest.group._rules.attribute import Attribute, Numbers
 from skfairtest.group._rules.patterns import MOST_PATTERNS, Patterns, TooManyPatterns
-from skfairtest.group._rules.short_list import ShortList, short_list
-
-#: Rows beyond which it is estimated on some of them what other parameters would leave.
-ROWS_TO_ESTIMATE = 5_000
+from skfairtest.group._rules.short_list import ShortList, short_list, without_last_digits
 
 
 class TooManyRules(ValueError):
@@ -143,11 +140,12 @@ class _Search(NamedTuple):
 
     def _some(self) -> tuple[_Search, str]:
         """A few of many rows, on which it is estimated what other parameters would leave."""
-        if len(self.columns[0]) <= ROWS_TO_ESTIMATE:
+        most = 5_000  # an estimate for an error message is not worth more time
+        if len(self.columns[0]) <= most:
             return self, ""
         upto: Any = np.arange(1, len(self.columns[0]) + 1)
         upto = upto if self.weights is None else np.cumsum(self.weights)
-        drawn = np.linspace(0, upto[-1] - 1, ROWS_TO_ESTIMATE).astype(np.intp)
+        drawn = np.linspace(0, upto[-1] - 1, most).astype(np.intp)
         rows = np.searchsorted(upto, drawn, side="right")
         few = self._replace(columns=[column[rows] for column in self.columns], weights=None)
         return few, "about "
@@ -271,9 +269,9 @@ def worst_first(
     for critical in criticals[::-1]:
         with np.errstate(invalid="ignore", divide="ignore"):
             keys.append(np.where(roots > critical, score * (1 - critical / roots), 0.0))
-    # Equal values may differ in their last bits; rounded, the simpler pattern comes first.
+    # Of equal values the simpler rule comes first.
     scale = float(score.max(initial=0.0)) or 1.0
-    keys[1:] = [-np.round(key / scale, 12) for key in keys[1:]]
+    keys[1:] = [-without_last_digits(key / scale) for key in keys[1:]]
     return np.lexsort([*keys, ~compared])
 
 
@@ -283,9 +281,9 @@ def by_score(score: Floats, ranked: Bools, complexity: Ints, counts: Ints, place
     Of a group and everyone else, which have one score, the smaller one comes first.
     """
     known = np.nan_to_num(score, nan=-1.0)
-    # Equal values may differ in their last bits; rounded, the simpler pattern comes first.
+    # Of equal values the simpler rule comes first.
     scale = float(known.max(initial=0.0)) or 1.0
-    return np.lexsort((places, counts, complexity, -np.round(known / scale, 12), ~ranked))
+    return np.lexsort((places, counts, complexity, -without_last_digits(known / scale), ~ranked))
 
 
 class Compared(NamedTuple):
@@ -362,7 +360,7 @@ def listed_patterns(
     confidence: float,
 ) -> ShortList:
     """Make a short list of the kept patterns that differ, by their positions among these."""
-    # Patterns that a short list is chosen from, the worst ones.
+    # The short list is chosen from the 1,000 worst rules.
     candidates = np.flatnonzero(differs)[:1_000]
     chosen = found.kept[candidates]
     short = short_list(

@@ -14,11 +14,6 @@ from skfairtest.group._rules.cells import Cells
 
 #: Patterns beyond which nobody reads, and intervals that hold for all of them say little.
 MOST_PATTERNS = 1_000_000
-#: A support of 0.05 must not fail by the last bit of 0.05 * 20.
-ROUNDING = 1 - 1e-12
-#: Entries of the matrix of who is inside of which pattern that are held at a time: 16 MB.
-MAX_ENTRIES = 2**21
-
 #: An odd number whose bits are in no order, which mixes those of others.
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -86,12 +81,12 @@ class Patterns:
         self.columns, self.sizes, self.members = columns, sizes, members
         self.n_rows = len(columns[0])
         self.total = self.n_rows if weights is None else int(weights.sum())
-        least = max(1.0, np.ceil(min_support * self.total * ROUNDING))
+        least = max(1.0, rows_of_share(min_support, self.total))
         #: Attribute of each item, and its number there, rare ones first: so fewer candidates are
         #: tried.
         self.attribute, self.value = self._frequent_items(weights, least)
         if compiled is None:
-            # Candidates up to which numba is not worth the second that it takes to be imported.
+            # For fewer candidates numba is not worth the second that its import takes.
             compiled = self._n_candidates(max_conditions) > 20_000
             if compiled:
                 from skfairtest.workers._compiled import AVAILABLE as compiled
@@ -200,8 +195,7 @@ class Patterns:
             count_common(self._bits, self.parents, self.items, self.depths, columns, sums)
             return sums
         cells = self._different_rows()
-        # Columns that are added up cell by cell, which looks at the rows inside of each pattern
-        # alone.
+        # Few columns are added up cell by cell, which looks at the rows inside of each rule alone.
         if V.shape[1] > 8:
             return self._products(cells, V, sums)
         codes = np.ascontiguousarray(cells.codes.T)
@@ -225,7 +219,8 @@ class Patterns:
         held = np.array(
             [row[named[j]] for j, row in zip(self.attribute, member, strict=True)], dtype=bool
         )
-        size = max(1, MAX_ENTRIES // len(table))
+        # 16 MB at a time of the matrix that says which row is inside of which rule.
+        size = max(1, 2**21 // len(table))
         inside = np.empty((int(self.depths.max()) + 1, len(table)), dtype=bool)
         inside[0] = True
         block = np.empty((min(size, self.n_patterns), len(table)))
@@ -330,6 +325,14 @@ class PatternSubset:
     def inside(self, pattern: int) -> Bools:
         """Which rows a pattern holds for, shape (n_rows,)."""
         return self.whole.inside(int(self.places[pattern]))
+
+
+def rows_of_share(share: float, total: int) -> float:
+    """Return how many of all rows are at least a share of them.
+
+    A support of 0.05 must not fail by the last bit of 0.05 * 20.
+    """
+    return float(np.ceil(share * total * (1 - 1e-12)))
 
 
 def bits_of_rows(held: Bools) -> NDArray[np.uint64]:

@@ -16,12 +16,11 @@ from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import as_columns
 from skfairtest.space._space import InputSpace
 
-#: Groups of an attribute beyond which it is taken for a mistake: a name or a number of a person.
-MOST_GROUPS = 5_000
 #: A rate of fewer rows is mostly chance, so it is marked, or left out where groups are compared.
 FEWEST_ROWS = 30
-#: Numbers of more than six different values are cut at their quartiles.
-QUARTERS = Division(4, "quartiles", few=6, most=MOST_GROUPS, every=True)
+#: Numbers of more than six different values are cut at their quartiles. More than 5,000 groups are
+#: taken for a mistake: a column of names, or of numbers of persons.
+QUARTERS = Division(4, "quartiles", few=6, most=5_000, every=True)
 #: Between the attributes of an intersection, and between the values.
 TIMES, COMMA = " × ", ", "
 
@@ -140,9 +139,9 @@ def _cross(attributes: list[Grouping]) -> Grouping:
 
 
 def _check_number(name: str, n_groups: int) -> None:
-    if n_groups > MOST_GROUPS:
+    if n_groups > QUARTERS.most:
         raise ValueError(
-            f"{name!r} has {n_groups} different values; expected at most {MOST_GROUPS}, because "
+            f"{name!r} has {n_groups} different values; expected at most {QUARTERS.most}, because "
             "groups of few rows show nothing. Leave the column out, merge values, or choose "
             "other intersections."
         )

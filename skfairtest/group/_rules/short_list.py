@@ -13,9 +13,6 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.group._inference.counting import RowSets, pattern_sides
 from skfairtest.group._inference.pivot import chosen_sides, interval_at, signed_root
 
-#: Differences in the last digits are none.
-DIGITS = 12
-
 
 class ShortList(NamedTuple):
     """The listed patterns, worst first; arrays of shape (n_listed,).
@@ -41,6 +38,11 @@ class ShortList(NamedTuple):
     gain_low: Floats
     gain_high: Floats
     covered: Floats
+
+
+def without_last_digits(score: Floats) -> Floats:
+    """Round scores to 12 decimals: equal ones may differ in their last digits by rounding."""
+    return np.round(score, 12)
 
 
 def parents(rules: NDArray[np.integer]) -> Ints:
@@ -111,7 +113,7 @@ def best_parts(rules: NDArray[np.integer], score: Floats, candidates: Bools) -> 
     """
     above = parents(rules)
     length = (rules >= 0).sum(axis=1)
-    value = np.where(candidates, np.round(score, DIGITS), -np.inf)
+    value = np.where(candidates, without_last_digits(score), -np.inf)
     best = np.full(len(rules), -1, dtype=np.intp)
     for size in range(2, int(length.max(initial=0)) + 1):
         here = np.flatnonzero(length == size)
@@ -303,7 +305,7 @@ def _greedy(
             break
         new = np.where(np.isfinite(remaining.n), remaining.n, 0.0)[places]
         scale = float(np.abs(score[places]).max()) or 1.0
-        rank = np.round(score[places] / scale, DIGITS)
+        rank = without_last_digits(score[places] / scale)
         # A group and everyone else have one score: the smaller of the two is told of.
         most_rows = remaining.n[places] > remaining.n_out[places]
         best = int(places[np.lexsort((complexity[places], -new, most_rows, -rank))[0]])
