@@ -182,7 +182,7 @@ class GroupAuditor(
         support: Floats,
         ranked: NDArray[np.bool_],
         sides: Sides,
-        n_rule_sets: int,
+        n_rules: int,
         n_groups: int,
         favourable: Any,
         n_queries: int,
@@ -195,7 +195,7 @@ class GroupAuditor(
         return {
             "_state": {"rules": rules, **columns, "ranked": ranked},
             "favourable_": favourable,
-            "n_rule_sets_": n_rule_sets,
+            "n_rules_": n_rules,
             "n_groups_": n_groups,
             "n_queries_": n_queries,
             "stop_reason_": stop.text,
@@ -287,7 +287,7 @@ class PoolAuditor(GroupAuditor):
         (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule must leave 5% of the rows outside).
-    n_rule_sets_, n_groups_ : int
+    n_rules_, n_groups_ : int
         Number of frequent rules, and of the different groups that they describe: equal groups are
         counted once. The intervals allow for this number of groups.
     favourable_ : list, float or "mean"

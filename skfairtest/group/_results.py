@@ -85,8 +85,8 @@ class GroupResults(StoredResults):
     def _short_table(self) -> pd.DataFrame:
         """Rules of the short list, what each is a part of, and what it adds to that."""
         state, short = self._result("short_list_"), self._short
-        chosen = {name: values[short["pattern"]] for name, values in state.items()}
-        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_pattern"]]
+        chosen = {name: values[short["rule"]] for name, values in state.items()}
+        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_rule"]]
         words = ["" if part is None else self._describe(part).words for part in parts]
         return self._table(chosen).assign(
             sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
@@ -94,7 +94,7 @@ class GroupResults(StoredResults):
 
     def _to_confirm(self, n_rules: int, short_list: bool | None) -> list[int]:
         """Places of the rules that are estimated again: of the short list, or the worst."""
-        listed: list[int] = self._short["pattern"].tolist()
+        listed: list[int] = self._short["rule"].tolist()
         if short_list is False or (short_list is None and not listed):
             listed = list(range(len(self._state["rules"])))
         return listed[:n_rules]

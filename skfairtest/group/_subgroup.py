@@ -25,7 +25,7 @@ from skfairtest._validation import (
 )
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group._base import stop_of
-from skfairtest.group._inference.counting import pattern_sides
+from skfairtest.group._inference.counting import rule_sides
 from skfairtest.group._outcomes.answers import AskedMetric
 from skfairtest.group._outcomes.outcomes import (
     MetricRows,
@@ -35,13 +35,13 @@ from skfairtest.group._outcomes.outcomes import (
 )
 from skfairtest.group._rules.attribute import Division
 from skfairtest.group._rules.cuts import BINNINGS
-from skfairtest.group._rules.pattern_search import (
-    compare_patterns,
+from skfairtest.group._rules.frequent import FrequentRules
+from skfairtest.group._rules.rule_search import (
+    compare_rules,
     complexity_of,
-    frequent_patterns,
-    listed_patterns,
+    frequent_rules,
+    listed_rules,
 )
-from skfairtest.group._rules.patterns import Patterns
 from skfairtest.group._rules.tables import AttributeTables, tables_of_columns
 from skfairtest.group._subgroup_results import SubgroupResults
 from skfairtest.oracle._stop import StopSearch
@@ -151,7 +151,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         "failed".
     overall_ : float
         The metric on all rows that count.
-    n_rule_sets_, n_groups_ : int
+    n_rules_, n_groups_ : int
         Number of frequent rules, and of the different groups of rows that they describe and for
         which the metric is defined inside and outside. The intervals allow for this number of
         groups.
@@ -189,7 +189,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     References
     ----------
     .. [1] Pastor, E., de Alfaro, L., & Baralis, E. (2021). Looking for trouble: analyzing
-       classifier behavior via pattern divergence. SIGMOD, 1400-1412. (DivExplorer.)
+       classifier behavior via rule divergence. SIGMOD, 1400-1412. (DivExplorer.)
     .. [2] Sagadeeva, S., & Boehm, M. (2021). SliceLine: fast, linear-algebra-based slice finding
        for ML model debugging. SIGMOD, 2290-2299.
     .. [3] Zhang, M., Sun, J., Wang, J., & Sun, B. (2022). TestSGD: Interpretable testing of neural
@@ -302,7 +302,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         if given is None:
             warn_of_target(X, target)
         tables, protected = tables_of_columns(X, sensitive, self.attributes, beside)
-        patterns = self._patterns(tables, X, beside)
+        rules = self._rules(tables, X, beside)
         if given is not None:  # all that can be wrong with it is told before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable, weights)
         seconds = _clock.now() - start
@@ -316,7 +316,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         if given is None:
             rows, ended, n_queries = self._ask_rows(estimator, X, truth, weights, progress)
         stop = stop_of(ended, 0, 0)
-        found = self._compare(patterns, tables, rows, weights, n_queries, stop, rng)
+        found = self._compare(rules, tables, rows, weights, n_queries, stop, rng)
         fitted = {
             "estimator_": estimator,
             "_tables": tables,
@@ -337,13 +337,13 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             least = math.ceil(1 / (1 - self.confidence) - 1e-9) - 1
             check_whole("n_resamples", self.n_resamples, least)
 
-    def _patterns(self, tables: AttributeTables, X: Any, beside: Any) -> Patterns:
+    def _rules(self, tables: AttributeTables, X: Any, beside: Any) -> FrequentRules:
         """Divide the columns into values, and return the rules that enough rows satisfy."""
         # Of all columns nobody has asked for those that have one value.
         is_all = isinstance(self.attributes, str) and self.attributes == "all"
         how = Division(5, self.binning)  # five bins of a numeric column that `bins` does not name
         columns = tables.divide(X, beside, self.bins, how, quiet=is_all)
-        return frequent_patterns(
+        return frequent_rules(
             tables.attributes, columns, min_support=self.min_support, most=self.max_conditions,
             label="max_conditions",
         )  # fmt: skip
@@ -382,7 +382,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
 
     def _compare(
         self,
-        patterns: Patterns,
+        rules: FrequentRules,
         tables: AttributeTables,
         rows: MetricRows,
         weights: Floats | None,
@@ -393,11 +393,11 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         """Compare the groups of all frequent rules; returns the results by name."""
         counted = None if weights is None else weights[rows.counts]
         overall = float(np.average(rows.values[rows.counts], weights=counted))
-        complexity = complexity_of(patterns, tables.attributes)
-        everything = pattern_sides(patterns, rows.values, rows.counts, weights, binary=rows.binary)
-        intervals = self._at_once(everything, patterns, rows, weights, rng)
-        found = compare_patterns(
-            patterns,
+        complexity = complexity_of(rules, tables.attributes)
+        everything = rule_sides(rules, rows.values, rows.counts, weights, binary=rows.binary)
+        intervals = self._at_once(everything, rules, rows, weights, rng)
+        found = compare_rules(
+            rules,
             complexity,
             everything,
             rows,
@@ -411,25 +411,25 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         of_kept = intervals.chosen(kept)
         columns = self._counted_columns(
             found.sides,
-            patterns.support[kept],
+            rules.support[kept],
             of_kept,
             found.part,
             (found.n_inside, found.n_outside),
         )
         results = self._found(
-            rules=patterns.conditions(kept),
-            support=patterns.support[kept],
+            rules=rules.conditions(kept),
+            support=rules.support[kept],
             ranked=found.defined,
             sides=found.sides,
-            n_rule_sets=patterns.n_patterns,
+            n_rules=rules.n_rules,
             n_groups=found.n_groups,
             favourable=rows.favourable,
             n_queries=n_queries,
             stop=stop,
             columns=columns,
         )
-        short = listed_patterns(
-            patterns,
+        short = listed_rules(
+            rules,
             found,
             of_kept.differs,
             rows,

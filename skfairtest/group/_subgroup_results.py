@@ -17,15 +17,15 @@ from skfairtest.group._base import GroupAuditor
 from skfairtest.group._inference.counting import (
     GivenRowSets,
     RowSets,
-    pattern_sides,
     rows_that_count,
+    rule_sides,
 )
 from skfairtest.group._inference.pivot import Simultaneous, all_at_once
 from skfairtest.group._inference.resampled import resampled
 from skfairtest.group._outcomes.answers import AskedMetric
 from skfairtest.group._outcomes.outcomes import MetricRows, metric_rows, truth_of
 from skfairtest.group._results import Description, describe
-from skfairtest.group._rules.pattern_search import part_of_whole
+from skfairtest.group._rules.rule_search import part_of_whole
 
 AGAINST = ("rest", "whole")
 
@@ -41,7 +41,7 @@ class SubgroupResults(GroupAuditor):
     def _at_once(
         self,
         sides: Sides,
-        patterns: RowSets,
+        rules: RowSets,
         rows: MetricRows,
         weights: Floats | None,
         rng: np.random.Generator,
@@ -51,7 +51,7 @@ class SubgroupResults(GroupAuditor):
             return all_at_once(sides, confidence=self.confidence)
         return resampled(
             sides,
-            patterns,
+            rules,
             rows.values,
             rows.counts,
             weights,
@@ -193,7 +193,7 @@ class SubgroupResults(GroupAuditor):
         held = np.array([self._tables.holds(columns, rule) for rule in rules], dtype=bool)
         held = held.reshape(-1, n)
         given_rules = GivenRowSets(held)
-        sides = pattern_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
+        sides = rule_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
         whole = self.against == "whole"
         part = part_of_whole(given_rules, rows, weights) if whole else None
         rng = make_generator(self.random_state)

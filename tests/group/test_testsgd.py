@@ -77,7 +77,7 @@ def test_results_and_query_count():
     assert reach.max() <= 0.05
     assert auditor.stop_reason_ == "all frequent rules were compared"
     assert auditor.favourable_ == ["yes"] and auditor.sensitive_features_ == SENSITIVE
-    assert len(rules) == auditor.n_groups_ <= auditor.n_rule_sets_
+    assert len(rules) == auditor.n_groups_ <= auditor.n_rules_
     supports = [auditor.matches(people(), number).mean() for number in range(0, len(rules), 50)]
     assert np.allclose(supports, rules["support"][::50]) and rules["support"].min() >= 0.05
 

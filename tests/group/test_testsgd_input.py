@@ -176,7 +176,7 @@ def test_a_million_rule_sets_at_most():
         UserWarning, match="Only rules of up to max_attributes=2 are compared. There are"
     ):
         auditor = fit(model, X, **settings)
-    assert auditor.rules_["attributes"].map(len).max() == 2 and auditor.n_rule_sets_ < 1e6
+    assert auditor.rules_["attributes"].map(len).max() == 2 and auditor.n_rules_ < 1e6
     with pytest.raises(ValueError, match="lower max_attributes: .*max_attributes=2 leaves"):
         fit(model, X, max_attributes=3, **settings)
 

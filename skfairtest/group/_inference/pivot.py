@@ -13,7 +13,7 @@ from skfairtest._typing import Bools, Floats, Ints
 
 
 class Simultaneous(NamedTuple):
-    """Intervals of differences; arrays of shape (n_patterns,).
+    """Intervals of differences; arrays of shape (n_rules,).
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Simultaneous(NamedTuple):
     p_value: Floats | None = None
 
     def chosen(self, places: Ints) -> Simultaneous:
-        """Those of some of the patterns."""
+        """Those of some of the rules."""
         return self._replace(
             low=self.low[places],
             high=self.high[places],
@@ -160,7 +160,7 @@ def half_a_case(sides: Sides, way: float) -> Sides:
 
 
 def chosen_sides(sides: Sides, chosen: Ints | slice) -> Sides:
-    """The sides of some of the patterns."""
+    """The sides of some of the rules."""
     return sides._replace(
         n=sides.n[chosen],
         mean=sides.mean[chosen],

@@ -1,8 +1,8 @@
-"""Tests and intervals for all patterns at once, which allow for the overlap of the patterns.
+"""Tests and intervals for all rules at once, which allow for the overlap of the rules.
 
-Bonferroni pays for 10,000 patterns as if they were 10,000 experiments. Most of them share most of
-their rows, and a maximum over overlapping patterns is smaller. How small, permutations say: the
-values are dealt anew to the rows that count, and the largest distance from 0 over all patterns is
+Bonferroni pays for 10,000 rules as if they were 10,000 experiments. Most of them share most of
+their rows, and a maximum over overlapping rules is smaller. How small, permutations say: the
+values are dealt anew to the rows that count, and the largest distance from 0 over all rules is
 noted each time.
 """
 
@@ -15,10 +15,10 @@ from scipy import stats
 
 from skfairtest._statistics import ROUNDING, Sides
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._inference.counting import RowSets, pattern_sides, shape_of
+from skfairtest.group._inference.counting import RowSets, rule_sides, shape_of
 from skfairtest.group._inference.pivot import Simultaneous, interval_at, known, signed_root
 
-#: Entries of one table of sums over patterns and resamples: 16 MB each.
+#: Entries of one table of sums over rules and resamples: 16 MB each.
 MAX_ENTRIES = 2**21
 #: Rows that the smallest group has, at least, in a sample of the rows that is permuted.
 LEAST_ROWS = 400
@@ -26,7 +26,7 @@ LEAST_ROWS = 400
 
 def resampled(
     sides: Sides,
-    patterns: RowSets,
+    rules: RowSets,
     values: Floats,
     counts: Bools,
     weights: Floats | None = None,
@@ -35,21 +35,21 @@ def resampled(
     rng: np.random.Generator,
     n_resamples: int = 999,
 ) -> Simultaneous:
-    """Intervals that hold for all patterns at once, and tests of equality, by resampling.
+    """Intervals that hold for all rules at once, and tests of equality, by resampling.
 
     Each permutation deals the values anew to the rows that count; attributes, weights and who
-    counts stay with the rows. Distances from 0 are those of `signed_root`, so that small patterns
+    counts stay with the rows. Distances from 0 are those of `signed_root`, so that small rules
     with rare events do not decide alone what is far. The intervals reach as far as the largest
-    distance of all patterns does in `confidence` of the permutations. Tests step down: what was
+    distance of all rules does in `confidence` of the permutations. Tests step down: what was
     refuted is left out of the maximum for the others, each direction by itself (Westfall and
     Young; Romano and Wolf). Where the steps refute more than the interval does, the interval ends
     at 0.
 
     What is promised: where values do not depend on the attributes among the rows that count, any
-    pattern at all is said to differ with a probability of at most 1 less the confidence, exactly,
-    in tables of any size whose rows are all permuted. Where some patterns differ and others do not,
-    tests and intervals are approximate: permutations take all patterns to have one distribution.
-    For shares, that only touches the correlations between patterns. Means may be equal where
+    rule at all is said to differ with a probability of at most 1 less the confidence, exactly,
+    in tables of any size whose rows are all permuted. Where some rules differ and others do not,
+    tests and intervals are approximate: permutations take all rules to have one distribution.
+    For shares, that only touches the correlations between rules. Means may be equal where
     variances are not, and permuted values have the same variance everywhere; roots of means hardly
     depend on it, but how they go together does. So for means a second null distribution is drawn
     (distances from the mean times normal numbers, the multiplier bootstrap of Chernozhukov,
@@ -57,17 +57,17 @@ def resampled(
     and the larger of both p-values and of both distances is taken. Small groups of rare large
     values that are larger than everybody else's remain the weak spot. Simulations:
     tests/group/test_resampled.py and test_group_means.py. With weights, values and weights are
-    taken to be independent inside of each pattern, as in Kish's effective size.
+    taken to be independent inside of each rule, as in Kish's effective size.
 
     In large tables a sample of the rows is permuted, see `_enough_rows`.
 
     Parameters
     ----------
     sides : Sides
-        What `pattern_sides` gives for the same arguments. Patterns whose `n` is set to 0 are left
+        What `rule_sides` gives for the same arguments. Rules whose `n` is set to 0 are left
         out: their intervals say nothing.
-    patterns, values, counts, weights
-        As for `pattern_sides`.
+    rules, values, counts, weights
+        As for `rule_sides`.
     confidence : float
         Of all intervals, and of all tests.
     rng : numpy.random.Generator
@@ -78,7 +78,7 @@ def resampled(
     Returns
     -------
     Simultaneous
-        One interval a pattern, in the patterns' order.
+        One interval a rule, in the rules' order.
 
     References
     ----------
@@ -102,11 +102,11 @@ def resampled(
     drawn = sides
     rows = _enough_rows(sides, values, counts, weights, rng)
     if len(rows) < len(values):
-        patterns, values, counts = patterns.among(rows), values[rows], counts[rows]
+        rules, values, counts = rules.among(rows), values[rows], counts[rows]
         weights = None if weights is None else weights[rows]
-        drawn = pattern_sides(patterns, values, counts, weights, binary=sides.binary)
+        drawn = rule_sides(rules, values, counts, weights, binary=sides.binary)
         drawn = drawn._replace(n=np.where(sides.n > 0, drawn.n, 0.0))
-    given = (drawn, patterns, values, counts, weights, rng, n_resamples)
+    given = (drawn, rules, values, counts, weights, rng, n_resamples)
     courses = [_permuted(*given)]
     if not sides.binary:
         courses.append(_multiplied(*given))
@@ -145,7 +145,7 @@ def _enough_rows(
 
 
 class _Steps:
-    """Compares what was observed with maxima of resamples, from the most distant pattern on."""
+    """Compares what was observed with maxima of resamples, from the most distant rule on."""
 
     def __init__(self, observed: Floats, n_largest: int) -> None:
         self.observed = observed
@@ -174,24 +174,24 @@ class _Steps:
 
 def _permuted(
     sides: Sides,
-    patterns: RowSets,
+    rules: RowSets,
     values: Floats,
     counts: Bools,
     weights: Floats | None,
     rng: np.random.Generator,
     n_resamples: int,
 ) -> Iterator[Floats]:
-    """Signed roots of permuted values, in blocks of shape (n_patterns, k)."""
-    n_rows, n_patterns = len(values), patterns.n_patterns
+    """Signed roots of permuted values, in blocks of shape (n_rules, k)."""
+    n_rows, n_rules = len(values), rules.n_rules
     n_columns = 1 if sides.binary else 2
-    k = max(1, MAX_ENTRIES // (n_columns * max(n_rows, n_patterns)))
+    k = max(1, MAX_ENTRIES // (n_columns * max(n_rows, n_rules)))
     places = np.flatnonzero(counts)
     w = np.ones(len(places)) if weights is None else weights[places]
     dealt = values[places] - (0.0 if sides.binary else np.average(values[places], weights=w))
     # Sums of weights; the sizes of `sides` are effective ones.
     column = np.zeros((n_rows, 1))
     column[places, 0] = w
-    inside = patterns.sums(column)
+    inside = rules.sums(column)
     outside = w.sum() - inside
     fixed = [a[:, None] for a in (sides.n, sides.n_out)]
     table = _Table(sides, values[places]) if sides.binary and weights is None else None
@@ -201,13 +201,13 @@ def _permuted(
         if table is not None:
             events = np.zeros((n_rows, here), dtype=bool)  # truth values are counted fast
             events[places] = drawn == 1
-            yield table.roots(patterns.sums(events))
+            yield table.roots(rules.sums(events))
             continue
         columns = np.zeros((n_rows, n_columns * here))
         columns[places, :here] = w[:, None] * drawn
         if not sides.binary:
             columns[places, here:] = w[:, None] * drawn**2
-        sums = patterns.sums(columns)
+        sums = rules.sums(columns)
         everyone = columns.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = sums[:, :here] / inside
@@ -227,21 +227,21 @@ def _permuted(
 
 def _multiplied(
     sides: Sides,
-    patterns: RowSets,
+    rules: RowSets,
     values: Floats,
     counts: Bools,
     weights: Floats | None,
     rng: np.random.Generator,
     n_resamples: int,
 ) -> Iterator[Floats]:
-    """Differences of values times normal numbers, each pattern's with variance 1."""
-    n_rows, n_patterns = len(values), patterns.n_patterns
-    k = max(1, MAX_ENTRIES // max(n_rows, n_patterns))
+    """Differences of values times normal numbers, each rule's with variance 1."""
+    n_rows, n_rules = len(values), rules.n_rules
+    k = max(1, MAX_ENTRIES // max(n_rows, n_rules))
     w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
     middle = float(np.average(values[counts], weights=w[counts]))
     moved = np.where(counts, w * (values - middle), 0.0)
     fixed = np.column_stack([w, moved**2])
-    inside = patterns.sums(fixed)
+    inside = rules.sums(fixed)
     size, squares = inside.T
     size_out, squares_out = (fixed.sum(axis=0) - inside).T
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -253,7 +253,7 @@ def _multiplied(
     for start in range(0, n_resamples, k):
         here = min(k, n_resamples - start)
         drawn = rng.standard_normal((here, n_rows)).T * moved[:, None]
-        sums = patterns.sums(drawn)
+        sums = rules.sums(drawn)
         yield share * sums - share_out * (drawn.sum(axis=0) - sums)
 
 

@@ -19,7 +19,7 @@ Rules = NDArray[np.int16]
 #: Rows that have a term of each of these categories.
 Seeds = dict[tuple[int, ...], Ints]
 #: Categories, and the number of a word in each.
-RuleSet = tuple[tuple[int, ...], tuple[int, ...]]
+Rule = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class TextSample(NamedTuple):
@@ -73,11 +73,11 @@ class Corpus:
             )
         return frequent
 
-    def n_rule_sets(self, categories: Any) -> int:
+    def n_rules(self, categories: Any) -> int:
         """How many rules there are over each of these sets of categories, together."""
         return sum(prod(len(self.terms.words[j]) for j in chosen) for chosen in categories)
 
-    def rule_sets(self, sample: TextSample) -> list[RuleSet]:
+    def rules(self, sample: TextSample) -> list[Rule]:
         """All rules."""
         return [
             (chosen, words)
@@ -153,12 +153,12 @@ def _price(corpus: Corpus, outside: Ints, drawn: Seeds) -> int:
     """Different texts to ask about."""
     price = len(np.unique(outside))
     for chosen, rows in drawn.items():
-        price += len(np.unique(rows)) * corpus.n_rule_sets([chosen])
+        price += len(np.unique(rows)) * corpus.n_rules([chosen])
     return price
 
 
 def ask_batch(
-    corpus: Corpus, sample: TextSample, answers: Answers, batch: list[RuleSet], asked: Asked
+    corpus: Corpus, sample: TextSample, answers: Answers, batch: list[Rule], asked: Asked
 ) -> None:
     """Ask about the texts inside of some rules, and note the predictions."""
     texts: list[str] = []

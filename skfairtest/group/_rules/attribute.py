@@ -103,9 +103,9 @@ class Attribute:
         The number for missing values, -1 where there were none.
     n_values : int
         How many values there are.
-    members : ndarray of bool of shape (n_items, n_values)
+    members : ndarray of bool of shape (n_conditions, n_values)
         Which values each condition names.
-    complexity : ndarray of int of shape (n_items,)
+    complexity : ndarray of int of shape (n_conditions,)
         How much there is to read of each: values of a set, bounds of a range.
     """
 
@@ -151,7 +151,7 @@ class Attribute:
         self.complexity[low == n_bins] = 1  # that the number is missing
 
     @property
-    def n_items(self) -> int:
+    def n_conditions(self) -> int:
         """How many conditions there are."""
         return len(self.members)
 
@@ -182,10 +182,10 @@ class Attribute:
                 "numbers."
             ) from error
 
-    def values(self, item: int) -> tuple[Any, ...] | pd.Interval:
+    def values(self, condition: int) -> tuple[Any, ...] | pd.Interval:
         """What a condition names: categories (None is missing), or a range."""
         if self.levels is not None:
-            held = np.flatnonzero(self.members[item])
+            held = np.flatnonzero(self.members[condition])
             levels: Any = self.levels[held]
             levels = levels if self.dates is None else self.dates.objects(levels)
             return tuple(
@@ -193,27 +193,27 @@ class Attribute:
             )
         assert self.cuts is not None
         ends = [-np.inf, *self.cuts, np.inf]
-        low, high = self._low[item], self._high[item]
+        low, high = self._low[condition], self._high[condition]
         if low == len(self.cuts) + 1:
             return (None,)
         if self.dates is not None:
             return self.dates.interval(ends[low], ends[high])
         return pd.Interval(ends[low], ends[high], closed="left")
 
-    def words(self, item: int) -> str:
+    def words(self, condition: int) -> str:
         """The condition as people write it; different ones have different words."""
-        if item not in self._words:  # rules repeat them thousands of times
-            self._words[item] = self._say(item)
-        return self._words[item]
+        if condition not in self._words:  # rules repeat them thousands of times
+            self._words[condition] = self._say(condition)
+        return self._words[condition]
 
-    def _say(self, item: int) -> str:
+    def _say(self, condition: int) -> str:
         name = name_text(self.name)
         if self.levels is not None:
-            texts = [self._texts[j] for j in np.flatnonzero(self.members[item])]
+            texts = [self._texts[j] for j in np.flatnonzero(self.members[condition])]
             one = len(texts) == 1
             return f"{name} = {texts[0]}" if one else f"{name} in {{{', '.join(texts)}}}"
         assert self.cuts is not None
-        low, high = int(self._low[item]), int(self._high[item])
+        low, high = int(self._low[condition]), int(self._high[condition])
         if low == len(self.cuts) + 1:
             return f"{name} = {MISSING}"
         return range_text(self.name, self.cuts, low, high, self.dates, self._whole)
@@ -252,7 +252,7 @@ def divide_column(
     attribute = _attribute_of(column, how, counts)
     numbers = attribute.numbers(column.values)
     constant = attribute.cuts is not None and not len(attribute.cuts)
-    constant |= not attribute.n_items or bool((numbers == numbers[:1]).all())
+    constant |= not attribute.n_conditions or bool((numbers == numbers[:1]).all())
     return None if constant and not how.every else attribute, numbers
 
 

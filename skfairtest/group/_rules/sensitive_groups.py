@@ -78,7 +78,7 @@ def _words(attribute: Attribute) -> list[str]:
     """Groups in words, told apart where two values would read alike."""
     n_known = attribute.n_values - (attribute.missing >= 0)
     if attribute.levels is None:
-        return [attribute.words(item) for item in range(n_known)]
+        return [attribute.words(condition) for condition in range(n_known)]
     values = list(attribute.levels[:n_known])
     if attribute.dates is not None:
         values = list(attribute.dates.objects(attribute.levels[:n_known]))
@@ -171,7 +171,7 @@ class Groups:
         parts = []
         for attribute, j in zip(self.attributes, self.space.sensitive.tolist(), strict=True):
             numbers = attribute.numbers(self._columns.read(X, j).values)
-            words = [attribute.words(item) for item in range(attribute.n_values)]
+            words = [attribute.words(condition) for condition in range(attribute.n_values)]
             other = f"{attribute.name} = another value"
             parts.append(np.array([*words, other], dtype=object)[numbers])
         return np.array([COMMA.join(row) for row in zip(*parts, strict=True)], dtype=object)

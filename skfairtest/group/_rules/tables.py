@@ -211,10 +211,10 @@ class AttributeTables:
     def holds(self, numbers: list[Numbers], rule: NDArray[np.integer]) -> Bools:
         """Tell which rows a rule holds for, by its condition for each attribute, -1 for none."""
         held = np.ones(len(numbers[0]), dtype=bool)
-        for attribute, here, item in zip(self.attributes, numbers, rule, strict=True):
-            if item >= 0:
+        for attribute, here, condition in zip(self.attributes, numbers, rule, strict=True):
+            if condition >= 0:
                 # What is unknown is in no condition: -1 is the last place.
-                held &= np.append(attribute.members[item], False)[here]
+                held &= np.append(attribute.members[condition], False)[here]
         return held
 
     def forget_data(self) -> None:
