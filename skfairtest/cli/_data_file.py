@@ -44,7 +44,7 @@ EXACT: dict[str, Any] = (
 )
 
 
-class Table(NamedTuple):
+class DataTable(NamedTuple):
     """The audited rows as the model expects them, their targets, and the sensitive columns.
 
     Attributes
@@ -55,14 +55,14 @@ class Table(NamedTuple):
         The target.
     sensitive : list or "auto"
         Sensitive columns of X.
-    beside : DataFrame or None
+    not_in_model : DataFrame or None
         Sensitive columns that the model does not take.
     """
 
     X: Any
     y: Any
     sensitive: list[Any] | str
-    beside: pd.DataFrame | None
+    not_in_model: pd.DataFrame | None
 
 
 def read_table(
@@ -73,7 +73,7 @@ def read_table(
     target: str | None = None,
     drop: Sequence[str] = (),
     sensitive_file: str | None = None,
-) -> Table:
+) -> DataTable:
     """Read the rows of a file, and check them against the model before anything is searched.
 
     Parameters
@@ -87,15 +87,15 @@ def read_table(
     target : str, default=None
         The column that is split off.
     drop : sequence of str
-        Columns that are left out, maybe several in a word. What is sensitive among them is beside
-        the model's table.
+        Columns that are left out, maybe several in a word. What is sensitive among them is
+        compared as a column that the model does not take.
     sensitive_file : str, default=None
         CSV or Parquet file of sensitive columns that the model does not take, row by row.
 
     Returns
     -------
-    Table
-        Rows, targets or None, and sensitive columns in them and beside them.
+    DataTable
+        Rows, targets or None, and sensitive columns, in the model or not.
 
     Raises
     ------
@@ -121,8 +121,8 @@ def read_table(
         y = frame[target]
         left_out.append(target)
     others = None if sensitive_file is None else _others(sensitive_file, frame, where)
-    sensitive, beside = _beside(sensitive, frame, others, model, left_out, target)
-    left_out += [name for name in beside if name in names and name not in left_out]
+    sensitive, not_in_model = _sensitive_columns(sensitive, frame, others, model, left_out, target)
+    left_out += [name for name in not_in_model if name in names and name not in left_out]
     X = frame.drop(columns=left_out)
     X = _columns_of_the_model(X, model, target)
     if not len(X):
@@ -131,7 +131,7 @@ def read_table(
             "model is used on: they show which inputs exist."
         )
     asked: Any = []
-    if sensitive or not len(beside.columns):
+    if sensitive or not len(not_in_model.columns):
         asked = _sensitive(sensitive, list(X.columns), left_out, others)
     if y is not None and y.isna().any():
         raise CommandError(
@@ -144,7 +144,7 @@ def read_table(
     if not isinstance(rows, pd.DataFrame):
         asked = protected_names(X.columns) if isinstance(asked, str) else asked
         asked = [list(X.columns).index(name) for name in asked]
-    return Table(rows, y, asked, beside if len(beside.columns) else None)
+    return DataTable(rows, y, asked, not_in_model if len(not_in_model.columns) else None)
 
 
 # Reading -------------------------------------------------------------------------------------
@@ -158,10 +158,10 @@ def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
     known = trained_values(model)
     if target is not None and (labels := trained_labels(model)):
         known[target] = labels
-    told = "standard input" if where == STANDARD_INPUT else repr(where)
+    name = "standard input" if where == STANDARD_INPUT else repr(where)
     source = _source(where)
     if isinstance(source, Path) and _is_parquet(source):
-        return _as_trained(_named(_read_parquet(source), told), known)
+        return _as_trained(_named(_read_parquet(source), name), known)
     text = {name for name, values in known.items() if not values or _kind(values) == "text"}
     unsure = set(declared_categories(model)) - set(known)
     takes = [] if model is None else trained_columns(model)
@@ -177,24 +177,24 @@ def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
         )  # fmt: skip
     except pd.errors.EmptyDataError as error:
         raise CommandError(
-            f"The data in {told} are empty. Expected CSV with the names of the columns in its "
+            f"The data in {name} are empty. Expected CSV with the names of the columns in its "
             "first line."
         ) from error
     except (ValueError, OSError, EOFError) as error:
         raise CommandError(
-            f"The data in {told} cannot be read as CSV: {type(error).__name__}: {error}. Expected "
+            f"The data in {name} cannot be read as CSV: {type(error).__name__}: {error}. Expected "
             "values with commas between them, names of columns in the first line, in UTF-8."
         ) from error
     other = [mark for mark in OTHER_MARKS if len(frame.columns) == 1 and mark in frame.columns[0]]
     if other:
         raise CommandError(
-            f"The data in {told} have one column, {frame.columns[0]!r}. Expected values with "
+            f"The data in {name} have one column, {frame.columns[0]!r}. Expected values with "
             f"commas between them; these seem to have {other[0]!r}. Write them with commas."
         )
-    frame = _named(frame, told)
+    frame = _named(frame, name)
     for name in frame.columns.intersection(list(unsure)):
         frame[name] = _of_words(frame[name])
-    _tell_words(frame, known, text | unsure)
+    _note_missing_words(frame, known, text | unsure)
     return _as_trained(frame, known)
 
 
@@ -204,11 +204,11 @@ def _source(where: str) -> io.BytesIO | Path:
         return io.BytesIO(sys.stdin.buffer.read())
     path = Path(where)
     if not path.exists() or path.is_dir():
-        beside = path.parent.iterdir() if path.parent.is_dir() else []
+        others = path.parent.iterdir() if path.parent.is_dir() else []
         what = "is a folder" if path.is_dir() else "does not exist"
         raise CommandError(
             f"The data file {where!r} {what}."
-            f"{did_you_mean(path.name, [entry.name for entry in beside])} DATA is a CSV or "
+            f"{did_you_mean(path.name, [entry.name for entry in others])} DATA is a CSV or "
             "Parquet file, or - for CSV on standard input."
         )
     return path if path.is_file() or _is_parquet(path) else io.BytesIO(path.read_bytes())
@@ -216,19 +216,21 @@ def _source(where: str) -> io.BytesIO | Path:
 
 def _of_words(words: pd.Series) -> pd.Series:
     """Return numbers or truth values if all words are such, and no two words become one value."""
-    told = words.dropna().unique().tolist()
-    if told and all(NUMBER.fullmatch(word) for word in told):
-        if len(set(map(float, told))) == len(told):
-            is_whole = words.notna().all() and all(word.lstrip("+-").isdigit() for word in told)
+    distinct = words.dropna().unique().tolist()
+    if distinct and all(NUMBER.fullmatch(word) for word in distinct):
+        if len(set(map(float, distinct))) == len(distinct):
+            is_whole = words.notna().all() and all(word.lstrip("+-").isdigit() for word in distinct)
             # All smaller whole numbers are floats as well.
-            is_small = max(map(abs, map(float, told))) < 2.0**53
+            is_small = max(map(abs, map(float, distinct))) < 2.0**53
             return words.astype("int64" if is_whole and is_small else "float64")
-    if told and set(told) <= {"True", "False"}:
+    if distinct and set(distinct) <= {"True", "False"}:
         return words.map({"True": True, "False": False})
     return words
 
 
-def _tell_words(frame: pd.DataFrame, known: dict[str, list[Any]], as_text: set[str]) -> None:
+def _note_missing_words(
+    frame: pd.DataFrame, known: dict[str, list[Any]], as_text: set[str]
+) -> None:
     """Say which text looks like a missing value; among numbers it can be nothing else."""
     for name in _text_columns(frame):
         words = set(frame[name].dropna().unique())
@@ -273,14 +275,14 @@ def _as_trained(frame: pd.DataFrame, known: dict[str, list[Any]]) -> pd.DataFram
     return frame
 
 
-def _named(frame: pd.DataFrame, told: str) -> pd.DataFrame:
+def _named(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     frame.columns = [str(name) for name in frame.columns]
     if not len(frame.columns):
-        raise CommandError(f"The data in {told} have no columns. Give a table with named columns.")
+        raise CommandError(f"The data in {name} have no columns. Give a table with named columns.")
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()].unique().tolist()
         raise CommandError(
-            f"The data in {told} have several columns of the same names {twice}. Rename them."
+            f"The data in {name} have several columns of the same names {twice}. Rename them."
         )
     return frame
 
@@ -373,7 +375,7 @@ def _others(where: str, frame: pd.DataFrame, data: str) -> pd.DataFrame:
     return others
 
 
-def _beside(
+def _sensitive_columns(
     given: Sequence[str],
     frame: pd.DataFrame,
     others: pd.DataFrame | None,
@@ -381,7 +383,7 @@ def _beside(
     dropped: list[str],
     target: str | None,
 ) -> tuple[list[str], pd.DataFrame]:
-    """Return the names that are left for the model's table, and the sensitive columns beside it.
+    """Return the names that are left for the model's table, and the columns that it does not take.
 
     These are dropped from the data, unknown to the model, or of a file of their own, all of which
     is sensitive unless some of it is named.
@@ -468,7 +470,7 @@ def _check_values(X: pd.DataFrame, model: Any) -> None:
 
 def _predictable(X: pd.DataFrame, model: Any) -> Any:
     """Return the rows as the model can predict them: with names, or as an array if it needs one."""
-    rows = X.iloc[_telling_rows(X)]
+    rows = X.iloc[_rows_to_try(X)]
     try:
         model.predict(rows)
         return X
@@ -493,7 +495,7 @@ def _predictable(X: pd.DataFrame, model: Any) -> Any:
     raise _why_not_predictable(X, rows, text, model, failed) from failed
 
 
-def _telling_rows(X: pd.DataFrame) -> list[int]:
+def _rows_to_try(X: pd.DataFrame) -> list[int]:
     """Return positions of the first rows, and of the first non-finite value of each column."""
     places = set(range(min(64, len(X))))  # as many as are predicted at once, and tell enough
     for empty in _not_finite(X).to_numpy().T:

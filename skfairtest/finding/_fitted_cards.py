@@ -65,9 +65,9 @@ def auditor_card(auditor: Any) -> str:
         f"{type(auditor).__name__} of {model_name(auditor.estimator_)}",
         sentence,
         pair=pair,
-        bracket=""
+        detail=""
         if upper is None
-        else _bracket(auditor.fairness_degree_, upper, auditor.certified_),
+        else _bounds_sentence(auditor.fairness_degree_, upper, auditor.certified_),
         facts=facts,
         note=_note(pair, upper is not None and auditor.certified_),
     )
@@ -85,8 +85,8 @@ def moved_card(auditor: Any) -> str:
     if math.isfinite(auditor.placebo_rate_):
         facts.insert(0, ("share between random groups", number(auditor.placebo_rate_)))
     auc = auditor.map_quality_["auc_after"]
-    told = "not judged" if auc.isna().any() else number(auc.max())
-    facts.insert(0, ("AUC of moved rows against real ones, at most", told))
+    largest = "not judged" if auc.isna().any() else number(auc.max())
+    facts.insert(0, ("AUC of moved rows against real ones, at most", largest))
     return findings_card(
         f"{type(auditor).__name__} of {model_name(auditor.estimator_)}",
         sentence,
@@ -115,7 +115,7 @@ def certificate_card(certificate: Any) -> str:
         type(certificate).__name__,
         sentence,
         pair=pair,
-        bracket=_bracket(
+        detail=_bounds_sentence(
             certificate.fairness_degree,
             certificate.fairness_degree_upper_bound,
             certificate.certified,
@@ -131,14 +131,13 @@ def rules_card(auditor: Any) -> str:
     of = "predictions that were given" if model is None else model_name(model)
     kind = f"{type(auditor).__name__} of {of}"
     facts = [
-        ("rules compared", f"{auditor.n_rule_sets_:,}"),
+        ("rules compared", f"{auditor.n_rules_:,}"),
         *_cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_),
     ]
     state = auditor._state
     if not len(state["rules"]):
         return findings_card(kind, "no groups were compared", facts=facts, note=_GROUPS_NOTE)
-    # A table of all rules, of which there may be thousands, would take its time.
-    # A card shows five rules.
+    # A card shows five rules; a table of all, which may be thousands, would take its time.
     few = {name: value[:5] for name, value in state.items()}
     rules = auditor._table(few)
     worst = rules.iloc[0]
@@ -191,7 +190,7 @@ def share_name(auditor: Any) -> str:
     return f"share predicted {labels}"
 
 
-#: Where shares are taken, in words.
+#: Where shares are taken, as a card says it.
 _PLACES = {
     "rows": "rows held out",
     "near": "near the data",
@@ -251,7 +250,7 @@ def _alternatives(table: Any) -> list[tuple[str, str]]:
     measured = "moved" if "moved" in table else "group"
     place = "near" if table[measured].isna().all() else measured
     where = _PLACES[place].split(",")[0]
-    told = []
+    lines = []
     for name, row in table.iterrows():
         if row["kept"] or name == "original":
             continue
@@ -260,8 +259,8 @@ def _alternatives(table: Any) -> list[tuple[str, str]]:
             text = f"{number(row[place])} {where}, score {-row['score_drop']:+.3g}"
             if row["note"]:
                 text += f" ({row['note']})"
-        told.append((f"{name} instead", text))
-    return told
+        lines.append((f"{name} instead", text))
+    return lines
 
 
 def _measure(retrainer: Any) -> str:
@@ -274,17 +273,17 @@ def _measure(retrainer: Any) -> str:
 
 
 def _with_interval(measure: dict[str, float]) -> str:
-    told = number(measure["value"])
+    text = number(measure["value"])
     if math.isfinite(measure["low"]) and math.isfinite(measure["high"]):
-        told += f" ({number(measure['low'])} to {number(measure['high'])})"
-    return told
+        text += f" ({number(measure['low'])} to {number(measure['high'])})"
+    return text
 
 
 def _note(pair: Pair | None, certified: bool) -> str:
     return (_TWINS_NOTE if pair else _TWINS if certified else _NONE_NOTE) + _PROXIES
 
 
-def _bracket(found: float, upper: float, certified: bool) -> str:
+def _bounds_sentence(found: float, upper: float, certified: bool) -> str:
     proven = "(proven for all inputs in the domain)"
     if certified:
         if not upper:

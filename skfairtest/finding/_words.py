@@ -12,7 +12,7 @@ import pandas as pd
 
 from skfairtest.space._dates import ANY_DATE, date_text
 
-#: Digits that two outputs are told with, at least; more where they would read alike.
+#: Digits that two outputs are written with, at least; more where they would read alike.
 DIGITS = 3
 
 

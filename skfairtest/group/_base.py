@@ -83,7 +83,7 @@ class GroupAuditor(
     False
     """
 
-    #: What `n_inside` and `n_outside` count, in words.
+    #: What `n_inside` and `n_outside` count, as it is written.
     _counted = "perturbed inputs"
 
     estimator: Any = field(default=None, kw_only=False)
@@ -207,7 +207,7 @@ class GroupAuditor(
     ) -> None:
         """Take over what was fitted and found in place of the results of an earlier fit.
 
-        Nothing changes on the auditor before. `owner` was told the columns of X.
+        Nothing changes on the auditor before. `owner` knows the columns of X.
         """
         columns = {name: value for name, value in vars(owner).items() if is_result(name)}
         self._replace_results(columns | fitted | found | {"seconds_": _clock.now() - start})
@@ -263,7 +263,7 @@ class PoolAuditor(GroupAuditor):
         or of categories of terms. If a table has more than a million rules, None takes the largest
         number of conditions that leaves fewer than a million, with a warning.
     error_threshold : float, default=0.05
-        Largest distance between a score and the ends of its interval. The pool of rows is made
+        Largest distance between a score and the bounds of its interval. The pool of rows is made
         large enough for it. Even if few rules are compared, the default asks about at least 1,000
         rows on each side of a rule, other values in inverse proportion to their square. The
         distance is a difference of shares, computed for shares of one half; for means its unit is

@@ -13,6 +13,7 @@ from skfairtest._delegation import StoredResults
 from skfairtest._statistics import Sides, score_interval
 from skfairtest._typing import Floats
 from skfairtest.group._inference.pivot import Simultaneous, all_at_once
+from skfairtest.group._rules.tables import AttributeTables
 
 
 class Description(NamedTuple):
@@ -24,7 +25,7 @@ class Description(NamedTuple):
 
 
 def describe(attributes: Sequence[Any], rule: NDArray[np.int16]) -> Description:
-    """A rule over columns of a table: the number of a rule for each attribute, -1 for none."""
+    """Describe a rule over columns of a table: the number of its condition on each, -1 for none."""
     parts = [
         (attribute, int(number))
         for attribute, number in zip(attributes, rule, strict=True)
@@ -40,13 +41,12 @@ def describe(attributes: Sequence[Any], rule: NDArray[np.int16]) -> Description:
 class GroupResults(StoredResults):
     """Results as properties of `_state`, a dict of arrays; how rules read is the subclass's."""
 
-    _short: dict[str, Any]
     confidence: float
     correction: str
     max_rules: int
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
-        """A rule in words, the attributes that it names, and their values."""
+        """The text of a rule, the attributes that it names, and their values."""
         raise NotImplementedError
 
     def _columns(
@@ -82,23 +82,6 @@ class GroupResults(StoredResults):
             "n_outside": sides.n_out.astype(np.int64),
         }
 
-    def _short_table(self) -> pd.DataFrame:
-        """Rules of the short list, what each is a part of, and what it adds to that."""
-        state, short = self._result("short_list_"), self._short
-        chosen = {name: values[short["rule"]] for name, values in state.items()}
-        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_rule"]]
-        words = ["" if part is None else self._describe(part).words for part in parts]
-        return self._table(chosen).assign(
-            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
-        )
-
-    def _to_confirm(self, n_rules: int, short_list: bool | None) -> list[int]:
-        """Places of the rules that are estimated again: of the short list, or the worst."""
-        listed: list[int] = self._short["rule"].tolist()
-        if short_list is False or (short_list is None and not listed):
-            listed = list(range(len(self._state["rules"])))
-        return listed[:n_rules]
-
     @property
     def rules_(self) -> pd.DataFrame:
         """The kept rules, worst first."""
@@ -125,19 +108,19 @@ class GroupResults(StoredResults):
         return float(self._result("group_fairness_score_")["score"][0])
 
     def _largest_score(self) -> dict[str, Any]:
-        """The largest score, its rule, and between which ends it is, whichever has it in truth.
+        """The largest score, its rule, and its bounds, whichever rule has it in truth.
 
-        With intervals that hold for all rules at once it is no less than the largest lower end and
-        no more than the largest upper one.
+        With intervals that hold for all rules at once it is no less than the largest lower bound
+        and no more than the largest upper one.
         """
         state = self._result("group_fairness_score_")
-        # Rules that leave hardly anybody outside are too small a comparison to be judged.
-        judged = state["ranked"] if state["ranked"].any() else np.ones(len(state["rules"]), bool)
-        score = np.where(judged, state["score"], np.nan)
+        # Rules that leave hardly anybody outside are too small a comparison to count.
+        compared = state["ranked"] if state["ranked"].any() else np.ones(len(state["rules"]), bool)
+        score = np.where(compared, state["score"], np.nan)
         if np.isnan(score).all():
             return {"low": None, "high": None, "largest": None}
         worst = int(np.nanargmax(score))
-        low, high = (float(np.nanmax(state[end][judged])) for end in ("low", "high"))
+        low, high = (float(np.nanmax(state[bound][compared])) for bound in ("low", "high"))
         # Rules that were not kept have smaller scores, but may have wider intervals.
         is_whole = len(score) < self.max_rules
         largest = {
@@ -186,3 +169,31 @@ class GroupResults(StoredResults):
             "same_direction": same,
         }
         return pd.DataFrame(table)
+
+
+class TableResults(GroupResults):
+    """Results of rules over the columns of a table, with a short list. It has no parameters."""
+
+    _tables: AttributeTables
+    _short: dict[str, Any]
+
+    def _describe(self, rule: NDArray[np.int16]) -> Description:
+        return describe(self._tables.attributes, rule)
+
+    @property
+    def short_list_(self) -> pd.DataFrame:
+        """At most ten rules that do not repeat each other."""
+        state, short = self._result("short_list_"), self._short
+        chosen = {name: values[short["rule"]] for name, values in state.items()}
+        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_rule"]]
+        words = ["" if part is None else self._describe(part).words for part in parts]
+        return self._table(chosen).assign(
+            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
+        )
+
+    def _to_confirm(self, n_rules: int, short_list: bool | None) -> list[int]:
+        """Places of the rules that are estimated again: of the short list, or the worst."""
+        listed: list[int] = self._short["rule"].tolist()
+        if short_list is False or (short_list is None and not listed):
+            listed = list(range(len(self._state["rules"])))
+        return listed[:n_rules]

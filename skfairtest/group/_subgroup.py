@@ -48,13 +48,7 @@ from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._sensitive_features import n_rows, split_sensitive
 
 
-class KeepsTables:
-    """Declares what a saved `SubgroupAuditor` holds. This base has no parameters."""
-
-    _tables: AttributeTables
-
-
-class SubgroupAuditor(KeepsTables, SubgroupResults):
+class SubgroupAuditor(SubgroupResults):
     """Find the group for which a rate, an error or a mean differs most, on the rows as they are.
 
     A rule joins conditions by "and". Each condition says that one attribute has a category, lies in
@@ -292,7 +286,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         truth = truth_of(self.metric, y, n)
         # Where predictions are given no model is asked, and all columns may stay where they are.
-        X, sensitive, beside = split_sensitive(
+        X, sensitive, not_in_model = split_sensitive(
             X,
             self.sensitive_features,
             values=sensitive_features,
@@ -301,9 +295,9 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         X = check_table(owner, X)
         if given is None:
             warn_of_target(X, target)
-        tables, protected = tables_of_columns(X, sensitive, self.attributes, beside)
-        rules = self._rules(tables, X, beside)
-        if given is not None:  # all that can be wrong with it is told before anything is stored
+        tables, protected = tables_of_columns(X, sensitive, self.attributes, not_in_model)
+        rules = self._rules(tables, X, not_in_model)
+        if given is not None:  # all that is wrong with it is an error before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable, weights)
         seconds = _clock.now() - start
         if given is None:
@@ -337,12 +331,12 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             least = math.ceil(1 / (1 - self.confidence) - 1e-9) - 1
             check_whole("n_resamples", self.n_resamples, least)
 
-    def _rules(self, tables: AttributeTables, X: Any, beside: Any) -> FrequentRules:
+    def _rules(self, tables: AttributeTables, X: Any, not_in_model: Any) -> FrequentRules:
         """Divide the columns into values, and return the rules that enough rows satisfy."""
         # Of all columns nobody has asked for those that have one value.
         is_all = isinstance(self.attributes, str) and self.attributes == "all"
         how = Division(5, self.binning)  # five bins of a numeric column that `bins` does not name
-        columns = tables.divide(X, beside, self.bins, how, quiet=is_all)
+        columns = tables.divide(X, not_in_model, self.bins, how, quiet=is_all)
         return frequent_rules(
             tables.attributes, columns, min_support=self.min_support, most=self.max_conditions,
             label="max_conditions",

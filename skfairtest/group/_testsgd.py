@@ -32,9 +32,9 @@ from skfairtest.group._outcomes.answers import Answers
 from skfairtest.group._outcomes.given_rows import GivenRows
 from skfairtest.group._pools.chunked_rows import ChunkedRows
 from skfairtest.group._pools.perturb import draw_near
-from skfairtest.group._results import Description, describe
+from skfairtest.group._results import TableResults
 from skfairtest.group._rules.attribute import MAX_LEVELS, Attribute, Division
-from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.cuts import BINNINGS
 from skfairtest.group._rules.frequent import FrequentRules, RuleSubset, rows_of_share
 from skfairtest.group._rules.rule_search import (
@@ -51,13 +51,7 @@ from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
 
 
-class KeepsTables:
-    """Declares what a saved `TestSGDAuditor` holds. This base has no parameters."""
-
-    tables_: AttributeTables
-
-
-class TestSGDAuditor(KeepsTables, PoolAuditor):
+class TestSGDAuditor(TableResults, PoolAuditor):
     """Find the group that gets the most different share of favourable outcomes.
 
     A rule, which the paper calls a rule, names values of one or several sensitive attributes,
@@ -244,7 +238,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             "space_": space,
             "sensitive_features_": tables.names,
             "one_hot_": space.layout.one_hot,
-            "tables_": tables,
+            "_tables": tables,
         }
         self._commit(owner, fitted, found, start)
         self._check_occurs(answers, values)
@@ -253,13 +247,13 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
 
     def _rules(
         self, tables: AttributeTables, space: InputSpace, chunked: ChunkedRows | None
-    ) -> tuple[Cells, FrequentRules]:
+    ) -> tuple[DistinctRows, FrequentRules]:
         """Divide the columns into cells of the rows, and return the rules that enough satisfy."""
         # Ten bins of a numeric column that `n_bins` does not name.
         how = Division(10, self.binning, few=2, sets=True, most=MAX_LEVELS, label="n_bins")
         columns = tables.divide(None, None, self.n_bins, how)
         if chunked is None:
-            cells = Cells(columns, [attribute.n_values for attribute in tables.attributes])
+            cells = DistinctRows(columns, [attribute.n_values for attribute in tables.attributes])
         else:
             cells = chunked.cells(tables, space)
         rules = frequent_rules(
@@ -272,17 +266,17 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         self, X: Any, sensitive_features: Any, estimator: Any
     ) -> tuple[Any, AttributeTables]:
         """Return the columns of X that the model takes, and where the sensitive attributes are."""
-        X, sensitive, beside = split_sensitive(
+        X, sensitive, not_in_model = split_sensitive(
             X, self.sensitive_features, values=sensitive_features, estimator=estimator
         )
-        return check_table(self, X), tables_of_space(X, sensitive, beside, self.space)
+        return check_table(self, X), tables_of_space(X, sensitive, not_in_model, self.space)
 
     def _search(
         self,
         rules: FrequentRules,
         smaller: float,
         attributes: list[Attribute],
-        cells: Cells,
+        cells: DistinctRows,
         answers: Answers,
         draw: Callable[[int], tuple[Ints, Any]],
         progress: Progress,
@@ -352,14 +346,6 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
 
     # Results ---------------------------------------------------------------------------------
 
-    @property
-    def short_list_(self) -> pd.DataFrame:
-        """At most ten rules that do not repeat each other, as those of `SubgroupAuditor`."""
-        return self._short_table()
-
-    def _describe(self, rule: NDArray[np.int16]) -> Description:
-        return describe(self.tables_.attributes, rule)
-
     def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
         """Tell which rows a rule holds for.
 
@@ -370,7 +356,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         rule : int, str or Series
             Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
-            The columns beside X, if fit was given any.
+            The columns that are not in X, if fit was given any.
 
         Returns
         -------
@@ -384,8 +370,8 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             If there is no such rule, or a sensitive value was not seen in fit.
         """
         number = self._rule_number(rule)
-        return self.tables_.holds(
-            self.tables_.numbers(X, sensitive_features), self._state["rules"][number]
+        return self._tables.holds(
+            self._tables.numbers(X, sensitive_features), self._state["rules"][number]
         )
 
     def confirm(
@@ -412,7 +398,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             Whether to take the rules of `short_list_` or the worst of `rules_`, many of which
             describe nearly the same rows. None takes the short list if it is not empty.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
-            The columns beside X_new, if fit was given any.
+            The columns that are not in X_new, if fit was given any.
 
         Returns
         -------
@@ -427,7 +413,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         """
         self._result("confirm")
         check_whole("n_rules", n_rules, 1)
-        columns = self.tables_.numbers(X_new, sensitive_features)
+        columns = self._tables.numbers(X_new, sensitive_features)
         if not len(columns[0]):
             raise ValueError("X_new has no rows. Pass rows on which to confirm the rules.")
         rows = GivenRows(self.space_.layout.container.check_names(X_new))
@@ -437,7 +423,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         values = answers.ask(np.arange(len(columns[0])))
         numbers = self._to_confirm(n_rules, short_list)
         rules = self._state["rules"][numbers]
-        inside = GivenRowSets(np.array([self.tables_.holds(columns, rule) for rule in rules]))
+        inside = GivenRowSets(np.array([self._tables.holds(columns, rule) for rule in rules]))
         everyone = np.ones(len(values), dtype=bool)
         sides = rule_sides(inside, values, everyone, binary=bool(answers.binary))
         return self._confirmation(numbers, sides, inside.support)
@@ -478,7 +464,7 @@ class _Drawn(NamedTuple):
     """Rules of rows that were drawn from others, and that have the cells of these."""
 
     rules: FrequentRules | RuleSubset
-    cells: Cells
+    cells: DistinctRows
     rows: Ints
 
     @property

@@ -17,7 +17,6 @@ from skfairtest.inspection._style import (
     Display,
     axes_for,
     bars,
-    beside,
     figures,
     finish,
     ink,
@@ -28,6 +27,7 @@ from skfairtest.inspection._style import (
     row_intervals,
     rows_axis,
     span,
+    texts_on_right,
     width,
     wrap,
 )
@@ -207,7 +207,7 @@ class GroupScoresDisplay(Display):
             )
         ax.set_xlim(span(np.concatenate([sign * score, *ends])))
         ax.axvline(0, color=ink(), linewidth=1)
-        beside(ax, texts, f"inside | outside ({self.counted})")
+        texts_on_right(ax, texts, f"inside | outside ({self.counted})")
         of = max(len(kept), self.table.attrs.get("n_groups", 0))
         ax.set_xlabel(self._label(share) + _left_out(len(table), of), parse_math=False)
         if share:

@@ -48,10 +48,10 @@ class MitigationDisplay(Display):
     ----------
     table : DataFrame
         One row per model and measure, and per group (the largest first) where the measure is
-        "rate", with the columns `model`, `measure`, `group`, `value`, `low` and `high`, the ends of
-        its interval (NaN if there is none). The measures "rows", "near" and "uniform" say how often
-        twins are treated differently, "group" is the largest difference between a group and the
-        others, "score" the change of the model's score, and "rate" the rate of favourable
+        "rate", with the columns `model`, `measure`, `group`, `value`, `low` and `high`, the bounds
+        of its interval (NaN if there is none). The measures "rows", "near" and "uniform" say how
+        often twins are treated differently, "group" is the largest difference between a group and
+        the others, "score" the change of the model's score, and "rate" the rate of favourable
         predictions of a group.
     what : str, default="share of inputs whose twins are treated differently"
         Name of what "rows", "near" and "uniform" measure, as it is written.
@@ -220,10 +220,10 @@ class MitigationDisplay(Display):
             for model in known.index
         ]
         recommended = comparison.recommend()
-        told = Words(settings)
+        names = Words(settings)
         what = _what(True)
         if not settings["is_mean"]:
-            what = f"would get {told.changed} if only {told.sensitive} were changed"
+            what = f"would get {names.changed} if only {names.sensitive} were changed"
         return cls(
             _table(rows),
             what,
@@ -282,8 +282,8 @@ class MitigationDisplay(Display):
             panel.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
             panel.set_ylim(n_rows - 0.4, -0.75)
             panel.set_yticks(range(len(names)))
-            told = [shorten(name, 20) for name in names] if place == 0 else [""] * len(names)
-            panel.set_yticklabels(told, parse_math=False)
+            labels = [shorten(name, 20) for name in names] if place == 0 else [""] * len(names)
+            panel.set_yticklabels(labels, parse_math=False)
         self._mark(names)
         self._write(ax, names, notes, shares, message, head)
         return finish(self, ax)
@@ -320,7 +320,7 @@ class MitigationDisplay(Display):
             # The original's change of its own score is no news, and rates are read by the legend.
             if np.isfinite(value) and measure != RATE and (measure, model) != (SCORE, "original"):
                 panel.annotate(
-                    self._told(measure, value), (value, at), xytext=(0, 5),
+                    self._figure(measure, value), (value, at), xytext=(0, 5),
                     textcoords="offset points", ha="center", va="bottom", fontsize="small",
                     fontweight="bold" if chosen else "normal",
                 )  # fmt: skip
@@ -353,7 +353,7 @@ class MitigationDisplay(Display):
             return self.rate != "mean prediction"
         return not self.what.startswith("mean")
 
-    def _told(self, measure: str, value: float) -> str:
+    def _figure(self, measure: str, value: float) -> str:
         if measure == SCORE and self.score in IN_POINTS:
             return f"{round(100 * value, 1) + 0.0:+.1f}"
         return percent(value) if self._is_share(measure) else brief(value)
@@ -429,14 +429,14 @@ def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
 def _before_and_after(retrainer: Any, *, is_mean: bool, kept: bool) -> str:
     before, after = (found["rows"]["value"] for found in (retrainer.before_, retrainer.after_))
     if is_mean:
-        told = f"twins differ by {brief(before)} on average"
+        sentence = f"twins differ by {brief(before)} on average"
         now = brief(after)
     else:
-        told = f"{percent(before)} of the people are treated differently from a twin"
+        sentence = f"{percent(before)} of the people are treated differently from a twin"
         now = percent(after)
     if kept:
-        return f"The original is kept: {told}"
-    return f"{told[:1].upper()}{told[1:]}; after the mitigation {now}"
+        return f"The original is kept: {sentence}"
+    return f"{sentence[:1].upper()}{sentence[1:]}; after the mitigation {now}"
 
 
 def _what(mean: bool) -> str:

@@ -202,8 +202,8 @@ class PairDisplay(Display):
         if pair.output.startswith("probability"):
             ends += [0.0, 1.0]
         least, largest = span(ends, zero=False)
-        room = 0.1 * (largest - least)  # for the figures beside the points
-        inner.set(xlim=(least - room, largest + room), ylim=(-1, 1), yticks=[])
+        margin = 0.1 * (largest - least)  # for the figures beside the points
+        inner.set(xlim=(least - margin, largest + margin), ylim=(-1, 1), yticks=[])
         if pair.output.startswith("probability"):
             inner.set_xticks([0, 0.25, 0.5, 0.75, 1])
         bare(inner)

@@ -96,7 +96,7 @@ class Quantiles(NamedTuple):
         return len(self.values) > 1 and bool((self.low == self.high).all())
 
 
-class Curve(NamedTuple):
+class MonotoneMap(NamedTuple):
     """A function that never falls: straight lines from point to point, and level beyond the ends.
 
     Attributes
@@ -120,7 +120,7 @@ class Curve(NamedTuple):
     most: int
 
     @classmethod
-    def between(cls, own: Quantiles, other: Quantiles) -> Curve:
+    def between(cls, own: Quantiles, other: Quantiles) -> MonotoneMap:
         """Return the map of numbers of one group, a curve, to those with equal ranks in another."""
         knots = np.interp(np.concatenate([other.low, other.high]), own.low, own.values)
         x = np.unique(np.concatenate([own.values, knots]))

@@ -11,7 +11,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport, named_columns
-from skfairtest.transports._couplings import Curve, Quantiles, recategorized, shares_of
+from skfairtest.transports._couplings import MonotoneMap, Quantiles, recategorized, shares_of
 from skfairtest.transports._ranks import RowRanks
 from skfairtest.transports._settings import SETTINGS
 
@@ -50,7 +50,7 @@ class ColumnMap(NamedTuple):
 
     def move(
         self, column: Column, codes: Floats, own: int, target: int,
-        ranks: RowRanks, j: int, curves: dict[Any, Curve] | None = None,
+        ranks: RowRanks, j: int, curves: dict[Any, MonotoneMap] | None = None,
     ) -> Floats:  # fmt: skip
         """Return the codes of rows of one group where the other group has the same ranks.
 
@@ -66,7 +66,7 @@ class ColumnMap(NamedTuple):
         if of_own.is_curve and not column.discrete:
             curves = {} if curves is None else curves
             if (own, target) not in curves:
-                curves[own, target] = Curve.between(of_own, numbers)
+                curves[own, target] = MonotoneMap.between(of_own, numbers)
             curve = curves[own, target]
             if isinstance(known, slice) or known.all():
                 moved[stays] = curve.at(codes[stays])
@@ -233,7 +233,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
                 "keep= and by= name all columns, so that nothing would move. Leave out those that "
                 "may."
             )
-        self._curves: dict[Any, dict[Any, Curve]] = {}
+        self._curves: dict[Any, dict[Any, MonotoneMap]] = {}
         self.by_ = np.array(by, dtype=np.intp)
         self.cuts_ = [_cuts(layout.columns[j], Z[:, j]) for j in by]
         maps: dict[str, list[ColumnMap]] = {}
@@ -282,7 +282,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
             moved[:, j] = column_map.move(column, codes, own, target, ranks, j, curves)
         return moved
 
-    def _curves_of(self, key: str, j: int, own: int, target: int) -> dict[Any, Curve]:
+    def _curves_of(self, key: str, j: int, own: int, target: int) -> dict[Any, MonotoneMap]:
         """Return where the curve of a column and pair of groups is kept, once it is known."""
         if len(self._curves) > 256:  # each takes some hundred kilobytes
             self._curves = {}

@@ -431,7 +431,7 @@ def audited_on(X, model):
     return RandomAuditor(model, sensitive_features="sex", max_queries=50, random_state=0).fit(X)
 
 
-def test_rule_sets():
+def test_rules():
     X, y = people()
     X = X.assign(sex=np.where(X["sex"], "m", EVIL))
     model = Rule()
@@ -448,7 +448,7 @@ def test_rule_sets():
     assert "each by itself" in card(auditor)
 
 
-def test_rule_sets_of_means_and_thresholds():
+def test_rules_of_means_and_thresholds():
     X, _ = people()
     model = LinearRegression().fit(X, X["a"] + 3 * X["sex"])
     means = TestSGDAuditor(model, sensitive_features="sex", random_state=0).fit(X)

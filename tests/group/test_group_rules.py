@@ -15,7 +15,7 @@ from skfairtest import InputSpace, TestSGDAuditor
 from skfairtest.group._inference.counting import rule_sides
 from skfairtest.group._results import describe
 from skfairtest.group._rules.attribute import MAX_LEVELS, Division
-from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.cuts import cut_points, quantiles
 from skfairtest.group._rules.frequent import FrequentRules
 from skfairtest.group._rules.rule_search import frequent_rules
@@ -53,7 +53,7 @@ def loop_over_rules(values, n_bins):
             yield mask.to_numpy(), int(np.isfinite(low)) + int(np.isfinite(high))
 
 
-def loop_over_rule_sets(frame, n_bins, min_support):
+def loop_over_frequent_rules(frame, n_bins, min_support):
     """(columns, mask) of every frequent rule, and for each mask how simply it can be said."""
     found, simplest = Counter(), {}
     rules = {name: list(loop_over_rules(frame[name], n_bins)) for name in frame}
@@ -120,7 +120,7 @@ class Counted:
         how = Division(10, "uniform", few=2, sets=True, most=MAX_LEVELS, label="n_bins")
         columns = tables.divide(None, None, n_bins, how)
         self.tables, self.attributes = tables, tables.attributes
-        self.cells = Cells(columns, [attribute.n_values for attribute in self.attributes])
+        self.cells = DistinctRows(columns, [attribute.n_values for attribute in self.attributes])
         settings = {"most": None, "label": "max_attributes", **wish}
         self.rules = frequent_rules(
             self.attributes, list(self.cells.codes.T), min_support=min_support,
@@ -147,7 +147,7 @@ class Counted:
 def test_every_rule_set_is_found_once_with_its_support_and_share(frame, n_bins, min_support):
     if not len(frame.columns):
         return
-    expected, simplest = loop_over_rule_sets(frame, n_bins, min_support)
+    expected, simplest = loop_over_frequent_rules(frame, n_bins, min_support)
     if not expected:
         with pytest.raises(ValueError, match="largest support"):
             Counted(frame, n_bins, min_support)
@@ -434,7 +434,7 @@ def test_cells_do_not_overflow():
     # 64 ** 12 keys: written into 64 bits, the first two columns would be lost.
     columns = [rng.integers(0, 63, 60) for _ in range(12)]
     columns[2:] = [np.zeros(60, dtype=np.intp)] * 10
-    cells = Cells(columns, [63] * 12)
+    cells = DistinctRows(columns, [63] * 12)
     table = np.column_stack(columns)
     different = np.unique(table, axis=0)
     assert len(cells.codes) == len(different)

@@ -247,7 +247,7 @@ def test_sensitive_columns_that_the_model_does_not_see():
     held = auditor.matches(inputs, "sex = f", sensitive_features=hidden)
     assert (held == (hidden["sex"] == "f")).all()
     assert len(auditor.confirm(inputs, 2, sensitive_features=hidden)) == 2
-    with pytest.raises(ValueError, match="which were passed to fit beside X; got None"):
+    with pytest.raises(ValueError, match="which fit was given in addition to X; got None"):
         auditor.matches(inputs, 0)
     with pytest.raises(ValueError, match="one row for each row of X"):
         auditor.fit(inputs, sensitive_features=hidden[:10])

@@ -687,5 +687,5 @@ def test_testsgd_needs_two_passes():
     auditor = TestSGDAuditor(LinearRegression(), sensitive_features=["sex"])
     with pytest.raises(ValueError, match="TestSGDAuditor reads the chunks 2 times"):
         auditor.fit(iter([X]))
-    with pytest.raises(ValueError, match="columns beside X"):
+    with pytest.raises(ValueError, match="columns that are not in X"):
         auditor.fit([X], sensitive_features=X["sex"])

@@ -98,7 +98,7 @@ def resampled(
             f"expected at least {int(np.ceil(1 / (1 - confidence))) - 1}. Raise n_resamples, or "
             "lower confidence."
         )
-    steps = _Steps(signed_root(sides), n_largest)
+    steps = _StepDown(signed_root(sides), n_largest)
     drawn = sides
     rows = _enough_rows(sides, values, counts, weights, rng)
     if len(rows) < len(values):
@@ -107,10 +107,10 @@ def resampled(
         drawn = rule_sides(rules, values, counts, weights, binary=sides.binary)
         drawn = drawn._replace(n=np.where(sides.n > 0, drawn.n, 0.0))
     given = (drawn, rules, values, counts, weights, rng, n_resamples)
-    courses = [_permuted(*given)]
+    draws = [_permuted(*given)]
     if not sides.binary:
-        courses.append(_multiplied(*given))
-    outcomes = [steps.down(course) for course in courses]
+        draws.append(_multiplied(*given))
+    outcomes = [steps.down(roots) for roots in draws]
     p_value = np.max([p for p, _ in outcomes], axis=0)
     # All at once are known no better than one by itself, also where permutations change nothing.
     alone = float(stats.norm.isf((1 - confidence) / 2))
@@ -144,7 +144,7 @@ def _enough_rows(
     return np.sort(rng.choice(everyone, int(np.ceil(needed)), replace=False))
 
 
-class _Steps:
+class _StepDown:
     """Compares what was observed with maxima of resamples, from the most distant rule on."""
 
     def __init__(self, observed: Floats, n_largest: int) -> None:
@@ -194,7 +194,7 @@ def _permuted(
     inside = rules.sums(column)
     outside = w.sum() - inside
     fixed = [a[:, None] for a in (sides.n, sides.n_out)]
-    table = _Table(sides, values[places]) if sides.binary and weights is None else None
+    table = _RootTable(sides, values[places]) if sides.binary and weights is None else None
     for start in range(0, n_resamples, k):
         here = min(k, n_resamples - start)
         drawn = rng.permuted(np.broadcast_to(dealt, (here, len(dealt))), axis=1).T
@@ -261,7 +261,7 @@ def _spread(squares: Floats, mean: Floats, n: Floats) -> Floats:
     return np.clip(squares - mean**2, 0, None) * n / (n - 1)
 
 
-class _Table:
+class _RootTable:
     """Signed roots of counts, whose logarithms are looked up: permutations are many."""
 
     def __init__(self, sides: Sides, values: Floats) -> None:

@@ -58,10 +58,10 @@ class CountedRows:
             try:
                 self._add(chunk)
             except (KeyError, TypeError, ValueError) as error:
-                told = error.args[0] if isinstance(error, KeyError) else error
+                message = error.args[0] if isinstance(error, KeyError) else error
                 raise ChunkFailedError(
                     f"{chunk.name[:1].upper()}{chunk.name[1:]} (rows from {chunk.start} on): "
-                    f"{told}",
+                    f"{message}",
                     chunk=chunk.name,
                 ) from error
         if self.sample_weight is not None and not self.cells["w"].sum() > 0:
@@ -137,13 +137,13 @@ class CountedRows:
 
     def table(self) -> pd.DataFrame:
         """The sensitive values of the cells, with the names of the columns."""
-        told = {}
+        columns = {}
         for k, name in enumerate(self.sensitive):
             values = self.cells[f"s{k}"]
             if k in self._levels:
                 values = pd.Series(pd.Categorical(values, categories=self._levels[k]))
-            told[name] = values
-        return pd.DataFrame(told)
+            columns[name] = values
+        return pd.DataFrame(columns)
 
     def repeats(self) -> Repeats:
         """How many rows each cell stands for."""

@@ -79,7 +79,7 @@ class Outcome(NamedTuple):
     counts : callable, default=None
         Takes a `Read` and returns which rows count; None where all do.
     among : str
-        Who counts, in words.
+        Who counts, as it is written.
     """
 
     of: str

@@ -139,22 +139,22 @@ def plan_sample(
     wanted = max(n_side, int(np.ceil((1 + 1 / ratio) * (z * 0.5 / error) ** 2)))
     outside = rng.integers(len(corpus.texts), size=ratio * wanted)
     drawn = {chosen: rng.choice(seeds, size=wanted) for chosen, seeds in frequent.items()}
-    needed = price = _price(corpus, outside, drawn)
-    while price > budget and wanted > 1:
-        wanted = max(1, int(wanted * min(0.9, budget / price)))
+    needed = n_texts = _n_texts(corpus, outside, drawn)
+    while n_texts > budget and wanted > 1:
+        wanted = max(1, int(wanted * min(0.9, budget / n_texts)))
         outside = outside[: ratio * wanted]
         drawn = {chosen: rows[:wanted] for chosen, rows in drawn.items()}
-        price = _price(corpus, outside, drawn)
+        n_texts = _n_texts(corpus, outside, drawn)
     inside = {chosen: np.unique(rows, return_counts=True) for chosen, rows in drawn.items()}
     return TextSample(np.unique(outside, return_counts=True), inside), needed
 
 
-def _price(corpus: Corpus, outside: Ints, drawn: Seeds) -> int:
+def _n_texts(corpus: Corpus, outside: Ints, drawn: Seeds) -> int:
     """Different texts to ask about."""
-    price = len(np.unique(outside))
+    n_texts = len(np.unique(outside))
     for chosen, rows in drawn.items():
-        price += len(np.unique(rows)) * corpus.n_rules([chosen])
-    return price
+        n_texts += len(np.unique(rows)) * corpus.n_rules([chosen])
+    return n_texts
 
 
 def ask_batch(

@@ -38,8 +38,8 @@ class ColumnValues(NamedTuple):
         Categories that the column can have.
     missing : int
         The place of the missing value among the levels; -1 for none.
-    ends : tuple of float or None
-        Ends of a domain of numbers, where it is known.
+    bounds : tuple of float or None
+        Bounds of a domain of numbers, where it is known.
     order : ndarray or None
         Categories in the order of their dtype.
     """
@@ -49,7 +49,7 @@ class ColumnValues(NamedTuple):
     dates: Dates | None = None
     levels: NDArray[Any] | None = None
     missing: int = -1
-    ends: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
     order: NDArray[Any] | None = None
 
 
@@ -192,21 +192,21 @@ class Attribute:
                 None if j == self.missing else level for j, level in zip(held, levels, strict=True)
             )
         assert self.cuts is not None
-        ends = [-np.inf, *self.cuts, np.inf]
+        edges = [-np.inf, *self.cuts, np.inf]
         low, high = self._low[condition], self._high[condition]
         if low == len(self.cuts) + 1:
             return (None,)
         if self.dates is not None:
-            return self.dates.interval(ends[low], ends[high])
-        return pd.Interval(ends[low], ends[high], closed="left")
+            return self.dates.interval(edges[low], edges[high])
+        return pd.Interval(edges[low], edges[high], closed="left")
 
     def words(self, condition: int) -> str:
         """The condition as people write it; different ones have different words."""
         if condition not in self._words:  # rules repeat them thousands of times
-            self._words[condition] = self._say(condition)
+            self._words[condition] = self._text(condition)
         return self._words[condition]
 
-    def _say(self, condition: int) -> str:
+    def _text(self, condition: int) -> str:
         name = name_text(self.name)
         if self.levels is not None:
             texts = [self._texts[j] for j in np.flatnonzero(self.members[condition])]
@@ -302,7 +302,9 @@ def _different(present: Floats, counts: Ints | None) -> tuple[Floats, Ints]:
 def _cuts_of(column: ColumnValues, how: Division, different: Floats, often: Ints) -> Floats:
     if isinstance(how.bins, list):
         return dividing(given_edges(column.name, how.bins, how.label, column.dates), different)
-    return cut_points(different, often, how.bins, how.binning, ends=column.ends, dates=column.dates)
+    return cut_points(
+        different, often, how.bins, how.binning, bounds=column.bounds, dates=column.dates
+    )
 
 
 def _levels_of(column: ColumnValues) -> tuple[NDArray[Any], bool]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.cells import DistinctRows
 
 #: Rules beyond which nobody reads, and intervals that hold for all of them say little.
 MOST_RULES = 1_000_000
@@ -93,7 +93,7 @@ class FrequentRules:
         self.compiled = compiled
         self._bits: NDArray[np.uint64] = np.empty((0, 0), dtype=np.uint64)
         # Rows that are counted by their number are not told apart any further.
-        self._cells: Cells | None = None
+        self._cells: DistinctRows | None = None
         nothing = (np.empty(0, dtype=np.int64),) * 3
         found: Found = (*nothing, np.empty(0, dtype=np.uint64))
         if len(self.attribute):
@@ -211,7 +211,7 @@ class FrequentRules:
         add_up(codes, self.attribute, member, self.last, self.depths, table, sums)
         return sums
 
-    def _products(self, cells: Cells, V: NDArray[Any], sums: Floats) -> Floats:
+    def _products(self, cells: DistinctRows, V: NDArray[Any], sums: Floats) -> Floats:
         """Sums of many columns, as products of matrices: ten times as many terms, all quick."""
         table, named = V, self.columns
         if 2 * len(cells.codes) < self.n_rows:
@@ -235,7 +235,7 @@ class FrequentRules:
             sums[start:stop] = block[: stop - start] @ table
         return sums
 
-    def _different_rows(self) -> Cells:
+    def _different_rows(self) -> DistinctRows:
         """Rows that no rule tells apart, taken together."""
         if self._cells is None:
             # Values that no rule names are all the same to it.
@@ -246,7 +246,7 @@ class FrequentRules:
                 known = table[self.attribute == j].any(axis=0)
                 named.append(np.where(known, np.arange(len(known)), size).astype(np.int16)[column])
                 sizes.append(size)
-            self._cells = Cells(named, sizes)
+            self._cells = DistinctRows(named, sizes)
         return self._cells
 
     def subset(self, places: Ints) -> RuleSubset:
@@ -440,7 +440,7 @@ def _search_with_numpy(
     )
 
 
-def _of_cells(cells: Cells, V: NDArray[Any]) -> Floats:
+def _of_cells(cells: DistinctRows, V: NDArray[Any]) -> Floats:
     """Sum of each column over the rows of each cell, shape (n_cells, k)."""
     n = len(cells.codes)
     return np.column_stack([np.bincount(cells.of_row, column, minlength=n) for column in V.T])

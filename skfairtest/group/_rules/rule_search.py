@@ -71,11 +71,11 @@ def frequent_rules(
     """
     search = _Search(attributes, columns, min_support, label, weights)
     try:
-        rules, told = search.rules(most), ""
+        rules, message = search.rules(most), ""
     except TooManyRules as error:
         if most is not None or not error.fits:
             raise
-        told = str(error)
+        message = str(error)
         for most in range(error.fits, 0, -1):
             try:
                 rules = search.rules(most)
@@ -85,9 +85,9 @@ def frequent_rules(
                     raise
     if not rules.n_rules:
         raise search.none_frequent()
-    if told:
+    if message:
         warnings.warn(
-            f"Only rules of up to {label}={most} are compared. {told}",
+            f"Only rules of up to {label}={most} are compared. {message}",
             UserWarning,
             stacklevel=users_level(),
         )
@@ -167,12 +167,12 @@ class _Search(NamedTuple):
             if n is not None:
                 leaves.append(f"min_support={support:g} leaves {about}{n:,}")
                 break
-        told = " and ".join(leaves) or f"even {self.label}={fits + 1} leaves more"
+        advice = " and ".join(leaves) or f"even {self.label}={fits + 1} leaves more"
         return TooManyRules(
             f"There are more than {MOST_RULES:,} rules that hold for "
             f"min_support={self.min_support:g} of the rows, with up to {most} conditions over "
-            f"{len(self.attributes)} attributes. Raise min_support or lower {self.label}: {told}. "
-            "Or name fewer attributes.",
+            f"{len(self.attributes)} attributes. Raise min_support or lower {self.label}: "
+            f"{advice}. Or name fewer attributes.",
             fits,
         )
 
@@ -283,7 +283,7 @@ def by_score(score: Floats, ranked: Bools, complexity: Ints, counts: Ints, place
     return np.lexsort((places, counts, complexity, -without_last_digits(known / scale), ~ranked))
 
 
-class Compared(NamedTuple):
+class ComparedRules(NamedTuple):
     """The rules that are kept, worst first; arrays of shape (n_kept,).
 
     Attributes
@@ -322,7 +322,7 @@ def compare_rules(
     confidence: float,
     critical: float,
     most: int,
-) -> Compared:
+) -> ComparedRules:
     """Put each group once, by its simplest rule, in the order of `worst_first`."""
     distinct = simplest_of_equal(rules.marks, complexity)
     n_inside, n_outside = rows_that_count(rules, rows.counts)
@@ -334,7 +334,7 @@ def compare_rules(
     criticals = [critical, float(stats.norm.isf((1 - confidence) / 2))]
     order = worst_first(sides, score, criticals, complexity[distinct], defined)[:most]
     kept = distinct[order]
-    return Compared(
+    return ComparedRules(
         kept,
         chosen_sides(sides, order),
         defined[order],
@@ -347,7 +347,7 @@ def compare_rules(
 
 def listed_rules(
     rules: FrequentRules,
-    found: Compared,
+    found: ComparedRules,
     differs: Bools,
     rows: MetricRows,
     weights: Floats | None,

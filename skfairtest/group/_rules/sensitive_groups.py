@@ -10,7 +10,7 @@ import numpy as np
 from skfairtest._typing import Ints
 from skfairtest.finding._words import value_in_words
 from skfairtest.group._rules.attribute import Attribute, Division, divide_column
-from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.tables import SpaceColumns, TableColumns
 from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import as_columns
@@ -75,7 +75,7 @@ def sensitive_attributes(
 
 
 def _words(attribute: Attribute) -> list[str]:
-    """Groups in words, told apart where two values would read alike."""
+    """Names of groups, made different where two values would read alike."""
     n_known = attribute.n_values - (attribute.missing >= 0)
     if attribute.levels is None:
         return [attribute.words(condition) for condition in range(n_known)]
@@ -124,7 +124,7 @@ def _cross(attributes: list[Grouping]) -> Grouping:
     if not known.any():
         return Grouping(name, [], codes)
     sizes = [len(attribute.groups) for attribute in attributes]
-    cells = Cells([attribute.codes[known] for attribute in attributes], sizes)
+    cells = DistinctRows([attribute.codes[known] for attribute in attributes], sizes)
     _check_number(name, len(cells.codes))
     # As in a table: the first attribute changes last.
     place = np.empty(len(cells.codes), dtype=np.int64)
@@ -147,7 +147,7 @@ def _check_number(name: str, n_groups: int) -> None:
         )
 
 
-class Groups:
+class SensitiveGroups:
     """Groups of rows by sensitive values, one for each combination of values.
 
     Parameters

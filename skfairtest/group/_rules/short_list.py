@@ -306,7 +306,7 @@ def _greedy(
         new = np.where(np.isfinite(remaining.n), remaining.n, 0.0)[places]
         scale = float(np.abs(score[places]).max()) or 1.0
         rank = without_last_digits(score[places] / scale)
-        # A group and everyone else have one score: the smaller of the two is told of.
+        # A group and everyone else have one score: the smaller of the two is listed.
         most_rows = remaining.n[places] > remaining.n_out[places]
         best = int(places[np.lexsort((complexity[places], -new, most_rows, -rank))[0]])
         listed.append(best)
