@@ -128,7 +128,7 @@ def _audits(options: argparse.Namespace, names: tuple[str, str]) -> list[AuditRe
 
 
 def _rows(table: pd.DataFrame, names: tuple[str, str]) -> list[list[str]]:
-    """Figure, both values with their ends, and what these say, as words."""
+    """Figure, both values with their bounds, and what these say, as words."""
     return [
         [str(figure), *(_cell(row, name) for name in names), str(row["says"])]
         for figure, row in table.iterrows()

@@ -105,9 +105,9 @@ def _points(X: Any) -> NDArray[np.float64]:
 def _applications(n_samples: int, rng: np.random.Generator) -> pd.DataFrame:
     """Draw people and what they apply for."""
 
-    def amounts(median: Any, spread: float, ends: tuple[int, int], step: int) -> Any:
+    def amounts(median: Any, spread: float, bounds: tuple[int, int], step: int) -> Any:
         drawn = median * np.exp(spread * rng.standard_normal(n_samples))
-        return np.clip(step * np.round(drawn / step), *ends).astype(np.int64)
+        return np.clip(step * np.round(drawn / step), *bounds).astype(np.int64)
 
     community = rng.choice(list(_COMMUNITIES), size=n_samples, p=list(_COMMUNITIES.values()))
     in_millside = rng.random(n_samples) < pd.Series(community).map(_IN_MILLSIDE).to_numpy()

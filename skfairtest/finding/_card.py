@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import number, shorten, value_in_words, with_difference
+from skfairtest.finding._words import number, shorten, value_text, with_difference
 
 #: Characters of a name or a value that are shown; the rest of a longer one is cut off.
 MOST_CHARACTERS = 200
@@ -90,7 +90,7 @@ def _within(places: Sequence[str]) -> str:
 
 def in_html(value: Any) -> str:
     """Return a name or a value as escaped text, cut if it is very long."""
-    words = value if isinstance(value, str) else value_in_words(value)
+    words = value if isinstance(value, str) else value_text(value)
     cut = shorten(words, MOST_CHARACTERS)
     # Only what no column has room for is broken within a word.
     longest = max(map(len, re.split(r"[\s-]", cut)))

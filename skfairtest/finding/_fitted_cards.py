@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 
 from skfairtest.finding._card import findings_card, numbers_table
 from skfairtest.finding._pair import Pair, make_pair, worst_pair
-from skfairtest.finding._words import difference_in_words, name_output, number, value_in_words
+from skfairtest.finding._words import difference_sentence, name_output, number, value_text
 
 _TWINS = "Twins are two inputs identical but for the sensitive columns. "
 _TWINS_NOTE = _TWINS + (
@@ -51,7 +51,7 @@ def auditor_card(auditor: Any) -> str:
     sentence = f"no difference found in {auditor.n_inputs_:,} inputs"
     facts = _cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_)
     if pair is not None:
-        sentence = difference_in_words(pair)
+        sentence = difference_sentence(pair)
         # Without a threshold all twins of a regressor differ, so that a number says nothing.
         if auditor.threshold is not None:
             facts.insert(0, ("threshold", number(auditor.threshold)))
@@ -108,7 +108,7 @@ def certificate_card(certificate: Any) -> str:
             difference=certificate.fairness_degree,
             threshold=None,
         )
-        sentence = difference_in_words(pair)
+        sentence = difference_sentence(pair)
         if pair.outputs is None and certificate.response != "labels":
             sentence = f"largest difference {number(pair.difference)}"
     return findings_card(
@@ -184,7 +184,7 @@ def share_name(auditor: Any) -> str:
         return "mean prediction"
     if not isinstance(favourable, list):
         return f"share of predictions of at least {number(favourable)}"
-    labels = " or ".join(map(value_in_words, favourable))
+    labels = " or ".join(map(value_text, favourable))
     if auditor.response_method == "predict_proba":
         return f"mean probability of {labels}"
     return f"share predicted {labels}"

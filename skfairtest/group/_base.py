@@ -279,7 +279,7 @@ class PoolAuditor(GroupAuditor):
     Attributes
     ----------
     rules_ : DataFrame
-        The kept rules, worst first: `rule` (in words), `attributes`, `conditions` (for each
+        The kept rules, worst first: `rule` (its text), `attributes`, `conditions` (for each
         attribute the values that match: a tuple of categories, in which None is a missing one, or
         an interval), `support` (share of the rows of X), `value_inside` and `value_outside` (shares
         of favourable predictions, or mean predictions of a regressor without a threshold), `score`

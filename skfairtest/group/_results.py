@@ -197,3 +197,31 @@ class TableResults(GroupResults):
         if short_list is False or (short_list is None and not listed):
             listed = list(range(len(self._state["rules"])))
         return listed[:n_rules]
+
+    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
+        """Tell which rows a rule holds for.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            Rows with the columns and the kind of table seen in fit.
+        rule : int, str or Series
+            Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
+        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
+            The columns that are not in X, if fit was given any.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,)
+            True where the rule holds. A value that no condition names, such as a missing number,
+            matches no rule over its column.
+
+        Raises
+        ------
+        ValueError
+            If there is no such rule, or a `TestSGDAuditor` has not seen a sensitive value in fit.
+        """
+        number = self._rule_number(rule)
+        return self._tables.holds(
+            self._tables.numbers(X, sensitive_features), self._state["rules"][number]
+        )

@@ -124,7 +124,7 @@ class SubgroupAuditor(SubgroupResults):
     rules_ : DataFrame
         The kept rules, worst first. They are ordered by approximately the lower end of an interval
         that holds for all rules at once and, if that is 0, by the lower end of the rule's own
-        interval. Columns: `rule` (in words), `attributes`, `conditions` (for each attribute the
+        interval. Columns: `rule` (its text), `attributes`, `conditions` (for each attribute the
         value: a tuple of one category, in which None is a missing one, or an interval), `support`
         (share of the rows), `value_inside` and `value_outside` (the metric), `score` (their
         absolute difference, or that to the whole), `low` and `high` (the interval of the score),

@@ -88,33 +88,6 @@ class SubgroupResults(TableResults, GroupAuditor):
     def _table(self, state: dict[str, Any]) -> pd.DataFrame:
         return super()._table(state).assign(note=self._notes(state))
 
-    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
-        """Tell which rows a rule holds for.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_rows, n_features)
-            Rows with the columns and the kind of table seen in fit.
-        rule : int, str or Series
-            Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
-        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
-            The columns that are not in X, if fit was given any.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows,)
-            True where the rule holds. A value that fit has not seen matches no rule.
-
-        Raises
-        ------
-        ValueError
-            If there is no such rule.
-        """
-        number = self._rule_number(rule)
-        return self._tables.holds(
-            self._tables.numbers(X, sensitive_features), self._state["rules"][number]
-        )
-
     def confirm(
         self,
         X_new: Any,

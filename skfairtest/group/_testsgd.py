@@ -54,7 +54,7 @@ from skfairtest.space._space import InputSpace
 class TestSGDAuditor(TableResults, PoolAuditor):
     """Find the group that gets the most different share of favourable outcomes.
 
-    A rule, which the paper calls a rule, names values of one or several sensitive attributes,
+    A rule, which the paper calls a rule set, names values of one or several sensitive attributes,
     joined by "and": a set of categories, or a range of adjacent bins. Every rule that holds for at
     least `min_support` of the rows is evaluated; its score is the difference between the share of
     favourable predictions on the rows for which it holds (inside) and on the others (outside).
@@ -345,34 +345,6 @@ class TestSGDAuditor(TableResults, PoolAuditor):
         return {name: np.asarray(column) for name, column in listed._asdict().items()}
 
     # Results ---------------------------------------------------------------------------------
-
-    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
-        """Tell which rows a rule holds for.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_rows, n_features)
-            Rows with the columns and the kind of table seen in fit.
-        rule : int, str or Series
-            Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
-        sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
-            The columns that are not in X, if fit was given any.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows,)
-            True where the rule holds. A row with a missing number matches no rule over that
-            attribute.
-
-        Raises
-        ------
-        ValueError
-            If there is no such rule, or a sensitive value was not seen in fit.
-        """
-        number = self._rule_number(rule)
-        return self._tables.holds(
-            self._tables.numbers(X, sensitive_features), self._state["rules"][number]
-        )
 
     def confirm(
         self,

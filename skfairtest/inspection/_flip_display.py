@@ -167,7 +167,7 @@ class FlipTestDisplay(Display):
         at = np.arange(len(shown))
         share, low, high = shown[["share", "low", "high"]].to_numpy(dtype=float).T
         self.intervals_, self.points_ = row_intervals(ax, at, share, low, high, **point_kwargs)
-        ends = [*share, *low, *high]
+        drawn = [*share, *low, *high]
         placebo = shown["placebo"].to_numpy(dtype=float) if "placebo" in shown else share * np.nan
         if np.isfinite(placebo).any():
             (chance,) = ax.plot(
@@ -176,12 +176,12 @@ class FlipTestDisplay(Display):
             legend(
                 ax, [*self.points_[:1], chance], ["between these groups", "groups made by chance"]
             )
-            ends += [*placebo]
+            drawn += [*placebo]
         texts = [
             f"{figures(value, share=True)[0]}   {n:,.0f} rows"
             for value, n in zip(share, shown["n_rows"], strict=True)
         ]
-        ax.set_xlim(span(ends))
+        ax.set_xlim(span(drawn))
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
         percent_axis(ax)

@@ -168,7 +168,7 @@ class MitigationDisplay(Display):
         ]
         drop = retrainer.score_drop_
         rows.append(("original", SCORE, "", 0.0, None, None))
-        # The score's change is the drop with its sign turned, and so are the ends.
+        # The score's change is the drop with its sign turned, and so are the bounds.
         rows.append(("mitigated", SCORE, "", -drop["value"], -drop["high"], -drop["low"]))
         is_mean = is_regressor(retrainer) and getattr(retrainer.auditor, "threshold", None) is None
         kept = retrainer.estimator_ is retrainer.original_estimator_

@@ -215,8 +215,8 @@ class SelectionDisplay(Display):
             rate = figures(one, share=share)[0] if np.isfinite(one) else ABSENT
             words = f"{rate}   {_count(n)} rows"
             texts[place] = words + (f"   ({letters.get(note, '…')})" if note else "")
-        ends = [*value, *low, *high]
-        ax.set_xlim((-0.02, 1.02) if share else span(ends))
+        drawn = [*value, *low, *high]
+        ax.set_xlim((-0.02, 1.02) if share else span(drawn))
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
         if share:

@@ -197,7 +197,7 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
         labels : ndarray of shape (n_groups,)
             The groups.
         stays : list of int, default=()
-            Positions of attributes that do not move, beside those in `keep`, such as those that say
+            Positions of attributes that do not move, besides those in `keep`, such as those that say
             the group.
 
         Returns

@@ -76,13 +76,13 @@ class Quantiles(NamedTuple):
         return np.where(is_out, outside, ranks)
 
     def at(self, ranks: Floats) -> Floats:
-        """Return the numbers at some ranks; beyond the first and last rank these are the ends."""
+        """Return the numbers at some ranks; beyond the first and last rank, those of these ranks."""
         at = np.minimum(_places(self.high, ranks - RANK_STEP), len(self.values) - 1)
         before = np.maximum(at - 1, 0)
         gap = self.low[at] - self.high[before]
         share = np.where(gap > 0, (ranks - self.high[before]) / np.where(gap > 0, gap, 1), 1.0)
         share = np.clip(share, 0.0, 1.0)
-        # Of two equal ends, arithmetic may leave a number beside both.
+        # Between two equal values, arithmetic may leave a number outside of both.
         between = self.values[before] + share * (self.values[at] - self.values[before])
         between = np.clip(between, self.values[before], self.values[at])
         between = np.where(share < 1, between, self.values[at])
@@ -97,7 +97,7 @@ class Quantiles(NamedTuple):
 
 
 class MonotoneMap(NamedTuple):
-    """A function that never falls: straight lines from point to point, and level beyond the ends.
+    """A function that never falls: straight lines from point to point, and level outside of them.
 
     Attributes
     ----------
@@ -242,14 +242,14 @@ def recategorized(own: Floats, other: Floats, here: Ints, uniform: Floats) -> In
         if total <= 0:
             there[goes] = int(np.argmax(other))
             return there
-        ends = np.cumsum(excess) / total
+        upto = np.cumsum(excess) / total
         last = int(np.flatnonzero(excess)[-1])
-        there[goes] = np.minimum(np.searchsorted(ends, wanted, side="right"), last)
+        there[goes] = np.minimum(np.searchsorted(upto, wanted, side="right"), last)
         return there
     excess, total = excess[goes], excess[goes].sum(axis=1)
-    ends = np.cumsum(excess, axis=1)
+    upto = np.cumsum(excess, axis=1)
     # Sums of shares may end just below what is wanted.
-    after = (ends <= (wanted * total)[:, None]).sum(axis=1)
+    after = (upto <= (wanted * total)[:, None]).sum(axis=1)
     last = excess.shape[1] - 1 - np.argmax(excess[:, ::-1] > 0, axis=1)
     there[goes] = np.where(total > 0, np.minimum(after, last), np.argmax(other[goes], axis=1))
     return there

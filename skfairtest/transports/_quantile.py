@@ -101,7 +101,7 @@ def code_of_missing(column: Column) -> float:
 
 
 def within(column: Column, numbers: Floats) -> Floats:
-    """Return numbers as a column may have them: in its steps, and between its ends."""
+    """Return numbers as a column may have them: in its steps, and between its bounds."""
     numbers = np.rint(numbers) if column.discrete else numbers
     return np.clip(numbers, column.low, min(column.high, column.top))
 

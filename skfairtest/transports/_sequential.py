@@ -385,8 +385,8 @@ class SequentialTransport(SequentialResults, BaseTransport):
 
     def _places(self, columns: Any) -> Ints:
         """Return the positions of some columns among the features."""
-        ends = np.cumsum([feature.width for feature in self.features_])
-        parts = [np.arange(ends[j] - self.features_[j].width, ends[j]) for j in columns]
+        stops = np.cumsum([feature.width for feature in self.features_])
+        parts = [np.arange(stops[j] - self.features_[j].width, stops[j]) for j in columns]
         return np.concatenate([np.empty(0, dtype=np.intp), *parts]).astype(np.intp)
 
     @one_thread()

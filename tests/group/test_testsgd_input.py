@@ -167,7 +167,7 @@ def test_a_number_that_most_rows_have_is_told_from_the_rest(binning):
 
 
 @slow_sample
-def test_a_million_rule_sets_at_most():
+def test_a_million_rules_at_most():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"share_{j}": rng.random(300) for j in range(9)}).assign(income=1.0, hours=40)
     model = PlantedClassifier(lambda X: X["share_0"] > 0.5)

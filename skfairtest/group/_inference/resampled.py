@@ -9,6 +9,7 @@ noted each time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -99,17 +100,13 @@ def resampled(
             "lower confidence."
         )
     steps = _StepDown(signed_root(sides), n_largest)
-    drawn = sides
     rows = _enough_rows(sides, values, counts, weights, rng)
+    compared = _Comparison(sides, rules, values, counts, weights)
     if len(rows) < len(values):
-        rules, values, counts = rules.among(rows), values[rows], counts[rows]
-        weights = None if weights is None else weights[rows]
-        drawn = rule_sides(rules, values, counts, weights, binary=sides.binary)
-        drawn = drawn._replace(n=np.where(sides.n > 0, drawn.n, 0.0))
-    given = (drawn, rules, values, counts, weights, rng, n_resamples)
-    draws = [_permuted(*given)]
+        compared = compared.among(rows)
+    draws = [compared.permuted(rng, n_resamples)]
     if not sides.binary:
-        draws.append(_multiplied(*given))
+        draws.append(compared.multiplied(rng, n_resamples))
     outcomes = [steps.down(roots) for roots in draws]
     p_value = np.max([p for p, _ in outcomes], axis=0)
     # All at once are known no better than one by itself, also where permutations change nothing.
@@ -134,8 +131,8 @@ def _enough_rows(
     seen = known(sides)
     if not seen.any():
         return everyone
-    moved = values[everyone] - values[everyone].mean()
-    kurtosis = shape_of(moved if weights is None else weights[everyone] * moved).kurtosis
+    centred = values[everyone] - values[everyone].mean()
+    kurtosis = shape_of(centred if weights is None else weights[everyone] * centred).kurtosis
     smallest = np.minimum(sides.n, sides.n_out)[seen].min()
     # In a mean of 50 times as many rows as the kurtosis, skewness hardly shows.
     needed = max(LEAST_ROWS, 50 * kurtosis) / smallest * len(everyone)
@@ -172,89 +169,91 @@ class _StepDown:
         return np.where(self.observed == 0, 1.0, p_value), float(every[-self.n_largest])
 
 
-def _permuted(
-    sides: Sides,
-    rules: RowSets,
-    values: Floats,
-    counts: Bools,
-    weights: Floats | None,
-    rng: np.random.Generator,
-    n_resamples: int,
-) -> Iterator[Floats]:
-    """Signed roots of permuted values, in blocks of shape (n_rules, k)."""
-    n_rows, n_rules = len(values), rules.n_rules
-    n_columns = 1 if sides.binary else 2
-    k = max(1, MAX_ENTRIES // (n_columns * max(n_rows, n_rules)))
-    places = np.flatnonzero(counts)
-    w = np.ones(len(places)) if weights is None else weights[places]
-    dealt = values[places] - (0.0 if sides.binary else np.average(values[places], weights=w))
-    # Sums of weights; the sizes of `sides` are effective ones.
-    column = np.zeros((n_rows, 1))
-    column[places, 0] = w
-    inside = rules.sums(column)
-    outside = w.sum() - inside
-    fixed = [a[:, None] for a in (sides.n, sides.n_out)]
-    table = _RootTable(sides, values[places]) if sides.binary and weights is None else None
-    for start in range(0, n_resamples, k):
-        here = min(k, n_resamples - start)
-        drawn = rng.permuted(np.broadcast_to(dealt, (here, len(dealt))), axis=1).T
-        if table is not None:
-            events = np.zeros((n_rows, here), dtype=bool)  # truth values are counted fast
-            events[places] = drawn == 1
-            yield table.roots(rules.sums(events))
-            continue
-        columns = np.zeros((n_rows, n_columns * here))
-        columns[places, :here] = w[:, None] * drawn
-        if not sides.binary:
-            columns[places, here:] = w[:, None] * drawn**2
-        sums = rules.sums(columns)
-        everyone = columns.sum(axis=0)
+class _Comparison(NamedTuple):
+    """Rules, the values of their rows, and which of these count, as `resampled` is given them."""
+
+    sides: Sides
+    rules: RowSets
+    values: Floats
+    counts: Bools
+    weights: Floats | None
+
+    def among(self, rows: Ints) -> _Comparison:
+        """Return the same of some of the rows; rules that were left out stay so."""
+        rules, values, counts = self.rules.among(rows), self.values[rows], self.counts[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        sides = rule_sides(rules, values, counts, weights, binary=self.sides.binary)
+        sides = sides._replace(n=np.where(self.sides.n > 0, sides.n, 0.0))
+        return _Comparison(sides, rules, values, counts, weights)
+
+    def permuted(self, rng: np.random.Generator, n_resamples: int) -> Iterator[Floats]:
+        """Signed roots of permuted values, in blocks of shape (n_rules, k)."""
+        sides, rules, values, counts, weights = self
+        n_rows, n_rules = len(values), rules.n_rules
+        n_columns = 1 if sides.binary else 2
+        k = max(1, MAX_ENTRIES // (n_columns * max(n_rows, n_rules)))
+        places = np.flatnonzero(counts)
+        w = np.ones(len(places)) if weights is None else weights[places]
+        dealt = values[places] - (0.0 if sides.binary else np.average(values[places], weights=w))
+        # Sums of weights; the sizes of `sides` are effective ones.
+        column = np.zeros((n_rows, 1))
+        column[places, 0] = w
+        inside = rules.sums(column)
+        outside = w.sum() - inside
+        n, n_out = sides.n[:, None], sides.n_out[:, None]
+        table = _RootTable(sides, values[places]) if sides.binary and weights is None else None
+        for start in range(0, n_resamples, k):
+            here = min(k, n_resamples - start)
+            drawn = rng.permuted(np.broadcast_to(dealt, (here, len(dealt))), axis=1).T
+            if table is not None:
+                events = np.zeros((n_rows, here), dtype=bool)  # truth values are counted fast
+                events[places] = drawn == 1
+                yield table.roots(rules.sums(events))
+                continue
+            columns = np.zeros((n_rows, n_columns * here))
+            columns[places, :here] = w[:, None] * drawn
+            if not sides.binary:
+                columns[places, here:] = w[:, None] * drawn**2
+            sums = rules.sums(columns)
+            everyone = columns.sum(axis=0)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                mean = sums[:, :here] / inside
+                mean_out = (everyone[:here] - sums[:, :here]) / outside
+                if sides.binary:
+                    mean, mean_out = np.clip(mean, 0, 1), np.clip(mean_out, 0, 1)
+                    spread, spread_out = mean, mean_out  # not looked at
+                else:
+                    spread = _spread(sums[:, here:] / inside, mean, n)
+                    squares_out = (everyone[here:] - sums[:, here:]) / outside
+                    spread_out = _spread(squares_out, mean_out, n_out)
+            inner, outer = (n, mean, spread), (n_out, mean_out, spread_out)
+            yield signed_root(Sides(*inner, *outer, sides.binary, sides.shape))
+
+    def multiplied(self, rng: np.random.Generator, n_resamples: int) -> Iterator[Floats]:
+        """Differences of values times normal numbers, each rule's with variance 1."""
+        sides, rules, values, counts, weights = self
+        n_rows, n_rules = len(values), rules.n_rules
+        k = max(1, MAX_ENTRIES // max(n_rows, n_rules))
+        w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
+        middle = float(np.average(values[counts], weights=w[counts]))
+        moved = np.where(counts, w * (values - middle), 0.0)
+        fixed = np.column_stack([w, moved**2])
+        inside = rules.sums(fixed)
+        size, squares = inside.T
+        size_out, squares_out = (fixed.sum(axis=0) - inside).T
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = sums[:, :here] / inside
-            mean_out = (everyone[:here] - sums[:, :here]) / outside
-            if sides.binary:
-                mean, mean_out = np.clip(mean, 0, 1), np.clip(mean_out, 0, 1)
-                spread, spread_out = mean, mean_out  # not looked at
-            else:
-                spread = _spread(sums[:, here:] / inside, mean, fixed[0])
-                spread_out = _spread(
-                    (everyone[here:] - sums[:, here:]) / outside, mean_out, fixed[1]
-                )
-        yield signed_root(
-            Sides(fixed[0], mean, spread, fixed[1], mean_out, spread_out, sides.binary, sides.shape)
+            variance = squares / size**2 + squares_out / size_out**2
+        used = known(sides) & (variance > 0)
+        # Sides that are left out get finite numbers, times 0.
+        scale = np.where(used, 1 / np.sqrt(np.where(used, variance, 1.0)), 0.0)
+        share, share_out = (
+            (scale / np.where(used, side, 1.0))[:, None] for side in (size, size_out)
         )
-
-
-def _multiplied(
-    sides: Sides,
-    rules: RowSets,
-    values: Floats,
-    counts: Bools,
-    weights: Floats | None,
-    rng: np.random.Generator,
-    n_resamples: int,
-) -> Iterator[Floats]:
-    """Differences of values times normal numbers, each rule's with variance 1."""
-    n_rows, n_rules = len(values), rules.n_rules
-    k = max(1, MAX_ENTRIES // max(n_rows, n_rules))
-    w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
-    middle = float(np.average(values[counts], weights=w[counts]))
-    moved = np.where(counts, w * (values - middle), 0.0)
-    fixed = np.column_stack([w, moved**2])
-    inside = rules.sums(fixed)
-    size, squares = inside.T
-    size_out, squares_out = (fixed.sum(axis=0) - inside).T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = squares / size**2 + squares_out / size_out**2
-    used = known(sides) & (variance > 0)
-    # Sides that are left out get finite numbers, times 0.
-    scale = np.where(used, 1 / np.sqrt(np.where(used, variance, 1.0)), 0.0)
-    share, share_out = ((scale / np.where(used, side, 1.0))[:, None] for side in (size, size_out))
-    for start in range(0, n_resamples, k):
-        here = min(k, n_resamples - start)
-        drawn = rng.standard_normal((here, n_rows)).T * moved[:, None]
-        sums = rules.sums(drawn)
-        yield share * sums - share_out * (drawn.sum(axis=0) - sums)
+        for start in range(0, n_resamples, k):
+            here = min(k, n_resamples - start)
+            drawn = rng.standard_normal((here, n_rows)).T * moved[:, None]
+            sums = rules.sums(drawn)
+            yield share * sums - share_out * (drawn.sum(axis=0) - sums)
 
 
 def _spread(squares: Floats, mean: Floats, n: Floats) -> Floats:

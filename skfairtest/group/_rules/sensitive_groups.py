@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Ints
-from skfairtest.finding._words import value_in_words
+from skfairtest.finding._words import value_text
 from skfairtest.group._rules.attribute import Attribute, Division, divide_column
 from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.tables import SpaceColumns, TableColumns
@@ -68,7 +68,7 @@ def sensitive_attributes(
         assert attribute is not None
         codes = np.where(numbers == attribute.missing, -1, numbers)
         groups = _words(attribute)
-        single.append(Grouping(value_in_words(name), groups, codes.astype(np.int64)))
+        single.append(Grouping(value_text(name), groups, codes.astype(np.int64)))
     return single + [
         _cross([single[j] for j in chosen]) for chosen in _chosen(columns.names, intersections)
     ]
@@ -82,7 +82,7 @@ def _words(attribute: Attribute) -> list[str]:
     values = list(attribute.levels[:n_known])
     if attribute.dates is not None:
         values = list(attribute.dates.objects(attribute.levels[:n_known]))
-    words = [value_in_words(value) for value in values]
+    words = [value_text(value) for value in values]
     if len(set(words)) < len(words):
         words = [
             repr(value) if words.count(word) > 1 else word
