@@ -197,8 +197,8 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
         labels : ndarray of shape (n_groups,)
             The groups.
         stays : list of int, default=()
-            Positions of attributes that do not move, besides those in `keep`, such as those that say
-            the group.
+            Positions of attributes that do not move, in addition to those in `keep`, such as those
+            that say the group.
 
         Returns
         -------

@@ -76,7 +76,7 @@ class Quantiles(NamedTuple):
         return np.where(is_out, outside, ranks)
 
     def at(self, ranks: Floats) -> Floats:
-        """Return the numbers at some ranks; beyond the first and last rank, those of these ranks."""
+        """Return the numbers at some ranks; beyond all known ones, the first or the last one."""
         at = np.minimum(_places(self.high, ranks - RANK_STEP), len(self.values) - 1)
         before = np.maximum(at - 1, 0)
         gap = self.low[at] - self.high[before]
