@@ -30,7 +30,7 @@ treats most differently.
                     counts as discriminatory (0.1)
   --seed N          seed of model and search (0)
   --html F          also write a whole report to this file
-  --verbose         show the course of the search
+  --verbose         show the progress of the search
 
 Example: skfairtest demo --html report.html
 """

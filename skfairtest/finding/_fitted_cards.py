@@ -146,7 +146,7 @@ def rules_card(auditor: Any) -> str:
     names = {
         "rule": "group", "value_inside": "inside", "value_outside": "outside",
         "score": "difference", "low": "from", "high": "to", "differs": "differs",
-        "n_inside": f"{counted_by(auditor)} inside",
+        "n_inside": f"{auditor._counted} inside",
     }  # fmt: skip
     table = rules[list(names)].astype({"low": object})
     # A step-down test may show that such a difference is above 0, and not by how much.
@@ -166,11 +166,6 @@ def rules_card(auditor: Any) -> str:
         facts=facts,
         note=_GROUPS_NOTE,
     )
-
-
-def counted_by(auditor: Any) -> str:
-    """Say what an auditor of groups counts inside and outside of a rule."""
-    return str(auditor._counted)
 
 
 def share_name(auditor: Any) -> str:

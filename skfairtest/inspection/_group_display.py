@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest.finding._fitted_cards import counted_by, share_name
+from skfairtest.finding._fitted_cards import share_name
 from skfairtest.finding._words import value_text
 from skfairtest.inspection._asking import check_auditor
 from skfairtest.inspection._style import (
@@ -151,7 +151,7 @@ class GroupScoresDisplay(Display):
         measure = share_name(auditor)
         if measure == "selection rate" and isinstance(auditor.favourable_, list):
             measure = f"share predicted {' or '.join(map(value_text, auditor.favourable_))}"
-        return cls(taken, auditor.confidence, auditor.correction, measure, counted_by(auditor))
+        return cls(taken, auditor.confidence, auditor.correction, measure, auditor._counted)
 
     def plot(
         self, ax: Any = None, *, most: int = 20, point_kwargs: Any = None

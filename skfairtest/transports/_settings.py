@@ -8,6 +8,9 @@ from typing import NamedTuple
 class TransportSettings(NamedTuple):
     """How finely transports describe groups, and how much they compute for it.
 
+    How near the maps come to the other group with these numbers, and how long they take, is
+    measured by `examples/benchmarks/bench_transports.py`: docs/explanation/measured/moved_twins.md.
+
     Attributes
     ----------
     n_values : int

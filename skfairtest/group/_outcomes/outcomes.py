@@ -253,7 +253,7 @@ def _of_callable(
 
 # The rates of a table of groups ----------------------------------------------------------------
 
-#: By what the predictions are.
+#: Rates of a table of groups, by what the predictions are.
 OF_TABLES = {
     "labels": ("selection_rate", "false_positive_rate", "false_negative_rate", "accuracy"),
     "outputs": ("mean_prediction", "mean_error"),

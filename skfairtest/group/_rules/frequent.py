@@ -14,9 +14,6 @@ from skfairtest.group._rules.cells import DistinctRows
 
 #: Rules beyond which nobody reads, and intervals that hold for all of them say little.
 MOST_RULES = 1_000_000
-#: An odd number whose bits are in no order, which mixes those of others.
-MIX = np.uint64(0x9E3779B97F4A7C15)
-
 #: Parents, last conditions, counts and marks of rules.
 Found = tuple[Ints, Ints, Ints, NDArray[np.uint64]]
 
@@ -389,9 +386,10 @@ def _marks_of(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A number that tells sets apart, of each row of words."""
     # The numbers name places and decide nothing: the seed is of no account.
     names = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
-    mixed = (bits ^ names) * MIX
+    mix = np.uint64(0x9E3779B97F4A7C15)  # odd, with bits in no order, which mix those of others
+    mixed = (bits ^ names) * mix
     mixed ^= mixed >> np.uint64(32)
-    mixed *= MIX
+    mixed *= mix
     mixed ^= mixed >> np.uint64(29)
     return np.asarray(mixed.sum(axis=1, dtype=np.uint64))
 
