@@ -17,9 +17,9 @@ from skfairtest.group._rules.tables import AttributeTables
 
 
 class Description(NamedTuple):
-    """A rule for people: words, and for each attribute its name and the values that match."""
+    """A rule for people: its text, and for each attribute its name and the values that match."""
 
-    words: str
+    text: str
     attributes: list[Any]
     conditions: list[Any]
 
@@ -32,7 +32,7 @@ def describe(attributes: Sequence[Any], rule: NDArray[np.int16]) -> Description:
         if number >= 0
     ]
     return Description(
-        " and ".join(attribute.words(number) for attribute, number in parts),
+        " and ".join(attribute.text(number) for attribute, number in parts),
         [attribute.name for attribute, _ in parts],
         [attribute.values(number) for attribute, number in parts],
     )
@@ -89,12 +89,12 @@ class GroupResults(StoredResults):
 
     def _table(self, state: dict[str, Any]) -> pd.DataFrame:
         described = [self._describe(rule) for rule in state["rules"]]
-        words = {
-            "rule": [rule.words for rule in described],
+        columns = {
+            "rule": [rule.text for rule in described],
             "attributes": [rule.attributes for rule in described],
             "conditions": [rule.conditions for rule in described],
         }
-        return pd.DataFrame(words | {k: v for k, v in state.items() if k != "rules"})
+        return pd.DataFrame(columns | {k: v for k, v in state.items() if k != "rules"})
 
     @property
     def worst_rule_(self) -> pd.Series:
@@ -124,12 +124,12 @@ class GroupResults(StoredResults):
         # Rules that were not kept have smaller scores, but may have wider intervals.
         is_whole = len(score) < self.max_rules
         largest = {
-            "rule": self._describe(state["rules"][worst]).words, "score": float(score[worst])
+            "rule": self._describe(state["rules"][worst]).text, "score": float(score[worst])
         }  # fmt: skip
         return {"low": low, "high": high if is_whole else None, "largest": largest}
 
     def _rule_number(self, rule: Any) -> int:
-        """Place of a rule in `rules_`, from that place, its words or its row."""
+        """Place of a rule in `rules_`, from that place, its text or its row."""
         rules = self._result("rules_")["rules"]
         if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
             if 0 <= rule < len(rules):
@@ -137,13 +137,13 @@ class GroupResults(StoredResults):
             raise ValueError(
                 f"rule must be a place in rules_, from 0 to {len(rules) - 1}; got {rule}."
             )
-        words = rule.get("rule") if isinstance(rule, (pd.Series, dict)) else rule
-        if isinstance(words, str):
+        text = rule.get("rule") if isinstance(rule, (pd.Series, dict)) else rule
+        if isinstance(text, str):
             for number, codes in enumerate(rules):
-                if self._describe(codes).words == words:
+                if self._describe(codes).text == text:
                     return number
         raise ValueError(
-            "rule must be a place in rules_, the words of one of its rules, or one of its rows; "
+            "rule must be a place in rules_, the text of one of its rules, or one of its rows; "
             f"got {rule!r}, which is none of its {len(rules)} rules."
         )
 
@@ -163,7 +163,7 @@ class GroupResults(StoredResults):
         with np.errstate(invalid="ignore"):
             same = np.sign(searched) == np.sign(sides.difference)
         table = {
-            "rule": [self._describe(state["rules"][number]).words for number in numbers],
+            "rule": [self._describe(state["rules"][number]).text for number in numbers],
             **columns,
             "searched_score": state["score"][chosen],
             "same_direction": same,
@@ -186,9 +186,9 @@ class TableResults(GroupResults):
         state, short = self._result("short_list_"), self._short
         chosen = {name: values[short["rule"]] for name, values in state.items()}
         parts = [state["rules"][k] if k >= 0 else None for k in short["sub_rule"]]
-        words = ["" if part is None else self._describe(part).words for part in parts]
+        texts = ["" if part is None else self._describe(part).text for part in parts]
         return self._table(chosen).assign(
-            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
+            sub_rule=texts, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
         )
 
     def _to_confirm(self, n_rules: int, short_list: bool | None) -> list[int]:

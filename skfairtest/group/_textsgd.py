@@ -27,7 +27,7 @@ from skfairtest.group._pools.text_sample import (
     side,
 )
 from skfairtest.group._results import Description
-from skfairtest.group._rules.words import quoted
+from skfairtest.group._rules.condition_text import quoted
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 

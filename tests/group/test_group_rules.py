@@ -312,7 +312,7 @@ def test_what_is_printed_divides_the_rows(values, bins):
         attribute = attribute_of(values, bins, "uniform", sets=False)
         for condition in range(len(attribute.cuts) + 1):
             held = attribute.numbers(values) == condition
-            said = mask_of_words(attribute.words(condition), pd.DataFrame({"age": values}))
+            said = mask_of_words(attribute.text(condition), pd.DataFrame({"age": values}))
             assert (said == held).all()
 
 
@@ -334,7 +334,7 @@ def test_edges_stay_as_they_are_given():
     values = np.random.default_rng(0).random(100)
     edges = [0.123456789012345, 0.5]
     assert attribute_of(values, edges).cuts.tolist() == edges
-    assert attribute_of(values, edges).words(0) == "age < 0.123456789012345"
+    assert attribute_of(values, edges).text(0) == "age < 0.123456789012345"
 
 
 def test_number_of_rules():
@@ -344,7 +344,7 @@ def test_number_of_rules():
 
 
 def all_words(attribute):
-    return [attribute.words(condition) for condition in range(attribute.n_conditions)]
+    return [attribute.text(condition) for condition in range(attribute.n_conditions)]
 
 
 def test_words():
@@ -408,13 +408,13 @@ def test_words_tell_rules_apart_and_matches_returns_their_rows(name, models):
 
 
 def test_names_of_columns_are_quoted_where_they_read_as_rules():
-    words = [attribute_of(["u", "v"] * 5, name=name).words(0) for name in ("a", "a = 1 and b")]
+    words = [attribute_of(["u", "v"] * 5, name=name).text(0) for name in ("a", "a = 1 and b")]
     assert words == ["a = u", '"a = 1 and b" = u']
 
 
 def test_conditions_of_ranges():
     age = attribute_of(np.arange(101))
-    intervals = {age.words(j): age.values(j) for j in range(age.n_conditions)}
+    intervals = {age.text(j): age.values(j) for j in range(age.n_conditions)}
     assert intervals["age from 40 to below 60"] == pd.Interval(40, 60, closed="left")
     assert intervals["age < 10"] == pd.Interval(-np.inf, 10, closed="left")
     assert intervals["age >= 90"] == pd.Interval(90, np.inf, closed="left")

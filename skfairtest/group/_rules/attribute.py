@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.group._rules.condition_text import MISSING, level_texts, name_text, range_text
 from skfairtest.group._rules.cuts import cut_points, dividing, given_edges
-from skfairtest.group._rules.words import MISSING, level_texts, name_text, range_text
 from skfairtest.space._dates import Dates
 
 Numbers = NDArray[np.int16]
@@ -125,13 +125,13 @@ class Attribute:
     ) -> None:
         self.name, self.levels, self.cuts, self.dates = name, levels, cuts, dates
         self.missing, self._coded, self._whole = missing, coded, whole
-        self._words: dict[int, str] = {}
+        self._condition_texts: dict[int, str] = {}
         if levels is not None:
             self.n_values = len(levels)
             known = self.n_values if coded or missing < 0 or not sets else self.n_values - 1
             self.members = _subsets(known, self.n_values) if sets else np.eye(len(levels)) > 0
             self.complexity = self.members.sum(axis=1)
-            self._texts = level_texts(levels, missing, dates)
+            self._level_texts = level_texts(levels, missing, dates)
             return
         assert cuts is not None
         n_bins = len(cuts) + 1
@@ -200,16 +200,16 @@ class Attribute:
             return self.dates.interval(edges[low], edges[high])
         return pd.Interval(edges[low], edges[high], closed="left")
 
-    def words(self, condition: int) -> str:
-        """The condition as people write it; different ones have different words."""
-        if condition not in self._words:  # rules repeat them thousands of times
-            self._words[condition] = self._text(condition)
-        return self._words[condition]
+    def text(self, condition: int) -> str:
+        """The condition as people write it; different ones have different texts."""
+        if condition not in self._condition_texts:  # rules repeat them thousands of times
+            self._condition_texts[condition] = self._write(condition)
+        return self._condition_texts[condition]
 
-    def _text(self, condition: int) -> str:
+    def _write(self, condition: int) -> str:
         name = name_text(self.name)
         if self.levels is not None:
-            texts = [self._texts[j] for j in np.flatnonzero(self.members[condition])]
+            texts = [self._level_texts[j] for j in np.flatnonzero(self.members[condition])]
             one = len(texts) == 1
             return f"{name} = {texts[0]}" if one else f"{name} in {{{', '.join(texts)}}}"
         assert self.cuts is not None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Ints
-from skfairtest.finding._words import value_text
+from skfairtest.finding._group_names import value_text
 from skfairtest.group._rules.attribute import Attribute, Division, divide_column
 from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.tables import SpaceColumns, TableColumns
@@ -67,18 +67,18 @@ def sensitive_attributes(
         attribute, numbers = divide_column(column, QUARTERS, counts)
         assert attribute is not None
         codes = np.where(numbers == attribute.missing, -1, numbers)
-        groups = _words(attribute)
+        groups = _group_names(attribute)
         single.append(Grouping(value_text(name), groups, codes.astype(np.int64)))
     return single + [
         _cross([single[j] for j in chosen]) for chosen in _chosen(columns.names, intersections)
     ]
 
 
-def _words(attribute: Attribute) -> list[str]:
+def _group_names(attribute: Attribute) -> list[str]:
     """Names of groups, made different where two values would read alike."""
     n_known = attribute.n_values - (attribute.missing >= 0)
     if attribute.levels is None:
-        return [attribute.words(condition) for condition in range(n_known)]
+        return [attribute.text(condition) for condition in range(n_known)]
     values = list(attribute.levels[:n_known])
     if attribute.dates is not None:
         values = list(attribute.dates.objects(attribute.levels[:n_known]))
@@ -171,7 +171,7 @@ class SensitiveGroups:
         parts = []
         for attribute, j in zip(self.attributes, self.space.sensitive.tolist(), strict=True):
             numbers = attribute.numbers(self._columns.read(X, j).values)
-            words = [attribute.words(condition) for condition in range(attribute.n_values)]
+            words = [attribute.text(condition) for condition in range(attribute.n_values)]
             other = f"{attribute.name} = another value"
             parts.append(np.array([*words, other], dtype=object)[numbers])
         return np.array([COMMA.join(row) for row in zip(*parts, strict=True)], dtype=object)
