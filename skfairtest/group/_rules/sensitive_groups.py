@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Ints
-from skfairtest.finding._group_names import value_text
+from skfairtest.finding._words import value_text
 from skfairtest.group._rules.attribute import Attribute, Division, divide_column
 from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.tables import SpaceColumns, TableColumns
