@@ -53,8 +53,8 @@ def junit(report: AuditReport, outcome: Outcome) -> str:
         # where the command says so, and not where a part failed that no limit is about.
         case = ET.SubElement(suite, "testcase", classname=SUITE, name="audit", time="0")
         words = f"{report.status}: {data['reason']}" if data["reason"] else report.status
-        told = counts["error"] and outcome.status == "failed"
-        if report.status == "interrupted" or (outcome.status == "failed" and not told):
+        is_counted = counts["error"] and outcome.status == "failed"
+        if report.status == "interrupted" or (outcome.status == "failed" and not is_counted):
             counts["error"] += 1
             ET.SubElement(case, "error", type=report.status, message=_clean(words))
         ET.SubElement(case, "system-out").text = _clean(f"{words}\n{report.sentence}")

@@ -46,6 +46,7 @@ from skfairtest import (
 )
 from skfairtest.finding import _card
 from skfairtest.finding._pair import Cell, Pair
+from skfairtest.group._results import TableResults
 from skfairtest.inspection import (
     BracketDisplay,
     DisparityCurveDisplay,
@@ -649,12 +650,12 @@ def test_groups_that_differ_by_an_unknown_amount_are_drawn_as_differing():
 
 
 def test_a_short_list_needs_an_auditor_that_has_one(fitted, monkeypatch):
-    monkeypatch.delattr(TestSGDAuditor, "short_list_")
+    monkeypatch.delattr(TableResults, "short_list_")
     with pytest.raises(ValueError, match="short_list=True needs an auditor with short_list_"):
         GroupScoresDisplay.from_auditor(fitted.groups, short_list=True)
 
 
-def test_very_many_rule_sets():
+def test_very_many_rules():
     display = GroupScoresDisplay(rules(20_000)).plot()
     assert len(display.points_) == 20 and len(display.frame()) == 20_000
     assert "drawn: 20 of 20,000 groups" in display.ax_.get_xlabel()

@@ -23,7 +23,7 @@ from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.finding._words import percent
-from skfairtest.group._rules.sensitive_groups import Groups
+from skfairtest.group._rules.sensitive_groups import SensitiveGroups
 from skfairtest.mitigation._comparison import jackknife, methods, one_fold
 from skfairtest.mitigation._comparison.group_rates import (
     between_groups,
@@ -412,10 +412,10 @@ def test_groups_are_combinations_and_numbers_are_cut_at_quartiles():
          "race": [None, "b"] * 50}
     )  # fmt: skip
     space = InputSpace(one_hot=None, bounds={"age": (0, 99)}).fit(X, ["sex", "age"])
-    names = Groups(space).names(X)
+    names = SensitiveGroups(space).names(X)
     assert len(set(names)) == 8 and names[0] == "sex = f, age < 25"
     assert names[99] == "sex = m, age >= 75" and names[31] == "sex = m, age from 25 to below 50"
-    by_race = Groups(InputSpace(one_hot=None).fit(X, ["race"])).names(X)
+    by_race = SensitiveGroups(InputSpace(one_hot=None).fit(X, ["race"])).names(X)
     assert by_race[1] == "race = b" and by_race[0] != by_race[1]
 
 

@@ -25,7 +25,7 @@ from skfairtest._validation import (
 )
 from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import WorkersFailedError
-from skfairtest.group._rules.sensitive_groups import Groups
+from skfairtest.group._rules.sensitive_groups import SensitiveGroups
 from skfairtest.mitigation._comparison.methods import METHODS, Case
 from skfairtest.mitigation._comparison.moved import move_held_rows, transport_of
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line, run_fold
@@ -240,7 +240,7 @@ def compare_mitigations(
         y,
         weights,
         domain,
-        Groups(domain),
+        SensitiveGroups(domain),
         classes,
         [] if classes is None else favourable_places(favourable, classes, estimator),
         threshold,

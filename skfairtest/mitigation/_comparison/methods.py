@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.group import TestSGDAuditor
-from skfairtest.group._rules.sensitive_groups import Groups
+from skfairtest.group._rules.sensitive_groups import SensitiveGroups
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._averaging.averages import last_step
 from skfairtest.mitigation._averaging.marginalized import averaged
@@ -67,7 +67,7 @@ class Case:
         Their weights.
     space : InputSpace
         The domain, learned from all rows.
-    groups : Groups
+    groups : SensitiveGroups
         Groups of people by sensitive values.
     classes : ndarray or None
         Class labels; None for a regression.
@@ -88,7 +88,7 @@ class Case:
     y: NDArray[Any]
     weights: Floats | None
     space: InputSpace
-    groups: Groups
+    groups: SensitiveGroups
     classes: NDArray[Any] | None
     favourable: list[int]
     threshold: float | None
@@ -112,7 +112,7 @@ class Case:
         if self.beside is not None:
             space = InputSpace(one_hot=None).fit(self.beside, None)
             everything = space.with_sensitive_features(range(len(self.beside.columns)))
-            parts.append(Groups(everything).names(self.beside))
+            parts.append(SensitiveGroups(everything).names(self.beside))
         return np.array([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
 
     @property

@@ -122,7 +122,7 @@ class MitigationComparison:
         return findings_card(
             f"Comparison of methods of mitigation for {self.settings['model']}",
             chosen.sentence,
-            bracket=chosen.reason,
+            detail=chosen.reason,
             table=numbers_table(
                 head, rows, "Methods of mitigation", words=words, marked=chosen.method
             ),

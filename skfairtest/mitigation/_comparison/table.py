@@ -12,7 +12,7 @@ from sklearn.metrics import get_scorer
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.finding._fitted_cards import model_name
-from skfairtest.finding._words import value_in_words
+from skfairtest.finding._words import value_text
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 from skfairtest.mitigation._comparison.group_rates import (
     between_groups,
@@ -123,7 +123,7 @@ def _settings(measured: Measured) -> dict[str, Any]:
     favourable = ""
     if case.classes is not None:
         labels = case.classes[case.favourable].tolist()
-        favourable = " or ".join(map(value_in_words, labels))
+        favourable = " or ".join(map(value_text, labels))
     return {
         "model": model_name(case.estimator),
         "sensitive_features": [*case.space.sensitive_features, *case.names_beside],

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skfairtest.exceptions import MitigationWarning, users_level
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
 from skfairtest.mitigation._retraining.guard import NO_DROP, Guard, Verdict
 from skfairtest.mitigation._retraining.metrics import ShareMetrics, Shares
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
@@ -183,7 +183,7 @@ class Rounds:
                 kept = self._round(number, added)
             except Exception as error:
                 # The model before this round is as good as it was: it stays.
-                self.reason = f"round {number} failed: {type(error).__name__}: {said_by(error)}"
+                self.reason = f"round {number} failed: {type(error).__name__}: {message_of(error)}"
                 warnings.warn(
                     f"Mitigation ended early, with the best model so far: {self.reason}",
                     MitigationWarning,

@@ -15,7 +15,7 @@ from skfairtest._statistics import score_interval
 from skfairtest._typing import Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
-from skfairtest.group._inference.counting import GivenRowSets, pattern_sides
+from skfairtest.group._inference.counting import GivenRowSets, rule_sides
 from skfairtest.group._inference.pivot import all_at_once
 from skfairtest.group._pools.perturb import draw_near
 from skfairtest.mitigation._retraining.rounds import Findings
@@ -105,7 +105,7 @@ class TestSGDRetraining:
         inside = GivenRowSets(audited.matches(rows, 0)[None])
         values = as_shares(model.predict(rows), audited.favourable_)
         binary = bool(np.isin(values, (0, 1)).all())
-        sides = pattern_sides(inside, values, np.ones(len(values), dtype=bool), binary=binary)
+        sides = rule_sides(inside, values, np.ones(len(values), dtype=bool), binary=binary)
         intervals = all_at_once(sides, confidence=audited.confidence)
         least, most = score_interval(intervals.low, intervals.high)
         return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import is_regressor
 
 from skfairtest._validation import column
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
 from skfairtest.group._rules.attribute import MOST_CATEGORIES
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.space._space import InputSpace
@@ -54,7 +54,7 @@ def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
             beside = "; what is sensitive and no input, as values: sensitive_features=X['race']"
         raise ValueError(
             f"{says}. Give the columns that {type(estimator).__name__} was fitted to{beside}. Of "
-            f"the first row it said: {said_by(error)}"
+            f"the first row it said: {message_of(error)}"
         ) from error
 
 

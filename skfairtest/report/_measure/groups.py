@@ -12,7 +12,7 @@ from skfairtest._typing import is_real
 from skfairtest.finding._words import number
 from skfairtest.group import SubgroupAuditor
 from skfairtest.group._rules.attribute import MOST_CATEGORIES
-from skfairtest.group._rules.pattern_search import TooManyRules
+from skfairtest.group._rules.rule_search import TooManyRules
 from skfairtest.oracle._favourable import in_words
 from skfairtest.report._data import GroupsOfRows, Largest, Rule
 from skfairtest.report._measure.case import Case
@@ -115,7 +115,7 @@ def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
         "confidence": auditor.confidence,
         "correction": auditor.correction,
         "min_support": auditor.min_support,
-        "n_rule_sets": auditor.n_rule_sets_,
+        "n_rule_sets": auditor.n_rules_,
         **score,
         "largest": None if score["largest"] is None else Largest(**score["largest"]),
         "rules": [Rule(*row) for row in table[names].itertuples(index=False)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.finding._words import ABSENT, number, percent, value_in_words
+from skfairtest.finding._words import ABSENT, number, percent, value_text
 from skfairtest.report._render.blocks import (
     Code,
     Figure,
@@ -426,7 +426,7 @@ def _domain_table(attributes: list[dict[str, Any]]) -> Table:
             "sensitive" if attribute["sensitive"] else "",
             attribute["kind"],
             str(attribute["domain"]),
-            ABSENT if attribute["step"] is None else value_in_words(attribute["step"]),
+            ABSENT if attribute["step"] is None else value_text(attribute["step"]),
             count(attribute["columns"]),
         ]
         for attribute in attributes

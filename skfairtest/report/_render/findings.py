@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import ABSENT, listed, percent, value_in_words, with_difference
+from skfairtest.finding._words import ABSENT, listed, percent, value_text, with_difference
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import (
     Answers,
@@ -239,7 +239,7 @@ def _outputs(pair: Pair, between: str = " against ") -> str:
         return between.join(with_difference(*pair.outputs)[:2])
     if pair.labels is None:
         return "different for the two"
-    first, second = map(value_in_words, pair.labels)
+    first, second = map(value_text, pair.labels)
     return f"{isolate(first)}{between}{isolate(second)}"
 
 
@@ -302,7 +302,7 @@ def _is_shown_above(search: dict[str, Any]) -> bool:
 
 def _side(pair: Pair, place: int) -> tuple[str, ...]:
     """The values of one of both twins, in words."""
-    return tuple(value_in_words((cell.first, cell.second)[place]) for cell in pair.cells)
+    return tuple(value_text((cell.first, cell.second)[place]) for cell in pair.cells)
 
 
 def _where_from(search: dict[str, Any]) -> str:
@@ -368,7 +368,7 @@ def pairs_table(
             difference,
             _outputs(pair) if is_one else outputs_in_words(pair),
             *_changes(pair, changed, own[k] if own else None),
-            *(value_in_words(pair.cells[place].first) for place in others),
+            *(value_text(pair.cells[place].first) for place in others),
         ]
         for k, ((name, pair), difference) in enumerate(zip(pairs, differences, strict=True))
     ]
@@ -396,15 +396,15 @@ MISSING = object()
 def _change(cell: Cell, own: Any = MISSING) -> str:
     """Both values; that of the person is marked, and told where it is neither."""
     if not cell.changed:
-        return value_in_words(cell.first)
+        return value_text(cell.first)
     sides = [
-        f"{isolate(value_in_words(value))}{OWN * (own is not MISSING and value == own)}"
+        f"{isolate(value_text(value))}{OWN * (own is not MISSING and value == own)}"
         for value in (cell.first, cell.second)
     ]
     words = " → ".join(sides)
     if own is MISSING or own in (cell.first, cell.second):
         return words
-    return f"{words}; own value {isolate(value_in_words(own))}"
+    return f"{words}; own value {isolate(value_text(own))}"
 
 
 OWN = " (own)"

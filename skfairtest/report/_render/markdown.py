@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from skfairtest.finding._card import MOST_CHARACTERS
-from skfairtest.finding._words import value_in_words
+from skfairtest.finding._words import value_text
 from skfairtest.report._render.blocks import (
     Answers,
     Code,
@@ -114,8 +114,8 @@ def _twins(twins: Twins) -> list[Any]:
     rows = [
         (
             f"≠ {cell.name}" if cell.changed else str(cell.name),
-            value_in_words(cell.first),
-            value_in_words(cell.second),
+            value_text(cell.first),
+            value_text(cell.second),
         )
         for cell in shown.cells
     ]

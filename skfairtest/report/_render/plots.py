@@ -10,7 +10,7 @@ import re
 from html import escape
 from typing import Any
 
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
 from skfairtest.report._render.blocks import Figure, Notice
 
 #: What is drawn in these colours takes the page's: ink and paper.
@@ -83,7 +83,7 @@ def draw(figure: Figure, key: str) -> str | Notice:
             make_display(figure.report, kind).plot(ax=canvas.subplots(), **how)
             return svg_of(canvas, key, figure.alt)
         except Exception as error:  # a picture is no reason to lose the report
-            why = f"{type(error).__name__}: {said_by(error)}"
+            why = f"{type(error).__name__}: {message_of(error)}"
             return Notice(f"Picture – failed: {why}. Its figures are in the tables.")
 
 
