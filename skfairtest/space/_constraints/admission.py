@@ -13,9 +13,8 @@ from skfairtest.space._constraints.table_rule import TableRule
 from skfairtest.space._domain import Domain, codes_at
 from skfairtest.space._twins import Twins
 
-#: Rounds of repairs for all twins of a row in turn, and twins of a row that are looked at.
+#: Times that a row is repaired, for all its twins in turn, before it stays as it is.
 ROUNDS = 10
-MOST_TWINS = 4
 
 
 class Admission:
@@ -169,9 +168,10 @@ class Admission:
             twins = np.stack([own, self.twins.draw_sensitive(len(Z), rng)], axis=1)
         else:
             twins = np.asarray(values, dtype=np.float64)
-        if twins.shape[1] > MOST_TWINS:
+        most = 4  # twins of a row that are repaired for: each costs as much as the row itself
+        if twins.shape[1] > most:
             chosen = rng.permuted(np.tile(np.arange(twins.shape[1]), (len(Z), 1)), axis=1)
-            twins = np.take_along_axis(twins, chosen[:, :MOST_TWINS, None], axis=1)
+            twins = np.take_along_axis(twins, chosen[:, :most, None], axis=1)
         open_ = np.arange(len(Z))
         for turn in range(ROUNDS):
             if not len(open_):

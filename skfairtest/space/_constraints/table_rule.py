@@ -8,9 +8,6 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._constraints.rules import Boxes, Rule
 from skfairtest.space._domain import Domain
 
-#: Boxes times combinations that are looked at in one go.
-MOST_TOGETHER = 4_000_000
-
 
 class _Index:
     """The combinations sorted by columns in one order, to look rows up column by column.
@@ -184,7 +181,8 @@ class TableRule(Rule):
         alive = ~boxes.empty
         if self.excluded:
             return self._narrow_excluded(boxes, alive)
-        most = max(1, MOST_TOGETHER // max(1, len(self.rows)))
+        # Boxes of one go: with the combinations, four million bits of memory for each column.
+        most = max(1, 4_000_000 // max(1, len(self.rows)))
         for begin in range(0, len(alive), most):
             part = slice(begin, begin + most)
             fits = np.ones((len(alive[part]), len(self.rows)), dtype=bool)
