@@ -179,11 +179,6 @@ def label_pairs(labeler: Any, pairs: FoundPairs) -> Values:
     return labels
 
 
-#: Rows that the panel learns from at most: its vote need not be sharp, and a round has to be quick.
-LESSON = 20_000
-TREES = 30
-
-
 class Panel:
     """Diverse classifiers, or regressors, on the codes of an input space.
 
@@ -215,8 +210,9 @@ class Panel:
         """The fitted models; fitted when they are first asked for."""
         if not self._models:
             Z, y = self.space.encode(self.X), self.y
-            if len(Z) > LESSON:
-                rows = np.random.default_rng(self.seed).choice(len(Z), LESSON, replace=False)
+            most = 20_000  # rows: a vote need not be sharp, and a round has to be quick
+            if len(Z) > most:
+                rows = np.random.default_rng(self.seed).choice(len(Z), most, replace=False)
                 Z, y = Z[rows], y[rows]
             with warnings.catch_warnings():
                 # A vote of a model that has not converged is a vote; columns may be all missing.
@@ -237,16 +233,17 @@ class Panel:
 def _members(regression: bool, seed: int) -> list[Any]:
     """Models of different families, so that they do not share their mistakes."""
     filled, scaled = SimpleImputer(keep_empty_features=True), StandardScaler()
+    n_trees = 30  # quick rather than sharp
     if regression:
         return [
             DecisionTreeRegressor(min_samples_leaf=20, random_state=seed),
             make_pipeline(filled, scaled, Ridge()),
-            HistGradientBoostingRegressor(max_iter=TREES, random_state=seed),
+            HistGradientBoostingRegressor(max_iter=n_trees, random_state=seed),
         ]
     return [
         DecisionTreeClassifier(min_samples_leaf=20, random_state=seed),
         make_pipeline(filled, scaled, LogisticRegression()),
         make_pipeline(filled, GaussianNB()),
-        HistGradientBoostingClassifier(max_iter=TREES, random_state=seed),
+        HistGradientBoostingClassifier(max_iter=n_trees, random_state=seed),
         make_pipeline(filled, DecisionTreeClassifier(max_depth=4, random_state=seed)),
     ]

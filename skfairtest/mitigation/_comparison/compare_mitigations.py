@@ -26,7 +26,7 @@ from skfairtest._validation import (
 from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import WorkersFailedError
 from skfairtest.group._rules.sensitive_groups import Groups
-from skfairtest.mitigation._comparison.methods import METHODS, Case
+from skfairtest.mitigation._comparison.methods import METHODS, Case, ComparisonSettings
 from skfairtest.mitigation._comparison.moved import move_held_rows, transport_of
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line, run_fold
 from skfairtest.mitigation._comparison.result import MitigationComparison
@@ -37,10 +37,8 @@ from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import n_workers, on_workers, without_threads
 
-#: Inputs near the data, and uniform ones, over all folds.
-N_INPUTS = 5_000
-#: Seconds for the certificates of one method, over all folds; 0 for none.
-CERTIFY_TIME = 1.0
+#: What tests make smaller.
+SETTINGS = ComparisonSettings()
 
 
 def compare_mitigations(
@@ -247,6 +245,7 @@ def compare_mitigations(
         sensitive.beside,
         shown.callbacks,
         transport,
+        SETTINGS,
     )
     folds, moved_note = _folds(case, cv, rng)
     results = _run_all(named, case, folds, max_time, without_threads(n_jobs), shown)
@@ -332,8 +331,8 @@ def _folds(case: Case, cv: Any, rng: np.random.Generator) -> tuple[list[Fold], s
     """The folds, and why they have no moved twins, if they should have some."""
     parts = _split(case, cv, rng)
     moved = move_held_rows(case, parts)
-    each = -(-affordable_inputs(case.space, N_INPUTS) // len(parts))
-    certify_time = CERTIFY_TIME / len(parts)
+    each = -(-affordable_inputs(case.space, case.settings.n_inputs) // len(parts))
+    certify_time = case.settings.certify_time / len(parts)
     folds = []
     for number, (training, held) in enumerate(parts):
         rows = case.space.data[held]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,12 +32,29 @@ from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
-#: What the retrainers are given here, where three of them are trained in every fold. The paper's
-#: strategies end after one or two rounds by themselves; the first round of twins takes most away.
-RETRAINER: dict[str, Any] = {
-    "max_rounds": 2,
-    "cv": 2,
-}
+
+class ComparisonSettings(NamedTuple):
+    """How thoroughly each method is measured: all methods take a minute or so on 1,000 rows.
+
+    Attributes
+    ----------
+    n_inputs : int
+        Inputs near the data, and uniform ones, over all folds.
+    certify_time : float
+        Seconds for the certificates of one method, over all folds; 0 for none.
+    degree_queries : int
+        Queries of the search for the largest difference of a fold's model.
+    n_parts : int
+        Parts of the rows that the jackknife leaves out in turn.
+    confidence : float
+        Confidence of all intervals.
+    """
+
+    n_inputs: int = 5_000
+    certify_time: float = 1.0
+    degree_queries: int = 500
+    n_parts: int = 30
+    confidence: float = 0.95
 
 
 class ShortRetrainer(FairnessRetrainer):
@@ -81,6 +98,8 @@ class Case:
         Callbacks of the retrainers.
     transport : object or None
         Moves rows to other groups; None where no moved twins are measured.
+    settings : ComparisonSettings
+        How thoroughly methods are measured.
     """
 
     estimator: Any
@@ -95,6 +114,7 @@ class Case:
     beside: pd.DataFrame | None = None
     callbacks: tuple[Any, ...] = ()
     transport: Any = None
+    settings: ComparisonSettings = ComparisonSettings()
 
     @property
     def has_twins(self) -> bool:
@@ -145,8 +165,10 @@ def _retrain(strategy: str) -> Callable[[Case, int], Any]:
             )
         else:
             auditor = AequitasAuditor(space=case.space, max_queries=2_000, threshold=case.threshold)
+        # Three retrainers are trained in every fold. The paper's strategies end after one or two
+        # rounds by themselves, and the first round of twins takes most away.
         return ShortRetrainer(
-            case.estimator, auditor, strategy=strategy, random_state=seed, **RETRAINER
+            case.estimator, auditor, strategy=strategy, random_state=seed, max_rounds=2, cv=2
         )
 
     return make

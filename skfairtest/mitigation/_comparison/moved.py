@@ -16,11 +16,6 @@ from skfairtest.oracle._model import Model
 from skfairtest.transports import QuantileTransport
 from skfairtest.transports._base import LEAST_ROWS, warn_of_single_values
 
-#: Groups between which rows are moved at most: each row is moved to all of them.
-MOST_GROUPS = 12
-#: Groups that a remark names.
-MOST_NAMED = 3
-
 
 class Moved(NamedTuple):
     """Moved twins of the rows that each fold holds out; `note` says why rows have none."""
@@ -55,8 +50,9 @@ def move_held_rows(case: Case, parts: list[tuple[Ints, Ints]]) -> Moved:
         groups = every.only(np.flatnonzero(is_large))
         if len(groups) < 2:
             return Moved(None, _too_small(every))
-        if len(groups) > MOST_GROUPS:
-            return Moved(None, _too_many(groups))
+        most = 12  # each row is moved to all groups
+        if len(groups) > most:
+            return Moved(None, _too_many(groups, most))
         maps = Maps(case.transport, case.space, groups)
         Z, moving = case.space.data, np.arange(0)
         found = []
@@ -80,11 +76,11 @@ def judge_moved(model: Any, case: Case, held: Ints, moved: list[MovedRows]) -> J
     return Judged(changes.differs[rows], changes.disparity[rows])
 
 
-def _too_many(groups: Groups) -> str:
+def _too_many(groups: Groups, most: int) -> str:
     counts = np.bincount(groups.codes[groups.codes >= 0])
     return (
         f"not measured: the values of {_them(groups)} form {len(groups)} groups of {counts.min()} "
-        f"rows or more, and rows are moved between {MOST_GROUPS} at most. Pass wider groups beside "
+        f"rows or more, and rows are moved between {most} at most. Pass wider groups beside "
         "X, such as sensitive_features=X['age'] >= 40"
     )
 
@@ -100,8 +96,8 @@ def _too_small(every: Groups) -> str:
 def _left_out(every: Groups, small: Ints) -> str:
     """Say whose rows are not moved."""
     counts = np.bincount(every.codes, minlength=len(every))
-    named = [f"{every.labels[g]} ({counts[g]})" for g in small[:MOST_NAMED]]
-    more = f" and {len(small) - MOST_NAMED} more groups" if len(small) > MOST_NAMED else ""
+    named = [f"{every.labels[g]} ({counts[g]})" for g in small[:3]]
+    more = f" and {len(small) - 3} more groups" if len(small) > 3 else ""
     return (
         f"rows of {', '.join(named)}{more} are not moved and do not count, as a map needs "
         f"{LEAST_ROWS} rows of a group among the training rows of each fold"

@@ -22,9 +22,6 @@ from skfairtest.mitigation._shares import PLACES, Judged, judge
 from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import not_taken
 
-#: Queries of the search for the largest difference of a fold's model.
-DEGREE_QUERIES = 500
-
 
 @dataclass(frozen=True)
 class Fold:
@@ -158,7 +155,7 @@ def _settings(model: Any, case: Case, fold: Fold) -> dict[str, Any]:
         "estimator": FrozenEstimator(model),
         "space": case.space,
         "threshold": case.threshold,
-        "max_queries": DEGREE_QUERIES,
+        "max_queries": case.settings.degree_queries,
         "n_jobs": 1,
         "random_state": fold.seed,
     }

@@ -23,8 +23,6 @@ from skfairtest.mitigation._comparison.recommend import (
 
 #: Columns that are left out where they say nothing.
 MOVED, RATIO, PAYS = "moved twins", "impact ratio", "who pays"
-#: Characters of a line of text, and of a method's name in it.
-WIDTH, MOST_OF_NAME = 100, 24
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -136,7 +134,8 @@ class MitigationComparison:
         head, rows = self._cells()
         # Heads of two words stand in two lines.
         heads = [["", *name.rsplit(" ", 1)][-2:] for name in head]
-        rows = [[shorten(name, MOST_OF_NAME), *cells] for name, *cells in rows]
+        rows = [[shorten(name, 24), *cells] for name, *cells in rows]
+        characters = 100  # of a line
         lines = [*map(list, zip(*heads, strict=True)), *rows]
         widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
         told = [
@@ -144,7 +143,7 @@ class MitigationComparison:
                 "  ".join(
                     cell.ljust(width) if name in ("method", PAYS) else cell.rjust(width)
                     for name, cell, width in zip(head, line, widths, strict=True)
-                ).rstrip(), WIDTH,
+                ).rstrip(), characters,
             )
             for line in lines
         ]  # fmt: skip
@@ -156,7 +155,7 @@ class MitigationComparison:
         return "\n".join(
             text
             if "\n" in text
-            else textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+            else textwrap.fill(text, characters, break_long_words=False, break_on_hyphens=False)
             for text in paragraphs
         )
 

@@ -32,8 +32,6 @@ from skfairtest.mitigation._replay import Replay, score_of_rows
 from skfairtest.mitigation._shares import PLACES, Measure, together
 from skfairtest.oracle._favourable import as_shares
 
-#: Of all intervals.
-CONFIDENCE = 0.95
 #: The change of a group's rate, and the ends of its interval.
 RATE_CHANGE = [f"selection_rate_change{end}" for end in ("", "_low", "_high")]
 
@@ -77,7 +75,7 @@ def make_comparison(measured: Measured) -> MitigationComparison:
     """The rows of methods, those of methods and groups, and what was compared."""
     case, name = measured.case, measured.scores.name
     groups = case.group_names()
-    number = deal(_strata(measured), measured.scores.rng)
+    number = deal(_strata(measured), case.settings.n_parts, measured.scores.rng)
     scorers = {name: measured.scores.scorer}
     if case.classes is not None:
         scorers["auc"] = get_scorer("roc_auc" if len(case.classes) == 2 else "roc_auc_ovr")
@@ -136,7 +134,7 @@ def _settings(measured: Measured) -> dict[str, Any]:
         "favourable": favourable,
         "threshold": case.threshold,
         "is_mean": measured.is_mean,
-        "confidence": CONFIDENCE,
+        "confidence": case.settings.confidence,
         "transport": None if case.transport is None else type(case.transport).__name__,
         "moved_note": measured.moved_note,
     }
@@ -192,7 +190,7 @@ def _changes(
     if first is None:
         return dict(zip(names, [score.value, np.nan, np.nan, np.nan], strict=True))
     n_rows = len(measured.case.y) if column == "accuracy" else None
-    change = paired_difference(score, first, CONFIDENCE, n_rows)
+    change = paired_difference(score, first, measured.case.settings.confidence, n_rows)
     return dict(zip(names, [score.value, *change], strict=True))
 
 
@@ -205,10 +203,10 @@ def _shares(measured: Measured, method: str) -> dict[str, Any]:
             row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), 0.0)
             continue
         whole = together([result.judged[place] for result in results])
-        measure = whole.measure(mean=mean, confidence=CONFIDENCE)
+        measure = whole.measure(mean=mean, confidence=measured.case.settings.confidence)
         row |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
     if measured.case.transport is not None:
-        row |= _moved(results, mean=mean)
+        row |= _moved(results, mean=mean, confidence=measured.case.settings.confidence)
     return row | {
         "degree": max(result.degree for result in results),
         # One fold without a bound, and there is no bound for all.
@@ -217,13 +215,13 @@ def _shares(measured: Measured, method: str) -> dict[str, Any]:
     }
 
 
-def _moved(results: list[FoldResult], *, mean: bool) -> dict[str, float]:
+def _moved(results: list[FoldResult], *, mean: bool, confidence: float) -> dict[str, float]:
     """What becomes of outputs if rows are moved to another group; NaN where that is not known."""
     name = f"{'difference' if mean else 'share'}_moved"
     measure = Measure(np.nan, np.nan, np.nan)
     if all("moved" in result.judged for result in results):
         whole = together([result.judged["moved"] for result in results])
-        measure = whole.measure(mean=mean, confidence=CONFIDENCE)
+        measure = whole.measure(mean=mean, confidence=confidence)
     return {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
 
 
@@ -243,7 +241,7 @@ def _by_group(
         {name: _or_nan(score, rows) for name, rows in places.items()}, dtype=float
     )
     # All groups at once, since the one that loses most is looked for.
-    confidence = 1 - (1 - CONFIDENCE) / max(1, len(large))
+    confidence = 1 - (1 - case.settings.confidence) / max(1, len(large))
     changes = {
         name: (0.0, 0.0, 0.0)
         if method == "original"

@@ -21,15 +21,9 @@ from skfairtest.space._rows import take_rows
 
 Values = NDArray[Any]
 
-#: Groups that are left out in turn; of a score that has to ask the model again, fewer.
-N_GROUPS = 20
-N_GROUPS_ASKED = 8
-#: Confidence of each end of a drop's interval.
-CONFIDENCE = 0.95
-
 
 class Drop(NamedTuple):
-    """How far a score fell: the estimate, and ends that each hold at the guard's confidence."""
+    """How far a score fell: the estimate, and bounds that each hold at the guard's confidence."""
 
     estimate: float
     low: float
@@ -173,12 +167,14 @@ class Guard:
         self.folds = folds
         self.classification = classification
         self.max_score_drop = max_score_drop
+        self.confidence = 0.95  # of each bound of a drop's interval
         # The first model tells how its scores can be had.
         folds[0].scores(originals[0], [])
         for fold in folds:
             fold.by_predictions = folds[0].by_predictions
             fold.is_accuracy = folds[0].is_accuracy
-        most = N_GROUPS if folds[0].by_predictions else N_GROUPS_ASKED
+        # Groups that are left out in turn: fewer where the score has to ask the model again.
+        most = 20 if folds[0].by_predictions else 8
         rows = np.unique(np.concatenate([fold.numbers for fold in folds]))
         self.n_rows = len(rows)
         self.n_groups = max(2, min(most, self.n_rows // 2))
@@ -221,7 +217,7 @@ class Guard:
         return interval_of(
             fell[0],
             fell[1:],
-            confidence=CONFIDENCE,
+            confidence=self.confidence,
             n_rows=self.n_rows if self.classification else None,
         )
 
@@ -242,12 +238,13 @@ class Guard:
             # Accuracy that a model is expected to lose or win, as a part of the predictions that
             # changed: one standard deviation. Rounds on tables of 100 rows had 0.14 to 0.23.
             expected = 0.2 * self._share_changed(said)
-            known = (drop.high - drop.estimate) / stats.norm.isf(1 - CONFIDENCE)
+            quantile = stats.norm.isf(1 - self.confidence)
+            known = (drop.high - drop.estimate) / quantile
             total = expected**2 + known**2
             # Of two normal distributions, the expected drop being 0.
             mean = drop.estimate * expected**2 / total if total else 0.0
             error = expected * known / np.sqrt(total) if total else 0.0
-            bound = min(bound, float(mean + stats.norm.isf(1 - CONFIDENCE) * error))
+            bound = min(bound, float(mean + quantile * error))
         return Verdict(bound <= self.max_score_drop, confirmed, drop, bound)
 
     def _share_changed(self, said: list[Replay]) -> float:

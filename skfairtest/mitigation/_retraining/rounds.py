@@ -16,10 +16,7 @@ from skfairtest.mitigation._retraining.metrics import ShareMetrics, Shares
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import PLACES, Measure
 
-#: Rounds of "auto" at most, and what ends them before: models were trained on so many times the
-#: rows of the data in all, and on so many rows, which a small table may be.
-MOST_ROUNDS = 8
-MOST_TRAININGS = 8
+#: Rows that the models of all rounds of "auto" may be trained on, however small the table is.
 FREE_ROWS = 400_000
 
 
@@ -162,8 +159,10 @@ class Rounds:
 
         None stands for "auto".
         """
-        most = MOST_ROUNDS if max_rounds is None else max_rounds
-        budget = max(MOST_TRAININGS * len(self.task.y), FREE_ROWS)
+        # "auto" ends after eight rounds, or before the models were trained on more than eight times
+        # the rows of the data.
+        most = 8 if max_rounds is None else max_rounds
+        budget = max(8 * len(self.task.y), FREE_ROWS)
         for number in range(1, most + 1):
             ended = self.strategy.prepare(number, self.folds)
             if ended is not None:
@@ -175,8 +174,8 @@ class Rounds:
             )
             if max_rounds is None and number > 1 and self.task.n_trained + costs > budget:
                 self.reason = (
-                    f"round {number} would have made more than {MOST_TRAININGS} trainings' worth "
-                    f"of rows; max_rounds={MOST_ROUNDS} trains on"
+                    f"round {number} would have made more than 8 trainings' worth of rows; "
+                    f"max_rounds={most} trains on"
                 )
                 break
             try:

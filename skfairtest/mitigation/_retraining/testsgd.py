@@ -25,10 +25,6 @@ from skfairtest.oracle._favourable import as_shares
 from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace
 
-#: Rows added in the first round, and the largest share of the training rows, as in the paper.
-FIRST = 50
-LARGEST = 0.1
-
 
 class TestSGDRetraining:
     """The paper's strategy: rows of the original's worst rule with the rarer prediction.
@@ -112,7 +108,8 @@ class TestSGDRetraining:
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
         """Rows of the original's predictions: more than in the round before, not on top of them."""
-        largest = max(1, int(LARGEST * len(self.task.y)))
+        # As in the paper: from 50 rows, twice as many in each round, to a tenth of the data.
+        largest = max(1, int(0.1 * len(self.task.y)))
         if self._done:
             assert self._added is not None, "a round came before"
             return f"rounds of up to {len(self._added.labels):,} added rows were trained"
@@ -131,7 +128,7 @@ class TestSGDRetraining:
             self._chosen = rows, np.asarray(model.predict(rows)), seeds[places]
         rows, labels, seeds = self._chosen
         largest = min(largest, len(labels))
-        n = min(FIRST * 2 ** (number - 1), largest)
+        n = min(50 * 2 ** (number - 1), largest)
         self._done = n == largest
         places = self.rng.permutation(len(labels))[:n]
         self._added = Addition(take_rows(rows, places), labels[places], seeds[places])
