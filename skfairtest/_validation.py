@@ -29,10 +29,6 @@ from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import check_index, index_of, n_rows
 
-#: Rows, and rows with other values than the commonest one, from which a column that is equal to the
-#: target is not so by chance.
-LEAST_EQUAL_ROWS = 20
-LEAST_OTHER_ROWS = 5
 #: Arguments that have an entry a row; others, which a model's `fit` takes, may have.
 OF_ROWS = ("y", "y_pred", "sample_weight")
 
@@ -234,10 +230,9 @@ def warn_of_target(X: Any, y: Any) -> None:
 
 
 def _may_agree_by_chance(target: Any) -> bool:
-    """Return whether a column may be equal to the target by chance."""
+    """Whether a column may equal the target by chance: of few rows, or few uncommon values."""
     counts = pd.Series(target).value_counts()
-    few = len(target) < LEAST_EQUAL_ROWS
-    return few or len(target) - int(counts.max() if len(counts) else 0) < LEAST_OTHER_ROWS
+    return len(target) < 20 or len(target) - int(counts.max() if len(counts) else 0) < 5
 
 
 def _is_equal(values: Any, target: Any) -> bool:

@@ -113,8 +113,6 @@ def parts_for(limits: Limits) -> dict[str, Any]:
     }
 
 
-#: Groups that were not judged which a sentence names; `left_out` has all.
-NAMED = 3
 SHARES = ("max_on_data_rate", "min_impact_ratio", "max_moved_rate")
 
 
@@ -378,9 +376,7 @@ def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) ->
     # The search does not list what it leaves out; of known groups the selection table does.
     left_out = _groups_under(data["selection"], groups["min_support"])
     if left_out:
-        # Names of intersections have commas in them.
-        few = "; ".join(left_out[:NAMED]) + ("; and others" if len(left_out) > NAMED else "")
-        small += f" ({few} among them)"
+        small += f" ({_first_of(left_out)} among them)"
     side = "above" if known.value > limit else "within"
     words = "; ".join([_told(known, limit, status, side), small, *alone])
     status = "undecided" if alone and status == "within" else status
@@ -443,8 +439,7 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     if status == "undecided" and group_named(widest) not in known.figure:
         words += f", because little is known of {group_named(widest)}"
     if small:
-        few = "; ".join(str(row["group"]) for row in small[:NAMED])
-        few += "; and others" if len(small) > NAMED else ""
+        few = _first_of([str(row["group"]) for row in small])
         words += (
             f"; not checked, as noted in the selection table: {len(small)} "
             f"group{'s' * (len(small) > 1)} ({few})"
@@ -490,9 +485,13 @@ def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     left_out = [f"{part['attribute']}: {part['reason']}" for part in missing.values()]
     left_out += [words for part in parts for words in _people_not_moved(part)]
     if left_out:
-        few = "; ".join(left_out[:NAMED]) + ("; and others" if len(left_out) > NAMED else "")
-        words += f"; not checked: {few}"
+        words += f"; not checked: {_first_of(left_out)}"
     return _check(name, limit, status, known, words, left_out)
+
+
+def _first_of(left_out: list[str]) -> str:
+    """The first three; names of intersections have commas in them. The check itself has all."""
+    return "; ".join(left_out[:3]) + ("; and others" if len(left_out) > 3 else "")
 
 
 def _people_not_moved(part: dict[str, Any]) -> list[str]:

@@ -18,9 +18,6 @@ from skfairtest.oracle._favourable import in_words, known_classes
 from skfairtest.report._data import Attribute, Data, Domain, Favourable, Model
 from skfairtest.report._measure.case import Case
 
-#: Characters of a model's text, and classes, that are kept.
-MOST_TEXT = 3000
-MOST_CLASSES = 20
 PACKAGES = ("skfairtest", "scikit-learn", "numpy", "pandas")
 
 
@@ -31,14 +28,15 @@ def describe_model(case: Case) -> Model:
     final = steps[-1][1] if isinstance(steps, list) and steps else estimator
     classes = known_classes(estimator)
     text = repr(estimator)
+    most = 3000  # characters: a pipeline prints all that its steps were given
     return Model(
         class_=type(estimator).__name__,
         final=type(final).__name__,
-        repr=text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + " ...",
+        repr=text if len(text) <= most else text[:most] + " ...",
         task=case.task,
         response=case.response,
         n_classes=None if classes is None else len(classes),
-        classes=[] if classes is None else [str(name) for name in classes[:MOST_CLASSES]],
+        classes=[] if classes is None else [str(name) for name in classes[:20]],
     )
 
 

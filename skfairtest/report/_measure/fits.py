@@ -15,9 +15,6 @@ from skfairtest.group._rules.attribute import MOST_CATEGORIES
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.space._space import InputSpace
 
-#: Columns and labels that a message names.
-MOST_NAMED = 5
-
 
 def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
     """See that the model takes the columns of X.
@@ -108,5 +105,6 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> None:
 
 
 def _listed(values: list[Any]) -> str:
-    more = "" if len(values) <= MOST_NAMED else f" and {len(values) - MOST_NAMED} more"
-    return f"{values[:MOST_NAMED]!r}{more}"
+    """Five columns or labels for a message, and how many more there are."""
+    more = "" if len(values) <= 5 else f" and {len(values) - 5} more"
+    return f"{values[:5]!r}{more}"

@@ -24,19 +24,41 @@ from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._sensitive_features import rows_beside
 from skfairtest.transports import QuantileTransport
 
-#: Rows that are moved at most: enough for shares within a point or two; and by maps that stand
-#: beside the first one, within three.
-MOST_ROWS, MOST_BESIDE = 4_000, 1_000
-#: Rows of a group without which a map between groups says nothing, and groups at most: of more,
-#: those with the most rows.
-LEAST_OF_GROUP, MOST_GROUPS = 50, 4
-#: Predictions that one map may take, and maps that are learned again for intervals: of rows drawn
-#: again, and of groups that chance has made.
-MOST_QUERIES, N_AGAIN = 300_000, 10
-#: Rows below which intervals are given up so that more rows are moved.
-LEAST_ROWS = 400
-#: Rows by which the pace of predictions is measured, and that of learning a map.
-PACED, TRIED = 1_000, 300
+
+class MovedSettings(NamedTuple):
+    """How many people are moved, and how often.
+
+    Attributes
+    ----------
+    most_rows : int
+        Rows that the first map moves at most: enough for shares within a point or two.
+    most_rows_of_others : int
+        Rows that each other map moves at most: enough for shares within three points.
+    most_queries : int
+        Predictions that one map may take.
+    least_of_group : int
+        Rows of a group without which a map between groups says nothing.
+    most_groups : int
+        Groups at most; of more, those with the most rows.
+    n_again : int
+        Maps that are learned again for intervals: of rows drawn again, and of random groups.
+    least_rows : int
+        Rows below which intervals are given up so that more rows are moved.
+    n_trial : int
+        Rows by which the time to learn a map is measured.
+    """
+
+    most_rows: int = 4_000
+    most_rows_of_others: int = 1_000
+    most_queries: int = 300_000
+    least_of_group: int = 50
+    most_groups: int = 4
+    n_again: int = 10
+    least_rows: int = 400
+    n_trial: int = 300
+
+
+SETTINGS = MovedSettings()
 
 
 class NamedTransport(NamedTuple):
@@ -50,12 +72,12 @@ class NamedTransport(NamedTuple):
     @property
     def n_again(self) -> int:
         """How often it is learned again for intervals, if there is time."""
-        return N_AGAIN if self.has_intervals else 0
+        return SETTINGS.n_again if self.has_intervals else 0
 
     @property
     def most_rows(self) -> int:
         """How many rows it moves, if there is time."""
-        return MOST_ROWS if self.has_intervals else MOST_BESIDE
+        return SETTINGS.most_rows if self.has_intervals else SETTINGS.most_rows_of_others
 
 
 def named_transports(given: Any) -> list[NamedTransport]:
@@ -64,7 +86,7 @@ def named_transports(given: Any) -> list[NamedTransport]:
         return []
     if given is True:
         known = [NamedTransport("quantile", transports.QuantileTransport())]
-        # The others stand beside the first one, to see whether they agree: the slowest comes last,
+        # The others show whether they agree with the first one: the slowest comes last,
         # where it has all the time that is left.
         if find_spec("ot") is not None:
             known.append(NamedTransport("joint", transports.OptimalTransport(), False))
@@ -122,22 +144,23 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     again = of.n_again
     each = _queries_a_row(n_groups, case.space.n_features, again)
     # Where one group is rare, more rows have enough of it.
-    wanted = max(of.most_rows, LEAST_OF_GROUP * n_rows / counts.iloc[1] + 1)
-    most = n = int(min(n_rows, wanted, MOST_QUERIES / each))
+    wanted = max(of.most_rows, SETTINGS.least_of_group * n_rows / counts.iloc[1] + 1)
+    most = n = int(min(n_rows, wanted, SETTINGS.most_queries / each))
     if seconds is not None:
         # Part of its time that a map may spend on predictions: classifiers judge it in the rest.
         budget = _affordable(case, 0.5 * seconds)
         n = min(most, int(budget / each))
-        if again and n < min(most, LEAST_ROWS):
+        if again and n < min(most, SETTINGS.least_rows):
             # Shares without intervals are more than nothing.
             again = 0
             n = min(most, int(budget / _queries_a_row(n_groups, case.space.n_features, 0)))
     order = _in_proportion(values, case.shuffled())
     rows, left = _large_groups(values, np.sort(order[:n]))
-    told = values.iloc[rows]
-    is_slow = n > TRIED and type(of.transport) is not QuantileTransport
-    if seconds is not None and is_slow and told.nunique() > 1:
-        few = rows[(told.groupby(told, observed=True).cumcount() < TRIED // n_groups).to_numpy()]
+    groups = values.iloc[rows]
+    is_slow = n > SETTINGS.n_trial and type(of.transport) is not QuantileTransport
+    if seconds is not None and is_slow and groups.nunique() > 1:
+        place = groups.groupby(groups, observed=True).cumcount().to_numpy()
+        few = rows[place < SETTINGS.n_trial // n_groups]
         n = min(n, _learnable(case, name, of, few, seconds))
         rows, left = _large_groups(values, np.sort(order[:n]))
     order = order[:n]
@@ -221,15 +244,15 @@ def _no_groups(name: str, values: pd.Series) -> str:
 def _large_groups(values: pd.Series, rows: Ints) -> tuple[Ints, list[str]]:
     """Of some rows those of the largest groups, and the groups that are left out."""
     counts = values.iloc[rows].value_counts()
-    large = counts[counts >= LEAST_OF_GROUP].index[:MOST_GROUPS]
+    large = counts[counts >= SETTINGS.least_of_group].index[: SETTINGS.most_groups]
     inside = values.iloc[rows].isin(large).to_numpy()
     return rows[inside], [str(group) for group in counts.index if group not in large]
 
 
 def _in_proportion(values: pd.Series, order: Ints) -> Ints:
     """An order of the same rows, of which the first ones have each group as often as all do."""
-    told = values.iloc[order]
-    grouped = told.groupby(told, dropna=False, observed=True)
+    groups = values.iloc[order]
+    grouped = groups.groupby(groups, dropna=False, observed=True)
     place = (grouped.cumcount() + 0.5) / grouped.transform("size")
     return order[np.argsort(place.to_numpy(), kind="stable")]
 
@@ -237,7 +260,8 @@ def _in_proportion(values: pd.Series, order: Ints) -> Ints:
 def _too_small(name: str, values: pd.Series) -> str:
     counts = values.value_counts()
     listed = "; ".join(f"{group} {n:,}" for group, n in counts.iloc[:3].items())
-    return f"a map needs two groups of {LEAST_OF_GROUP} rows or more; {name} has fewer ({listed})"
+    least = SETTINGS.least_of_group
+    return f"a map needs two groups of {least} rows or more; {name} has fewer ({listed})"
 
 
 # Time ------------------------------------------------------------------------------------------
@@ -254,15 +278,16 @@ def _affordable(case: Case, seconds: float) -> int:
 
     That of the few rows that a search asks about at a time is much slower.
     """
-    # Part of that in which the pace is measured.
-    Z = case.space.data[: case.affordable(0.1 * seconds, PACED)]
+    # A tenth of the time at most measures the pace, on up to a thousand rows.
+    Z = case.space.data[: case.affordable(0.1 * seconds, 1_000)]
     oracle, spent = case.oracle(case.space), []
     for _ in range(2):  # the first time, a model may have to warm up
         began = _clock.now()
         oracle.model.ask_again(Z)  # what was asked before is remembered, and takes no time
         spent.append(_clock.now() - began)
     pace = min(spent) / len(Z)
-    return int(min(MOST_QUERIES, seconds / pace)) if pace else MOST_QUERIES
+    most = SETTINGS.most_queries
+    return int(min(most, seconds / pace)) if pace else most
 
 
 def _early(case: Case, of: NamedTransport, rows: Ints, again: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.finding._pair import Cell, Pair, make_pair
@@ -21,8 +22,6 @@ from skfairtest.space._space import InputSpace
 
 #: Of a row without a sensitive value.
 UNKNOWN = "(unknown)"
-#: Rows of twins that are looked at in one go.
-BATCH = 65_536
 
 
 class Changes(NamedTuple):
@@ -75,9 +74,9 @@ def look_at_twins(oracle: Oracle, Z: Floats, judged: Judgement, *, of_all: bool)
     if not len(places):
         return found
     codes = oracle.space.twins_.twin_codes if of_all else np.empty((0, own.shape[1]))
-    size = max(1, BATCH // (3 + len(codes)))
-    for start in range(0, len(places), size):
-        part = places[start : start + size]
+    # The twins of one go are about 65,000 rows.
+    for chosen in gen_batches(len(places), max(1, 2**16 // (3 + len(codes)))):
+        part = places[chosen]
         known = [judged.first[part, None], judged.second[part, None]]
         if of_all:
             known = [np.broadcast_to(codes, (len(part), *codes.shape))]

@@ -14,11 +14,6 @@ from skfairtest.report._data import Selection
 from skfairtest.report._measure.case import Case
 from skfairtest.space._sensitive_features import rows_beside
 
-CONFIDENCE = 0.95
-#: Groups below this share of the rows are listed, without a ratio: the two percent that New York's
-#: rule (6 RCNY 5-301) allows to leave out.
-MIN_SHARE = 0.02
-
 
 def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
     """The selection table of the model's predictions for the rows."""
@@ -33,21 +28,24 @@ def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
                 f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
             )
             return Selection(status="left out", reason=reason)
+    # Groups below this share of the rows are listed, without a ratio: the two percent that New
+    # York's rule (6 RCNY 5-301) allows to leave out.
+    confidence, min_share = 0.95, 0.02
     table = selection_table(
         predicted,
         sensitive_features=sensitive_values(case, rows),
         y_true=truth,
         favourable="mean" if regresses else favourable,
-        confidence=CONFIDENCE,
-        min_share=MIN_SHARE,
+        confidence=confidence,
+        min_share=min_share,
     )
     low, high = table.attrs["smallest_ratio"]
     counted = table.attrs.get("favourable", "")
     labels = "" if regresses else in_words(favourable_labels(counted))
     return Selection(
         favourable=labels,
-        confidence=CONFIDENCE,
-        min_share=MIN_SHARE,
+        confidence=confidence,
+        min_share=min_share,
         n=len(rows),
         n_rows=len(case.space.data),
         low=low,

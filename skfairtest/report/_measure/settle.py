@@ -8,8 +8,6 @@ from functools import reduce
 from skfairtest.report._data import Rows, Search
 from skfairtest.report._measure.case import Case
 
-#: Relative difference of two ends that is that of two ways to add up.
-ROUNDING = 1e-9
 BEYOND = (
     "two inputs of the domain differ by more than the certified bound: the model was read wrongly, "
     "or does not give one input the same output twice"
@@ -51,7 +49,7 @@ def settled(case: Case, search: Search, alone: list[Search]) -> Search:
         return search
     lower = max(lower, search.degree)
     bracket = replace(search.bracket, lower=lower, upper=max(upper, lower))
-    if lower > upper * (1 + ROUNDING):
+    if lower > upper * (1 + 1e-9):  # more than two ways to add up differ by
         bracket = replace(bracket, certified=False, stop_reason=BEYOND)
     return replace(search, bracket=bracket)
 

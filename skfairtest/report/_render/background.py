@@ -27,12 +27,8 @@ from skfairtest.report._render.blocks import (
 from skfairtest.report._render.findings import why_not
 from skfairtest.report._render.words import group_named, in_sample, isolate, quoted
 
-#: Groups of a selection table that are in a page; in the JSON they are all.
-MOST_GROUPS = 200
 #: What marks groups below the support of the search for differences.
 TOO_SMALL = "*"
-#: Rules of a table, and of a picture of the groups.
-MOST_RULES, MOST_DRAWN = 10, 5
 
 
 # Groups ----------------------------------------------------------------------------------------
@@ -71,10 +67,11 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
                 "and say nothing about numbers of people."
             )
         )
-        scores = [rule_score(rule, fixed) for rule in rules[:MOST_RULES]]
-        names = [isolate(rule["rule"]) for rule in rules]
-        alt = "; ".join(map(": ".join, zip(names, scores, strict=False)))
-        drawn = {**report, "perturbed_groups": {**part, "rules": rules[:MOST_RULES]}}
+        shown = rules[:10]
+        scores = [rule_score(rule, fixed) for rule in shown]
+        names = [isolate(rule["rule"]) for rule in shown]
+        alt = "; ".join(map(": ".join, zip(names, scores, strict=True)))
+        drawn = {**report, "perturbed_groups": {**part, "rules": shown}}
         caption = f"Difference of the {what} of perturbed inputs, within the group and outside"
         blocks.append(Figure("perturbed_groups", drawn, caption, alt))
     return Section("perturbed", "Groups of perturbed inputs (TestSGD)", tuple(blocks))
@@ -137,7 +134,7 @@ def _rules_blocks(report: dict[str, Any], kind: str, part: dict[str, Any]) -> li
     rules = [rule for rule in part["rules"] if rule["differs"]]
     if not rules:
         return []
-    words, shown = _difference(part["metric"]), rules[:MOST_DRAWN]
+    words, shown = _difference(part["metric"]), rules[:5]
     alt = "; ".join(f"{isolate(rule['rule'])}: {rule_score(rule, words)}" for rule in shown)
     caption = f"Difference in {name}, within the group and outside of it"
     drawn = {**part, "rules": shown}
@@ -162,7 +159,7 @@ def _rules_table(caption: str, rules: list[dict[str, Any]], metric: str, counted
         for rule in rules
     ]
     head = ["group", "difference", f"inside, of {counted}", f"outside, of {counted}"]
-    return table(caption, head, rows, shown=MOST_RULES)
+    return table(caption, head, rows, shown=10)
 
 
 # Where the model errs --------------------------------------------------------------------------
@@ -221,11 +218,12 @@ def _rates(report: dict[str, Any]) -> list[Any]:
 
 def _kept_groups(part: dict[str, Any]) -> list[dict[str, Any]]:
     rows = [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]
-    if len(rows) <= MOST_GROUPS:
+    most = 200  # groups of a page: the JSON has all
+    if len(rows) <= most:
         return rows
     # By size and not by rate: the extremes of many small groups are chance.
     largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
-    return [rows[place] for place in sorted(largest[:MOST_GROUPS])]
+    return [rows[place] for place in sorted(largest[:most])]
 
 
 def tables_of_groups(report: dict[str, Any]) -> Section:

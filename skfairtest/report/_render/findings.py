@@ -51,16 +51,10 @@ from skfairtest.report._render.words import (
     treated_differently,
 )
 
-#: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
-MOST_CELLS, MOST_CELLS_OF_MANY = 8, 3
 #: Changed columns that have a column of their own in a table of pairs.
 MOST_CHANGED = 4
-#: Bars and lines of one picture, those of the last searches, and points of one line.
-MOST_BARS, MOST_LINES, MOST_POINTS = 20, 6, 400
 #: People that are listed before the appendix, which has all that the report knows.
 MOST_PEOPLE = 5
-#: Groups of the table of the first page.
-MOST_GROUPS = 8
 LOWER_BOUND = (
     "A search gives a lower bound: the difference that it found exists, and a larger one may "
     "exist that it did not find."
@@ -133,20 +127,20 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
     several = len({attribute for attribute, _ in keys}) > 1
     rate = rate_of(part["columns"]) if rates else ""
     has_ratio = "impact_ratio" in part["columns"]
-    told = []
+    lines = []
     for key in kept:
         attribute, name = key
         row = rates.get(key)
         n = row["n"] if row else counted[key][1]["n"]
-        told_name = group_named({"group": name, "attribute": attribute}) if several else str(name)
-        cells = [told_name, count(n)]
+        whose = group_named({"group": name, "attribute": attribute}) if several else str(name)
+        cells = [whose, count(n)]
         if rate:
             cells.append(_in_interval(row, rate) if row else ABSENT)
         if has_ratio:
             cells.append(ABSENT if row is None else fixed(row["impact_ratio"]))
         if counted:
             cells += _would_get(counted.get(key), columns, n)
-        told.append(cells)
+        lines.append(cells)
     head = _heads_of_groups(part, rate, columns if counted else None)
     caption = "Each group, with 95% intervals"
     if counted:
@@ -154,7 +148,7 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
         caption += f"; who would get something else if {which} were changed"
     if left := len(keys) - len(kept):
         caption += f"; {left} more groups stand further below"
-    return table(caption, head, told, shown=MOST_GROUPS + 2)
+    return table(caption, head, lines)
 
 
 def _directions(counted: Any) -> list[str]:
@@ -184,24 +178,25 @@ def _heads_of_groups(part: dict[str, Any], rate: str, columns: list[str] | None)
 
 
 def _most_concerned(
-    keys: list[Any], rates: Any, counted: Any, attributes: list[Any], told: list[Any]
+    keys: list[Any], rates: Any, counted: Any, attributes: list[Any], named: list[Any]
 ) -> list[Any]:
     """The groups with most people who would get something else, then the largest ones, in order.
 
-    `told` are those that the page names, which come before all others.
+    `named` are those that the page names, which come before all others.
     """
-    if len(keys) <= MOST_GROUPS:
+    most = 8  # more groups than that nobody reads on a first page
+    if len(keys) <= most:
         return keys
 
     def weight(key: Any) -> tuple[bool, int, int]:
         changed = counted[key][1]["changed"] if key in counted else 0
         return (
-            key not in told,
+            key not in named,
             -changed,
             -(rates[key]["n"] if key in rates else counted[key][1]["n"]),
         )
 
-    kept = sorted(keys, key=weight)[:MOST_GROUPS]
+    kept = sorted(keys, key=weight)[:most]
     order = {name: place for place, name in enumerate(attributes)}
     return sorted(kept, key=lambda key: (order.get(key[0], len(order)), keys.index(key)))
 
@@ -248,7 +243,7 @@ def further_pairs(report: dict[str, Any]) -> Section:
     main, blocks = main_search(report), []
     for other in report["searches"]:
         if other is not main and other["pair"] is not None:
-            pair, left = cut(Pair.from_dict(other["pair"]), MOST_CELLS)
+            pair, left = cut(Pair.from_dict(other["pair"]))
             words = f"Largest difference in {isolate(other['label'])} alone"
             told = f"{words}: {figure(other['degree'])}"
             blocks += [Twins(pair, caption=told), *left]
@@ -276,7 +271,7 @@ def domain(report: dict[str, Any]) -> Section:
         words = f"No two inputs are known that differ more than row {row} and its twin, see above."
         blocks.append(Text(words))
     elif search["pair"] is not None:
-        pair, left = cut(Pair.from_dict(search["pair"]), MOST_CELLS)
+        pair, left = cut(Pair.from_dict(search["pair"]))
         blocks += [Text(_where_from(search)), Twins(pair), *left]
     elif not search["taken"]:
         blocks.append(Text("There is nothing to show: no input's answer changes with them."))
@@ -323,9 +318,9 @@ def _states(report: dict[str, Any]) -> list[Notice]:
     ]
 
 
-def cut(pair: Pair, most: int) -> tuple[Pair, list[Text]]:
-    """The pair without the columns that matter least, and how many these are."""
-    shown, folded = pair.changed_first(most)
+def cut(pair: Pair) -> tuple[Pair, list[Text]]:
+    """The pair with what changes and eight other columns that matter, and how many are left."""
+    shown, folded = pair.changed_first(8)
     words = f"More columns, equal in both twins and not listed here: {len(folded)}."
     left = [Text(words, quiet=True)] if folded else []
     return replace(pair, cells=tuple(shown)), left
@@ -352,7 +347,7 @@ def pairs_table(
     names = [cell.name for cell in cells]
     others = [place for place in range(len(cells)) if place not in changed]
     others.sort(key=lambda place: -(cells[place].matters or 0.0))
-    others = others[:MOST_CELLS_OF_MANY]
+    others = others[:3]  # fewer than of one pair: the table is as wide as they are
     if left := len(names) - len(changed) - len(others):
         caption += f"; columns that matter less and are not listed: {left}"
     # What the outputs are is told once, where it is one thing.
@@ -479,7 +474,7 @@ def courses(report: dict[str, Any]) -> Section:
             f"{count(search['search_queries'])} queries, {search['stop_reason']}"
             for search in searches[:10]
         )
-        drawn = {**report, "searches": [_thinned(s) for s in searches[-MOST_LINES:]]}
+        drawn = {**report, "searches": _drawn(searches)}
         blocks += [
             Figure("history", drawn, "Largest difference found so far, over predictions", alt),
             table("The searches", head, rows, most=300, words=[4]),
@@ -502,18 +497,25 @@ def _bounds(searches: Sequence[dict[str, Any]]) -> list[str]:
     return [bound(bracket, told) for bracket, told in zip(brackets, uppers, strict=True)]
 
 
-def _thinned(search: dict[str, Any]) -> dict[str, Any]:
-    """The search with as many points of its courses as a picture needs, their ends among them."""
-    rows = {**search["rows"], "curve": _fewer(search["rows"]["curve"])}
-    return {**search, "history": _fewer(search["history"]), "rows": rows}
+def _drawn(searches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last searches, as many as one picture has lines, with the points that lines need."""
+    return [
+        {
+            **search,
+            "history": _thinned(search["history"]),
+            "rows": {**search["rows"], "curve": _thinned(search["rows"]["curve"])},
+        }
+        for search in searches[-6:]
+    ]
 
 
-def _fewer(course: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    n = len(next(iter(course.values())))
-    if n <= MOST_POINTS:
-        return course
-    places = sorted({round(k * (n - 1) / (MOST_POINTS - 1)) for k in range(MOST_POINTS)})
-    return {name: [values[place] for place in places] for name, values in course.items()}
+def _thinned(line: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """At most 400 points of a line, the first and the last among them."""
+    n, most = len(next(iter(line.values()))), 400
+    if n <= most:
+        return line
+    places = sorted({round(k * (n - 1) / (most - 1)) for k in range(most)})
+    return {name: [values[place] for place in places] for name, values in line.items()}
 
 
 def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
@@ -526,7 +528,7 @@ def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> F
         "The difference found, the largest difference of a person in the table, and the bound "
         "if there is one"
     )
-    return Figure("bracket", {**report, "searches": searches[-MOST_BARS:]}, caption, alt)
+    return Figure("bracket", {**report, "searches": searches[-20:]}, caption, alt)
 
 
 # Real rows -------------------------------------------------------------------------------------
@@ -580,7 +582,7 @@ def _worst_people(search: dict[str, Any], most: int | None) -> list[Table]:
 
 def _the_person(person: dict[str, Any], report: dict[str, Any]) -> list[Any]:
     whole = Pair.from_dict(person["pair"])
-    pair, left = cut(whole, MOST_CELLS)
+    pair, left = cut(whole)
     names = listed([isolate(cell.name) for cell in whole.cells if cell.changed])
     flips = whole.labels is not None and whole.labels[0] != whole.labels[1]
     of = "Of the people who would get another decision" if flips else "Of all people"
@@ -683,5 +685,4 @@ def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
         for search in done[:10]
     )
     caption = "Share of the rows whose difference exceeds each value"
-    drawn = [_thinned(search) for search in done[-MOST_LINES:]]
-    return Figure("curve", {**report, "searches": drawn}, caption, alt)
+    return Figure("curve", {**report, "searches": _drawn(done)}, caption, alt)

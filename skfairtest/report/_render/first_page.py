@@ -37,11 +37,6 @@ from skfairtest.report._render.words import (
 
 #: Where the pages of the documentation are read, where no site is named.
 PAGES = "https://github.com/skfairtest/skfairtest/blob/main/docs"
-#: Groups that a line of text names; the page has a table of more.
-MOST_GROUPS = 3
-MOST_STEPS = 3
-#: The end of a bound above which, relative to what was found, it is worth another look.
-WIDE = 1.1
 STATUS = {"within": "pass", "exceeded": "fail", "undecided": "undecided", "failed": "not checked"}
 
 
@@ -163,7 +158,7 @@ def for_whom(report: dict[str, Any]) -> list[str]:
         told = [
             f"of {count(group['n'])} people {in_group(group['group'], search['label'])}, "
             f"{_directions(group, rows['counts_above'])}"
-            for group in groups[:MOST_GROUPS]
+            for group in groups[:3]  # the page has a table of more
         ]
         if told:
             more = len(groups) - len(told)
@@ -351,7 +346,7 @@ def next_steps(report: dict[str, Any]) -> list[Step]:
         steps.append(
             Step("Read what no audit shows.", "What a finding does not show", "explanation/limits")
         )
-    return steps[:MOST_STEPS]
+    return steps[:3]
 
 
 def _say_favourable(report: dict[str, Any]) -> Step | None:
@@ -463,8 +458,8 @@ def _no_bound(report: dict[str, Any]) -> Step | None:
     if not main["taken"] or main["degree"] is None:
         return None
     upper = main["bracket"]["upper"]
-    if upper is not None and upper <= WIDE * main["degree"]:
-        return None
+    if upper is not None and upper <= 1.1 * main["degree"]:
+        return None  # a bound so near is not worth another look
     return Step(
         "Search longer, or audit a model that can be certified: larger differences are not "
         "ruled out.",

@@ -23,7 +23,7 @@ from skfairtest.report._render.blocks import (
     Twins,
     table,
 )
-from skfairtest.report._render.findings import MOST_CELLS, cut, outputs_in_words
+from skfairtest.report._render.findings import cut, outputs_in_words
 from skfairtest.report._render.sections import sections_of, title_of
 
 #: Rows of a table; a page of text cannot fold the rest.
@@ -110,7 +110,7 @@ def _answer(name: str, blocks: Any, show: Callable[[Table], str]) -> str:
 def _twins(twins: Twins) -> list[Any]:
     """The pair as a table, changed columns first."""
     pair = twins.pair
-    shown, left = cut(pair, MOST_CELLS)
+    shown, left = cut(pair)
     rows = [
         (
             f"≠ {cell.name}" if cell.changed else str(cell.name),

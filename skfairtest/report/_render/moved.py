@@ -26,10 +26,6 @@ from skfairtest.report._render.words import (
     reaches,
 )
 
-#: Rows of a table and of a picture; the JSON has all.
-MOST_ROWS, MOST_BARS, MOST_COLUMNS = 20, 12, 8
-#: Groups in a sentence.
-MOST_LISTED = 5
 #: What a map assumes, by its name.
 ASSUMES = {
     "quantile": "The quantile map gives each column the value that has the same rank in the other "
@@ -103,8 +99,8 @@ def _not_moved(part: dict[str, Any]) -> list[str]:
     """Whom the shares are not about, and from which difference on a decision counts."""
     told = []
     if names := list(map(isolate, part["not_moved"])):
-        few = "; ".join(names[:MOST_LISTED])
-        more = f"; and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+        few = "; ".join(names[:5])
+        more = f"; and {len(names) - 5} more" if len(names) > 5 else ""
         told.append(f"Groups with few rows were not moved: {few}{more}.")
     if missing := part["without_value"]:
         told.append(
@@ -146,7 +142,7 @@ def _shares_table(report: dict[str, Any], name: str, done: list[dict[str, Any]])
     )
     caption += "; 'by chance' is the share between groups that chance has made"
     head = ["moved", "change", "people", "share", "by chance"]
-    return table(caption, head, rows, shown=MOST_ROWS, most=300, words=[1])
+    return table(caption, head, rows, shown=20, most=300, words=[1])
 
 
 def direction(flow: dict[str, Any]) -> str:
@@ -171,7 +167,7 @@ def _figure(report: dict[str, Any], part: dict[str, Any], kind: str) -> Figure:
     """Of one map of one attribute."""
     name = f"{isolate(part['attribute'])}, {isolate(part['transport'])} map"
     if kind == "moved":
-        flips = [flow for flow in part["flips"] if flow["direction"] != ANY][:MOST_BARS]
+        flips = [flow for flow in part["flips"] if flow["direction"] != ANY][:12]
         drawn = {**part, "flips": flips}
         alt = "; ".join(
             f"{isolate(flow['group'])} to {isolate(flow['to'])}, {direction(flow)}: "
@@ -201,7 +197,7 @@ def shown_columns(part: dict[str, Any]) -> list[dict[str, Any]]:
         for column in part["columns"]
         if (column["group"], column["to"]) == (flow["group"], flow["to"])
     ]
-    return columns[:MOST_COLUMNS]
+    return columns[:8]
 
 
 def _columns_table(part: dict[str, Any]) -> Table:
@@ -218,7 +214,7 @@ def _columns_table(part: dict[str, Any]) -> Table:
     ]
     caption = f"Columns that carry the change ({isolate(part['transport'])} map)"
     head = ["column", "of changed decisions", "of the output", "where decisions change"]
-    return table(caption, head, rows, shown=MOST_COLUMNS, most=200)
+    return table(caption, head, rows, shown=8, most=200)
 
 
 def _way(column: dict[str, Any]) -> str:

@@ -11,10 +11,6 @@ from typing import Any
 from skfairtest.finding._words import listed, name_output, number, percent, with_difference
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 
-#: Shares of the whole difference from which an attribute alone shows nearly all of it, or most.
-NEARLY_ALL = 0.95
-MOST = 0.5
-
 NOT_SHOWN = [
     "A search finds differences but cannot rule out larger ones. Only where the page says "
     "'largest possible' is a bound proven.",
@@ -487,9 +483,9 @@ def carries(searches: list[dict[str, Any]]) -> str:
     parts = ", ".join(f"{s['label']} {number(s['degree'])}" for s in known)
     told = f"Alone they show {parts}; together {number(whole)}."
     share = best["degree"] / whole
-    if share >= NEARLY_ALL:
+    if share >= 0.95:
         words = f"{best['label']} alone shows nearly all of the difference."
-    elif share >= MOST:
+    elif share >= 0.5:
         words = f"{best['label']} alone shows most of the difference, {share:.0%} of it."
     else:
         words = (
