@@ -6,14 +6,14 @@ from typing import Any
 
 from skfairtest.finding._words import ABSENT, number, percent, value_in_words
 from skfairtest.report._render.blocks import (
-    Code,
-    Figure,
-    Fold,
-    Items,
+    CodeBlock,
+    FigureBlock,
+    FoldBlock,
+    ItemsBlock,
     Section,
-    Table,
-    Terms,
-    Text,
+    TableBlock,
+    TermsBlock,
+    TextBlock,
     count,
     figure,
     fixed,
@@ -46,7 +46,7 @@ def _differences(report: dict[str, Any]) -> list[Any]:
     blocks: list[Any] = list(why_not(part, "Differences between groups"))
     if not part["rules"]:
         return blocks
-    blocks.append(Text(f"{_compared(part)} {_how_compared(part)}"))
+    blocks.append(TextBlock(f"{_compared(part)} {_how_compared(part)}"))
     return blocks + _rules_blocks(report, "groups", part)
 
 
@@ -59,7 +59,7 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
         favourable = isolate(part["favourable"])
         what = f"share of {favourable}" if favourable != "mean" else "mean prediction"
         blocks.append(
-            Text(
+            TextBlock(
                 "This compares predictions near the rows, not for the rows themselves: as in "
                 "TestSGD, each input is a row with one attribute moved, and need not resemble "
                 f"real people. Each of {count(part['n_rule_sets'])} rules is compared with "
@@ -73,7 +73,7 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
         alt = "; ".join(map(": ".join, zip(names, scores, strict=True)))
         drawn = {**report, "perturbed_groups": {**part, "rules": shown}}
         caption = f"Difference of the {what} of perturbed inputs, within the group and outside"
-        blocks.append(Figure("perturbed_groups", drawn, caption, alt))
+        blocks.append(FigureBlock("perturbed_groups", drawn, caption, alt))
     return Section("perturbed", "Groups of perturbed inputs (TestSGD)", tuple(blocks))
 
 
@@ -139,7 +139,7 @@ def _rules_blocks(report: dict[str, Any], kind: str, part: dict[str, Any]) -> li
     caption = f"Difference in {name}, within the group and outside of it"
     drawn = {**part, "rules": shown}
     seen = {**report, kind: [drawn] if kind == "errors" else drawn}
-    return [Figure(kind, seen, caption, alt)]
+    return [FigureBlock(kind, seen, caption, alt)]
 
 
 def _difference(metric: str) -> Any:
@@ -147,7 +147,9 @@ def _difference(metric: str) -> Any:
     return fixed if _words(metric) is percent else figure
 
 
-def _rules_table(caption: str, rules: list[dict[str, Any]], metric: str, counted: str) -> Table:
+def _rules_table(
+    caption: str, rules: list[dict[str, Any]], metric: str, counted: str
+) -> TableBlock:
     words, score = _words(metric), _difference(metric)
     rows = [
         [
@@ -169,7 +171,7 @@ def errors(report: dict[str, Any]) -> Section:
     """The groups for which false positives, misses or errors differ most, on the rows of data."""
     blocks: list[Any] = []
     if not report["errors"]:
-        blocks.append(Text("It is not known what an error of this model is."))
+        blocks.append(TextBlock("It is not known what an error of this model is."))
     # What holds for all metrics alike is told once.
     reasons = {(part["status"], part["reason"]) for part in report["errors"]}
     if len(reasons) == 1 and report["errors"]:
@@ -180,12 +182,12 @@ def errors(report: dict[str, Any]) -> Section:
         if len(reasons) > 1:
             blocks += why_not(part, name.capitalize())
         if part["status"] == "done" and not part["rules"]:
-            blocks.append(Text(f"{name.capitalize()}: no rule holds for enough rows."))
+            blocks.append(TextBlock(f"{name.capitalize()}: no rule holds for enough rows."))
         if not part["rules"]:
             continue
         how = "" if is_told else f" {_how_compared(part)}"
         is_told = True
-        blocks.append(Text(f"{_compared(part)}{how}"))
+        blocks.append(TextBlock(f"{_compared(part)}{how}"))
         blocks += _rules_blocks(report, "errors", part)
     return Section("errors", "Where the model errs", tuple(blocks))
 
@@ -210,7 +212,7 @@ def _rates(report: dict[str, Any]) -> list[Any]:
     blocks: list[Any] = list(why_not(part, "Rates by group"))
     kept = _kept_groups(part)
     if kept:
-        blocks.append(Text(_what_it_is(part)))
+        blocks.append(TextBlock(_what_it_is(part)))
         if any(row[rate_of(part["columns"])] is not None for row in kept):
             blocks.append(_selection_figure(report, kept))
     return blocks
@@ -246,7 +248,7 @@ def tables_of_groups(report: dict[str, Any]) -> Section:
         caption = "Groups of perturbed inputs"
         blocks.append(_rules_table(caption, perturbed["rules"], metric, "inputs"))
     if not blocks:
-        blocks.append(Text("No groups were compared."))
+        blocks.append(TextBlock("No groups were compared."))
     return Section("tables", "Groups in figures", tuple(blocks), in_appendix=True)
 
 
@@ -264,7 +266,7 @@ def _what_it_is(part: dict[str, Any]) -> str:
     )
 
 
-def _how_small(least: float | None) -> list[Text]:
+def _how_small(least: float | None) -> list[TextBlock]:
     """What the figures of small groups say, and which groups the mark stands beside."""
     words = (
         "The figures of a group of few rows are mostly chance, which its wide intervals tell: "
@@ -275,10 +277,10 @@ def _how_small(least: float | None) -> list[Text]:
             f" {TOO_SMALL} marks groups of less than {level(least)} of the rows, which are not "
             "among the groups that are compared with all other rows."
         )
-    return [Text(words)]
+    return [TextBlock(words)]
 
 
-def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
+def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> FigureBlock:
     part = report["selection"]
     rate = rate_of(part["columns"])
     words = _words(rate)
@@ -293,7 +295,7 @@ def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Fig
     caption = f"{rate.replace('_', ' ').capitalize()} by group"
     if len(drawn) < len(rows):
         caption += f", the first {len(drawn)} of the table"
-    return Figure("selection", {**report, "selection": {**part, "rows": drawn}}, caption, alt)
+    return FigureBlock("selection", {**report, "selection": {**part, "rows": drawn}}, caption, alt)
 
 
 def _words(column: str) -> Any:
@@ -307,7 +309,7 @@ def _words(column: str) -> Any:
 
 def _selection_tables(
     columns: list[str], rows: list[dict[str, Any]], n_rows: int, least: float | None
-) -> list[Table]:
+) -> list[TableBlock]:
     """All figures of the groups, in tables that are no wider than a page."""
     names = [
         name
@@ -377,18 +379,18 @@ def model(report: dict[str, Any]) -> Section:
         ("Target", "given" if data["target_given"] else "not given"),
     ]
     blocks: list[Any] = [
-        Terms(tuple((name, words) for name, words in terms if words)),
-        Text("The model as Python writes it:", True),
-        Code(_short(about["repr"]), "model"),
+        TermsBlock(tuple((name, words) for name, words in terms if words)),
+        TextBlock("The model as Python writes it:", True),
+        CodeBlock(_short(about["repr"]), "model"),
         _domain_table(report["domain"]["attributes"]),
     ]
     conditions = report["domain"]["conditions"]
     if conditions:
-        blocks.append(Text("Inputs of the search keep to these conditions:", True))
-        blocks.append(Items(tuple(map(isolate, conditions[:20]))))
+        blocks.append(TextBlock("Inputs of the search keep to these conditions:", True))
+        blocks.append(ItemsBlock(tuple(map(isolate, conditions[:20]))))
         if len(conditions) > 20:
-            more = Items(tuple(map(isolate, conditions[20:500])))
-            blocks.append(Fold(f"{len(conditions) - 20:,} more conditions", (more,)))
+            more = ItemsBlock(tuple(map(isolate, conditions[20:500])))
+            blocks.append(FoldBlock(f"{len(conditions) - 20:,} more conditions", (more,)))
     return Section("model", "Model, data and domain", tuple(blocks), in_appendix=True)
 
 
@@ -415,7 +417,7 @@ def _short(text: str, most: int = 5_000) -> str:
     return text if len(text) <= most else f"{text[:most]} …"
 
 
-def _domain_table(attributes: list[dict[str, Any]]) -> Table:
+def _domain_table(attributes: list[dict[str, Any]]) -> TableBlock:
     # Sensitive ones first, as a long table folds the rest.
     attributes = sorted(attributes, key=lambda attribute: not attribute["sensitive"])
     rows = [
@@ -472,19 +474,21 @@ def cost(report: dict[str, Any]) -> Section:
         ]
         for part in report["parts"]
     ]
-    blocks: list[Any] = [Terms(tuple(terms))]
+    blocks: list[Any] = [TermsBlock(tuple(terms))]
     if rows:
         head = ["part", "status", "predictions", "time"]
         blocks.append(table("Parts in the order they ran", head, rows, shown=12, words=[1]))
     settings = tuple((str(name), str(told)) for name, told in report["settings"].items())
     if settings:
-        blocks.append(Terms(settings))
+        blocks.append(TermsBlock(settings))
     if report["code"]:
-        blocks += [Text("This repeats the audit:"), Code(report["code"], "Python")]
-    blocks.append(Text("report.to_json(path) writes all figures of this report as data.", True))
+        blocks += [TextBlock("This repeats the audit:"), CodeBlock(report["code"], "Python")]
+    blocks.append(
+        TextBlock("report.to_json(path) writes all figures of this report as data.", True)
+    )
     return Section("cost", "Cost, versions and code", tuple(blocks), in_appendix=True)
 
 
 def limits(report: dict[str, Any]) -> Section:
     """What this does not show."""
-    return Section("limits", "What this does not show", (Items(tuple(report["not_shown"])),))
+    return Section("limits", "What this does not show", (ItemsBlock(tuple(report["not_shown"])),))

@@ -11,15 +11,15 @@ from skfairtest.finding._pair import Cell, Pair
 from skfairtest.finding._words import ABSENT, listed, percent, value_in_words, with_difference
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import (
-    Answers,
-    Figure,
-    Lead,
-    Link,
-    Notice,
+    AnswersBlock,
+    FigureBlock,
+    LeadBlock,
+    LinkBlock,
+    NoticeBlock,
     Section,
-    Table,
-    Text,
-    Twins,
+    TableBlock,
+    TextBlock,
+    TwinsBlock,
     alike,
     count,
     figure,
@@ -67,12 +67,12 @@ def main_search(report: dict[str, Any]) -> dict[str, Any]:
     return search
 
 
-def why_not(part: dict[str, Any], what: str) -> list[Notice]:
+def why_not(part: dict[str, Any], what: str) -> list[NoticeBlock]:
     """A word on a part that is not there or not whole."""
     if part["status"] == "done":
         return []
     reason = f": {part['reason']}" if part["reason"] else ""
-    return [Notice(f"{what} – {part['status']}{reason}")]
+    return [NoticeBlock(f"{what} – {part['status']}{reason}")]
 
 
 # The first page --------------------------------------------------------------------------------
@@ -81,31 +81,31 @@ def why_not(part: dict[str, Any], what: str) -> list[Notice]:
 def finding(report: dict[str, Any]) -> Section:
     """What is read alone: the question, the answers, how sure they are, and what comes next."""
     page = first_page(report)
-    blocks: list[Any] = [Text(page.asked), Lead(page.found)]
+    blocks: list[Any] = [TextBlock(page.asked), LeadBlock(page.found)]
     if report["status"] in ("interrupted", "failed"):  # of lack of time "How sure" tells
-        blocks.append(Notice(f"This audit is not complete. {not_complete(report)}"))
+        blocks.append(NoticeBlock(f"This audit is not complete. {not_complete(report)}"))
     answers: list[tuple[str, tuple[Any, ...]]] = [
-        (NAMES["limits"], tuple(map(Text, page.limits))),
+        (NAMES["limits"], tuple(map(TextBlock, page.limits))),
     ]
     of_groups = _groups_at_once(report)
-    whom: list[Any] = [] if of_groups is not None else list(map(Text, page.whom))
+    whom: list[Any] = [] if of_groups is not None else list(map(TextBlock, page.whom))
     if of_groups is not None:
         whom.append(of_groups)
     if whom:
         answers.append((NAMES["whom"], tuple(whom)))
-    links = tuple(Link(step.words, step.title, step.address) for step in page.next)
+    links = tuple(LinkBlock(step.words, step.title, step.address) for step in page.next)
     answers += [
-        (NAMES["rates"], (Text(page.rates),)),
-        *([(NAMES["moved"], (Text(page.moved),))] if page.moved else []),
-        (NAMES["largest"], (Text(page.largest),)),
-        (NAMES["sure"], (Text(page.sure),)),
+        (NAMES["rates"], (TextBlock(page.rates),)),
+        *([(NAMES["moved"], (TextBlock(page.moved),))] if page.moved else []),
+        (NAMES["largest"], (TextBlock(page.largest),)),
+        (NAMES["sure"], (TextBlock(page.sure),)),
         (NAMES["next"], links),
     ]
-    blocks.append(Answers(tuple(answers)))
+    blocks.append(AnswersBlock(tuple(answers)))
     return Section("finding", "The finding", tuple(blocks))
 
 
-def _groups_at_once(report: dict[str, Any]) -> Table | None:
+def _groups_at_once(report: dict[str, Any]) -> TableBlock | None:
     """The groups of each attribute: their people, their rates, and who would get something else."""
     part = report["selection"]
     rates = {
@@ -246,7 +246,7 @@ def further_pairs(report: dict[str, Any]) -> Section:
             pair, left = cut(Pair.from_dict(other["pair"]))
             words = f"Largest difference in {isolate(other['label'])} alone"
             told = f"{words}: {figure(other['degree'])}"
-            blocks += [Twins(pair, caption=told), *left]
+            blocks += [TwinsBlock(pair, caption=told), *left]
     if main["further_pairs"]:
         kept = f", and kept {count(main['kept'])}" if main["kept"] < main["found"] else ""
         found = (
@@ -256,9 +256,9 @@ def further_pairs(report: dict[str, Any]) -> Section:
             "because a search looks where differences are large."
         )
         rows = [(str(place + 1), pair) for place, pair in enumerate(main["further_pairs"])]
-        blocks += [Text(found), pairs_table("Further pairs", "", rows)]
+        blocks += [TextBlock(found), pairs_table("Further pairs", "", rows)]
     if not blocks:
-        blocks.append(Text("No further pairs were found."))
+        blocks.append(TextBlock("No further pairs were found."))
     return Section("pairs", "Further pairs", tuple(blocks), in_appendix=True)
 
 
@@ -269,18 +269,20 @@ def domain(report: dict[str, Any]) -> Section:
     if search["pair"] is not None and _is_shown_above(search):
         row = isolate(search["rows"]["person"]["row"])
         words = f"No two inputs are known that differ more than row {row} and its twin, see above."
-        blocks.append(Text(words))
+        blocks.append(TextBlock(words))
     elif search["pair"] is not None:
         pair, left = cut(Pair.from_dict(search["pair"]))
-        blocks += [Text(_where_from(search)), Twins(pair), *left]
+        blocks += [TextBlock(_where_from(search)), TwinsBlock(pair), *left]
     elif not search["taken"]:
-        blocks.append(Text("There is nothing to show: no input's answer changes with them."))
+        blocks.append(TextBlock("There is nothing to show: no input's answer changes with them."))
     elif search["degree"] is None:
-        blocks.append(Text("No twins were compared."))
+        blocks.append(TextBlock("No twins were compared."))
     elif search["degree"]:
-        blocks.append(Text("The pair was left out of this file, because it is a row of people."))
+        blocks.append(
+            TextBlock("The pair was left out of this file, because it is a row of people.")
+        )
     else:
-        blocks.append(Text(f"No twins were found that {treated_differently(report)}."))
+        blocks.append(TextBlock(f"No twins were found that {treated_differently(report)}."))
     if search["taken"]:
         blocks += [*_states(report), *how_large(report)]
     return Section("domain", "The worst case within the ranges of the data", tuple(blocks))
@@ -310,7 +312,7 @@ def _where_from(search: dict[str, Any]) -> str:
     return f"{words} {by} They are made up: nobody in the table has these values."
 
 
-def _states(report: dict[str, Any]) -> list[Notice]:
+def _states(report: dict[str, Any]) -> list[NoticeBlock]:
     return [
         notice
         for search in report["searches"]
@@ -318,11 +320,11 @@ def _states(report: dict[str, Any]) -> list[Notice]:
     ]
 
 
-def cut(pair: Pair) -> tuple[Pair, list[Text]]:
+def cut(pair: Pair) -> tuple[Pair, list[TextBlock]]:
     """The pair with what changes and eight other columns that matter, and how many are left."""
     shown, folded = pair.changed_first(8)
     words = f"More columns, equal in both twins and not listed here: {len(folded)}."
-    left = [Text(words, quiet=True)] if folded else []
+    left = [TextBlock(words, quiet=True)] if folded else []
     return replace(pair, cells=tuple(shown)), left
 
 
@@ -331,7 +333,7 @@ def pairs_table(
     first: str,
     named: Sequence[tuple[str, dict[str, Any]]],
     own: Sequence[Sequence[Any]] = (),
-) -> Table:
+) -> TableBlock:
     """Pairs below each other: both outputs, what changed, and the columns that matter most.
 
     `own` has for each pair what the row itself has in the changed columns.
@@ -412,7 +414,7 @@ def how_large(report: dict[str, Any]) -> list[Any]:
     """What a search found, what a certificate leaves possible, and who carries it."""
     searches = [search for search in report["searches"] if search["degree"] is not None]
     blocks: list[Any] = [
-        Text(
+        TextBlock(
             f"{LOWER_BOUND} For supported kinds of models a certificate proves how large it can "
             "get at most, within the ranges of the data."
         )
@@ -421,15 +423,15 @@ def how_large(report: dict[str, Any]) -> list[Any]:
         blocks.append(_bracket_figure(searches, report))
     if report["carries"]:
         words = isolated(report["carries"], report["sensitive_features"])
-        blocks.append(Text(words[:1].upper() + words[1:]))
+        blocks.append(TextBlock(words[:1].upper() + words[1:]))
     for search in report["searches"]:
         if search["taken"]:
             blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
-            blocks += [Text(words)] if (words := engine_in_words(search)) else []
+            blocks += [TextBlock(words)] if (words := engine_in_words(search)) else []
     return blocks
 
 
-def _largest_table(searches: list[dict[str, Any]]) -> Table:
+def _largest_table(searches: list[dict[str, Any]]) -> TableBlock:
     rows = [
         [
             search["label"],
@@ -476,11 +478,11 @@ def courses(report: dict[str, Any]) -> Section:
         )
         drawn = {**report, "searches": _drawn(searches)}
         blocks += [
-            Figure("history", drawn, "Largest difference found so far, over predictions", alt),
+            FigureBlock("history", drawn, "Largest difference found so far, over predictions", alt),
             table("The searches", head, rows, most=300, words=[4]),
         ]
     else:
-        blocks.append(Text("No search ran."))
+        blocks.append(TextBlock("No search ran."))
     return Section("searches", "How the searches went", tuple(blocks), in_appendix=True)
 
 
@@ -518,7 +520,7 @@ def _thinned(line: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: [values[place] for place in places] for name, values in line.items()}
 
 
-def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
+def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> FigureBlock:
     alt = "; ".join(
         f"{search['label']}: found {figure(found_by_search(search))}, largest possible "
         f"{bound(search['bracket'])}, people {figure(search['rows']['degree'])}"
@@ -528,7 +530,7 @@ def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> F
         "The difference found, the largest difference of a person in the table, and the bound "
         "if there is one"
     )
-    return Figure("bracket", {**report, "searches": searches[-20:]}, caption, alt)
+    return FigureBlock("bracket", {**report, "searches": searches[-20:]}, caption, alt)
 
 
 # Real rows -------------------------------------------------------------------------------------
@@ -542,10 +544,10 @@ def people(report: dict[str, Any]) -> Section:
             "The model does not take the sensitive columns: nobody's answer changes with them "
             "alone."
         )
-        return Section("people", title, (Text(words),))
+        return Section("people", title, (TextBlock(words),))
     if report["rows_of_people"] == "none":
         words = "Rows of people and their counts were left out of this file: rows='none'."
-        return Section("people", title, (Text(words),))
+        return Section("people", title, (TextBlock(words),))
     blocks: list[Any] = []
     done = [search for search in report["searches"] if search["rows"]["n"]]
     main = done[-1] if done else None
@@ -556,18 +558,18 @@ def people(report: dict[str, Any]) -> Section:
             blocks.append(_curve_figure(done, report))
         blocks += _shares(report, done)
         told = map(compared_with, done)
-        blocks += [Text(f"People were compared {words}.") for words in told if words]
+        blocks += [TextBlock(f"People were compared {words}.") for words in told if words]
     if main is not None:
         blocks += _worst_people(main, MOST_PEOPLE)
     if report["rows_of_people"] == "counts":
-        blocks.append(Text("Rows of people were left out of this file: rows='counts'.", True))
+        blocks.append(TextBlock("Rows of people were left out of this file: rows='counts'.", True))
     for search in report["searches"]:
         if search["taken"]:
             blocks += why_not(search["rows"], f"People, {isolate(search['label'])}")
     return Section("people", title, tuple(blocks))
 
 
-def _worst_people(search: dict[str, Any], most: int | None) -> list[Table]:
+def _worst_people(search: dict[str, Any], most: int | None) -> list[TableBlock]:
     """The rows with the largest differences, and what of both twins each person has."""
     worst = search["rows"]["worst"][:most]
     if not worst:
@@ -592,7 +594,7 @@ def _the_person(person: dict[str, Any], report: dict[str, Any]) -> list[Any]:
         f"with another {names}; all else is equal."
     )
     caption = "A real row of the table and its twin; the marked columns differ"
-    return [Text(words), Twins(pair, "this person", "the twin", caption), *left]
+    return [TextBlock(words), TwinsBlock(pair, "this person", "the twin", caption), *left]
 
 
 def groups_of_people(report: dict[str, Any]) -> Section:
@@ -625,11 +627,11 @@ def groups_of_people(report: dict[str, Any]) -> Section:
     if done and len(done[-1]["rows"]["worst"]) > MOST_PEOPLE:
         blocks += _worst_people(done[-1], None)
     if not blocks:
-        blocks.append(Text("No people were compared with twins."))
+        blocks.append(TextBlock("No people were compared with twins."))
     return Section("by-group", "People by group", tuple(blocks), in_appendix=True)
 
 
-def _by_attribute(report: dict[str, Any]) -> list[Table]:
+def _by_attribute(report: dict[str, Any]) -> list[TableBlock]:
     """Shares of the rows of each search that has a threshold or labels."""
     rated = [s for s in report["searches"] if s["rows"]["n"] and s["rows"]["rate"] is not None]
     if not rated:
@@ -649,7 +651,7 @@ def _by_attribute(report: dict[str, Any]) -> list[Table]:
     return [table(f"People {treated(report)}", head, rows, most=300)]
 
 
-def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
+def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[TableBlock]:
     """Of a regressor without a threshold: shares above parts of the spread of its predictions."""
     parts = [(search, above) for search in done for above in search["rows"]["above"]]
     if not parts:
@@ -674,7 +676,7 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
     return [table(caption, head, rows, most=300)]
 
 
-def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
+def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> FigureBlock:
     alt = "; ".join(
         f"{search['label']}: largest difference of a row {figure(search['rows']['degree'])}"
         + (
@@ -685,4 +687,4 @@ def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
         for search in done[:10]
     )
     caption = "Share of the rows whose difference exceeds each value"
-    return Figure("curve", {**report, "searches": _drawn(done)}, caption, alt)
+    return FigureBlock("curve", {**report, "searches": _drawn(done)}, caption, alt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from skfairtest.report._render.blocks import Fold, Table
+from skfairtest.report._render.blocks import FoldBlock, TableBlock
 from skfairtest.report._render.markdown import MOST_ROWS, blocks_in_markdown, in_markdown
 from skfairtest.report._render.sections import sections_of
 
@@ -44,14 +44,14 @@ def add_to_card(report: dict[str, Any], card: Any, section: str) -> Any:
 
     # A card is short: the appendix is left to the page.
     for part in [section for section in sections_of(report) if not section.in_appendix]:
-        tables: list[Table] = []
+        tables: list[TableBlock] = []
 
-        def keep(table: Table, tables: list[Table] = tables) -> str:
+        def keep(table: TableBlock, tables: list[TableBlock] = tables) -> str:
             tables.append(table)
             return ""
 
         # So is what the page folds away.
-        open_blocks = tuple(block for block in part.blocks if not isinstance(block, Fold))
+        open_blocks = tuple(block for block in part.blocks if not isinstance(block, FoldBlock))
         text = blocks_in_markdown(replace(part, blocks=open_blocks), keep)
         key = f"{section}/{_escaped(part.title)}"
         card.add(**{key: text})
@@ -75,14 +75,14 @@ def _escaped(title: str) -> str:
     return title.replace("/", "\\/")
 
 
-def _free(caption: str, tables: list[Table], table: Table) -> str:
+def _free(caption: str, tables: list[TableBlock], table: TableBlock) -> str:
     """The caption, numbered where another table of the section has the same one."""
     same = [other for other in tables if other.caption == caption]
     place = next(place for place, other in enumerate(same) if other is table)
     return caption if place == 0 else f"{caption} ({place + 1})"
 
 
-def _columns(table: Table) -> dict[str, list[str]]:
+def _columns(table: TableBlock) -> dict[str, list[str]]:
     """Columns by name; one whose name is taken is numbered, as PrettyTable wants it."""
     columns: dict[str, list[str]] = {}
     for place, name in enumerate(table.head):

@@ -6,12 +6,12 @@ from typing import Any
 
 from skfairtest.finding._words import ABSENT, percent
 from skfairtest.report._render.blocks import (
-    Figure,
-    Items,
-    Notice,
+    FigureBlock,
+    ItemsBlock,
+    NoticeBlock,
     Section,
-    Table,
-    Text,
+    TableBlock,
+    TextBlock,
     count,
     figure,
     fixed,
@@ -45,7 +45,7 @@ def moved(report: dict[str, Any]) -> Section:
     title = isolate(names[0]) if len(names) == 1 else "the sensitive attributes"
     blocks: list[Any] = []
     if done:
-        blocks += [Text(_what_it_is(names)), *_assumptions(done)]
+        blocks += [TextBlock(_what_it_is(names)), *_assumptions(done)]
     for name in names:
         blocks += _of_attribute(report, name)
     # The first page has what was found; the pages before the appendix are as many as before.
@@ -71,7 +71,7 @@ def _assumptions(done: list[dict[str, Any]]) -> list[Any]:
         )
         for name in maps
     )
-    return [Items(told)]
+    return [ItemsBlock(told)]
 
 
 def _of_attribute(report: dict[str, Any], name: str) -> list[Any]:
@@ -81,8 +81,8 @@ def _of_attribute(report: dict[str, Any], name: str) -> list[Any]:
     if done:
         first = done[0]
         blocks.append(_shares_table(report, name, done))
-        blocks += [Text(words) for words in _not_moved(first)]
-        blocks += [Notice(words) for part in done for words in not_reached(part)]
+        blocks += [TextBlock(words) for words in _not_moved(first)]
+        blocks += [NoticeBlock(words) for part in done for words in not_reached(part)]
         if first["flips"]:
             blocks.append(_figure(report, first, "moved"))
         if first["columns"]:
@@ -118,7 +118,7 @@ def _not_moved(part: dict[str, Any]) -> list[str]:
 # Shares ----------------------------------------------------------------------------------------
 
 
-def _shares_table(report: dict[str, Any], name: str, done: list[dict[str, Any]]) -> Table:
+def _shares_table(report: dict[str, Any], name: str, done: list[dict[str, Any]]) -> TableBlock:
     """A row for the twins of today, then one for each map, group and direction."""
     rows = [[f"only {isolate(name)} (twins)", "all", *_today(report, name), ABSENT]]
     for part in done:
@@ -163,7 +163,7 @@ def _today(report: dict[str, Any], name: str) -> list[str]:
     return [ABSENT, ABSENT]
 
 
-def _figure(report: dict[str, Any], part: dict[str, Any], kind: str) -> Figure:
+def _figure(report: dict[str, Any], part: dict[str, Any], kind: str) -> FigureBlock:
     """Of one map of one attribute."""
     name = f"{isolate(part['attribute'])}, {isolate(part['transport'])} map"
     if kind == "moved":
@@ -174,7 +174,7 @@ def _figure(report: dict[str, Any], part: dict[str, Any], kind: str) -> Figure:
             f"{percent(flow['share'])}"
             for flow in flips
         )
-        return Figure(
+        return FigureBlock(
             kind,
             {**report, "moved": [drawn]},
             f"Share of each group whose decision changes ({name})",
@@ -184,7 +184,7 @@ def _figure(report: dict[str, Any], part: dict[str, Any], kind: str) -> Figure:
     drawn = {**part, "columns": columns}
     alt = "; ".join(f"{isolate(c['column'])}: {_way(c)}" for c in columns)
     caption = f"How far columns move for those whose decision changes ({name})"
-    return Figure(kind, {**report, "moved": [drawn]}, caption, alt)
+    return FigureBlock(kind, {**report, "moved": [drawn]}, caption, alt)
 
 
 def shown_columns(part: dict[str, Any]) -> list[dict[str, Any]]:
@@ -200,7 +200,7 @@ def shown_columns(part: dict[str, Any]) -> list[dict[str, Any]]:
     return columns[:8]
 
 
-def _columns_table(part: dict[str, Any]) -> Table:
+def _columns_table(part: dict[str, Any]) -> TableBlock:
     several = len({(c["group"], c["to"]) for c in part["columns"]}) > 1
     rows = [
         [
@@ -272,4 +272,4 @@ def maps(report: dict[str, Any]) -> Section | None:
     )
     head = ["map", "moved", "AUC before", "AUC after", "distance", "out of range"]
     shown = table("How well the maps reach the other group", head, rows, words=[1], most=300)
-    return Section("maps", "How good the maps are", (Text(told), shown), in_appendix=True)
+    return Section("maps", "How good the maps are", (TextBlock(told), shown), in_appendix=True)
