@@ -26,7 +26,7 @@ from skfairtest.oracle._favourable import (
     resolve_favourable,
     warn_of_guess,
 )
-from skfairtest.report._data import Completed, Cost, Report, Search
+from skfairtest.report._data import Completed, Cost, Report, SearchPart
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.describe import (
     describe_data,
@@ -246,7 +246,7 @@ def audit(
     return AuditReport(data, auditors=case.auditors)
 
 
-def _warn_of_no_disparity(case: Case, search: Search) -> None:
+def _warn_of_no_disparity(case: Case, search: SearchPart) -> None:
     """Warn that no part has shown a difference: parts keep their warnings to themselves."""
     auditor = case.auditors.get(search.label)
     if auditor is None or not hasattr(auditor, "stop_reason_"):

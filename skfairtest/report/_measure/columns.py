@@ -6,24 +6,24 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.report._data import Part
+from skfairtest.report._data import ReportPart
 from skfairtest.report._measure.case import Case
 
 
-def measure_columns(case: Case, seconds: float | None) -> Part:
+def measure_columns(case: Case, seconds: float | None) -> ReportPart:
     """Measure it for the finding of each search, as far as the time allows."""
     before = case.n_queries
     needed = 2 * (len(case.space.domain.columns) + 1)
     for label, finding in case.findings.items():
         if case.affordable(seconds, needed * len(case.findings)) < needed * len(case.findings):
-            return Part(
+            return ReportPart(
                 status="left out",
                 reason=f"{needed * len(case.findings)} queries would take too long",
                 early="not begun",
             )
         known = matters(case.oracle(case.space), finding.twins)
         case.findings[label] = finding._replace(pair=finding.pair.with_matters(known))
-    return Part(queries=case.n_queries - before)
+    return ReportPart(queries=case.n_queries - before)
 
 
 def matters(oracle: Oracle, twins: Floats) -> list[float]:

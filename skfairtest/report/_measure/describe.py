@@ -15,13 +15,19 @@ import pandas as pd
 
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._favourable import in_words, known_classes
-from skfairtest.report._data import Attribute, Data, Domain, Favourable, Model
+from skfairtest.report._data import (
+    ReportedAttribute,
+    ReportedData,
+    ReportedDomain,
+    ReportedFavourable,
+    ReportedModel,
+)
 from skfairtest.report._measure.case import Case
 
 PACKAGES = ("skfairtest", "scikit-learn", "numpy", "pandas")
 
 
-def describe_model(case: Case) -> Model:
+def describe_model(case: Case) -> ReportedModel:
     """The model: its class, its last step, its parameters."""
     estimator = case.estimator
     steps = getattr(estimator, "steps", None)
@@ -29,7 +35,7 @@ def describe_model(case: Case) -> Model:
     classes = known_classes(estimator)
     text = repr(estimator)
     most = 3000  # characters: a pipeline prints all that its steps were given
-    return Model(
+    return ReportedModel(
         class_=type(estimator).__name__,
         final=type(final).__name__,
         repr=text if len(text) <= most else text[:most] + " ...",
@@ -40,32 +46,34 @@ def describe_model(case: Case) -> Model:
     )
 
 
-def describe_data(case: Case) -> Data:
+def describe_data(case: Case) -> ReportedData:
     """The table."""
     space = case.space
     one = space.decode(space.data[:1])
     dtypes = list(map(str, one.dtypes)) if isinstance(one, pd.DataFrame) else []
-    return Data(len(space.data), len(space.layout.container.names), case.y is not None, dtypes)
+    return ReportedData(
+        len(space.data), len(space.layout.container.names), case.y is not None, dtypes
+    )
 
 
-def describe_favourable(case: Case, found: str) -> Favourable:
+def describe_favourable(case: Case, found: str) -> ReportedFavourable:
     """Which predictions were taken as favourable, and how that came; `found` is the table's."""
     taken = case.favourable
     if taken is None:  # the labels of a model without classes are known when it has predicted
         words = f"{found} taken as favourable, the last of the labels that occur" if found else ""
-        return Favourable(found, "guessed" if found else "", words)
+        return ReportedFavourable(found, "guessed" if found else "", words)
     labels, words = in_words(taken.labels), taken.words
     if case.task == "regression":
         what = "a larger mean output" if labels == "mean" else f"outputs of at least {labels}"
         words = f"{what} taken as favourable"
-    return Favourable(labels, taken.how, words)
+    return ReportedFavourable(labels, taken.how, words)
 
 
-def describe_domain(case: Case) -> Domain:
+def describe_domain(case: Case) -> ReportedDomain:
     """Which inputs exist."""
     table = case.space.describe()
-    attributes = [Attribute(*row) for row in table.itertuples(index=False)]
-    return Domain(attributes, list(case.space.conditions))
+    attributes = [ReportedAttribute(*row) for row in table.itertuples(index=False)]
+    return ReportedDomain(attributes, list(case.space.conditions))
 
 
 def versions() -> dict[str, str]:

@@ -14,7 +14,7 @@ from skfairtest.group import SubgroupAuditor
 from skfairtest.group._rules.attribute import MOST_CATEGORIES
 from skfairtest.group._rules.pattern_search import TooManyRules
 from skfairtest.oracle._favourable import in_words
-from skfairtest.report._data import GroupsOfRows, Largest, Rule
+from skfairtest.report._data import GroupsOfRowsPart, Largest, ReportedRule
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._containers import make_container
@@ -28,7 +28,7 @@ def metric_of(case: Case) -> str:
     return "selection_rate" if is_real(least) else "mean_prediction"
 
 
-def compare_groups(case: Case, favourable: Any, seconds: float | None) -> GroupsOfRows:
+def compare_groups(case: Case, favourable: Any, seconds: float | None) -> GroupsOfRowsPart:
     """Look at every frequent group that sensitive attributes describe."""
     metric, predicted = metric_of(case), case.predicted
     if case.task == "regression" and metric == "selection_rate":
@@ -62,7 +62,7 @@ def compare_rows(
     truth: Any,
     predicted: Any,
     beside: Any = None,
-) -> GroupsOfRows:
+) -> GroupsOfRowsPart:
     """Look at every frequent rule over columns of the rows of the data that were predicted.
 
     Columns beside the table of the model are those of `beside`.
@@ -92,7 +92,7 @@ def compare_rows(
     # Rules that are listed.
     table = listed if len(listed) else all_rules[all_rules["ranked"]].iloc[:10]
     known = auditor.favourable_ is not None and auditor.favourable_ != "mean"
-    return GroupsOfRows(
+    return GroupsOfRowsPart(
         **what_was_compared(auditor, table),
         metric=auditor.metric,
         favourable=in_words(auditor.favourable_) if known else "",
@@ -106,7 +106,7 @@ def compare_rows(
 
 def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
     """What a fitted group auditor has compared, of which these rules are listed."""
-    names = [field.name for field in fields(Rule)]
+    names = [field.name for field in fields(ReportedRule)]
     score = auditor._largest_score()
     told = "no rule"
     if len(table):
@@ -118,7 +118,7 @@ def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
         "n_rule_sets": auditor.n_rule_sets_,
         **score,
         "largest": None if score["largest"] is None else Largest(**score["largest"]),
-        "rules": [Rule(*row) for row in table[names].itertuples(index=False)],
+        "rules": [ReportedRule(*row) for row in table[names].itertuples(index=False)],
         "stop_reason": auditor.stop_reason_,
         "told": told,
     }

@@ -17,7 +17,7 @@ from skfairtest.individual._flip_test.auditor import FlipTestAuditor
 from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, moved_columns
 from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Maps, check_transport
-from skfairtest.report._data import Flips, MapQuality, Moved, MovedColumn
+from skfairtest.report._data import Flips, MapQuality, MovedColumn, MovedPart
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, spread_of_predictions
 from skfairtest.report._measure.selection import sensitive_values
@@ -123,7 +123,9 @@ def check_transports(given: Any) -> None:
         check_transport(one)
 
 
-def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float | None) -> Moved:
+def measure_moved(
+    case: Case, attribute: Any, of: NamedTransport, seconds: float | None
+) -> MovedPart:
     """Move people of each group of an attribute to each other group, and see what changes.
 
     Where there are many rows, or predictions take long, a random sample of them is moved, which
@@ -131,7 +133,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     """
     name, before = str(attribute), case.n_queries
     n_rows = len(case.space.data)
-    blank = Moved(attribute=name, transport=of.name, n_rows=n_rows, status="left out")
+    blank = MovedPart(attribute=name, transport=of.name, n_rows=n_rows, status="left out")
     values = sensitive_values(case, np.arange(n_rows))[name]
     if why := _no_groups(name, values):
         return replace(blank, applies=False, reason=why)
@@ -172,7 +174,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     auditor.fit(case.rows_of(rows)[0], sensitive_features=_beside(case, name, rows))
     case.auditors[f"moved: {name} ({of.name})"] = auditor
     low, high = (float(end) for end in auditor.moved_rate_interval_)
-    return Moved(
+    return MovedPart(
         attribute=name,
         transport=of.name,
         not_moved=left,

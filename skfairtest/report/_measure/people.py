@@ -15,7 +15,7 @@ from skfairtest.group._rules.sensitive_groups import sensitive_attributes
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._model import Labels, named_labels
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.report._data import Direction, Group
+from skfairtest.report._data import Direction, PeopleOfGroup
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._space import InputSpace
@@ -24,7 +24,7 @@ from skfairtest.space._space import InputSpace
 UNKNOWN = "(unknown)"
 
 
-class Changes(NamedTuple):
+class RowChanges(NamedTuple):
     """What the twins of each row get beside the row itself; arrays of length n.
 
     Attributes
@@ -54,7 +54,7 @@ class Changes(NamedTuple):
         return np.maximum(self.up, self.down)
 
 
-def look_at_twins(oracle: Oracle, Z: Floats, judged: Judgement, *, of_all: bool) -> Changes:
+def look_at_twins(oracle: Oracle, Z: Floats, judged: Judgement, *, of_all: bool) -> RowChanges:
     """Compare rows of data that were just judged with their twins, one direction at a time.
 
     `Judgement` says which two twins of a row differ most; the row itself need not be one of the
@@ -62,7 +62,7 @@ def look_at_twins(oracle: Oracle, Z: Floats, judged: Judgement, *, of_all: bool)
     two are what is known.
     """
     own = Z[:, oracle.space.sensitive]
-    found = Changes(
+    found = RowChanges(
         np.full(len(Z), -1),
         np.full(len(Z), -1),
         np.zeros(len(Z)),
@@ -86,7 +86,7 @@ def look_at_twins(oracle: Oracle, Z: Floats, judged: Judgement, *, of_all: bool)
 
 
 def _look(
-    oracle: Oracle, Z: Floats, part: Ints, values: Floats, verdict: Bools, found: Changes
+    oracle: Oracle, Z: Floats, part: Ints, values: Floats, verdict: Bools, found: RowChanges
 ) -> None:
     _, rows, keys, valid = oracle.model.twins(Z[part], values)
     valid[:, 0] = True  # a person exists, whatever the conditions say
@@ -115,7 +115,7 @@ def _look(
 
 
 def count_people(
-    case: Case, space: InputSpace, rows: Ints, changes: Changes, above: float | None
+    case: Case, space: InputSpace, rows: Ints, changes: RowChanges, above: float | None
 ) -> dict[str, Any]:
     """Count rows by group and by what they would get instead.
 
@@ -163,7 +163,7 @@ def _by_group(
     rows: Ints,
     changed: Bools,
     directions: list[list[tuple[str, str]]],
-) -> list[Group]:
+) -> list[PeopleOfGroup]:
     names = [str(space.domain.columns[j].name) for j in space.sensitive.tolist()]
     values = sensitive_values(case, rows)[names]
     crossed = [tuple(names)] if len(names) > 1 else False
@@ -179,11 +179,11 @@ def _by_group(
             by_direction = Counter(one for k in inside.tolist() for one in directions[k])
             listed = sorted(by_direction.items(), key=lambda item: (-item[1], item[0]))
             told = [Direction(before, after, n) for (before, after), n in listed]
-            counted.append(Group(group, len(inside), int(changed[inside].sum()), told))
+            counted.append(PeopleOfGroup(group, len(inside), int(changed[inside].sum()), told))
     return counted
 
 
-def person_to_show(changes: Changes, order: Ints) -> int | None:
+def person_to_show(changes: RowChanges, order: Ints) -> int | None:
     """Return the place of the row to show: a changed label first, then the largest difference."""
     farthest = changes.farthest
     if not (farthest > 0).any():

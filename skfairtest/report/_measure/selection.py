@@ -10,12 +10,12 @@ import pandas as pd
 from skfairtest._typing import Ints
 from skfairtest.group import selection_table
 from skfairtest.oracle._favourable import favourable_labels, in_words
-from skfairtest.report._data import Selection
+from skfairtest.report._data import SelectionPart
 from skfairtest.report._measure.case import Case
 from skfairtest.space._sensitive_features import rows_beside
 
 
-def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
+def select(case: Case, favourable: Any, seconds: float | None) -> SelectionPart:
     """The selection table of the model's predictions for the rows."""
     rows, predicted = case.rows, case.predicted
     _, truth = case.rows_of(rows)
@@ -27,7 +27,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
             reason = (
                 f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
             )
-            return Selection(status="left out", reason=reason)
+            return SelectionPart(status="left out", reason=reason)
     # Groups below this share of the rows are listed, without a ratio: the two percent that New
     # York's rule (6 RCNY 5-301) allows to leave out.
     confidence, min_share = 0.95, 0.02
@@ -42,7 +42,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
     low, high = table.attrs["smallest_ratio"]
     counted = table.attrs.get("favourable", "")
     labels = "" if regresses else in_words(favourable_labels(counted))
-    return Selection(
+    return SelectionPart(
         favourable=labels,
         confidence=confidence,
         min_share=min_share,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
-from skfairtest.report._data import Rows, Search
+from skfairtest.report._data import RowsPart, SearchPart
 from skfairtest.report._measure.case import Case
 
 BEYOND = (
@@ -25,7 +25,7 @@ def gather(case: Case, label: str) -> None:
             case.offer(label, finding.pair, finding.twins, shown_by)
 
 
-def settled(case: Case, search: Search, alone: list[Search]) -> Search:
+def settled(case: Case, search: SearchPart, alone: list[SearchPart]) -> SearchPart:
     """The search with its finding; `alone` are those of each of its attributes, if it has several.
 
     No figure is below what was seen: neither the degree nor the upper end of a bracket below a pair
@@ -54,7 +54,7 @@ def settled(case: Case, search: Search, alone: list[Search]) -> Search:
     return replace(search, bracket=bracket)
 
 
-def _with_others(rows: Rows, others: Rows) -> Rows:
+def _with_others(rows: RowsPart, others: RowsPart) -> RowsPart:
     """The rows with what those show that were compared in one attribute alone."""
     if (others.degree or 0.0) <= (rows.degree or 0.0):
         return rows
