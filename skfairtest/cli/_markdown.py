@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from skfairtest.report._limits import LimitCheck, Outcome, figure_in_words, in_full
+from skfairtest.report._limits import LimitCheck, LimitsOutcome, figure_in_words, in_full
 from skfairtest.report._report import AuditReport
 
 
-def markdown(report: AuditReport, outcome: Outcome) -> str:
+def markdown(report: AuditReport, outcome: LimitsOutcome) -> str:
     """The verdict, a table of the limits, and the report.
 
     Parameters
     ----------
     report : AuditReport
         What was found.
-    outcome : Outcome
+    outcome : LimitsOutcome
         What the limits say of it.
 
     Returns

@@ -21,7 +21,7 @@ from skfairtest.exceptions import MitigationWarning, users_level
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._labelers import Panel, check_labeler
 from skfairtest.mitigation._retraining.training import seeded
-from skfairtest.mitigation._retraining.twin_strategies import Twins
+from skfairtest.mitigation._retraining.twin_strategies import TwinStrategy
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
@@ -195,7 +195,7 @@ class FairnessAugmenter(PackageBase, BaseSampler):
         rng = make_generator(self.random_state)
         auditor = AequitasAuditor() if self.auditor is None else clone(self.auditor)
         lesson = Lesson(X, y, classes)
-        twins = Twins(lesson, auditor, rng)
+        twins = TwinStrategy(lesson, auditor, rng)
         model = seeded(self.estimator, int(rng.integers(2**31 - 1))).fit(X, y, **params)
         self.estimator_ = model
         n_pairs = max(1, int(self.share * len(y) / 2))

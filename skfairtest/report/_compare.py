@@ -9,7 +9,7 @@ import pandas as pd
 
 from skfairtest.finding._words import listed
 from skfairtest.report import _known
-from skfairtest.report._known import Known
+from skfairtest.report._known import KnownFigure
 from skfairtest.report._render.words import not_taken
 
 
@@ -45,7 +45,7 @@ UNKNOWN = (np.nan, np.nan, np.nan)
 
 def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
     """Return each figure with the ends of its interval."""
-    found: dict[str, Known] = {}
+    found: dict[str, KnownFigure] = {}
     for search in report["searches"]:
         rows, label = search["rows"], search["label"]
         found[f"largest difference: {label}"] = _known.degree(search)

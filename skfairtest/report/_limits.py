@@ -14,7 +14,7 @@ from skfairtest.finding._words import percent, two_numbers
 from skfairtest.group._rules.sensitive_groups import TIMES
 from skfairtest.group._selection import MISSING
 from skfairtest.report import _known
-from skfairtest.report._known import Known
+from skfairtest.report._known import KnownFigure
 from skfairtest.report._measure.plain import real
 from skfairtest.report._render.words import (
     beyond_domain,
@@ -182,7 +182,7 @@ def figure_in_words(check: LimitCheck) -> str:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LimitsOutcome:
     """Result of `AuditReport.check`: whether a report is within its limits.
 
     Attributes
@@ -197,8 +197,8 @@ class Outcome:
 
     Examples
     --------
-    >>> from skfairtest.report import Outcome
-    >>> Outcome("within", [], "No limits were given.").exit_code
+    >>> from skfairtest.report import LimitsOutcome
+    >>> LimitsOutcome("within", [], "No limits were given.").exit_code
     0
     """
 
@@ -212,7 +212,7 @@ class Outcome:
         return EXIT_CODES[self.status]
 
 
-def check_limits(report: Any, limits: Limits) -> Outcome:
+def check_limits(report: Any, limits: Limits) -> LimitsOutcome:
     """Compare a report with limits, and decide whether each of them holds.
 
     `AuditReport.check` documents how; a dict has a report's data.
@@ -233,7 +233,7 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     fails = search["degree"] is None or (not checks and search.get("status") == "failed")
     if data["status"] == "failed" and status != "exceeded" and asked and fails:
         status = "failed"
-    return Outcome(status, checks, _verdict(data, checks, status))
+    return LimitsOutcome(status, checks, _verdict(data, checks, status))
 
 
 def _verdict(data: dict[str, Any], checks: list[LimitCheck], status: str) -> str:
@@ -257,7 +257,7 @@ def beside(value: float, limit: float) -> str:
     return two_numbers(value, limit)[0]
 
 
-def _at_most(known: Known, limit: float, estimates_decide: bool) -> str:
+def _at_most(known: KnownFigure, limit: float, estimates_decide: bool) -> str:
     """Check a figure that has to be at most the limit."""
     low, high = (known.value, known.value) if estimates_decide else (known.low, known.high)
     if low > limit:
@@ -265,7 +265,7 @@ def _at_most(known: Known, limit: float, estimates_decide: bool) -> str:
     return "within" if high <= limit else "undecided"  # not so where no end is known (NaN)
 
 
-def _at_least(known: Known, limit: float, estimates_decide: bool) -> str:
+def _at_least(known: KnownFigure, limit: float, estimates_decide: bool) -> str:
     """Check a figure that has to be at least the limit."""
     low, high = (known.value, known.value) if estimates_decide else (known.low, known.high)
     if high < limit:
@@ -274,7 +274,12 @@ def _at_least(known: Known, limit: float, estimates_decide: bool) -> str:
 
 
 def _check(
-    name: str, limit: float, status: str, known: Known, words: str, left_out: Sequence[str] = ()
+    name: str,
+    limit: float,
+    status: str,
+    known: KnownFigure,
+    words: str,
+    left_out: Sequence[str] = (),
 ) -> LimitCheck:
     value, low, high = (None if math.isnan(x) else x for x in (known.value, known.low, known.high))
     return LimitCheck(
@@ -383,7 +388,7 @@ def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) ->
     return _check("max_group_score", limit, status, known, words, [small, *left_out, *alone])
 
 
-def _told(known: Known, limit: float, status: str, side: str) -> str:
+def _told(known: KnownFigure, limit: float, status: str, side: str) -> str:
     """Write a figure of groups beside its limit, and the interval in which it is known to be."""
     words = f"{known.figure}: {beside(known.value, limit)}, {side} {in_full(limit)}"
     if math.isnan(known.low) or math.isnan(known.high):
@@ -503,14 +508,14 @@ def _people_not_moved(part: dict[str, Any]) -> list[str]:
     return told
 
 
-def _nothing(figure: str) -> Known:
-    return Known(figure, math.nan, math.nan, math.nan, "")
+def _nothing(figure: str) -> KnownFigure:
+    return KnownFigure(figure, math.nan, math.nan, math.nan, "")
 
 
 NO_RATIO = _nothing("smallest impact ratio")
 
 
-def _unknown(name: str, limit: float, known: Known, part: dict[str, Any]) -> LimitCheck:
+def _unknown(name: str, limit: float, known: KnownFigure, part: dict[str, Any]) -> LimitCheck:
     status = "failed" if part.get("status") == "failed" else "undecided"
     reason = part.get("reason") or "it was not measured"
     words = f"{name} could not be checked: {reason}"

@@ -13,7 +13,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
 from skfairtest.report._data import SCHEMA_VERSION, LimitsGiven, Report
-from skfairtest.report._limits import Limits, Outcome, check_limits
+from skfairtest.report._limits import Limits, LimitsOutcome, check_limits
 from skfairtest.report._measure.plain import plain, real, unlike
 from skfairtest.report._render.text import render_text
 from skfairtest.report._without_rows import without_rows
@@ -428,7 +428,7 @@ class AuditReport:
         )
         return AuditReport({**self._data, "limits": plain(given)}, auditors=self.auditors)
 
-    def check(self, limits: Limits | None = None, **named: Any) -> Outcome:
+    def check(self, limits: Limits | None = None, **named: Any) -> LimitsOutcome:
         """Compare the report with limits, and decide whether each of them holds.
 
         Parameters
@@ -440,7 +440,7 @@ class AuditReport:
 
         Returns
         -------
-        Outcome
+        LimitsOutcome
             Whether each figure is within its limit, and what is known of the figure: the status,
             one check per limit, and a verdict in words.
 

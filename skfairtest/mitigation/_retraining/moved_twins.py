@@ -12,15 +12,15 @@ from skfairtest.individual._flip_test.maps import Map, Maps
 from skfairtest.individual._flip_test.rate import changes_of
 from skfairtest.mitigation._labelers import FoundPairs, average_label, label_pairs
 from skfairtest.mitigation._retraining.near_rows import MOST_TWINS, joined
-from skfairtest.mitigation._retraining.rounds import Findings
+from skfairtest.mitigation._retraining.rounds import Measurements
 from skfairtest.mitigation._retraining.training import Addition, TrainingFold, each_once
-from skfairtest.mitigation._retraining.twin_strategies import Twins
+from skfairtest.mitigation._retraining.twin_strategies import TwinStrategy
 from skfairtest.mitigation._shares import Judged, Measure, together
 from skfairtest.oracle._model import Model
 from skfairtest.transports._base import warn_of_single_values
 
 
-class MovedRetraining(Twins):
+class MovedRetraining(TwinStrategy):
     """Rows and their moved twins under one label, so that a model learns to treat both alike.
 
     A model that is given the sensitive columns can learn what a map does: that the same rank in
@@ -42,7 +42,7 @@ class MovedRetraining(Twins):
         warn_of_single_values(space.layout, space.data, groups.codes, groups.labels, moving)
         self._halves: list[Ints] = []
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is left of the original's share of rows that change when they are moved."""
         assert found.group is not None and original.group is not None, "moved twins are measured"
         return found.group.value / original.group.value if original.group.value > 0 else 0.0

@@ -44,7 +44,7 @@ from skfairtest.mitigation._retraining.alternatives import (
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_scorer_takes_weights
 from skfairtest.mitigation._retraining.metrics import ShareMetrics
 from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
-from skfairtest.mitigation._retraining.rounds import Findings, Rounds, history_frame
+from skfairtest.mitigation._retraining.rounds import Measurements, Rounds, history_frame
 from skfairtest.mitigation._retraining.testsgd import TestSGDRetraining
 from skfairtest.mitigation._retraining.training import Task, held_out, make_folds
 from skfairtest.mitigation._retraining.twin_strategies import AequitasRetraining, TwinRetraining
@@ -418,7 +418,7 @@ class FairnessRetrainer(
         rounds: Rounds,
         methods: list[Alternative],
         kept: Alternative,
-        fresh: dict[str, Findings],
+        fresh: dict[str, Measurements],
     ) -> None:
         """Say in one warning what the user should know before using the model."""
         told = []
@@ -541,7 +541,7 @@ class FairnessRetrainer(
         return tags
 
 
-def _as_dict(found: Findings, measured: str) -> dict[str, Any]:
+def _as_dict(found: Measurements, measured: str) -> dict[str, Any]:
     """What was measured of a model; `measured` is the name of what groups are measured by."""
     result: dict[str, Any] = {name: _numbers(getattr(found.shares, name)) for name in PLACES}
     result["degree"] = {"value": found.shares.degree}

@@ -12,7 +12,7 @@ import pandas as pd
 from skfairtest.exceptions import MitigationWarning, users_level
 from skfairtest.finding._words import said_by
 from skfairtest.mitigation._retraining.guard import NO_DROP, Guard, Verdict
-from skfairtest.mitigation._retraining.metrics import ShareMetrics, Shares
+from skfairtest.mitigation._retraining.metrics import ShareMetrics, TwinShares
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import PLACES, Measure
 
@@ -37,7 +37,7 @@ class Strategy(Protocol):
         choice has seen.
         """
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is to fall, as one number: the share of it that is left of the original's."""
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
@@ -50,10 +50,10 @@ class Strategy(Protocol):
         """Whether another round may follow one whose model was kept, or was not."""
 
 
-class Findings(NamedTuple):
+class Measurements(NamedTuple):
     """All that was measured of a model."""
 
-    shares: Shares
+    shares: TwinShares
     group: Measure | None
 
     @property
@@ -67,7 +67,7 @@ class Findings(NamedTuple):
 
 
 NO_MEASURE = Measure(np.nan, np.nan, np.nan)
-NOT_MEASURED = Findings(Shares(NO_MEASURE, NO_MEASURE, NO_MEASURE, np.nan), NO_MEASURE)
+NOT_MEASURED = Measurements(TwinShares(NO_MEASURE, NO_MEASURE, NO_MEASURE, np.nan), NO_MEASURE)
 MEASURED = [
     *(name + end for name in PLACES for end in ("", "_low", "_high")),
     "degree", "group", "group_low", "group_high", "left", "score", "score_drop", "drop_low",
@@ -230,14 +230,14 @@ class Rounds:
         self._note(number, found, left, verdict, kept, reason, n_added)
         return kept
 
-    def find(self, models: list[Any], *, fresh: bool = False) -> Findings:
+    def find(self, models: list[Any], *, fresh: bool = False) -> Measurements:
         """Measure a model of all rows and of its folds' models, which come after it."""
-        return Findings(
+        return Measurements(
             self.metrics.measure(models, fresh=fresh),
             self.strategy.group(models, self.folds, fresh=fresh),
         )
 
-    def confirm(self) -> tuple[Findings, Findings]:
+    def confirm(self) -> tuple[Measurements, Measurements]:
         """Measure original and best on fresh inputs; the original comes back if it is as good.
 
         The best of many rounds looks better than it is on the inputs that it was chosen by.
@@ -258,7 +258,7 @@ class Rounds:
     def _note(
         self,
         number: int,
-        found: Findings,
+        found: Measurements,
         left: float,
         verdict: Verdict,
         kept: bool,
@@ -286,7 +286,7 @@ class Rounds:
 
 
 def measured_row(
-    found: Findings, left: float, verdict: Verdict, kept: bool, score: float
+    found: Measurements, left: float, verdict: Verdict, kept: bool, score: float
 ) -> dict[str, Any]:
     """What was measured of a model, as columns of a table."""
     places = [value for name in PLACES for value in getattr(found.shares, name)]

@@ -18,7 +18,7 @@ from skfairtest.group import TestSGDAuditor
 from skfairtest.group._inference.counting import GivenRowSets, pattern_sides
 from skfairtest.group._inference.pivot import all_at_once
 from skfairtest.group._pools.perturb import draw_near
-from skfairtest.mitigation._retraining.rounds import Findings
+from skfairtest.mitigation._retraining.rounds import Measurements
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import Measure
 from skfairtest.oracle._favourable import as_shares
@@ -63,7 +63,7 @@ class TestSGDRetraining:
         """Whether differences are measured: of a regressor, whose twins nearly all differ."""
         return self.task.classes is None
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is left of the original's score."""
         assert found.group is not None and original.group is not None, "groups are measured"
         return found.group.value / original.group.value if original.group.value > 0 else 0.0

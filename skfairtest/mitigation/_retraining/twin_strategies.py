@@ -29,7 +29,7 @@ from skfairtest.mitigation._retraining.near_rows import (
     other_twins,
     with_twins,
 )
-from skfairtest.mitigation._retraining.rounds import Findings
+from skfairtest.mitigation._retraining.rounds import Measurements
 from skfairtest.mitigation._retraining.training import Addition, TrainingFold
 from skfairtest.mitigation._shares import Measure, judge
 from skfairtest.space._rows import stack, take_rows
@@ -49,7 +49,7 @@ class Learned(Protocol):
         """Diverse models of the same rows."""
 
 
-class Twins:
+class TwinStrategy:
     """What the two strategies have in common: audits of the domain, and labels.
 
     Parameters
@@ -96,7 +96,7 @@ class Twins:
         """Nothing: groups are not looked at."""
         return None
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is left of the original's shares near the rows and among uniform inputs."""
         return relative(found.shares, original.shares, ("near", "uniform"))
 
@@ -125,7 +125,7 @@ class Twins:
         return label_pairs(labeler, pairs)
 
 
-class AequitasRetraining(Twins):
+class AequitasRetraining(TwinStrategy):
     """Algorithm 5: shares of what was found in the original, one row each, until nothing falls."""
 
     both = False
@@ -135,7 +135,7 @@ class AequitasRetraining(Twins):
         self._test: tuple[Any, Any] | None = None
         self._rows = np.empty(0, dtype=np.intp)
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is left of the share of uniform inputs, which the paper looks at."""
         return relative(found.shares, original.shares, ("uniform",))
 
@@ -168,7 +168,7 @@ class AequitasRetraining(Twins):
         return kept
 
 
-class TwinRetraining(Twins):
+class TwinRetraining(TwinStrategy):
     """Twins under one label: of the rows, of inputs near them, of what audits of the domain find.
 
     The first round adds twins of all rows, which makes the sensitive columns tell nothing. Later
