@@ -207,7 +207,7 @@ def warn_of_target(X: Any, y: Any) -> None:
         return
     container, target = make_container(X), np.asarray(y)
     name = y.columns[0] if hasattr(y, "columns") and len(y.columns) else getattr(y, "name", None)
-    told = [f"{own!r} (it has the name of y)" for own in container.names
+    named = [f"{own!r} (it has the name of y)" for own in container.names
             if isinstance(own, str) and own == name]  # fmt: skip
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
@@ -218,10 +218,10 @@ def warn_of_target(X: Any, y: Any) -> None:
             # Most columns are other from the first rows on.
             if own != name and _is_equal(container.column_values(first, j), target[head]):
                 if _is_equal(container.column_values(X, j), target):
-                    told.append(f"{own!r} (it is equal to y)")
-    if told:
+                    named.append(f"{own!r} (it is equal to y)")
+    if named:
         warnings.warn(
-            f"X seems to hold the target: column {', '.join(told)}. A model that sees it need not "
+            f"X seems to hold the target: column {', '.join(named)}. A model that sees it need not "
             "look at anything else, so the audit would say nothing about a model in use. Drop the "
             "column from X, and fit the model without it.",
             UserWarning,

@@ -138,8 +138,8 @@ def opposite_label(pairs: FoundPairs) -> Values:
     """
     if pairs.classes is None or len(pairs.classes) != 2:
         return np.asarray(pairs.estimator.predict(pairs.second))
-    said = np.asarray(pairs.estimator.predict(pairs.first))
-    return np.where(said == pairs.classes[0], pairs.classes[1], pairs.classes[0])
+    predicted = np.asarray(pairs.estimator.predict(pairs.first))
+    return np.where(predicted == pairs.classes[0], pairs.classes[1], pairs.classes[0])
 
 
 LABELERS: dict[str, Callable[[FoundPairs], Values]] = {

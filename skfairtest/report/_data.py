@@ -33,7 +33,7 @@ class ReportPart:
     queries: Annotated[int, "Rows that were given to the model."] = 0
     seconds: Annotated[float, {"minimum": 0}] = 0.0
     #: What it brought, for a line of progress; and how much was done where time was short.
-    told: str = field(default="", metadata=UNWRITTEN)
+    summary: str = field(default="", metadata=UNWRITTEN)
     early: str = field(default="", metadata=UNWRITTEN)
 
 

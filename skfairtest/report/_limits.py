@@ -383,12 +383,12 @@ def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) ->
     if left_out:
         small += f" ({_first_of(left_out)} among them)"
     side = "above" if known.value > limit else "within"
-    words = "; ".join([_told(known, limit, status, side), small, *alone])
+    words = "; ".join([_in_its_interval(known, limit, status, side), small, *alone])
     status = "undecided" if alone and status == "within" else status
     return _check("max_group_score", limit, status, known, words, [small, *left_out, *alone])
 
 
-def _told(known: KnownFigure, limit: float, status: str, side: str) -> str:
+def _in_its_interval(known: KnownFigure, limit: float, status: str, side: str) -> str:
     """Write a figure of groups beside its limit, and the interval in which it is known to be."""
     words = f"{known.figure}: {beside(known.value, limit)}, {side} {in_full(limit)}"
     if math.isnan(known.low) or math.isnan(known.high):
@@ -439,7 +439,7 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     known = _known.smallest_ratio(selection, ratios)
     status = _at_least(known, limit, estimates_decide)
     side = "below" if known.value < limit else "not below"
-    words = _told(known, limit, status, side)
+    words = _in_its_interval(known, limit, status, side)
     widest = min(ratios, key=lambda row: real(row["impact_ratio_low"]))
     if status == "undecided" and group_named(widest) not in known.figure:
         words += f", because little is known of {group_named(widest)}"
@@ -502,10 +502,10 @@ def _first_of(left_out: list[str]) -> str:
 def _people_not_moved(part: dict[str, Any]) -> list[str]:
     """Whom a share of moved people says nothing about."""
     name = part["attribute"]
-    told = [f"{name} = {group}: too few rows to be moved" for group in part["not_moved"]]
+    reasons = [f"{name} = {group}: too few rows to be moved" for group in part["not_moved"]]
     if part["without_value"]:
-        told.append(f"{part['without_value']:,} rows without a value of {name}")
-    return told
+        reasons.append(f"{part['without_value']:,} rows without a value of {name}")
+    return reasons
 
 
 def _nothing(figure: str) -> KnownFigure:

@@ -261,7 +261,7 @@ def test_the_section_shows_both_kinds_of_twins_and_says_what_they_are(blind):
     section = next(s for s in sections_of(blind.to_dict()) if s.key == "moved")
     shares = next(block for block in section.blocks if "twins" in str(getattr(block, "rows", "")))
     assert shares.rows[0][:4] == ("only race (twins)", "all", "300", "0%")
-    assert [figure.kind for figure in section.blocks if type(figure).__name__ == "Figure"] == [
+    assert [figure.kind for figure in section.blocks if type(figure).__name__ == "FigureBlock"] == [
         "moved", "moved:columns",
     ]  # fmt: skip
 

@@ -305,6 +305,6 @@ def _costs(measured: MeasuredMethods, method: str) -> dict[str, float]:
 
 def _note(results: list[FoldResult]) -> str:
     kept = sum(result.kept_original for result in results)
-    told = [f"the original was kept in {kept} of {len(results)} folds"] if kept else []
-    told += [result.moved_note for result in results if result.moved_note][:1]
-    return "; ".join(told)
+    notes = [f"the original was kept in {kept} of {len(results)} folds"] if kept else []
+    notes += [result.moved_note for result in results if result.moved_note][:1]
+    return "; ".join(notes)

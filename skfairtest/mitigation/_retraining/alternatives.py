@@ -47,7 +47,7 @@ class Alternative(NamedTuple):
 def try_simple_methods(
     rounds: Rounds, methods: dict[str, Callable[[Rounds], list[Any]]]
 ) -> list[Alternative]:
-    """Try some of `SIMPLE_METHODS`. A failure is told and costs nothing."""
+    """Try some of `SIMPLE_METHODS`. A failure is reported and costs nothing."""
     return [_try(name, method, rounds) for name, method in methods.items()]
 
 
@@ -152,13 +152,13 @@ def outlook(
 ) -> str:
     """Say what is kept, why, and what more rounds may bring."""
     place = "near the rows" if rounds.first.group is None else "in the worst group"
-    told = [
+    others = [
         f"{name} {found.people.value:.4g}" for name, found in fresh.items() if name != kept.name
     ]
     refused = [method.name for method in methods if method.name in fresh and not _is_good(method)]
     text = (
         f"Kept is {kept.name}, which leaves {fresh[kept.name].people.value:.4g} {place} "
-        f"({', '.join(told)})"
+        f"({', '.join(others)})"
     )
     if refused:
         text += f"; {' and '.join(refused)} may cost more than max_score_drop"

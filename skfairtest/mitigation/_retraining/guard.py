@@ -230,14 +230,14 @@ class Guard:
         by much less: some were wrong before. So of accuracy the interval of the rows is combined
         with that expectation, the one that knows more counting more.
         """
-        said = [Replay(model, fold.X) for fold, model in zip(self.folds, models, strict=True)]
-        drop = self.drop(said)
+        replays = [Replay(model, fold.X) for fold, model in zip(self.folds, models, strict=True)]
+        drop = self.drop(replays)
         confirmed = drop.high <= self.max_score_drop
         bound = drop.high
         if self._predicted is not None:
             # Accuracy that a model is expected to lose or win, as a part of the predictions that
             # changed: one standard deviation. Rounds on tables of 100 rows had 0.14 to 0.23.
-            expected = 0.2 * self._share_changed(said)
+            expected = 0.2 * self._share_changed(replays)
             quantile = stats.norm.isf(1 - self.confidence)
             known = (drop.high - drop.estimate) / quantile
             total = expected**2 + known**2
@@ -247,7 +247,7 @@ class Guard:
             bound = min(bound, float(mean + quantile * error))
         return Verdict(bound <= self.max_score_drop, confirmed, drop, bound)
 
-    def _share_changed(self, said: list[Replay]) -> float:
+    def _share_changed(self, replays: list[Replay]) -> float:
         """Share of the rows held out whose prediction is not the original's."""
         assert self._predicted is not None, "asked for accuracy alone"
         changed = [
@@ -255,7 +255,7 @@ class Guard:
                 np.asarray(model.predict(np.arange(len(fold.y))) != predicted, dtype=np.float64),
                 np.ones(len(fold.y)) if fold.weights is None else fold.weights,
             )
-            for fold, model, predicted in zip(self.folds, said, self._predicted, strict=True)
+            for fold, model, predicted in zip(self.folds, replays, self._predicted, strict=True)
         ]
         return float(self._shares @ changed)
 

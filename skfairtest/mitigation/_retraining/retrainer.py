@@ -421,7 +421,7 @@ class FairnessRetrainer(
         fresh: dict[str, Measurements],
     ) -> None:
         """Say in one warning what the user should know before using the model."""
-        told = []
+        sentences = []
         before = fresh["original"]
         if kept.name == "original":
             # Nothing to mitigate is no reason to warn; something that stays is.
@@ -430,7 +430,7 @@ class FairnessRetrainer(
                 left = f"{near:.4g} near the data and {uniform:.4g} among uniform inputs"
                 if rounds.strategy.measured == "moved" and before.group is not None:
                     left = f"{before.group.value:.4g} among moved twins"
-                told.append(
+                sentences.append(
                     f"The original model is kept, with {left}: no round of "
                     f"{len(rounds.rows) - 1} was better within "
                     f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). See history_; "
@@ -438,7 +438,7 @@ class FairnessRetrainer(
                 )
         elif not rounds.verdict.confirmed:
             drop = rounds.verdict.drop
-            told.append(
+            sentences.append(
                 f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: by "
                 f"{len(rounds.task.y)} rows alone the score may have fallen by {drop.high:.4g} "
                 f"({-drop.estimate:+.4g} was seen). The mitigated model is kept as it changes so "
@@ -447,9 +447,9 @@ class FairnessRetrainer(
             )
         better = leaves_less(methods, kept, fresh)
         if better is not None:
-            told.append(better)
-        if told:
-            warnings.warn(" ".join(told), MitigationWarning, stacklevel=users_level())
+            sentences.append(better)
+        if sentences:
+            warnings.warn(" ".join(sentences), MitigationWarning, stacklevel=users_level())
 
     # Checks ----------------------------------------------------------------------------------
 

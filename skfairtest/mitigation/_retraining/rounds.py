@@ -61,7 +61,7 @@ class Measurements(NamedTuple):
         """What was measured about people: of groups the worst score, of twins the share near rows.
 
         Inputs near the rows are drawn anew for the last look, so that what a choice went by is not
-        what is told of it; the rows themselves are not.
+        what is reported of it; the rows themselves are not.
         """
         return self.shares.near if self.group is None else self.group
 

@@ -55,7 +55,7 @@ class TestSGDRetraining:
         self._added: Addition | None = None
         self._done = False
         self.seeds = [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
-        # Before any training: bad columns are told at once.
+        # Before any training: bad columns are an error at once.
         self.space: InputSpace = clone(auditor)._tables_of(task.X, None, None)[1].inputs.space
 
     @property
@@ -80,7 +80,7 @@ class TestSGDRetraining:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoDisparityWarning)
-            warnings.filterwarnings("ignore", ABOUT_X)  # said once
+            warnings.filterwarnings("ignore", ABOUT_X)  # one warning is enough
             return auditor.fit(self.task.X)
 
     def near(self, rng: np.random.Generator) -> tuple[Ints, Any]:

@@ -35,7 +35,7 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Certificate
         stop_reason=certificate.stop_reason,
         engine=certificate.engine,
         queries=case.n_queries - before,
-        told=f"{words} {number(upper)}",
+        summary=f"{words} {number(upper)}",
         early="the bracket is open" if out_of_time and not certificate.certified else "",
     )
 

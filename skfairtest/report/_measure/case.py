@@ -210,7 +210,7 @@ class Case:
         self.rows, self.predicted = order[asked], predicted[back[asked]]
         return ReportPart(
             queries=self.n_queries,  # this part is the first, and got to know the model, too
-            told=f"{known:,} rows, {done:,} of them distinct",
+            summary=f"{known:,} rows, {done:,} of them distinct",
             early=self.sampled(self.rows),
         )
 

@@ -129,7 +129,7 @@ class Course:
     def _note(self, name: str, part: ReportPart, notes: list[str]) -> None:
         ran = PartRun(name, part.status, part.reason, part.queries, part.seconds, notes)
         self.parts.append(ran)
-        words = part.told if part.status == "done" else f"{part.status}: {part.reason}"
+        words = part.summary if part.status == "done" else f"{part.status}: {part.reason}"
         self.progress.done(f"{name}: {words}" if words else name)
 
 

@@ -146,13 +146,13 @@ class _Code:
         if isinstance(value, (str, bool, int, float, bytes, type(None))):
             return repr(value)
         if isinstance(value, dict):
-            told = ", ".join(f"{self.of(name, k)}: {self.of(name, v)}" for k, v in value.items())
-            return f"{{{told}}}"
+            code = ", ".join(f"{self.of(name, k)}: {self.of(name, v)}" for k, v in value.items())
+            return f"{{{code}}}"
         if isinstance(value, (list, tuple, set, frozenset)):
-            told = ", ".join(self.of(name, one) for one in value)
+            code = ", ".join(self.of(name, one) for one in value)
             if isinstance(value, tuple) and len(value) > 1:
-                return f"({told})"
-            return f"[{told}]" if isinstance(value, list) else f"{type(value).__name__}([{told}])"
+                return f"({code})"
+            return f"[{code}]" if isinstance(value, list) else f"{type(value).__name__}([{code}])"
         cls = type(value)
         if not (hasattr(value, "get_params") or cls.__module__.startswith("skfairtest.")):
             return self.name(getattr(value, "__name__", "<lambda>").replace("<lambda>", name))
@@ -161,10 +161,10 @@ class _Code:
         has_it = getattr(sys.modules[package], cls.__name__, None) is cls
         self.imports.setdefault(package if has_it else module, set()).add(cls.__name__)
         params = inspect.signature(cls).parameters
-        told = ", ".join(
+        code = ", ".join(
             f"{key}={self.of(key, getattr(value, key))}"
             for key in params
             if key not in SET_BY_AUDIT
             and repr(getattr(value, key, None)) != repr(params[key].default)
         )
-        return f"{cls.__name__}({told})"
+        return f"{cls.__name__}({code})"

@@ -1,4 +1,4 @@
-"""Whether a table and targets go with the model: told before anything is asked for a report."""
+"""Whether a table and targets go with the model, before anything is asked for a report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
             beside = "; what is sensitive and no input, as values: sensitive_features=X['race']"
         raise ValueError(
             f"{says}. Give the columns that {type(estimator).__name__} was fitted to{beside}. Of "
-            f"the first row it said: {said_by(error)}"
+            f"the first row it raised: {said_by(error)}"
         ) from error
 
 

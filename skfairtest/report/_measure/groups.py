@@ -108,9 +108,9 @@ def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
     """What a fitted group auditor has compared, of which these rules are listed."""
     names = [field.name for field in fields(ReportedRule)]
     score = auditor._largest_score()
-    told = "no rule"
+    summary = "no rule"
     if len(table):
-        told = f"largest difference {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
+        summary = f"largest difference {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
     return {
         "confidence": auditor.confidence,
         "correction": auditor.correction,
@@ -120,7 +120,7 @@ def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
         "largest": None if score["largest"] is None else Largest(**score["largest"]),
         "rules": [ReportedRule(*row) for row in table[names].itertuples(index=False)],
         "stop_reason": auditor.stop_reason_,
-        "told": told,
+        "summary": summary,
     }
 
 

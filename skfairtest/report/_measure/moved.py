@@ -189,7 +189,7 @@ def measure_moved(
         columns=_listed(MovedColumn, moved_columns(auditor)),
         maps=_listed(MapQuality, auditor.map_quality_),
         queries=int(auditor.n_queries_) + case.n_queries - before,
-        told=f"{percent(auditor.moved_rate_)} of {len(rows):,} rows",
+        summary=f"{percent(auditor.moved_rate_)} of {len(rows):,} rows",
         early=_early(case, of, order, again) if n < most or again < of.n_again else "",
     )
 
@@ -294,8 +294,8 @@ def _affordable(case: Case, seconds: float) -> int:
 
 def _early(case: Case, of: NamedTransport, rows: Ints, again: int) -> str:
     """What the time did not allow."""
-    told = case.sampled(rows)
-    return ", ".join(filter(None, [told, "no intervals" if again < of.n_again else ""]))
+    sample = case.sampled(rows)
+    return ", ".join(filter(None, [sample, "no intervals" if again < of.n_again else ""]))
 
 
 def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: float) -> int:

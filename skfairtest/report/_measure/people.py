@@ -126,11 +126,11 @@ def count_people(
         changed = changes.flips
         names = _names(case, np.concatenate([changes.label[changed], changes.other[changed]]))
         n = int(changed.sum())
-        told = [("", "another")] * n
+        labels = [("", "another")] * n
         if names is not None:
-            told = list(zip(names[:n], names[n:], strict=True))
+            labels = list(zip(names[:n], names[n:], strict=True))
         directions: list[list[tuple[str, str]]] = [[] for _ in rows]
-        for place, one in zip(np.flatnonzero(changed).tolist(), told, strict=True):
+        for place, one in zip(np.flatnonzero(changed).tolist(), labels, strict=True):
             directions[place].append(one)
     else:
         higher, lower = changes.up > above, changes.down > above
@@ -178,8 +178,8 @@ def _by_group(
         if len(inside):
             by_direction = Counter(one for k in inside.tolist() for one in directions[k])
             listed = sorted(by_direction.items(), key=lambda item: (-item[1], item[0]))
-            told = [Direction(before, after, n) for (before, after), n in listed]
-            counted.append(PeopleOfGroup(group, len(inside), int(changed[inside].sum()), told))
+            counts = [Direction(before, after, n) for (before, after), n in listed]
+            counted.append(PeopleOfGroup(group, len(inside), int(changed[inside].sum()), counts))
     return counted
 
 

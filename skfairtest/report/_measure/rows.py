@@ -82,7 +82,7 @@ def compare_rows(
         worst=listed[: len(worst)],
         person=_person(case, oracle, space, order, changes),
         queries=case.n_queries - before,
-        told=f"{result.n:,} rows, largest difference {number(result.degree)}",
+        summary=f"{result.n:,} rows, largest difference {number(result.degree)}",
         early=case.sampled(order),
     )
 

@@ -63,7 +63,7 @@ def describe_search(case: Case, blank: SearchPart) -> SearchPart:
         search_queries=n,
         stop_reason=auditor.stop_reason_,
         history=_history(auditor),
-        told=f"largest difference {number(degree)} ({n} queries)",
+        summary=f"largest difference {number(degree)} ({n} queries)",
         **_pairs(case, blank.label, auditor),
     )
 

@@ -52,7 +52,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> SelectionPart:
         high=high,
         columns=[str(name) for name in table.columns],
         rows=table.to_numpy(dtype=object).tolist(),
-        told=f"{len(table)} groups",
+        summary=f"{len(table)} groups",
     )
 
 

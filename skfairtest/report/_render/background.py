@@ -93,9 +93,9 @@ def _compared(part: dict[str, Any]) -> str:
     """What was compared on rows, of how many, and how many groups differ."""
     label = quoted(part["favourable"]) if part["favourable"] else "the favourable answer"
     value = _words(part["metric"])(_no_rounding(part["overall"]))
-    told = METRICS.get(part["metric"], "{name}: {value}")
-    told = told.format(value=value, label=label, name=part["metric"])
-    return f"{told[:1].upper()}{told[1:]}{in_sample(part)}. {_listed(part)}"
+    sentence = METRICS.get(part["metric"], "{name}: {value}")
+    sentence = sentence.format(value=value, label=label, name=part["metric"])
+    return f"{sentence[:1].upper()}{sentence[1:]}{in_sample(part)}. {_listed(part)}"
 
 
 #: What each metric says of all people, in words.
@@ -172,7 +172,7 @@ def errors(report: dict[str, Any]) -> Section:
     blocks: list[Any] = []
     if not report["errors"]:
         blocks.append(TextBlock("It is not known what an error of this model is."))
-    # What holds for all metrics alike is told once.
+    # What holds for all metrics alike stands there once.
     reasons = {(part["status"], part["reason"]) for part in report["errors"]}
     if len(reasons) == 1 and report["errors"]:
         blocks += why_not(report["errors"][0], "Errors by group")
@@ -355,9 +355,9 @@ def _named(row: dict[str, Any], with_attribute: bool, least: float | None) -> st
 def _selection_cell(row: dict[str, Any], name: str) -> str:
     if name in _WORDS:
         return str(row[name])
-    told = with_interval(row[name], row.get(f"{name}_low"), row.get(f"{name}_high"), _words(name))
+    text = with_interval(row[name], row.get(f"{name}_low"), row.get(f"{name}_high"), _words(name))
     of = row.get(f"{name}_n")
-    return f"{told} of {count(of)}" if of is not None else told
+    return f"{text} of {count(of)}" if of is not None else text
 
 
 # Model, data and domain ------------------------------------------------------------------------
@@ -461,7 +461,10 @@ def cost(report: dict[str, Any]) -> Section:
         ("Predictions", f"{count(spent['queries'])} inputs given to the model"),
         ("Time", f"{seconds(spent['seconds'])}{most}"),
         ("Seed", "none: another run may find other pairs" if seed is None else str(seed)),
-        ("Versions", ", ".join(f"{name} {told}" for name, told in report["versions"].items())),
+        (
+            "Versions",
+            ", ".join(f"{name} {version}" for name, version in report["versions"].items()),
+        ),
     ]
     rows = [
         [
@@ -478,7 +481,7 @@ def cost(report: dict[str, Any]) -> Section:
     if rows:
         head = ["part", "status", "predictions", "time"]
         blocks.append(table("Parts in the order they ran", head, rows, shown=12, words=[1]))
-    settings = tuple((str(name), str(told)) for name, told in report["settings"].items())
+    settings = tuple((str(name), str(value)) for name, value in report["settings"].items())
     if settings:
         blocks.append(TermsBlock(settings))
     if report["code"]:

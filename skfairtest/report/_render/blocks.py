@@ -228,10 +228,10 @@ def seconds(value: Any) -> str:
 
 def with_interval(value: Any, low: Any, high: Any, words: Any = figure) -> str:
     """A value with its interval, where there is one."""
-    told: str = words(value)
-    if low is None or high is None or words(low) == words(high) == told:
-        return told
-    return f"{told} ({words(low)} to {words(high)})"
+    text: str = words(value)
+    if low is None or high is None or words(low) == words(high) == text:
+        return text
+    return f"{text} ({words(low)} to {words(high)})"
 
 
 def rule_score(rule: dict[str, Any], words: Any = figure) -> str:

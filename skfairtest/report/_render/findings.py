@@ -245,8 +245,8 @@ def further_pairs(report: dict[str, Any]) -> Section:
         if other is not main and other["pair"] is not None:
             pair, left = cut(Pair.from_dict(other["pair"]))
             words = f"Largest difference in {isolate(other['label'])} alone"
-            told = f"{words}: {figure(other['degree'])}"
-            blocks += [TwinsBlock(pair, caption=told), *left]
+            caption = f"{words}: {figure(other['degree'])}"
+            blocks += [TwinsBlock(pair, caption=caption), *left]
     if main["further_pairs"]:
         kept = f", and kept {count(main['kept'])}" if main["kept"] < main["found"] else ""
         found = (
@@ -352,12 +352,12 @@ def pairs_table(
     others = others[:3]  # fewer than of one pair: the table is as wide as they are
     if left := len(names) - len(changed) - len(others):
         caption += f"; columns that matter less and are not listed: {left}"
-    # What the outputs are is told once, where it is one thing.
+    # What the outputs are stands in the head, where it is one thing.
     is_one = len({pair.output for _, pair in pairs}) == 1
-    alike_told = alike([pair.difference for _, pair in pairs])
+    rounded = alike([pair.difference for _, pair in pairs])
     differences = [
-        told if pair.outputs is None else with_difference(*pair.outputs)[2]
-        for told, (_, pair) in zip(alike_told, pairs, strict=True)
+        difference if pair.outputs is None else with_difference(*pair.outputs)[2]
+        for difference, (_, pair) in zip(rounded, pairs, strict=True)
     ]
     rows = [
         [
@@ -370,8 +370,8 @@ def pairs_table(
         for k, ((name, pair), difference) in enumerate(zip(pairs, differences, strict=True))
     ]
     outputs = pairs[0][1].output if is_one else "outputs"
-    told = [f"≠ {names[place]}" for place in changed] if len(changed) <= MOST_CHANGED else ["≠"]
-    head = [first or "pair", "difference", outputs, *told, *(str(names[k]) for k in others)]
+    heads = [f"≠ {names[place]}" for place in changed] if len(changed) <= MOST_CHANGED else ["≠"]
+    head = [first or "pair", "difference", outputs, *heads, *(str(names[k]) for k in others)]
     return table(caption, head, rows, words=range(2, len(head)))
 
 
@@ -379,19 +379,19 @@ def _changes(pair: Pair, changed: Sequence[int], own: Sequence[Any] | None) -> l
     """What changes in a pair: one cell a column, or one for all where these are many."""
     cells = [pair.cells[place] for place in changed]
     values = iter(own or ())
-    told = [_change(cell, next(values, MISSING) if cell.changed else MISSING) for cell in cells]
+    texts = [_change(cell, next(values, MISSING) if cell.changed else MISSING) for cell in cells]
     if len(cells) > MOST_CHANGED:
-        both = zip(cells, told, strict=True)
+        both = zip(cells, texts, strict=True)
         return ["; ".join(f"{isolate(cell.name)}: {w}" for cell, w in both if cell.changed)]
-    return told
+    return texts
 
 
-#: No value of a row is told.
+#: Where a row has no value of its own.
 MISSING = object()
 
 
 def _change(cell: Cell, own: Any = MISSING) -> str:
-    """Both values; that of the person is marked, and told where it is neither."""
+    """Both values; that of the person is marked, and added where it is neither."""
     if not cell.changed:
         return value_in_words(cell.first)
     sides = [
@@ -496,7 +496,7 @@ def _bounds(searches: Sequence[dict[str, Any]]) -> list[str]:
     """The bounds of several searches, with equally many decimals."""
     brackets = [search["bracket"] for search in searches]
     uppers = alike([bracket["upper"] for bracket in brackets])
-    return [bound(bracket, told) for bracket, told in zip(brackets, uppers, strict=True)]
+    return [bound(bracket, upper) for bracket, upper in zip(brackets, uppers, strict=True)]
 
 
 def _drawn(searches: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -557,8 +557,8 @@ def people(report: dict[str, Any]) -> Section:
         if any(len(search["rows"]["curve"]["difference"]) > 1 for search in done):
             blocks.append(_curve_figure(done, report))
         blocks += _shares(report, done)
-        told = map(compared_with, done)
-        blocks += [TextBlock(f"People were compared {words}.") for words in told if words]
+        remarks = map(compared_with, done)
+        blocks += [TextBlock(f"People were compared {words}.") for words in remarks if words]
     if main is not None:
         blocks += _worst_people(main, MOST_PEOPLE)
     if report["rows_of_people"] == "counts":

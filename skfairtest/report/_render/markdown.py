@@ -103,10 +103,10 @@ def _listed(rows: Any) -> str:
 
 def _answer(name: str, blocks: Any, show: Callable[[TableBlock], str]) -> str:
     """An answer under its name; several sentences are a list."""
-    told = [text for text in (_block(one, show) for one in blocks) if text]
-    if all(isinstance(one, (TextBlock, LinkBlock)) for one in blocks) and len(told) > 1:
-        return "\n".join([f"**{in_markdown(name)}**", "", *(f"- {text}" for text in told)])
-    return f"**{in_markdown(name)}** " + "\n\n".join(told)
+    texts = [text for text in (_block(one, show) for one in blocks) if text]
+    if all(isinstance(one, (TextBlock, LinkBlock)) for one in blocks) and len(texts) > 1:
+        return "\n".join([f"**{in_markdown(name)}**", "", *(f"- {text}" for text in texts)])
+    return f"**{in_markdown(name)}** " + "\n\n".join(texts)
 
 
 def _twins(twins: TwinsBlock) -> list[Any]:
@@ -121,9 +121,13 @@ def _twins(twins: TwinsBlock) -> list[Any]:
         )
         for cell in shown.cells
     ]
-    told = TextBlock(f"{outputs_in_words(pair)[:1].upper()}{outputs_in_words(pair)[1:]}.")
+    outputs = TextBlock(f"{outputs_in_words(pair)[:1].upper()}{outputs_in_words(pair)[1:]}.")
     caption = f"{twins.caption} (≠ marks where the two differ)"
-    return [told, table(caption, ("column", twins.first, twins.second), rows, words=(1, 2)), *left]
+    return [
+        outputs,
+        table(caption, ("column", twins.first, twins.second), rows, words=(1, 2)),
+        *left,
+    ]
 
 
 def table_in_markdown(table: TableBlock) -> str:

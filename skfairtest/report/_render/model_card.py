@@ -56,8 +56,8 @@ def add_to_card(report: dict[str, Any], card: Any, section: str) -> Any:
         key = f"{section}/{_escaped(part.title)}"
         card.add(**{key: text})
         for table in tables:
-            told = f"{len(table.rows) - MOST_ROWS:,} more rows are not listed here."
-            content = told if len(table.rows) > MOST_ROWS else ""
+            more = f"{len(table.rows) - MOST_ROWS:,} more rows are not listed here."
+            content = more if len(table.rows) > MOST_ROWS else ""
             # A subsection of its own: `add_table` would print the whole path as its title.
             # Rows of a table above which it is folded.
             one = TableSection(

@@ -65,13 +65,13 @@ def _what_it_is(names: list[str]) -> str:
 
 def _assumptions(done: list[dict[str, Any]]) -> list[Any]:
     maps = dict.fromkeys(part["transport"] for part in done)
-    told = tuple(
+    texts = tuple(
         ASSUMES.get(
             name, f"{isolate(name)} is a map that was given; what it assumes it has to say itself."
         )
         for name in maps
     )
-    return [ItemsBlock(told)]
+    return [ItemsBlock(texts)]
 
 
 def _of_attribute(report: dict[str, Any], name: str) -> list[Any]:
@@ -97,22 +97,22 @@ def _of_attribute(report: dict[str, Any], name: str) -> list[Any]:
 
 def _not_moved(part: dict[str, Any]) -> list[str]:
     """Whom the shares are not about, and from which difference on a decision counts."""
-    told = []
+    sentences = []
     if names := list(map(isolate, part["not_moved"])):
         few = "; ".join(names[:5])
         more = f"; and {len(names) - 5} more" if len(names) > 5 else ""
-        told.append(f"Groups with few rows were not moved: {few}{more}.")
+        sentences.append(f"Groups with few rows were not moved: {few}{more}.")
     if missing := part["without_value"]:
-        told.append(
+        sentences.append(
             f"{count(missing)} of {count(part['n_rows'])} people were not moved, as their value of "
             f"{isolate(part['attribute'])} is missing."
         )
     if part["counts_above"] is not None:
-        told.append(
+        sentences.append(
             "A decision counts as changed if the output differs by more than "
             f"{figure(part['counts_above'])}."
         )
-    return told
+    return sentences
 
 
 # Shares ----------------------------------------------------------------------------------------
@@ -265,11 +265,11 @@ def maps(report: dict[str, Any]) -> Section | None:
     ]
     if not rows:
         return None
-    told = (
+    words = (
         "A classifier tries to tell people of one group from those of the other, before they are "
         "moved and after, on rows held out. An AUC of 0.5 says that it cannot; after a good map it "
         "is near 0.5, or below it where rows of the other group are copied."
     )
     head = ["map", "moved", "AUC before", "AUC after", "distance", "out of range"]
     shown = table("How well the maps reach the other group", head, rows, words=[1], most=300)
-    return Section("maps", "How good the maps are", (TextBlock(told), shown), in_appendix=True)
+    return Section("maps", "How good the maps are", (TextBlock(words), shown), in_appendix=True)

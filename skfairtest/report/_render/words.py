@@ -253,10 +253,10 @@ def largest_possible(search: dict[str, Any], found: str = "") -> str:
         why = f": {isolate(bracket['reason'])}" if bracket["reason"] else ""
         return f"Larger ones are not ruled out{why.rstrip('.')}."
     proven = "(proven for all inputs within the ranges of the data)"
-    told = None
+    upper = None
     if found and "e" not in found:
-        told = f"{bracket['upper']:,.{len(found.partition('.')[2])}f}"
-    return f"Largest possible difference: {bound(bracket, told)} {proven}."
+        upper = f"{bracket['upper']:,.{len(found.partition('.')[2])}f}"
+    return f"Largest possible difference: {bound(bracket, upper)} {proven}."
 
 
 def engine_in_words(search: dict[str, Any]) -> str:
@@ -269,11 +269,11 @@ def engine_in_words(search: dict[str, Any]) -> str:
     return f"The bound of {isolate(search['label'])} was searched with {by}{why}."
 
 
-def bound(bracket: dict[str, Any], told: str | None = None) -> str:
-    """The bound of all differences; `told` is its number, where a column has its own digits."""
+def bound(bracket: dict[str, Any], upper: str | None = None) -> str:
+    """The bound of all differences; `upper` is its number, where a column has its own digits."""
     if bracket["upper"] is None:
         return "not known"
-    return f"{'' if bracket['certified'] else 'at most '}{told or number(bracket['upper'])}"
+    return f"{'' if bracket['certified'] else 'at most '}{upper or number(bracket['upper'])}"
 
 
 # Groups ----------------------------------------------------------------------------------------
@@ -350,14 +350,14 @@ def farthest(rows: list[dict[str, Any]], name: str) -> tuple[dict[str, Any], dic
 def group_named(row: dict[str, Any], *, alone: bool = False) -> str:
     """A group with its attribute, unless its name begins with that, as "age < 32" does.
 
-    `alone` leaves the attribute out. Of a small group it is said how many rows it has: what is
+    `alone` leaves the attribute out. A small group has its number of rows: what is
     known of it is mostly chance.
     """
     group, attribute, n = str(row["group"]), str(row["attribute"]), row.get("n")
-    told = [] if alone or group.startswith(f"{attribute} ") else [isolate(attribute)]
+    details = [] if alone or group.startswith(f"{attribute} ") else [isolate(attribute)]
     if n is not None and n < FEWEST_ROWS:
-        told.append(f"{n} row{'s' * (n != 1)}")
-    return f"{isolate(group)} ({', '.join(told)})" if told else isolate(group)
+        details.append(f"{n} row{'s' * (n != 1)}")
+    return f"{isolate(group)} ({', '.join(details)})" if details else isolate(group)
 
 
 def in_group(group: str, attribute: str) -> str:
@@ -481,7 +481,7 @@ def carries(searches: list[dict[str, Any]]) -> str:
     known.sort(key=lambda search: -search["degree"])
     best = known[0]
     parts = ", ".join(f"{s['label']} {number(s['degree'])}" for s in known)
-    told = f"Alone they show {parts}; together {number(whole)}."
+    each = f"Alone they show {parts}; together {number(whole)}."
     share = best["degree"] / whole
     if share >= 0.95:
         words = f"{best['label']} alone shows nearly all of the difference."
@@ -498,4 +498,4 @@ def carries(searches: list[dict[str, Any]]) -> str:
         if s["bracket"]["upper"] is not None and s["bracket"]["upper"] < whole
     ]
     more = f" It is proven that alone {', '.join(proven)}." if proven else ""
-    return f"{words[0].upper()}{words[1:]} {told}{more}"
+    return f"{words[0].upper()}{words[1:]} {each}{more}"

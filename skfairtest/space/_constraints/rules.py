@@ -149,7 +149,7 @@ class SumRule(Rule):
         # As shares of the terms: the difference up to which sums count as equal, and what rounding
         # may move a sum by, which is the distance that repaired rows keep.
         self._equal, self._ulp = (1e-6, 5e-7) if single[own].any() else (1e-9, 1e-15)
-        # Whole sums below 5 are at most 4, which boxes can be told.
+        # Whole sums below 5 are at most 4, by which boxes can be narrowed.
         self.end = self.limit
         if self._whole and all(_is_whole(term) for term in terms):
             self.end = float(np.floor(limit) if relation == "<=" else np.ceil(limit) - 1)

@@ -31,7 +31,7 @@ class RealVsSyntheticClassifier:
     rows : ndarray of shape (n_rows, n_features)
         Real rows as codes.
     rng : Generator
-        Makes up what they are told from.
+        Makes up the inputs that rows are separated from.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class RealVsSyntheticClassifier:
     def _fit(self, rows: Floats, rng: np.random.Generator) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
-        # Three made-up inputs for each row; of a few rows enough to be told from.
+        # Three made-up inputs for each row; for a few rows enough to learn from.
         made_up = self._make_up(max(3 * len(rows), 3_000), rows, rng)
         Z = np.concatenate([rows, made_up])
         is_row = np.arange(len(Z)) < len(rows)
