@@ -100,8 +100,8 @@ def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]
     if first["data"]["n_rows"] != second["data"]["n_rows"]:
         notes.append("The numbers of rows differ.")
     for name, report in zip(names, (first, second), strict=True):
-        if beside := not_taken(report["searches"]):
-            notes.append(f"The model of {name} does not take {listed(beside, 'or')}.")
+        if not_in_model := not_taken(report["searches"]):
+            notes.append(f"The model of {name} does not take {listed(not_in_model, 'or')}.")
         if report["status"] != "complete":
             notes.append(f"{name} is {report['status']}: {report['reason']}")
     return notes

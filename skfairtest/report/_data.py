@@ -257,7 +257,7 @@ class SearchPart(ReportPart):
 
 @dataclass(frozen=True)
 class ReportedRule:
-    """A group of rows, or of perturbed inputs, beside all others."""
+    """A group of rows, or of perturbed inputs, compared with all others."""
 
     rule: str
     support: Annotated[float, "Share of the rows of the data that the rule holds for."]

@@ -109,7 +109,9 @@ def parts_for(limits: Limits) -> dict[str, Any]:
     return {
         "certify": "auto" if limits.max_degree is not None else False,
         "groups": "auto" if limits.max_group_score is not None else False,
-        "moved": QuantileTransport() if moved else False,  # others stand beside the first map
+        "moved": QuantileTransport()
+        if moved
+        else False,  # the others are compared with the first map
     }
 
 
@@ -174,10 +176,10 @@ def figure_in_words(check: LimitCheck) -> str:
     """Describe the figure of a limit, and the interval in which it is known to be."""
     if check.value is None:
         return f"{check.figure}: not measured"
-    words = f"{check.figure}: {beside(check.value, check.limit)}"
+    words = f"{check.figure}: {unlike_limit(check.value, check.limit)}"
     if check.low is None or check.high is None or check.low == check.high:
         return f"{words} ({check.interval})"
-    low, high = beside(check.low, check.limit), beside(check.high, check.limit)
+    low, high = unlike_limit(check.low, check.limit), unlike_limit(check.high, check.limit)
     return f"{words} ({low} to {high}, {check.interval})"
 
 
@@ -252,7 +254,7 @@ def in_full(limit: float) -> str:
     return f"{limit:,.12g}"
 
 
-def beside(value: float, limit: float) -> str:
+def unlike_limit(value: float, limit: float) -> str:
     """Return a figure with as many digits as are needed to tell it from its limit."""
     return two_numbers(value, limit)[0]
 
@@ -298,7 +300,9 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
         return _unknown("max_degree", limit, known, search)
     if status == "exceeded":
         where = " among the rows of the data" if beyond_domain(search) else ""
-        words = f"a difference of {beside(known.value, limit)}{where} is above {in_full(limit)}"
+        words = (
+            f"a difference of {unlike_limit(known.value, limit)}{where} is above {in_full(limit)}"
+        )
     elif status == "within":
         words = f"no difference in the domain is above {in_full(limit)} (proven)"
         if beyond_domain(search):
@@ -317,7 +321,7 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
         elif math.isnan(known.high):
             words += ", but there is no upper bound"
         else:
-            words += f", but it may be up to {beside(known.high, limit)} (proven)"
+            words += f", but it may be up to {unlike_limit(known.high, limit)} (proven)"
     return _check("max_degree", limit, status, known, words)
 
 
@@ -363,7 +367,7 @@ def _percent(share: float, limit: float) -> str:
     """Return a share in percent, with as many digits as tell it from its limit."""
     if share == limit or percent(share) != percent(limit):
         return percent(share)
-    return f"{beside(100 * share, 100 * limit)}%"
+    return f"{unlike_limit(100 * share, 100 * limit)}%"
 
 
 def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
@@ -389,12 +393,12 @@ def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) ->
 
 
 def _in_its_interval(known: KnownFigure, limit: float, status: str, side: str) -> str:
-    """Write a figure of groups beside its limit, and the interval in which it is known to be."""
-    words = f"{known.figure}: {beside(known.value, limit)}, {side} {in_full(limit)}"
+    """Write a figure of groups, its limit and the interval in which it is known to be."""
+    words = f"{known.figure}: {unlike_limit(known.value, limit)}, {side} {in_full(limit)}"
     if math.isnan(known.low) or math.isnan(known.high):
         return words
     but = ", but it" if status == "undecided" else "; it"
-    low, high = beside(known.low, limit), beside(known.high, limit)
+    low, high = unlike_limit(known.low, limit), unlike_limit(known.high, limit)
     return f"{words}{but} may be from {low} to {high} ({known.interval})"
 
 

@@ -472,7 +472,7 @@ class AuditReport:
         - The share of people who get another decision when they are moved is that of the attribute
           with the largest one. Where an attribute has no share, as it has no groups or there was no
           time, the limit is not within, and undecided if the others do not exceed it. Groups of too
-          few rows beside others are named.
+          few rows are named as well.
 
         So the probability of calling a figure within its limit although it breaks the limit is at
         most 2.5%, and so is the probability of calling it exceeded although it keeps to the limit.

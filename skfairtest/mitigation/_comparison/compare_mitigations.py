@@ -76,7 +76,7 @@ def compare_mitigations(
         Targets.
     sensitive_features : "auto", columns, Series, DataFrame, dict or array, default="auto"
         Sensitive columns by name or position; "auto" takes the names of common ones. Values (one
-        per row) are kept beside X and given to no model: twins are then equal by construction,
+        per row) are kept apart from X and given to no model: twins are then equal by construction,
         groups are compared, and methods that change the columns do not apply.
     methods : "all", list of str, or dict of str to estimator, default="all"
         Names of methods (see the notes), or unfitted estimators of your own by their names. The

@@ -92,7 +92,7 @@ class ComparisonContext:
         Places of the favourable classes.
     threshold : float or None
         What counts as different treatment.
-    beside : DataFrame or None
+    not_in_model : DataFrame or None
         Sensitive columns that the models are not given.
     callbacks : tuple
         Callbacks of the retrainers.
@@ -111,7 +111,7 @@ class ComparisonContext:
     classes: NDArray[Any] | None
     favourable: list[int]
     threshold: float | None
-    beside: pd.DataFrame | None = None
+    not_in_model: pd.DataFrame | None = None
     callbacks: tuple[Any, ...] = ()
     transport: Any = None
     settings: ComparisonSettings = ComparisonSettings()
@@ -122,17 +122,17 @@ class ComparisonContext:
         return len(self.space.sensitive) > 0
 
     @property
-    def names_beside(self) -> list[Any]:
+    def names_not_in_model(self) -> list[Any]:
         """Names of the sensitive columns that they are not given."""
-        return [] if self.beside is None else list(self.beside.columns)
+        return [] if self.not_in_model is None else list(self.not_in_model.columns)
 
     def group_names(self) -> NDArray[Any]:
-        """Name of each row's group, by the columns of the table and those beside it."""
+        """Name of each row's group, by the sensitive columns in the table and outside it."""
         parts = [self.groups.names(self.X)] if self.has_twins else []
-        if self.beside is not None:
-            space = InputSpace(one_hot=None).fit(self.beside, None)
-            everything = space.with_sensitive_features(range(len(self.beside.columns)))
-            parts.append(Groups(everything).names(self.beside))
+        if self.not_in_model is not None:
+            space = InputSpace(one_hot=None).fit(self.not_in_model, None)
+            everything = space.with_sensitive_features(range(len(self.not_in_model.columns)))
+            parts.append(Groups(everything).names(self.not_in_model))
         return np.array([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
 
     @property
@@ -235,9 +235,10 @@ def make_method(name: str, own: Any, context: ComparisonContext, seed: int) -> A
     if own is not None:
         return seeded(own, seed)
     of_groups = name.startswith("exponentiated")
-    if context.names_beside and name != "original" and (of_groups or not context.has_twins):
+    left_out = context.names_not_in_model
+    if left_out and name != "original" and (of_groups or not context.has_twins):
         raise NotApplicableError(
-            f"{not_taken(context.names_beside)}; {name!r} works on columns that the model takes"
+            f"{not_taken(left_out)}; {name!r} works on columns that the model takes"
         )
     estimator = seeded(METHODS[name](context, seed), seed)
     if context.callbacks and isinstance(estimator, FairnessRetrainer):

@@ -44,7 +44,7 @@ def move_held_rows(context: ComparisonContext, parts: list[tuple[Ints, Ints]]) -
     if context.transport is None:
         return Moved(None)
     try:
-        every = Groups.of(context.space, context.beside, least=1)
+        every = Groups.of(context.space, context.not_in_model, least=1)
         counts = [np.bincount(every.codes[rows], minlength=len(every)) for rows, _ in parts]
         is_large = np.min(counts, axis=0) >= LEAST_ROWS
         groups = every.only(np.flatnonzero(is_large))
@@ -82,16 +82,16 @@ def _too_many(groups: Groups, most: int) -> str:
     counts = np.bincount(groups.codes[groups.codes >= 0])
     return (
         f"not measured: the values of {_them(groups)} form {len(groups)} groups of {counts.min()} "
-        f"rows or more, and rows are moved between {most} at most. Pass wider groups beside "
-        "X, such as sensitive_features=X['age'] >= 40"
+        f"rows or more, and rows are moved between {most} at most. Pass wider groups as values, "
+        "such as sensitive_features=X['age'] >= 40"
     )
 
 
 def _too_small(every: Groups) -> str:
     return (
         f"not measured: the values of {_them(every)} form {len(every)} groups, of which fewer than "
-        f"two have {LEAST_ROWS} rows in the training rows of each fold. Pass wider groups beside "
-        "X, such as sensitive_features=X['age'] >= 40"
+        f"two have {LEAST_ROWS} rows in the training rows of each fold. Pass wider "
+        "groups as values, such as sensitive_features=X['age'] >= 40"
     )
 
 

@@ -129,7 +129,7 @@ def _run(result: FoldResult, name: str, own: Any, context: ComparisonContext, fo
             result.moved_note = f"moved twins, fold {fold.number + 1}: {in_a_line(error)}"
     if not context.has_twins:
         result.degree = result.bound = 0.0
-        result.certificates = [not_taken(context.names_beside)]
+        result.certificates = [not_taken(context.names_not_in_model)]
         return
     whole = judge(
         model,

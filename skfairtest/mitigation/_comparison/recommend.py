@@ -36,7 +36,7 @@ def recommendation(
     sentences = Sentences(settings)
     original = table.loc["original"]
     if not settings["n_inputs"]:
-        return Recommendation(None, *sentences.and_moved(sentences.beside(), original))
+        return Recommendation(None, *sentences.and_moved(sentences.not_in_model(), original))
     left = sentences.left_column
     if original[left] == 0:
         return Recommendation(
@@ -209,7 +209,7 @@ class Sentences:
     def n_rows(self) -> str:
         return f"{self.settings['n_rows']:,}"
 
-    def beside(self) -> tuple[str, str]:
+    def not_in_model(self) -> tuple[str, str]:
         return (
             f"No method is recommended: the model does not take {self.sensitive}",
             f"Changing {self.sensitive} alone changes no answer, so that there is nothing for a "

@@ -124,7 +124,7 @@ def _settings(measured: MeasuredMethods) -> dict[str, Any]:
         favourable = " or ".join(map(value_in_words, labels))
     return {
         "model": model_name(context.estimator),
-        "sensitive_features": [*context.space.sensitive_features, *context.names_beside],
+        "sensitive_features": [*context.space.sensitive_features, *context.names_not_in_model],
         "n_rows": len(context.y),
         "n_folds": len(folds),
         "n_inputs": {

@@ -1,6 +1,6 @@
 """What is simpler than retraining, judged as the rounds are: drop the sensitive columns, average.
 
-Both are trained and measured on the folds of the rounds, so that their figures stand beside those
+Both are trained and measured on the folds of the rounds, so that their figures compare with those
 of the retrained model.
 """
 

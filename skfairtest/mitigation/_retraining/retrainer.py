@@ -71,10 +71,10 @@ class FairnessRetrainer(
     """Mitigate discrimination: train, audit, add what was found under better labels, train again.
 
     After ``fit`` it *is* the mitigated model: it predicts and scores with it. Every round is judged
-    out of fold: beside the model of all rows, models without a fold of the rows go through the same
-    rounds, and are scored and audited on the rows that they have not seen. The model with the least
-    discrimination among those whose score was kept is taken, and the original when no round is
-    better.
+    out of fold: besides the model of all rows, models without a fold of the rows go through the
+    same rounds, and are scored and audited on the rows that they have not seen. The model with the
+    least discrimination among those whose score was kept is taken, and the original when no round
+    is better.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class FairnessRetrainer(
     True
     """
 
-    #: Inputs by which a model is judged, and what is tried beside the rounds; less of both where
+    #: Inputs by which a model is judged, and what is tried besides the rounds; less of both where
     #: `compare_mitigations` has these methods in other rows of its table.
     _n_estimates = 5_000
     _simple_methods: ClassVar = SIMPLE_METHODS

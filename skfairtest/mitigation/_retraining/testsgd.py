@@ -42,7 +42,7 @@ class TestSGDRetraining:
     #: pytest takes classes named Test... for tests.
     __test__ = False
     measured = "group"
-    #: How models are asked when twins are compared beside the groups.
+    #: How models are asked when twins are compared as well as groups.
     settings: dict[str, Any] = {"threshold": None, "response_method": "auto", "n_jobs": None}
 
     def __init__(self, task: Task, auditor: Any, rng: np.random.Generator) -> None:

@@ -26,7 +26,7 @@ def compare_errors(
 ) -> GroupsOfRowsPart:
     """Look at every frequent rule over all columns."""
     X, truth = case.rows_of(case.rows)
-    beside = rows_beside(case.beside, case.rows)
+    not_in_model = rows_beside(case.beside, case.rows)
     if case.task == "regression" or metric == "accuracy":
         favourable = None
     space = case.space
@@ -37,4 +37,4 @@ def compare_errors(
         sensitive_features=[space.layout.container.names[place] for place in places] or None,
         favourable=favourable,
     )
-    return compare_rows(case, metric, auditor, X, truth, case.predicted, beside)
+    return compare_rows(case, metric, auditor, X, truth, case.predicted, not_in_model)

@@ -46,18 +46,18 @@ def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
                 says = f"X has the model's columns in another order: {_listed(got)}"
         elif wanted is not None and n_wanted == len(got):
             says = f"X has no names of columns, and the model was fitted to {_listed(wanted)}"
-        beside = ""
+        hint = ""
         if len(got) > n_wanted:
-            beside = "; what is sensitive and no input, as values: sensitive_features=X['race']"
+            hint = "; what is sensitive and no input, as values: sensitive_features=X['race']"
         raise ValueError(
-            f"{says}. Give the columns that {type(estimator).__name__} was fitted to{beside}. Of "
+            f"{says}. Give the columns that {type(estimator).__name__} was fitted to{hint}. Of "
             f"the first row it raised: {said_by(error)}"
         ) from error
 
 
-def check_beside(beside: pd.DataFrame) -> None:
-    """See that the sensitive columns beside the model's table divide the rows into groups."""
-    for name, values in beside.items():
+def check_not_in_model(columns: pd.DataFrame) -> None:
+    """See that the sensitive columns outside of the model divide the rows into groups."""
+    for name, values in columns.items():
         try:
             n = values.nunique(dropna=False)
         except TypeError as error:  # lists and the like

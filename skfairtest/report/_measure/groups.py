@@ -61,11 +61,11 @@ def compare_rows(
     X: Any,
     truth: Any,
     predicted: Any,
-    beside: Any = None,
+    not_in_model: Any = None,
 ) -> GroupsOfRowsPart:
     """Look at every frequent rule over columns of the rows of the data that were predicted.
 
-    Columns beside the table of the model are those of `beside`.
+    Columns outside of the model are those of `not_in_model`.
     Rules are as long as can be looked at in seconds. The auditor is kept by this name.
     """
     container = make_container(X)
@@ -74,15 +74,15 @@ def compare_rows(
         sensitive = list(container.names)
     auditor.set_params(sensitive_features=sensitive, n_jobs=case.n_jobs, random_state=case.seed)
     attributes = values_of(X, auditor.bins)
-    if beside is not None:
-        attributes |= values_of(beside, auditor.bins)
+    if not_in_model is not None:
+        attributes |= values_of(not_in_model, auditor.bins)
     if not attributes:
         raise ValueError("there is no column whose values tell groups of rows apart")
     auditor.set_params(attributes=list(attributes))
     for most in range(affordable_conditions(len(case.rows), sum(attributes.values())), 0, -1):
         try:
             auditor.set_params(max_conditions=most)
-            auditor.fit(X, truth, y_pred=predicted, sensitive_features=beside)
+            auditor.fit(X, truth, y_pred=predicted, sensitive_features=not_in_model)
             break
         except TooManyRules:
             if most == 1:

@@ -1,4 +1,4 @@
-"""People beside their moved twins: a sensitive attribute changed with what goes along with it."""
+"""People compared with moved twins: an attribute changed with what goes along with it."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def measure_moved(
         why = f"{limit} {n:,} people, too few of each group"
         return replace(blank, reason=why, early=f"0 of {n_rows:,} rows" if n < most else "")
     auditor = _auditor(case, name, of, above, again)
-    auditor.fit(case.rows_of(rows)[0], sensitive_features=_beside(case, name, rows))
+    auditor.fit(case.rows_of(rows)[0], sensitive_features=_not_in_model(case, name, rows))
     case.auditors[f"moved: {name} ({of.name})"] = auditor
     low, high = (float(end) for end in auditor.moved_rate_interval_)
     return MovedPart(
@@ -197,7 +197,7 @@ def measure_moved(
 def _auditor(
     case: Case, name: str, of: NamedTransport, above: float | None, again: int
 ) -> FlipTestAuditor:
-    """An unfitted auditor of one attribute, which is a column of the table or beside it."""
+    """An unfitted auditor of one attribute, which the model may take or not."""
     return FlipTestAuditor(
         case.estimator,
         transport=clone(of.transport),
@@ -214,12 +214,12 @@ def _auditor(
 
 
 def _taken(case: Case, name: str) -> list[Any]:
-    """The attribute as a column of the model's table; none where it stands beside it."""
+    """The attribute as a column of the model's table; none where the model does not take it."""
     return [one for one in case.space.sensitive_features if str(one) == name]
 
 
-def _beside(case: Case, name: str, rows: Ints) -> pd.DataFrame | None:
-    """Values of the attribute beside the model's table; None where it is in it."""
+def _not_in_model(case: Case, name: str, rows: Ints) -> pd.DataFrame | None:
+    """Values of an attribute outside of the model; None of one that the model takes."""
     values = rows_beside(case.beside, rows)
     if values is None or _taken(case, name):
         return None
@@ -237,7 +237,7 @@ def _no_groups(name: str, values: pd.Series) -> str:
     # Numbers with more values have no groups.
     if n > 10 and pd.api.types.is_numeric_dtype(values):
         return (
-            f"{name} is a number with {n:,} values and has no groups; give groups beside X, such "
+            f"{name} is a number with {n:,} values and has no groups; give groups as values, such "
             f"as sensitive_features=X[{name!r}] >= {values.median():g}"
         )
     return ""
@@ -302,7 +302,7 @@ def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: f
     """Of how many rows a map can be learned in the time, by a trial with a few of them."""
     positions = case.space.layout.resolve(taken) if (taken := _taken(case, name)) else []
     space = case.space.with_codes(case.space.data[rows]).with_sensitive_features(positions)
-    groups = Groups.of(space, _beside(case, name, rows))
+    groups = Groups.of(space, _not_in_model(case, name, rows))
     began = _clock.now()
     fitted = Maps(of.transport, space, groups).learn(space.data, groups.codes)
     fitted.move(space.data, groups.codes, (groups.codes + 1) % len(groups))

@@ -25,7 +25,7 @@ UNKNOWN = "(unknown)"
 
 
 class RowChanges(NamedTuple):
-    """What the twins of each row get beside the row itself; arrays of length n.
+    """What the twins of each row get, and the row itself; arrays of length n.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
         known = ~np.isnan(codes)
         taken[known] = column.shown(codes[known])
         values[str(column.name)] = pd.Series(taken).infer_objects()
-    beside = rows_beside(case.beside, rows)
-    if beside is not None:
-        values |= {str(name): beside[name] for name in beside}
+    not_in_model = rows_beside(case.beside, rows)
+    if not_in_model is not None:
+        values |= {str(name): not_in_model[name] for name in not_in_model}
     return pd.DataFrame(values)

@@ -207,7 +207,7 @@ _WORDS = ("attribute", "group", "note")
 
 
 def _rates(report: dict[str, Any]) -> list[Any]:
-    """The selection table, with intervals beside their figures."""
+    """The selection table, with the intervals of its figures."""
     part = report["selection"]
     blocks: list[Any] = list(why_not(part, "Rates by group"))
     kept = _kept_groups(part)
@@ -267,7 +267,7 @@ def _what_it_is(part: dict[str, Any]) -> str:
 
 
 def _how_small(least: float | None) -> list[TextBlock]:
-    """What the figures of small groups say, and which groups the mark stands beside."""
+    """What the figures of small groups say, and which groups have the mark."""
     words = (
         "The figures of a group of few rows are mostly chance, which its wide intervals tell: "
         "compare intervals, not figures, where groups are small."

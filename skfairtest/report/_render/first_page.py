@@ -31,7 +31,7 @@ from skfairtest.report._render.words import (
     people_change,
     quoted,
     rates_to_tell,
-    twins_beside,
+    twins_outside_model,
     what_groups_get,
 )
 
@@ -95,16 +95,16 @@ def asked(report: dict[str, Any]) -> str:
     main, model = report["searches"][-1], report["model"]
     name = model["final"] or model["class"]
     people = f"the {count(report['data']['n_rows'])} people in the table"
-    beside = not_taken(report["searches"])
+    not_in_model = not_taken(report["searches"])
     if main["taken"]:
-        names = [isolate(n) for n in main["sensitive"] if n not in beside]
+        names = [isolate(n) for n in main["sensitive"] if n not in not_in_model]
         asked_for = f"{people} and for made-up inputs" if main["rows"]["n"] else "made-up inputs"
         words = (
             f"Change only a person's {listed(names, 'or')}: does {name} change its answer? Asked "
             f"for {asked_for} within the ranges of the data."
         )
     else:
-        them = listed(list(map(isolate, beside)), "or")
+        them = listed(list(map(isolate, not_in_model)), "or")
         words = f"{name} is not given {them}. Do its answers differ by group, for {people}?"
     return f"{words} {favourable(report)}".rstrip()
 
@@ -253,7 +253,7 @@ def largest(report: dict[str, Any]) -> str:
     """The largest difference found, and the bound of all others."""
     main = report["searches"][-1]
     if not main["taken"]:
-        return f"{twins_beside(not_taken(report['searches']))}"
+        return f"{twins_outside_model(not_taken(report['searches']))}"
     if main["degree"] is None:
         return f"Not measured: {main['reason'].rstrip('.')}."
     pair = main["pair"]
@@ -381,7 +381,7 @@ def _look_for_proxies(report: dict[str, Any]) -> Step | None:
     return Step(
         f"Look for columns that stand in for {them} (proxies): changing {them} alone cannot show "
         "these.",
-        "Sensitive columns beside the model",
+        "Sensitive columns outside the model",
         "how_to/sensitive_columns",
     )
 

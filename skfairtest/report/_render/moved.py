@@ -1,4 +1,4 @@
-"""The people beside their moved twins: what changes with all that goes along with an attribute."""
+"""People compared with moved twins: what changes with all that goes along with an attribute."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ASSUMES = {
 
 
 def moved(report: dict[str, Any]) -> Section:
-    """Twins of today beside moved ones, how good the maps are, and what carries the change."""
+    """Twins and moved twins, how good the maps are, and what carries the change."""
     names = list(dict.fromkeys(part["attribute"] for part in report["moved"]))
     done = [part for part in report["moved"] if part["status"] == "done"]
     title = isolate(names[0]) if len(names) == 1 else "the sensitive attributes"

@@ -77,14 +77,14 @@ def headline(report: dict[str, Any]) -> str:
 
     A report calls it its sentence.
     """
-    main, beside = report["searches"][-1], not_taken(report["searches"])
+    main, not_in_model = report["searches"][-1], not_taken(report["searches"])
     sentences = []
     if main["taken"]:
         if main["rows"]["changed"] is not None and main["rows"]["n"]:
             sentences.append(people_change(main, report))
         sentences.append(finding(main, report["threshold"], report["seed"]))
-    if beside:
-        sentences.append(f"The model does not take {listed(beside, 'or')}.")
+    if not_in_model:
+        sentences.append(f"The model does not take {listed(not_in_model, 'or')}.")
     if names := rates_to_tell(report):
         sentences.append(what_groups_get(report["selection"], names))
     return " ".join(sentences)
@@ -285,8 +285,8 @@ def not_taken(searches: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def twins_beside(names: list[str]) -> str:
-    """What that means, and what it does not."""
+def twins_outside_model(names: list[str]) -> str:
+    """What it means that the model does not take an attribute, and what it does not mean."""
     them = "it" if len(names) == 1 else "them"
     alone = listed([isolate(name) for name in names])
     return (
