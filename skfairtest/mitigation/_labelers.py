@@ -36,8 +36,8 @@ class FoundPairs:
         Whether both twins will be added, or `first` alone.
     estimator : estimator
         The model that treats them differently.
-    panel : Panel
-        Models of other families, fitted on the training rows: ``panel.votes(table)`` gives the
+    ensemble : Ensemble
+        Models of other families, fitted on the training rows: ``ensemble.votes(table)`` gives the
         predictions of each.
     classes : ndarray of shape (n_classes,) or None
         Class labels; None for a regression.
@@ -49,7 +49,7 @@ class FoundPairs:
     second: Any
     both: bool
     estimator: Any
-    panel: Panel
+    ensemble: Ensemble
     classes: Values | None
     others: tuple[Any, ...] = ()
 
@@ -84,7 +84,7 @@ def majority_label(pairs: FoundPairs) -> Values:
        ASE, 98-108. (Labels of the inputs that are added.)
     """
     tables = pairs.twins if pairs.both else [pairs.first]
-    votes = [vote for table in tables for vote in pairs.panel.votes(table)]
+    votes = [vote for table in tables for vote in pairs.ensemble.votes(table)]
     if pairs.classes is None:
         return np.mean(votes, axis=0)
     counts = np.stack([(np.stack(votes) == label).sum(axis=0) for label in pairs.classes], axis=1)
@@ -179,7 +179,7 @@ def label_pairs(labeler: Any, pairs: FoundPairs) -> Values:
     return labels
 
 
-class Panel:
+class Ensemble:
     """Diverse classifiers, or regressors, on the codes of an input space.
 
     Parameters

@@ -364,7 +364,7 @@ class Flips:
     low: Annotated[float | None, "The share of all people of the group is at least this (95%)."]
     high: Annotated[float | None, "The share of all people of the group is at most this (95%)."]
     placebo: Annotated[
-        float | None, "The share under maps between groups of people that chance has made."
+        float | None, "The share under maps between random groups of people: its permutation null."
     ]
     beyond_low: Annotated[float | None, "The share exceeds that by at least this (95%)."]
     beyond_high: Annotated[float | None, "The share exceeds that by at most this (95%)."]

@@ -21,7 +21,7 @@ class KnownFigure(NamedTuple):
     low, high : float
         Ends of the interval. NaN if an end is unknown.
     interval : str
-        Kind of the interval: "exact", "95% interval", "certified bracket", ...
+        Kind of the interval: "exact", "95% interval", "certified bounds", ...
     """
 
     figure: str
@@ -41,7 +41,7 @@ def degree(search: dict[str, Any]) -> KnownFigure:
     found = max((x for x in (real(search["degree"]), on_rows) if x == x), default=math.nan)
     upper = real(search["bracket"]["upper"])
     upper = max(upper, found) if found == found else upper
-    interval = "lower bound" if math.isnan(upper) else "certified bracket"
+    interval = "lower bound" if math.isnan(upper) else "certified bounds"
     return KnownFigure(
         f"largest difference between twins in {label}", found, found, upper, interval
     )

@@ -18,8 +18,8 @@ from skfairtest.report._known import KnownFigure
 from skfairtest.report._measure.plain import real
 from skfairtest.report._render.words import (
     beyond_domain,
+    bounds_text,
     compared_with,
-    ends_in_words,
     group_named,
     of_people,
     with_some_twins,
@@ -138,7 +138,7 @@ class LimitCheck:
     low, high : float or None
         Ends of the interval in which it is known to be. None if an end is unknown.
     interval : str
-        Kind of the interval: "exact", "95% interval", "certified bracket", ...
+        Kind of the interval: "exact", "95% interval", "certified bounds", ...
     words : str
         A sentence that says what was and was not shown.
     left_out : list of str
@@ -172,7 +172,7 @@ class LimitCheck:
     left_out: list[str]
 
 
-def figure_in_words(check: LimitCheck) -> str:
+def figure_sentence(check: LimitCheck) -> str:
     """Describe the figure of a limit, and the interval in which it is known to be."""
     if check.value is None:
         return f"{check.figure}: not measured"
@@ -356,7 +356,7 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
     )
     if rows["n"] < rows["n_rows"]:
         but = ", but" if status == "undecided" else ";"
-        ends = ends_in_words({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
+        ends = bounds_text({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
         words += f"{but} of all people {ends} ({known.interval})"
     elif some and status == "undecided":
         words += f", but people were compared {compared_with(search)}"
@@ -489,7 +489,7 @@ def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     words = f"{known.figure}: {_percent(known.value, limit)}, {side} {in_full(100 * limit)}%"
     if not (math.isnan(known.low) or math.isnan(known.high)):
         but = ", but" if status == "undecided" and not missing else ";"
-        ends = ends_in_words({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
+        ends = bounds_text({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
         words += f"{but} of all people {ends} ({known.interval})"
     left_out = [f"{part['attribute']}: {part['reason']}" for part in missing.values()]
     left_out += [words for part in parts for words in _people_not_moved(part)]

@@ -24,6 +24,7 @@ from tiers import SAMPLE, slow_sample, some
 from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.finding._words import percent
 from skfairtest.group._rules.sensitive_groups import Groups
+from skfairtest.mitigation._cached_predictions import CachedPredictions, score_of_rows
 from skfairtest.mitigation._comparison import methods, one_fold
 from skfairtest.mitigation._comparison.group_rates import (
     between_groups,
@@ -34,7 +35,6 @@ from skfairtest.mitigation._comparison.jackknife import deal, leave_out, paired_
 from skfairtest.mitigation._comparison.methods import ComparisonSettings
 from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifier
 from skfairtest.mitigation._held_columns import HeldColumns
-from skfairtest.mitigation._replay import Replay, score_of_rows
 from skfairtest.transports import QuantileTransport
 
 running = import_module("skfairtest.mitigation._comparison.compare_mitigations")
@@ -485,8 +485,8 @@ def test_replayed_answers_have_the_scores_of_the_model(name):
     model = LogisticRegression().fit(X, y)
     answers = {"predict": model.predict(X), "predict_proba": model.predict_proba(X)}
     weights = np.arange(len(y)) % 3 + 1.0
-    replay = Replay(LogisticRegression(), known=answers, classes=model.classes_)
-    score = score_of_rows(get_scorer(name), replay, y, weights)
+    cached = CachedPredictions(LogisticRegression(), known=answers, classes=model.classes_)
+    score = score_of_rows(get_scorer(name), cached, y, weights)
     rows = np.arange(50, 300)
     theirs = get_scorer(name)(model, X.iloc[rows], y[rows], sample_weight=weights[rows])
     assert score(rows) == pytest.approx(theirs)

@@ -339,7 +339,7 @@ def test_the_degree(report, limit, degree, upper, estimate, status, words):
     assert check.status == status and words in check.words
     assert check.value == check.low == degree and check.high == upper
     assert check.figure == "largest difference between twins in sex and race"
-    assert check.interval == ("lower bound" if upper is None else "certified bracket")
+    assert check.interval == ("lower bound" if upper is None else "certified bounds")
 
 
 def test_a_row_outside_of_the_domain_counts(report):

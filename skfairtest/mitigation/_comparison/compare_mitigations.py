@@ -427,7 +427,7 @@ def _run_all(
                         f"compare with. {result.reason}"
                     )
                 if len(done[name]) == len(folds):
-                    progress.done(f"{name}: {_in_words(done[name])}")
+                    progress.done(f"{name}: {_progress_message(done[name])}")
                     if n_done < len(tasks):
                         progress.part(tasks[n_done][0])
     except (KeyboardInterrupt, WorkersFailedError) as error:
@@ -450,6 +450,6 @@ def _run_all(
     return done
 
 
-def _in_words(results: list[FoldResult]) -> str:
+def _progress_message(results: list[FoldResult]) -> str:
     reason = next((result.reason for result in results if result.reason), "")
     return reason or f"{np.mean([result.fit_seconds for result in results]):.2f} s a training"

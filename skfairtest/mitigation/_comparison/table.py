@@ -14,6 +14,7 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.finding._fitted_cards import model_name
 from skfairtest.finding._words import value_in_words
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
+from skfairtest.mitigation._cached_predictions import CachedPredictions, score_of_rows
 from skfairtest.mitigation._comparison.group_rates import (
     between_groups,
     rate_change,
@@ -28,7 +29,6 @@ from skfairtest.mitigation._comparison.jackknife import (
 from skfairtest.mitigation._comparison.methods import ComparisonContext
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line
 from skfairtest.mitigation._comparison.result import MitigationComparison
-from skfairtest.mitigation._replay import Replay, score_of_rows
 from skfairtest.mitigation._shares import PLACES, Measure, together
 from skfairtest.oracle._favourable import as_shares
 
@@ -169,14 +169,14 @@ def _score_functions(measured: MeasuredMethods, method: str, scorers: dict[str, 
     """Each score as a function of row numbers; None where the method's answers do not give it."""
     context = measured.context
     answers, classes = measured.answers(method), context.classes
-    replay = Replay(context.estimator, known=answers, classes=classes)
+    cached = CachedPredictions(context.estimator, known=answers, classes=classes)
     has_scores = "predict_proba" in answers or "decision_function" in answers
     if classes is not None and len(classes) > 2:
         has_scores = "predict_proba" in answers
     return {
         column: None
         if column == "auc" and not has_scores
-        else score_of_rows(scorer, replay, context.y, context.weights)
+        else score_of_rows(scorer, cached, context.y, context.weights)
         for column, scorer in scorers.items()
     }
 

@@ -16,7 +16,7 @@ from scipy import stats
 from sklearn.base import is_classifier
 
 from skfairtest._typing import Floats, Ints, is_real
-from skfairtest.mitigation._replay import Replay
+from skfairtest.mitigation._cached_predictions import CachedPredictions
 from skfairtest.space._rows import take_rows
 
 Values = NDArray[Any]
@@ -74,7 +74,9 @@ class HeldOut:
     def scores(self, model: Any, parts: list[Ints]) -> Floats:
         """Score on all rows, and on each part of them; NaN where a part has no score."""
         rows = np.arange(len(self.y))
-        recorded = model if isinstance(model, Replay) else Replay(model, self.X)
+        recorded = (
+            model if isinstance(model, CachedPredictions) else CachedPredictions(model, self.X)
+        )
         model = recorded.model
         if self.is_accuracy:
             right = np.asarray(recorded.predict(rows) == self.y, dtype=np.float64)
@@ -98,7 +100,7 @@ class HeldOut:
                 scores.append(np.nan)
         return np.array(scores)
 
-    def _learn_kind(self, recorded: Replay, whole: float) -> None:
+    def _learn_kind(self, recorded: CachedPredictions, whole: float) -> None:
         """Note whether the scorer gives the same for predictions that are looked up by number.
 
         If so, also whether it asks for labels alone and counts the right ones; that is seen on all
@@ -230,14 +232,16 @@ class Guard:
         by much less: some were wrong before. So of accuracy the interval of the rows is combined
         with that expectation, the one that knows more counting more.
         """
-        replays = [Replay(model, fold.X) for fold, model in zip(self.folds, models, strict=True)]
-        drop = self.drop(replays)
+        cached = [
+            CachedPredictions(model, fold.X) for fold, model in zip(self.folds, models, strict=True)
+        ]
+        drop = self.drop(cached)
         confirmed = drop.high <= self.max_score_drop
         bound = drop.high
         if self._predicted is not None:
             # Accuracy that a model is expected to lose or win, as a part of the predictions that
             # changed: one standard deviation. Rounds on tables of 100 rows had 0.14 to 0.23.
-            expected = 0.2 * self._share_changed(replays)
+            expected = 0.2 * self._share_changed(cached)
             quantile = stats.norm.isf(1 - self.confidence)
             known = (drop.high - drop.estimate) / quantile
             total = expected**2 + known**2
@@ -247,7 +251,7 @@ class Guard:
             bound = min(bound, float(mean + quantile * error))
         return Verdict(bound <= self.max_score_drop, confirmed, drop, bound)
 
-    def _share_changed(self, replays: list[Replay]) -> float:
+    def _share_changed(self, cached: list[CachedPredictions]) -> float:
         """Share of the rows held out whose prediction is not the original's."""
         assert self._predicted is not None, "asked for accuracy alone"
         changed = [
@@ -255,7 +259,7 @@ class Guard:
                 np.asarray(model.predict(np.arange(len(fold.y))) != predicted, dtype=np.float64),
                 np.ones(len(fold.y)) if fold.weights is None else fold.weights,
             )
-            for fold, model, predicted in zip(self.folds, replays, self._predicted, strict=True)
+            for fold, model, predicted in zip(self.folds, cached, self._predicted, strict=True)
         ]
         return float(self._shares @ changed)
 

@@ -121,7 +121,7 @@ class MovedRetraining(TwinStrategy):
         both = np.concatenate([fold.codes[:, None, :], self._moved(fold, chosen)], axis=1)
         tables = [fold.space.decode(both[:, place]) for place in range(both.shape[1])]
         pairs = FoundPairs(
-            tables[0], tables[1], True, fold.model, fold.panel, self.task.classes,
+            tables[0], tables[1], True, fold.model, fold.ensemble, self.task.classes,
             tuple(tables[2:]),
         )  # fmt: skip
         labels = np.repeat(label_pairs(average_label, pairs), both.shape[1])

@@ -76,7 +76,7 @@ def with_twins(fold: TrainingFold, Z: Floats) -> Addition:
     # A twin that must not be is labelled as the first, and left out.
     tables = [fold.space.decode(twins[:, place]) for place in range(twins.shape[1])]
     pairs = FoundPairs(
-        tables[0], tables[min(1, len(tables) - 1)], True, fold.model, fold.panel,
+        tables[0], tables[min(1, len(tables) - 1)], True, fold.model, fold.ensemble,
         fold.task.classes, tuple(tables[2:]),
     )  # fmt: skip
     labels = label_pairs(average_label, pairs)

@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from skfairtest._threads import threads_to_train
 from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_takes_weights, check_weights
-from skfairtest.mitigation._labelers import Panel
+from skfairtest.mitigation._labelers import Ensemble
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import on_workers
@@ -172,9 +172,9 @@ class TrainingFold:
         self.kept: dict[str, Any] = {}
 
     @cached_property
-    def panel(self) -> Panel:
+    def ensemble(self) -> Ensemble:
         """Diverse models of the training rows of this fold, whose votes label inputs."""
-        return Panel(
+        return Ensemble(
             self.space,
             take_rows(self.task.X, self.rows),
             self.task.y[self.rows],

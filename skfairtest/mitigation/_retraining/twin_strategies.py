@@ -14,8 +14,8 @@ from skfairtest._typing import Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.mitigation._labelers import (
+    Ensemble,
     FoundPairs,
-    Panel,
     average_label,
     label_pairs,
     majority_label,
@@ -45,7 +45,7 @@ class Learned(Protocol):
         """The latest model."""
 
     @property
-    def panel(self) -> Panel:
+    def ensemble(self) -> Ensemble:
         """Diverse models of the same rows."""
 
 
@@ -121,7 +121,7 @@ class TwinStrategy:
 
     def label(self, fold: Learned, first: Any, second: Any, labeler: Any) -> Values:
         """One label per pair."""
-        pairs = FoundPairs(first, second, self.both, fold.model, fold.panel, self.task.classes)
+        pairs = FoundPairs(first, second, self.both, fold.model, fold.ensemble, self.task.classes)
         return label_pairs(labeler, pairs)
 
 

@@ -39,7 +39,7 @@ def compare_groups(case: Case, favourable: Any, seconds: float | None) -> Groups
     values = sensitive_values(case, case.rows)
     result = compare_rows(case, "groups", auditor, values, None, predicted)
     if metric == "selection_rate" and case.favourable is not None:
-        result = replace(result, favourable=labels_in_words(case))
+        result = replace(result, favourable=labels_text(case))
     if not result.rules:
         least = f"{auditor.min_support:.0%} of the rows"
         words = f"no group that a sensitive attribute describes has {least} inside and outside"
@@ -47,7 +47,7 @@ def compare_groups(case: Case, favourable: Any, seconds: float | None) -> Groups
     return result
 
 
-def labels_in_words(case: Case) -> str:
+def labels_text(case: Case) -> str:
     """What a favourable prediction is: a label, some, or outputs of at least so much."""
     assert case.favourable is not None
     words = in_words(case.favourable.labels)

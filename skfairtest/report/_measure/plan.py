@@ -32,7 +32,7 @@ from skfairtest.report._measure import (
 )
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.course import Course
-from skfairtest.report._measure.settle import gather, settled
+from skfairtest.report._measure.finalize import collect, finalized
 from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
@@ -176,16 +176,16 @@ class Plan:
             for metric in self._error_metrics()
         ]
         if self.labels:
-            gather(case, self.labels[-1])
+            collect(case, self.labels[-1])
             measure = partial(columns.measure_columns, case)
             course.run(COLUMNS, ReportPart(), measure, at_least=COLUMNS_SECONDS)
         found_moved += self._move(maps[n_first:])
         *alone, together = searches.values()
-        told = [settled(case, one, []) for one in alone]
-        told.append(settled(case, together, alone))
+        final = [finalized(case, one, []) for one in alone]
+        final.append(finalized(case, together, alone))
         names = [str(name) for name in case.sensitive_names]
         found_moved.sort(key=lambda one: names.index(one.attribute))
-        return Measured(told, found_groups, found_perturbed, table, found_errors, found_moved)
+        return Measured(final, found_groups, found_perturbed, table, found_errors, found_moved)
 
     def _move(self, parts: list[str]) -> list[MovedPart]:
         """Move people to other groups, by the maps of some parts."""

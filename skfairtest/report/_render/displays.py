@@ -27,7 +27,7 @@ def _pair(report: dict[str, Any]) -> Any:
     return inspection.PairDisplay(Pair.from_dict(search["pair"]))
 
 
-def _bracket(report: dict[str, Any]) -> Any:
+def _bounds(report: dict[str, Any]) -> Any:
     rows = [
         {
             "name": search["label"],
@@ -137,7 +137,7 @@ def _moved(report: dict[str, Any]) -> Any:
 
 MAKERS = {
     "pair": _pair,
-    "bracket": _bracket,
+    "bracket": _bounds,
     "curve": _curve,
     "history": _history,
     "groups": _groups,

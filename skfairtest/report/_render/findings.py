@@ -32,21 +32,21 @@ from skfairtest.report._render.blocks import (
 from skfairtest.report._render.first_page import (
     NAMES,
     first_page,
-    groups_in_words,
     in_direction,
+    named_groups,
     not_complete,
     of_one_attribute,
 )
 from skfairtest.report._render.words import (
     bound,
     compared_with,
-    engine_in_words,
+    engine_sentence,
     for_others,
     group_named,
     isolate,
     isolated,
     quoted,
-    share_in_words,
+    share_text,
     treated,
     treated_differently,
 )
@@ -121,7 +121,7 @@ def _groups_at_once(report: dict[str, Any]) -> TableBlock | None:
     keys = list(dict.fromkeys([*rates, *counted]))
     if not keys:
         return None
-    named = groups_in_words(report)
+    named = named_groups(report)
     kept = _most_concerned(keys, rates, counted, report["sensitive_features"], named)
     columns = _directions(counted)
     several = len({attribute for attribute, _ in keys}) > 1
@@ -224,7 +224,7 @@ def _would_get(
 # Pairs -----------------------------------------------------------------------------------------
 
 
-def outputs_in_words(pair: Pair, of_first: str = " against ", of_second: str = "") -> str:
+def outputs_text(pair: Pair, of_first: str = " against ", of_second: str = "") -> str:
     """Both outputs: "probability of yes: 0.82 against 0.22"."""
     return f"{pair.output}: {_outputs(pair, of_first)}{of_second}"
 
@@ -363,7 +363,7 @@ def pairs_table(
         [
             name,
             difference,
-            _outputs(pair) if is_one else outputs_in_words(pair),
+            _outputs(pair) if is_one else outputs_text(pair),
             *_changes(pair, changed, own[k] if own else None),
             *(value_in_words(pair.cells[place].first) for place in others),
         ]
@@ -420,14 +420,14 @@ def how_large(report: dict[str, Any]) -> list[Any]:
         )
     ]
     if searches:
-        blocks.append(_bracket_figure(searches, report))
+        blocks.append(_bounds_figure(searches, report))
     if report["carries"]:
         words = isolated(report["carries"], report["sensitive_features"])
         blocks.append(TextBlock(words[:1].upper() + words[1:]))
     for search in report["searches"]:
         if search["taken"]:
             blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
-            blocks += [TextBlock(words)] if (words := engine_in_words(search)) else []
+            blocks += [TextBlock(words)] if (words := engine_sentence(search)) else []
     return blocks
 
 
@@ -494,9 +494,9 @@ def found_by_search(search: dict[str, Any]) -> float | None:
 
 def _bounds(searches: Sequence[dict[str, Any]]) -> list[str]:
     """The bounds of several searches, with equally many decimals."""
-    brackets = [search["bracket"] for search in searches]
-    uppers = alike([bracket["upper"] for bracket in brackets])
-    return [bound(bracket, upper) for bracket, upper in zip(brackets, uppers, strict=True)]
+    bounds_of_all = [search["bracket"] for search in searches]
+    uppers = alike([bounds["upper"] for bounds in bounds_of_all])
+    return [bound(bounds, upper) for bounds, upper in zip(bounds_of_all, uppers, strict=True)]
 
 
 def _drawn(searches: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -520,7 +520,7 @@ def _thinned(line: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: [values[place] for place in places] for name, values in line.items()}
 
 
-def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> FigureBlock:
+def _bounds_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> FigureBlock:
     alt = "; ".join(
         f"{search['label']}: found {figure(found_by_search(search))}, largest possible "
         f"{bound(search['bracket'])}, people {figure(search['rows']['degree'])}"
@@ -640,7 +640,7 @@ def _by_attribute(report: dict[str, Any]) -> list[TableBlock]:
     rows = [
         [
             search["label"],
-            share_in_words(search["rows"]),
+            share_text(search["rows"]),
             count(search["rows"]["rate"] * search["rows"]["n"]),
             f"{count(search['rows']['n'])} of {count(search['rows']['n_rows'])}",
             degree,
@@ -662,7 +662,7 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[TableBlo
             search["label"],
             f"{above['share_of_spread']:.0%} of the spread",
             difference,
-            share_in_words(above),
+            share_text(above),
             f"{count(above['n'])} of {count(search['rows']['n'])}",
         ]
         for (search, above), difference in zip(parts, differences, strict=True)

@@ -25,7 +25,7 @@ from skfairtest.report._render.words import (
     isolated,
     largest_possible,
     lowest_and_highest,
-    moved_in_words,
+    moved_sentence,
     not_taken,
     of_people,
     people_change,
@@ -240,7 +240,7 @@ def moved(report: dict[str, Any]) -> str:
     found = _known.first_maps(report["moved"])
     measured = {part["attribute"] for part in found}
     missing = {part["attribute"]: part for part in report["moved"][::-1]}
-    sentences = list(map(moved_in_words, found)) + [
+    sentences = list(map(moved_sentence, found)) + [
         f"not measured for {isolate(name)}: {isolate(part['reason'])}".rstrip(".")
         for name, part in reversed(missing.items())
         if name not in measured
@@ -421,7 +421,7 @@ def _group_of_few_rows(report: dict[str, Any]) -> dict[str, Any] | None:
     return min(few, key=lambda row: row["n"], default=None)
 
 
-def groups_in_words(report: dict[str, Any]) -> list[tuple[str, str]]:
+def named_groups(report: dict[str, Any]) -> list[tuple[str, str]]:
     """The groups of one attribute that the sentences of the page name, with their attributes."""
     rows = _groups_alone(report)
     named = [few] if (few := _group_of_few_rows(report)) else []

@@ -23,7 +23,7 @@ from skfairtest.report._render.blocks import (
     TwinsBlock,
     table,
 )
-from skfairtest.report._render.findings import cut, outputs_in_words
+from skfairtest.report._render.findings import cut, outputs_text
 from skfairtest.report._render.sections import sections_of, title_of
 
 #: Rows of a table; a page of text cannot fold the rest.
@@ -121,7 +121,7 @@ def _twins(twins: TwinsBlock) -> list[Any]:
         )
         for cell in shown.cells
     ]
-    outputs = TextBlock(f"{outputs_in_words(pair)[:1].upper()}{outputs_in_words(pair)[1:]}.")
+    outputs = TextBlock(f"{outputs_text(pair)[:1].upper()}{outputs_text(pair)[1:]}.")
     caption = f"{twins.caption} (≠ marks where the two differ)"
     return [
         outputs,

@@ -140,8 +140,8 @@ def _shares_table(report: dict[str, Any], name: str, done: list[dict[str, Any]])
         f"People whose decision changes with {isolate(name)} alone, and with what goes along with "
         "it; 95% intervals"
     )
-    caption += "; 'by chance' is the share between groups that chance has made"
-    head = ["moved", "change", "people", "share", "by chance"]
+    caption += "; 'random groups' is the share under maps between random groups"
+    head = ["moved", "change", "people", "share", "random groups"]
     return table(caption, head, rows, shown=20, most=300, words=[1])
 
 

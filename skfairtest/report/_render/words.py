@@ -62,7 +62,7 @@ def beyond_domain(search: dict[str, Any]) -> bool:
     return (seen(search) or 0.0) > (search["degree"] or 0.0)
 
 
-def of_rows_in_words(search: dict[str, Any]) -> str:
+def rows_sentence(search: dict[str, Any]) -> str:
     """A second sentence, where rows outside of the domain show more."""
     if not beyond_domain(search):
         return ""
@@ -184,7 +184,7 @@ def _share_of_changed(rows: dict[str, Any]) -> str:
     part = rows if is_rate else above[0] if above else None
     if part is None or part["low"] is None or rows["n"] == rows["n_rows"]:
         return share
-    return f"{share}; of all people {ends_in_words(part)}"
+    return f"{share}; of all people {bounds_text(part)}"
 
 
 def treated_differently(report: dict[str, Any]) -> str:
@@ -203,21 +203,21 @@ def treated(report: dict[str, Any]) -> str:
     return f"whose twins differ by more than {number(threshold)}"
 
 
-def ends_in_words(part: dict[str, Any], words: Any = percent) -> str:
+def bounds_text(part: dict[str, Any], words: Any = percent) -> str:
     """Between which ends a share is known to be."""
     if part["high"] >= 1:
         return f"at least {words(part['low'])}"
     return f"{words(part['low'])} to {words(part['high'])}"
 
 
-def share_in_words(part: dict[str, Any]) -> str:
+def share_text(part: dict[str, Any]) -> str:
     """A share of the rows, with the ends of its interval if it is not exact."""
     share = percent(part["rate"])
     if part["low"] is None:
         return share
     if part["high"] >= 1 and part["low"] == part["rate"]:  # no sample, and more may differ
         return share if part["rate"] == 1 else f"at least {share}"
-    return f"{share} ({ends_in_words(part)})"
+    return f"{share} ({bounds_text(part)})"
 
 
 # The domain ------------------------------------------------------------------------------------
@@ -230,17 +230,17 @@ def output_of(search: dict[str, Any], report: dict[str, Any]) -> str:
     return f"a {isolate(output)}"
 
 
-def bracket_in_words(search: dict[str, Any]) -> str:
+def bounds_sentence(search: dict[str, Any]) -> str:
     """The largest difference found and its bound, as the rest of a sentence."""
-    bracket, degree = search["bracket"], search["degree"]
+    bounds, degree = search["bracket"], search["degree"]
     if degree is None:
         return f"not known: {search['reason']}"
-    if bracket["upper"] is None:
-        why = f" ({bracket['reason']})" if bracket["reason"] else ""
+    if bounds["upper"] is None:
+        why = f" ({bounds['reason']})" if bounds["reason"] else ""
         return f"at least {number(degree)}; larger ones are not ruled out{why}"
-    if bracket["certified"]:
+    if bounds["certified"]:
         return f"{number(degree)} (proven for all inputs in the domain)"
-    return f"between {number(degree)} (found) and {number(bracket['upper'])} (proven bound)"
+    return f"between {number(degree)} (found) and {number(bounds['upper'])} (proven bound)"
 
 
 def largest_possible(search: dict[str, Any], found: str = "") -> str:
@@ -248,32 +248,32 @@ def largest_possible(search: dict[str, Any], found: str = "") -> str:
 
     It has the decimals of what was found: rounded by itself it may seem to be less.
     """
-    bracket = search["bracket"]
-    if bracket["upper"] is None:
-        why = f": {isolate(bracket['reason'])}" if bracket["reason"] else ""
+    bounds = search["bracket"]
+    if bounds["upper"] is None:
+        why = f": {isolate(bounds['reason'])}" if bounds["reason"] else ""
         return f"Larger ones are not ruled out{why.rstrip('.')}."
     proven = "(proven for all inputs within the ranges of the data)"
     upper = None
     if found and "e" not in found:
-        upper = f"{bracket['upper']:,.{len(found.partition('.')[2])}f}"
-    return f"Largest possible difference: {bound(bracket, upper)} {proven}."
+        upper = f"{bounds['upper']:,.{len(found.partition('.')[2])}f}"
+    return f"Largest possible difference: {bound(bounds, upper)} {proven}."
 
 
-def engine_in_words(search: dict[str, Any]) -> str:
+def engine_sentence(search: dict[str, Any]) -> str:
     """What searched for the bound of a model of trees, and why it ended early; else empty."""
-    bracket = search["bracket"]
-    if not bracket["engine"] or bracket["upper"] is None:
+    bounds = search["bracket"]
+    if not bounds["engine"] or bounds["upper"] is None:
         return ""
-    by = "compiled code (numba)" if bracket["engine"] == "numba" else "NumPy"
-    why = "" if bracket["certified"] else f": {isolate(bracket['stop_reason'])}"
+    by = "compiled code (numba)" if bounds["engine"] == "numba" else "NumPy"
+    why = "" if bounds["certified"] else f": {isolate(bounds['stop_reason'])}"
     return f"The bound of {isolate(search['label'])} was searched with {by}{why}."
 
 
-def bound(bracket: dict[str, Any], upper: str | None = None) -> str:
+def bound(bounds: dict[str, Any], upper: str | None = None) -> str:
     """The bound of all differences; `upper` is its number, where a column has its own digits."""
-    if bracket["upper"] is None:
+    if bounds["upper"] is None:
         return "not known"
-    return f"{'' if bracket['certified'] else 'at most '}{upper or number(bracket['upper'])}"
+    return f"{'' if bounds['certified'] else 'at most '}{upper or number(bounds['upper'])}"
 
 
 # Groups ----------------------------------------------------------------------------------------
@@ -399,7 +399,7 @@ def is_beyond_chance(part: dict[str, Any]) -> bool:
     return any((flow["beyond_low"] or 0.0) > 0 for flow in part["flips"])
 
 
-def moved_in_words(part: dict[str, Any]) -> str:
+def moved_sentence(part: dict[str, Any]) -> str:
     """How many decisions change with what goes along with an attribute, and where most do."""
     name, rate = isolate(part["attribute"]), percent(part["rate"])
     has_ends = part["low"] is not None and part["high"] is not None
@@ -434,7 +434,7 @@ def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -
 
     A second one is of the rows of the data, where these show more than the domain.
     """
-    return _in_domain(search, threshold, seed) + of_rows_in_words(search)
+    return _in_domain(search, threshold, seed) + rows_sentence(search)
 
 
 def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None) -> str:

@@ -358,17 +358,17 @@ class AllRule(Rule):
         parts = [part for part in self.parts if not part.is_opaque]
         # What one part repairs may break another one: that is repaired in the next pass.
         for turn in range(3):
-            settled = True
+            is_valid = True
             for i in rng.permutation(len(parts)):
                 broken = np.flatnonzero(~parts[i].valid(Z))
                 if not len(broken):
                     continue
-                settled = False
+                is_valid = False
                 rows = Z[broken]
                 if turn:
                     rows = _shaken(rows, parts[i].columns, movable, domain, rng)
                 Z[broken] = domain.clip(parts[i].repair(rows, movable, domain, rng))
-            if settled:
+            if is_valid:
                 break
         return Z
 

@@ -14,8 +14,8 @@ BEYOND = (
 )
 
 
-def gather(case: Case, label: str) -> None:
-    """Offer to the search of all sensitive attributes what those of each alone have found.
+def collect(case: Case, label: str) -> None:
+    """Give the search of all sensitive attributes the pairs that those of each alone have found.
 
     Twins that differ in one attribute alone are twins of all of them together as well.
     """
@@ -25,10 +25,10 @@ def gather(case: Case, label: str) -> None:
             case.offer(label, finding.pair, finding.twins, shown_by)
 
 
-def settled(case: Case, search: SearchPart, alone: list[SearchPart]) -> SearchPart:
+def finalized(case: Case, search: SearchPart, alone: list[SearchPart]) -> SearchPart:
     """The search with its finding; `alone` are those of each of its attributes, if it has several.
 
-    No figure is below what was seen: neither the degree nor the upper end of a bracket below a pair
+    No figure is below what was seen: neither the degree nor the upper bound below a pair
     of the domain, and the rows of all attributes together show what those of each alone show.
     """
     rows = reduce(_with_others, (other.rows for other in alone), search.rows)
