@@ -183,7 +183,7 @@ class CertificatePart(ReportPart):
 
 @dataclass(frozen=True)
 class SearchHistory:
-    """The course of the search."""
+    """What the search had found after so many queries and seconds."""
 
     queries: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)

@@ -12,8 +12,8 @@ from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._domain import Domain
-from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._plausible.neighbours import Crossed, Neighbours
+from skfairtest.space._plausible.plausibility import Plausibility
 
 #: Draws of one sample before it gives up.
 MAX_DRAWS = 100_000
@@ -22,12 +22,13 @@ MAX_DRAWS = 100_000
 class Sample(NamedTuple):
     """Valid rows, and which of them are fresh draws: uniform ones, or crossings near the data.
 
-    The others are steps from rows that are known. `homes` are the rows that crossings are near to.
+    The others are steps from rows that are known. `cluster_ids` say which row of the data a
+    crossing is near to.
     """
 
     rows: Floats
     uniform: Bools
-    homes: Ints | None = None
+    cluster_ids: Ints | None = None
 
 
 class ValidRows:
@@ -182,7 +183,7 @@ class ValidRows:
                 again = rng.integers(n_known, size=max(0, n - n_known))
                 self._stock = self._stock.part(np.concatenate([np.arange(n_known), again]))
         drawn, self._stock = self._stock.part(slice(n)), self._stock.part(slice(n, None))
-        return Sample(drawn.rows, np.ones(len(drawn.rows), dtype=bool), drawn.homes)
+        return Sample(drawn.rows, np.ones(len(drawn.rows), dtype=bool), drawn.cluster_ids)
 
     def _valid(self, Z: Floats, deadline: float | None) -> Bools:
         """Return which rows are valid; it returns fewer rows if the time is up."""

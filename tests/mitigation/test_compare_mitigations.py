@@ -861,7 +861,7 @@ def test_a_model_that_refuses_moved_rows_has_its_other_figures(monkeypatch):
     def refuse(*args):
         raise ValueError("never seen")
 
-    monkeypatch.setattr(one_fold, "judge_moved", refuse)
+    monkeypatch.setattr(one_fold, "compare_moved", refuse)
     table = by_proxies().table
     assert table["share_moved"].isna().all() and table["accuracy"].notna().all()
     assert (table["note"] == "moved twins, fold 1: ValueError: never seen").all()

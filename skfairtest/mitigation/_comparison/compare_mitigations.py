@@ -336,7 +336,7 @@ def _folds(context: ComparisonContext, cv: Any, rng: np.random.Generator) -> tup
     folds = []
     for number, (training, held) in enumerate(parts):
         rows = context.space.data[held]
-        inputs, homes = {}, None
+        inputs, cluster_ids = {}, None
         if context.has_twins:
             near = draw_crossings(context.space.with_codes(rows), each, rng)
             inputs = {
@@ -344,10 +344,10 @@ def _folds(context: ComparisonContext, cv: Any, rng: np.random.Generator) -> tup
                 "near": near.rows,
                 "uniform": draw_uniform(context.space, each, rng),
             }
-            homes = near.homes
+            cluster_ids = near.cluster_ids
         seed = int(rng.integers(2**31 - 1))
         twins = None if moved.folds is None else moved.folds[number]
-        folds.append(Fold(number, training, held, inputs, homes, seed, certify_time, twins))
+        folds.append(Fold(number, training, held, inputs, cluster_ids, seed, certify_time, twins))
     return folds, moved.note
 
 

@@ -68,7 +68,7 @@ def move_held_rows(context: ComparisonContext, parts: list[tuple[Ints, Ints]]) -
     return Moved(found, "" if is_large.all() else _left_out(every, np.flatnonzero(~is_large)))
 
 
-def judge_moved(
+def compare_moved(
     model: Any, context: ComparisonContext, held: Ints, moved: list[MovedRows]
 ) -> Judged:
     """Say how a model treats the rows held out that are moved, and their moved twins."""

@@ -22,7 +22,7 @@ from skfairtest.mitigation._comparison.methods import (
     make_method,
     train,
 )
-from skfairtest.mitigation._comparison.moved import judge_moved
+from skfairtest.mitigation._comparison.moved import compare_moved
 from skfairtest.mitigation._shares import PLACES, Judged, judge
 from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import not_taken
@@ -40,8 +40,8 @@ class Fold:
         Rows to train on, and rows held out.
     inputs : dict of str to ndarray
         Codes by place: the rows held out, inputs near them, and uniform ones.
-    homes : ndarray of int or None
-        The rows that inputs near them are near to; None where there are no twins to compare.
+    cluster_ids : ndarray of int or None
+        Which row each input near them is near to; None where there are no twins to compare.
     seed : int
         Of everything that is trained; the same for all methods, so that what differs is the method.
     certify_time : float
@@ -54,7 +54,7 @@ class Fold:
     training: Ints
     held: Ints
     inputs: dict[str, Floats]
-    homes: Ints | None
+    cluster_ids: Ints | None
     seed: int
     certify_time: float
     moved: list[MovedRows] | None = None
@@ -124,7 +124,7 @@ def _run(result: FoldResult, name: str, own: Any, context: ComparisonContext, fo
     result.unit = _unit(model, context.classes)
     if fold.moved is not None:
         try:
-            result.judged["moved"] = judge_moved(model, context, fold.held, fold.moved)
+            result.judged["moved"] = compare_moved(model, context, fold.held, fold.moved)
         except Exception as error:  # a model may refuse what it has not seen together
             result.moved_note = f"moved twins, fold {fold.number + 1}: {in_a_line(error)}"
     if not context.has_twins:
@@ -142,7 +142,7 @@ def _run(result: FoldResult, name: str, own: Any, context: ComparisonContext, fo
         end = start + len(fold.inputs[place])
         result.judged[place] = whole.part(start, end)
         start = end
-    result.judged["near"] = result.judged["near"]._replace(homes=fold.homes)
+    result.judged["near"] = result.judged["near"]._replace(cluster_ids=fold.cluster_ids)
     result.degree = float(whole.disparity.max(initial=0.0))
     if name == "drop" and own is None and context.space.twins_.dependents is None:
         result.bound, result.certificates = 0.0, ["nothing else differs between twins"]

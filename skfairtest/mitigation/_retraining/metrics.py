@@ -134,7 +134,7 @@ class ShareMetrics:
         rows, near = [], []
         for judged, Z, crossed in zip(of_folds, inputs.rows, inputs.near, strict=True):
             rows.append(judged.part(0, len(Z)))
-            near.append(judged.part(len(Z), None)._replace(homes=crossed.homes))
+            near.append(judged.part(len(Z), None)._replace(cluster_ids=crossed.cluster_ids))
         return TwinShares(
             self._of_rows(together(rows)),
             together(near).measure(mean=self.mean),

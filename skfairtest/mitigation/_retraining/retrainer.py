@@ -372,7 +372,7 @@ class FairnessRetrainer(
                 start = _clock.now()
                 rounds.run(None if self.max_rounds == "auto" else self.max_rounds)
             seconds = _clock.now() - start
-            before, after = rounds.confirm()
+            before, after = rounds.measure_again()
         except EstimatorFailedError as error:
             rounds.reason = f"the audit failed: {error}"
             warnings.warn(

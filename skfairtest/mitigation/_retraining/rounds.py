@@ -237,7 +237,7 @@ class Rounds:
             self.strategy.group(models, self.folds, fresh=fresh),
         )
 
-    def confirm(self) -> tuple[Measurements, Measurements]:
+    def measure_again(self) -> tuple[Measurements, Measurements]:
         """Measure original and best on fresh inputs; the original comes back if it is as good.
 
         The best of many rounds looks better than it is on the inputs that it was chosen by.

@@ -68,8 +68,8 @@ def _curve(report: dict[str, Any]) -> Any:
 
 def _history(report: dict[str, Any]) -> Any:
     searches = _of_twins(report)
-    courses = [pd.DataFrame({"name": s["label"], **s["history"]}) for s in searches]
-    return inspection.HistoryDisplay(pd.concat(courses, ignore_index=True))
+    histories = [pd.DataFrame({"name": s["label"], **s["history"]}) for s in searches]
+    return inspection.HistoryDisplay(pd.concat(histories, ignore_index=True))
 
 
 def _groups(report: dict[str, Any]) -> Any:

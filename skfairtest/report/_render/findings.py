@@ -454,7 +454,7 @@ def _largest_table(searches: list[dict[str, Any]]) -> TableBlock:
     return table(caption, head, rows, most=300)
 
 
-def courses(report: dict[str, Any]) -> Section:
+def how_searches_went(report: dict[str, Any]) -> Section:
     """How the searches went, and what they cost."""
     known = [search for search in report["searches"] if search["degree"] is not None]
     searches = [s for s in report["searches"] if len(s["history"]["queries"]) > 1]
@@ -488,8 +488,8 @@ def courses(report: dict[str, Any]) -> Section:
 
 def found_by_search(search: dict[str, Any]) -> float | None:
     """What the search itself came upon; `degree` is what any part has shown."""
-    course: list[float] = search["history"]["degree"]
-    return course[-1] if course else None
+    degrees: list[float] = search["history"]["degree"]
+    return degrees[-1] if degrees else None
 
 
 def _bounds(searches: Sequence[dict[str, Any]]) -> list[str]:

@@ -27,16 +27,17 @@ class Crossed(NamedTuple):
     """Inputs near the data, of shape (n, n_features), and the row that each is near to."""
 
     rows: Floats
-    homes: Ints
+    cluster_ids: Ints
 
     def part(self, chosen: Any) -> Crossed:
         """Return some of the inputs."""
-        return Crossed(self.rows[chosen], self.homes[chosen])
+        return Crossed(self.rows[chosen], self.cluster_ids[chosen])
 
     def and_also(self, others: Crossed) -> Crossed:
         """Return these inputs and others after them."""
         return Crossed(
-            np.concatenate([self.rows, others.rows]), np.concatenate([self.homes, others.homes])
+            np.concatenate([self.rows, others.rows]),
+            np.concatenate([self.cluster_ids, others.cluster_ids]),
         )
 
 
@@ -94,17 +95,17 @@ class Neighbours:
 
     def crossings(self, n: int, rng: np.random.Generator) -> Crossed:
         """Return random rows, each crossed with one of its neighbours."""
-        homes = rng.integers(len(self.rows), size=n)
-        return Crossed(self.cross(homes, rng), homes)
+        places = rng.integers(len(self.rows), size=n)
+        return Crossed(self.cross(places, rng), places)
 
-    def cross(self, homes: Ints, rng: np.random.Generator) -> Floats:
-        """Cross rows with one of their neighbours, from which half of the values are taken."""
+    def cross(self, places: Ints, rng: np.random.Generator) -> Floats:
+        """Cross some rows with one of their neighbours, from which half of the values are taken."""
         if len(self.rows) < 2:
-            return self.rows[homes].copy()
-        near = self.neighbours(homes)
-        other = near[np.arange(len(homes)), rng.integers(near.shape[1], size=len(homes))]
-        mask = rng.random((len(homes), self.rows.shape[1])) < 0.5
-        return np.where(mask, self.rows[other], self.rows[homes])
+            return self.rows[places].copy()
+        near = self.neighbours(places)
+        other = near[np.arange(len(places)), rng.integers(near.shape[1], size=len(places))]
+        mask = rng.random((len(places), self.rows.shape[1])) < 0.5
+        return np.where(mask, self.rows[other], self.rows[places])
 
     def neighbours(self, places: Ints) -> Ints:
         """Return the positions of the neighbours of some rows, (n, n_neighbours).
