@@ -44,7 +44,7 @@ UNKNOWN = (np.nan, np.nan, np.nan)
 
 
 def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
-    """Return each figure with the ends of its interval."""
+    """Return each figure with the bounds of its interval."""
     found: dict[str, KnownFigure] = {}
     for search in report["searches"]:
         rows, label = search["rows"], search["label"]
@@ -81,7 +81,7 @@ def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:
         return "higher"
     if a == b:
         return "equal"
-    return "the ends overlap"
+    return "the intervals overlap"
 
 
 def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]) -> list[str]:

@@ -123,8 +123,8 @@ class RowsPart(ReportPart):
     ] = None
     low: Annotated[
         Share,
-        "The share of all rows is at least this: of a sample of the rows the lower end of its 95% "
-        "interval; null where the rate is exact.",
+        "The share of all rows is at least this: of a sample of the rows the lower bound of its "
+        "95% interval; null where the rate is exact.",
     ] = None
     high: Annotated[
         Share,
@@ -174,7 +174,7 @@ class CertificatePart(ReportPart):
         float | None,
         "No difference in the domain is larger; null where the model could not be certified.",
     ] = None
-    certified: Annotated[bool, "Whether both ends meet."] = False
+    certified: Annotated[bool, "Whether both bounds meet."] = False
     stop_reason: str = ""
     engine: Annotated[
         str, 'What searched for the bound of trees, "numpy" or "numba"; empty where none did.'

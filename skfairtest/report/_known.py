@@ -19,7 +19,7 @@ class KnownFigure(NamedTuple):
     value : float
         The measured value. NaN if it was not measured.
     low, high : float
-        Ends of the interval. NaN if an end is unknown.
+        Bounds of the interval. NaN if a bound is unknown.
     interval : str
         Kind of the interval: "exact", "95% interval", "certified bounds", ...
     """
@@ -63,7 +63,7 @@ def share_of(rows: dict[str, Any], part: dict[str, Any], figure: str) -> KnownFi
         return KnownFigure(figure, value, value, value, "exact")
     interval = "95% interval"
     if with_some_twins(rows):
-        interval = "lower bound" if rows["n"] == rows["n_rows"] else "95% interval's lower end"
+        interval = "lower bound" if rows["n"] == rows["n_rows"] else "95% interval's lower bound"
     return KnownFigure(figure, value, part["low"], part["high"], interval)
 
 
@@ -87,7 +87,7 @@ def largest_score(part: dict[str, Any]) -> KnownFigure:
     """Return the largest score of all groups of rows, whichever group has it in truth.
 
     With intervals that hold for all groups at once, the largest true score is at least the largest
-    of the lower ends and at most the largest of the upper ones.
+    of the lower bounds and at most the largest of the upper ones.
     """
     interval = f"{part['confidence']:.0%} interval for all groups at once"
     worst, n = part["largest"], part["n_rule_sets"]
@@ -147,7 +147,7 @@ def moved_rate(parts: list[dict[str, Any]]) -> KnownFigure:
     """Return the largest share of people whose moved twins get another decision.
 
     `parts` has one map for each attribute. The largest true share is at least the largest of the
-    lower ends, and at most the largest of the upper ones.
+    lower bounds, and at most the largest of the upper ones.
     """
     worst = max(parts, key=lambda part: real(part["rate"]))
     figure = (
@@ -158,7 +158,7 @@ def moved_rate(parts: list[dict[str, Any]]) -> KnownFigure:
         figure += f", the largest of {len(parts)} attributes"
     known = [part for part in parts if part["low"] is not None and part["high"] is not None]
     low = max((real(part["low"]) for part in known), default=math.nan)
-    # Without an interval of each attribute nobody knows the upper end.
+    # Without an interval of each attribute nobody knows the upper bound.
     whole = len(known) == len(parts)
     high = max(real(part["high"]) for part in parts) if whole else math.nan
     return KnownFigure(

@@ -136,7 +136,7 @@ class LimitCheck:
     value : float or None
         The figure. None if it was not measured.
     low, high : float or None
-        Ends of the interval in which it is known to be. None if an end is unknown.
+        Bounds of the interval in which it is known to be. None if a bound is unknown.
     interval : str
         Kind of the interval: "exact", "95% interval", "certified bounds", ...
     words : str
@@ -264,7 +264,7 @@ def _at_most(known: KnownFigure, limit: float, estimates_decide: bool) -> str:
     low, high = (known.value, known.value) if estimates_decide else (known.low, known.high)
     if low > limit:
         return "exceeded"
-    return "within" if high <= limit else "undecided"  # not so where no end is known (NaN)
+    return "within" if high <= limit else "undecided"  # not so where no bound is known (NaN)
 
 
 def _at_least(known: KnownFigure, limit: float, estimates_decide: bool) -> str:

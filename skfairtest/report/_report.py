@@ -393,8 +393,8 @@ class AuditReport:
         Returns
         -------
         DataFrame
-            One row per figure, with both values, the ends of their intervals if there are any, the
-            change, and what is known of the change (`says`).
+            One row per figure, with both values, the bounds of their intervals if there are any,
+            the change, and what is known of the change (`says`).
 
         Raises
         ------

@@ -46,7 +46,7 @@ def leave_out(score: Callable[[Ints], float], number: Ints) -> Jackknife:
 def paired_difference(
     own: Jackknife, original: Jackknife, confidence: float, n_rows: int | None = None
 ) -> Measure:
-    """One score less another with its interval, the guard's of `FairnessRetrainer` at both ends.
+    """One score less another with its interval, the guard's of `FairnessRetrainer` at both bounds.
 
     Any score will do, also one that is no mean over rows, such as AUC; `n_rows` are given where it
     counts rows that are right. The interval is about which rows there are; the models of the folds

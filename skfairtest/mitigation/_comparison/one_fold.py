@@ -190,7 +190,7 @@ def _certify(result: FoldResult, model: Any, context: ComparisonContext, fold: F
 def _answers(model: Any, X: Any, classes: Any) -> tuple[dict[str, NDArray[Any]], float]:
     """Predictions, probabilities and scores of rows, and the seconds that predictions take."""
     seconds = np.inf
-    # How often predictions are timed; the fastest counts.
+    # Of three times the fastest counts: the others had to wait for the machine.
     for _ in range(3):
         start = _clock.now()
         predicted = np.asarray(model.predict(X))

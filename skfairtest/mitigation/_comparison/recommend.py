@@ -29,9 +29,9 @@ def recommendation(
     """Recommend what leaves least, of what certainly costs little.
 
     A method must leave clearly less for people than the original (its interval is below the
-    original's), and the upper end of its cost must be within `max_score_drop`. Of these come first
-    those that leave least, then those with the best score, as far as intervals tell them apart, and
-    the cheapest of the rest.
+    original's), and the upper bound of its cost must be within `max_score_drop`. Of these come
+    first those that leave least, then those with the best score, as far as intervals tell them
+    apart, and the cheapest of the rest.
     """
     sentences = Sentences(settings)
     original = table.loc["original"]
@@ -190,7 +190,7 @@ class Sentences:
         drop, low, high = (-float(row[column]) for column in names)
         sign = 1 if drop >= 0 else -1
         verb = "and costs" if sign > 0 else "and gains"
-        # Of a gain the ends are turned round with it.
+        # Of a gain the bounds are turned round with it.
         low, high = sorted((sign * low, sign * high))
         if not np.isfinite([low, high]).all():
             return f"{verb} {self.score(abs(drop))} (too few rows for an interval)"
@@ -263,6 +263,6 @@ def short_group(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _ends(low: float, high: float) -> str:
-    """The ends of an interval in percent or points, to the same digit."""
+    """The bounds of an interval in percent or points, to the same digit."""
     low, high = (0.0 if abs(end) < 0.05 else end for end in (low, high))
     return f"{low:.1f} to {high:.1f}"

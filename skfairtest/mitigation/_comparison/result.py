@@ -34,7 +34,7 @@ class MitigationComparison:
     Attributes
     ----------
     table : DataFrame
-        One row per method, "original" first. Columns, where ``*_low`` and ``*_high`` are the ends
+        One row per method, "original" first. Columns, where ``*_low`` and ``*_high`` are the bounds
         of intervals:
 
         - ``accuracy`` (``r2``, or the name of `scoring`) and ``auc`` of the out-of-fold
@@ -85,8 +85,8 @@ class MitigationComparison:
         """Say which method the figures recommend, if any.
 
         Recommended is a method that leaves clearly less than the original for the people in the
-        table (their intervals do not overlap) and whose cost is known to be small (the upper end of
-        its interval is within `max_score_drop`). Of several, the one that leaves least; of those
+        table (their intervals do not overlap) and whose cost is known to be small (the upper bound
+        of its interval is within `max_score_drop`). Of several, the one that leaves least; of those
         that the intervals do not tell apart, the one with the best score; of those, the cheapest.
         Rates of groups and proxies play no part.
 

@@ -32,7 +32,7 @@ from skfairtest.mitigation._comparison.result import MitigationComparison
 from skfairtest.mitigation._shares import PLACES, Measure, together
 from skfairtest.oracle._favourable import as_shares
 
-#: The change of a group's rate, and the ends of its interval.
+#: The change of a group's rate, and the bounds of its interval.
 RATE_CHANGE = [f"selection_rate_change{end}" for end in ("", "_low", "_high")]
 
 

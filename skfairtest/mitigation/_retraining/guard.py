@@ -239,8 +239,8 @@ class Guard:
         confirmed = drop.high <= self.max_score_drop
         bound = drop.high
         if self._predicted is not None:
-            # Accuracy that a model is expected to lose or win, as a part of the predictions that
-            # changed: one standard deviation. Rounds on tables of 100 rows had 0.14 to 0.23.
+            # One standard deviation of the accuracy that a model is expected to lose or win: rounds
+            # on tables of 100 rows had 0.14 to 0.23 of the share of predictions that changed.
             expected = 0.2 * self._share_changed(cached)
             quantile = stats.norm.isf(1 - self.confidence)
             known = (drop.high - drop.estimate) / quantile

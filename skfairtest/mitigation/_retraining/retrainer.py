@@ -101,7 +101,7 @@ class FairnessRetrainer(
         one. "best" retrains as "twins" does and then keeps, of all `alternatives_` that keep the
         score, the one that leaves least near the rows.
     max_score_drop : float, default=0.01
-        How far the score may fall below the original's. A model is kept if the upper end of the
+        How far the score may fall below the original's. A model is kept if the upper bound of the
         drop's interval is no larger. Where the rows are too few to tell a drop of that size, the
         share of changed predictions counts as well, if the score is accuracy: a model that changes
         few of them cannot lose much. A `MitigationWarning` then says how large a drop the rows

@@ -85,7 +85,7 @@ class TestSGDRetraining:
 
     def near(self, rng: np.random.Generator) -> tuple[Ints, Any]:
         """Rows near the data, and which rows of the data they were made from."""
-        # Rows drawn near the data, to pick those to add from.
+        # Those to add are picked from so many rows near the data.
         seeds, Z = draw_near(self.space, 20_000, rng)
         return seeds, self.space.decode(Z)
 

@@ -89,7 +89,7 @@ def compare_rows(
                 raise
     case.auditors[name] = auditor
     all_rules, listed = auditor.rules_, auditor.short_list_
-    # Rules that are listed.
+    # A report lists ten rules.
     table = listed if len(listed) else all_rules[all_rules["ranked"]].iloc[:10]
     known = auditor.favourable_ is not None and auditor.favourable_ != "mean"
     return GroupsOfRowsPart(
@@ -142,9 +142,9 @@ def values_of(X: Any, bins: int) -> dict[Any, int]:
 def affordable_conditions(n_rows: int, values: int) -> int:
     """How long rules over so many values may be, so that the search takes seconds."""
     words = n_rows / 64
-    # Conditions of a rule; longer ones nobody reads.
+    # At most three conditions: longer rules nobody reads.
     for most in range(3, 1, -1):
-        # Words of 64 rows that may be looked at for them, about five seconds' worth.
+        # About five seconds' worth of words of 64 rows that are looked at.
         if math.comb(values, most) * words <= 5e9:
             return most
     return 1

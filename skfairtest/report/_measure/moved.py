@@ -149,7 +149,7 @@ def measure_moved(
     wanted = max(of.most_rows, SETTINGS.least_of_group * n_rows / counts.iloc[1] + 1)
     most = n = int(min(n_rows, wanted, SETTINGS.most_queries / each))
     if seconds is not None:
-        # Part of its time that a map may spend on predictions: classifiers judge it in the rest.
+        # Half of its time is for predictions: classifiers judge the map in the rest.
         budget = _affordable(case, 0.5 * seconds)
         n = min(most, int(budget / each))
         if again and n < min(most, SETTINGS.least_rows):
@@ -234,7 +234,7 @@ def _no_groups(name: str, values: pd.Series) -> str:
     n = values.nunique()
     if n < 2:
         return f"all people have the same {name}, so there is no group to move them to"
-    # Numbers with more values have no groups.
+    # Numbers with a few values are groups, those with more are not.
     if n > 10 and pd.api.types.is_numeric_dtype(values):
         return (
             f"{name} is a number with {n:,} values and has no groups; give groups as values, such "

@@ -46,7 +46,7 @@ def describe_perturbed(case: Case) -> PerturbedGroupsPart:
     """What the group auditor found."""
     auditor = case.auditors[NAME]
     listed = auditor.short_list_
-    # Rule sets that are listed.
+    # A report lists twenty rule sets.
     table = listed if len(listed) else auditor.rules_.iloc[:20]
     return PerturbedGroupsPart(
         **what_was_compared(auditor, table),

@@ -290,7 +290,7 @@ def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Fig
     ]
     names = [isolate(row["group"]) for row in rows]
     alt = "; ".join(map(": ".join, zip(names, rates, strict=False)))
-    # Rows of the plot of these groups.
+    # A picture shows fifteen of these groups.
     drawn = [list(row.values()) for row in rows[:15] if row[rate] is not None]
     caption = f"{rate.replace('_', ' ').capitalize()} by group"
     if len(drawn) < len(rows):
@@ -438,12 +438,11 @@ def _domain_table(attributes: list[dict[str, Any]]) -> TableBlock:
     keep = [place for place in range(len(head)) if place not in drop]
     rows = [[row[place] for place in keep] for row in rows]
     words = [place for place, old in enumerate(keep) if head[old] not in ("step", "columns")]
-    # Attributes of the domain that are not folded away.
     return table(
         "The domain: inputs that the search may generate",
         [head[place] for place in keep],
         rows,
-        shown=15,
+        shown=15,  # the others are folded away
         words=words,
     )
 

@@ -129,10 +129,8 @@ def _moved(report: dict[str, Any]) -> Any:
         why = "; ".join(dict.fromkeys(part["reason"] for part in report["moved"]))
         raise ValueError(f"The report has no moved twins to show: {why or 'moved=False'}")
     part = max(parts, key=lambda one: real(one["rate"]))
-    # Of the intervals of moved twins.
-    return inspection.FlipTestDisplay(
-        pd.DataFrame(part["flips"]), pd.DataFrame(part["columns"]), 0.95
-    )
+    flips, columns = pd.DataFrame(part["flips"]), pd.DataFrame(part["columns"])
+    return inspection.FlipTestDisplay(flips, columns, confidence=0.95)  # of a report's intervals
 
 
 MAKERS = {

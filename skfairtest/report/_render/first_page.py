@@ -444,7 +444,7 @@ def _more_time(report: dict[str, Any]) -> Step | None:
 def _narrow(report: dict[str, Any]) -> Step | None:
     main = report["searches"][-1]
     people, degree = main["rows"]["degree"], main["degree"]
-    # A worst case that is so many times as large as that of any person calls for a narrower domain.
+    # A worst case hardly larger than that of any person calls for no narrower domain.
     if not main["taken"] or not degree or people is None or degree <= 1.2 * people:
         return None
     return Step(

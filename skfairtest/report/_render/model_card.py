@@ -59,12 +59,11 @@ def add_to_card(report: dict[str, Any], card: Any, section: str) -> Any:
             more = f"{len(table.rows) - MOST_ROWS:,} more rows are not listed here."
             content = more if len(table.rows) > MOST_ROWS else ""
             # A subsection of its own: `add_table` would print the whole path as its title.
-            # Rows of a table above which it is folded.
             one = TableSection(
                 title=in_markdown(table.caption),
                 content=content,
                 table=_columns(table),
-                folded=len(table.rows) > 15,
+                folded=len(table.rows) > 15,  # longer than a screen
             )
             card.add(**{f"{key}/{_escaped(_free(table.caption, tables, table))}": one})
     return card

@@ -204,14 +204,14 @@ def treated(report: dict[str, Any]) -> str:
 
 
 def bounds_text(part: dict[str, Any], words: Any = percent) -> str:
-    """Between which ends a share is known to be."""
+    """Between which bounds a share is known to be."""
     if part["high"] >= 1:
         return f"at least {words(part['low'])}"
     return f"{words(part['low'])} to {words(part['high'])}"
 
 
 def share_text(part: dict[str, Any]) -> str:
-    """A share of the rows, with the ends of its interval if it is not exact."""
+    """A share of the rows, with the bounds of its interval if it is not exact."""
     share = percent(part["rate"])
     if part["low"] is None:
         return share
@@ -384,7 +384,7 @@ def reaches(quality: dict[str, Any]) -> bool | None:
     None where that was not judged.
     """
     after = quality["auc_after"]
-    # Area under the curve of a classifier from which on it tells moved rows from real ones.
+    # Above this area under its curve, a classifier tells moved rows from real ones.
     return None if after is None else after <= 0.6
 
 

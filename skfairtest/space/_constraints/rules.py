@@ -282,12 +282,12 @@ class SumRule(Rule):
         least = np.where(alive[:, None], least, 0.0)
         size = np.abs(least).sum(axis=1) + abs(self.limit)
         # Roomier than rounding, and than what counts as equal: nothing valid is cut off.
-        room = 4 * self._equal * size
+        tolerance = 4 * self._equal * size
         total = least.sum(axis=1)
-        alive &= ~(total > self.end + room)
+        alive &= ~(total > self.end + tolerance)
         for i, term in enumerate(self.terms):
             with np.errstate(invalid="ignore"):  # less than any number, which may be missing
-                left = self.end + room - (total - least[:, i])
+                left = self.end + tolerance - (total - least[:, i])
             self._cut(term, boxes, np.where(np.isfinite(left), left, np.inf))
         return alive & ~boxes.empty
 

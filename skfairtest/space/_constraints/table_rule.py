@@ -64,7 +64,7 @@ class _Dense:
         """Return whether combinations are whole and not too many."""
         if not len(rows) or not np.isfinite(rows).all() or (rows != np.floor(rows)).any():
             return False
-        # Combinations of whole codes, listed or not, up to which each has a place in one array.
+        # Up to so many combinations of whole codes, listed or not, each has a place in one array.
         return bool(np.prod(rows.max(axis=0) - rows.min(axis=0) + 1) <= 2_000_000)
 
     def find(self, Z: Floats) -> Bools:
