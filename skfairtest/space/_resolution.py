@@ -20,7 +20,7 @@ MOST_AMOUNTS = 2000
 EXACT = 2.0**51
 
 
-class Steps:
+class EqualSteps:
     """Numbers in equal steps, with consecutive whole codes; subclasses define the arithmetic.
 
     Parameters
@@ -64,7 +64,7 @@ class Steps:
         return first, max(first, last)
 
 
-class Fractions(Steps):
+class Fractions(EqualSteps):
     """Number ``(offset + code * step) / divisor``, all three whole: correctly rounded fractions."""
 
     def __init__(self, offset: int, step: int, divisor: int, dtype: str | None = None) -> None:
@@ -100,7 +100,7 @@ class Fractions(Steps):
         return float(self.step), float(self.offset), float(self.divisor)
 
 
-class Strides(Steps):
+class Strides(EqualSteps):
     """Number ``low + code * step``, for ends and steps that are no short fractions."""
 
     def __init__(self, low: float, step: float, dtype: str | None = None) -> None:
@@ -196,7 +196,7 @@ def _can_hold(grid: Fractions, distinct: Floats, dtype: str | None) -> bool:
     return grid.distance >= 8 * gap
 
 
-def given_steps(low: float, high: float, step: float, dtype: str | None) -> Steps | None:
+def given_steps(low: float, high: float, step: float, dtype: str | None) -> EqualSteps | None:
     """Return steps that are multiples of a step above the low end; None for integers."""
     start, stride = _fraction(low), _fraction(step)
     divisor = math.lcm(start.denominator, stride.denominator)

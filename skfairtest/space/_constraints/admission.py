@@ -145,10 +145,10 @@ class Admission:
         rng : Generator
             Source of randomness; not used where there are no constraint objects.
         values : ndarray of shape (n, k, n_sensitive), default=None
-            Sensitive codes of the twins that will be compared: rows are moved in free columns to
-            where all these twins are valid. None: the rows' own codes and, where a constraint names
-            sensitive columns, a random other twin; what cannot be repaired otherwise may then
-            change its own codes, too.
+            Sensitive codes of the twins that will be compared: rows are moved in non-sensitive
+            columns to where all these twins are valid. None: the rows' own codes and, where a
+            constraint names sensitive columns, a random other twin; what cannot be repaired
+            otherwise may then change its own codes, too.
 
         Returns
         -------
@@ -159,8 +159,8 @@ class Admission:
         if rule is None or not len(Z) or not self.is_possible:
             return Z
         Z = np.array(Z, dtype=np.float64)
-        free = np.ones(Z.shape[1], dtype=bool)
-        free[sensitive] = False
+        non_sensitive = np.ones(Z.shape[1], dtype=bool)
+        non_sensitive[sensitive] = False
         own = Z[:, sensitive]
         if not rule.columns.intersection(sensitive.tolist()):
             twins = own[:, None]
@@ -172,31 +172,31 @@ class Admission:
         if twins.shape[1] > most:
             chosen = rng.permuted(np.tile(np.arange(twins.shape[1]), (len(Z), 1)), axis=1)
             twins = np.take_along_axis(twins, chosen[:, :most, None], axis=1)
-        open_ = np.arange(len(Z))
+        remaining = np.arange(len(Z))
         for turn in range(ROUNDS):
-            if not len(open_):
+            if not len(remaining):
                 break
-            wrong = np.zeros(len(open_), dtype=bool)
+            wrong = np.zeros(len(remaining), dtype=bool)
             for k in range(twins.shape[1]):
-                rows = Z[open_]
-                rows[:, sensitive] = twins[open_, k]
+                rows = Z[remaining]
+                rows[:, sensitive] = twins[remaining, k]
                 bad = np.flatnonzero(~rule.valid(rows))
                 if not len(bad):
                     continue
                 if turn > ROUNDS // 2:
                     # What stays between two rules that block each other starts from elsewhere.
                     anew = self.draw(len(bad), rng)
-                    rows[np.ix_(bad, np.flatnonzero(free))] = anew[:, free]
-                fixed = domain.clip(rule.repair(rows[bad], free, domain, rng))
-                Z[np.ix_(open_[bad], np.flatnonzero(free))] = fixed[:, free]
+                    rows[np.ix_(bad, np.flatnonzero(non_sensitive))] = anew[:, non_sensitive]
+                fixed = domain.clip(rule.repair(rows[bad], non_sensitive, domain, rng))
+                Z[np.ix_(remaining[bad], np.flatnonzero(non_sensitive))] = fixed[:, non_sensitive]
                 wrong[bad] = True
-            open_ = open_[wrong]
+            remaining = remaining[wrong]
         if values is None:
-            self._repair_with_sensitive(Z, open_, rng)
+            self._repair_with_sensitive(Z, remaining, rng)
         return Z
 
     def _repair_with_sensitive(self, Z: Floats, rows: Ints, rng: np.random.Generator) -> None:
-        """Move sensitive columns as well in rows that free columns alone cannot repair."""
+        """Move sensitive columns as well in rows that the others alone cannot repair."""
         rule = self.rule
         assert rule is not None
         everything = np.ones(Z.shape[1], dtype=bool)

@@ -131,22 +131,24 @@ class TableRule(Rule):
     def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
         """Move rows to a listed combination, changing only movable columns, as few as possible."""
         fixed = [i for i, j in enumerate(self.order) if not movable[j]]
-        free = [i for i, j in enumerate(self.order) if movable[j]]
-        if not free or (not len(self.rows) and not self.excluded):
+        movable_places = [i for i, j in enumerate(self.order) if movable[j]]
+        if not movable_places or (not len(self.rows) and not self.excluded):
             return Z
         Z = Z.copy()
         if self.excluded:
             # Nearly anything else is right: one column anew.
-            chosen = np.array(self.order)[np.array(free)[rng.integers(len(free), size=len(Z))]]
+            chosen = np.array(self.order)[
+                np.array(movable_places)[rng.integers(len(movable_places), size=len(Z))]
+            ]
             Z[np.arange(len(Z)), chosen] = domain.draw(len(Z), rng)[np.arange(len(Z)), chosen]
             return Z
         # Which of the columns leads is a matter of chance: each is kept in some rows.
-        lead = rng.integers(len(free), size=len(Z))
-        for turn in range(len(free)):
+        lead = rng.integers(len(movable_places), size=len(Z))
+        for turn in range(len(movable_places)):
             some = np.flatnonzero(lead == turn)
             if not len(some):
                 continue
-            order = (*fixed, *free[turn:], *free[:turn])
+            order = (*fixed, *movable_places[turn:], *movable_places[:turn])
             index = self._inside(order, domain)
             if not len(index.rows):
                 continue
@@ -156,7 +158,7 @@ class TableRule(Rule):
             chosen = index.rows[start + (rng.random(len(some)) * count).astype(np.intp)]
             fits = np.flatnonzero(depth >= len(fixed))
             for place, i in enumerate(order):
-                if i in free:
+                if i in movable_places:
                     Z[some[fits], self.order[i]] = chosen[fits, place]
         return Z
 
