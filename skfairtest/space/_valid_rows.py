@@ -19,7 +19,7 @@ from skfairtest.space._plausible.plausibility import Plausibility
 MAX_DRAWS = 100_000
 
 
-class Sample(NamedTuple):
+class DrawnRows(NamedTuple):
     """Valid rows, and which of them are fresh draws: uniform ones, or crossings near the data.
 
     The others are steps from rows that are known. `cluster_ids` say which row of the data a
@@ -95,7 +95,7 @@ class ValidRows:
         uniform: bool = False,
         deadline: float | None = None,
         accepts: Callable[[Floats], Bools] | None = None,
-    ) -> Sample:
+    ) -> DrawnRows:
         """Draw n valid rows; see `InputSpace.sample`.
 
         `accepts` judges which rows are plausible, in place of `plausibility`.
@@ -105,7 +105,7 @@ class ValidRows:
                 accepts = self.plausibility.accepts
             return self._sample_near(n, rng, deadline, accepts)
         if not self.admission.rules:
-            return Sample(self.domain.draw(n, rng), np.ones(n, dtype=bool))
+            return DrawnRows(self.domain.draw(n, rng), np.ones(n, dtype=bool))
         kept, marks = [np.empty((0, self.domain.n_features))], [np.empty(0, dtype=bool)]
         n_kept = n_drawn = 0
         while n_kept < n and not is_late(deadline):
@@ -114,7 +114,7 @@ class ValidRows:
                 size = max(n, 2048)  # which cost a constraint on a table hardly more than one does
                 batch = self._mixture(size, rng)
             else:
-                batch = Sample(self.admission.draw(size, rng), np.ones(size, dtype=bool))
+                batch = DrawnRows(self.admission.draw(size, rng), np.ones(size, dtype=bool))
             n_drawn += size
             valid = self._valid(batch.rows, deadline)
             looked_at = batch.uniform[: len(valid)]
@@ -137,11 +137,11 @@ class ValidRows:
                 # Few valid rows exist, or none within reach: those that are known come again.
                 self.most_draws //= 2
                 again = self._known[rng.integers(len(self._known), size=n - n_kept)]
-                return Sample(
+                return DrawnRows(
                     np.concatenate([*kept, again]),
                     np.concatenate([*marks, np.zeros(len(again), dtype=bool)]),
                 )
-        return Sample(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
+        return DrawnRows(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
 
     def crossings(self, n: int, rng: np.random.Generator, deadline: float | None = None) -> Crossed:
         """Draw at most n valid crossings of rows with their neighbours, plausible or not."""
@@ -152,7 +152,7 @@ class ValidRows:
     def _sample_near(
         self, n: int, rng: np.random.Generator, deadline: float | None,
         accepts: Callable[[Floats], Bools] | None,
-    ) -> Sample:  # fmt: skip
+    ) -> DrawnRows:  # fmt: skip
         """Draw crossings of rows with neighbours that are valid and, if asked for, plausible.
 
         Detectors take long for few rows: more are asked about than a small sample needs, and those
@@ -183,7 +183,7 @@ class ValidRows:
                 again = rng.integers(n_known, size=max(0, n - n_known))
                 self._stock = self._stock.part(np.concatenate([np.arange(n_known), again]))
         drawn, self._stock = self._stock.part(slice(n)), self._stock.part(slice(n, None))
-        return Sample(drawn.rows, np.ones(len(drawn.rows), dtype=bool), drawn.cluster_ids)
+        return DrawnRows(drawn.rows, np.ones(len(drawn.rows), dtype=bool), drawn.cluster_ids)
 
     def _valid(self, Z: Floats, deadline: float | None) -> Bools:
         """Return which rows are valid; it returns fewer rows if the time is up."""
@@ -209,7 +209,7 @@ class ValidRows:
         self._known = known
         return new
 
-    def _mixture(self, n: int, rng: np.random.Generator) -> Sample:
+    def _mixture(self, n: int, rng: np.random.Generator) -> DrawnRows:
         """Draw half of the rows uniformly, half as steps from valid rows."""
         if not self._knows_data:
             self._knows_data = True
@@ -218,7 +218,7 @@ class ValidRows:
             self._remember(Z[self.admission.valid(Z)], rng)
         repairs = self.admission.repairs
         if not len(self._known) and not repairs:
-            return Sample(self.domain.draw(n, rng), np.ones(n, dtype=bool))
+            return DrawnRows(self.domain.draw(n, rng), np.ones(n, dtype=bool))
         drawn = self.admission.draw(n // 2, rng)
         n_others = n - len(drawn)
         n_anew = (n_others // 2 if len(self._known) else n_others) if repairs else 0
@@ -227,7 +227,7 @@ class ValidRows:
             others.append(self.admission.repair(self._moved(n_others - n_anew, rng), rng))
         moved = np.concatenate(others)
         uniform = np.arange(len(drawn) + len(moved)) < len(drawn)
-        return Sample(np.concatenate([drawn, moved]), uniform)
+        return DrawnRows(np.concatenate([drawn, moved]), uniform)
 
     def _moved(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw steps from valid rows, leaving out steps that have led nowhere.
