@@ -25,7 +25,7 @@ from skfairtest.cli._junit import junit
 from skfairtest.cli._markdown import markdown
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
-from skfairtest.report._limits import Limits, Outcome, check_limits, parts_for
+from skfairtest.report._limits import Limits, LimitsOutcome, check_limits, parts_for
 from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
 from skfairtest.report._without_rows import KEPT
@@ -173,7 +173,7 @@ def sensitive_features(table: DataTable) -> Any:
     return [*names, table.not_in_model]
 
 
-def print_outcome(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> None:
+def print_outcome(report: AuditReport, outcome: LimitsOutcome, *, quiet: bool, aside: bool) -> None:
     """Print what was found, a line per limit, and the verdict."""
     lines = []
     if not quiet:
@@ -183,7 +183,7 @@ def print_outcome(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: 
         (note if aside else say)(line)
 
 
-def verdict(report: AuditReport, outcome: Outcome) -> str:
+def verdict(report: AuditReport, outcome: LimitsOutcome) -> str:
     """Return a line that says what was and was not shown."""
     if report.status == "interrupted":
         return f"Interrupted; this is what was found so far. {outcome.verdict}"
@@ -261,11 +261,11 @@ def check_html(where: str | None) -> None:
         )
 
 
-def _json(report: AuditReport, outcome: Outcome) -> str:
+def _json(report: AuditReport, outcome: LimitsOutcome) -> str:
     return f"{report.to_json()}\n"
 
 
-def _html(report: AuditReport, outcome: Outcome) -> str:
+def _html(report: AuditReport, outcome: LimitsOutcome) -> str:
     return report.to_html()
 
 

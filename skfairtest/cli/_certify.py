@@ -24,7 +24,7 @@ from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._words import listed as all_of
 from skfairtest.report._limits import check_limits
-from skfairtest.report._render.words import beyond_domain, bracket_in_words, of_rows_in_words
+from skfairtest.report._render.words import beyond_domain, bounds_sentence, rows_sentence
 from skfairtest.space._sensitive_features import not_taken
 
 HELP = """
@@ -157,8 +157,8 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
     }
     sentence = (
         f"Between two inputs that differ only in {all_of(names)}, the largest difference is "
-        f"{bracket_in_words(search)}."
-        f"{of_rows_in_words(search)}"
+        f"{bounds_sentence(search)}."
+        f"{rows_sentence(search)}"
     )
     written = {
         "sensitive": names,

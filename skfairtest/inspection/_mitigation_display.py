@@ -30,7 +30,7 @@ from skfairtest.inspection._style import (
     wrap,
 )
 from skfairtest.mitigation import MitigationComparison
-from skfairtest.mitigation._comparison.recommend import IN_POINTS, Words, short_group
+from skfairtest.mitigation._comparison.recommend import IN_POINTS, Sentences, short_group
 
 #: Measures in the order of the panels, and what is written below each.
 PLACES = {"rows": "people", "near": "inputs near\nthem", "uniform": "uniform\ninputs"}
@@ -220,7 +220,7 @@ class MitigationDisplay(Display):
             for model in known.index
         ]
         recommended = comparison.recommend()
-        names = Words(settings)
+        names = Sentences(settings)
         what = _what(True)
         if not settings["is_mean"]:
             what = f"would get {names.changed} if only {names.sensitive} were changed"

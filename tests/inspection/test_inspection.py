@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.resources as resources
 import inspect
 import pickle
@@ -59,7 +60,6 @@ from skfairtest.inspection import (
     SelectionDisplay,
     _style,
 )
-from skfairtest.mitigation._comparison import jackknife, one_fold
 from skfairtest.oracle._compare import disparity_curve
 from skfairtest.report._render import plots
 
@@ -119,8 +119,9 @@ def fitted(people):
         with pytest.MonkeyPatch.context() as patch:  # what takes most of the time
             patch.setattr(FairnessRetrainer, "_n_estimates", 500)
             retrainer.fit(X, y)
-            patch.setattr(one_fold, "DEGREE_QUERIES", 20)
-            patch.setattr(jackknife, "N_PARTS", 5)
+            running = importlib.import_module(compare_mitigations.__module__)
+            settings = running.SETTINGS._replace(degree_queries=20, n_parts=5)
+            patch.setattr(running, "SETTINGS", settings)
             comparison = compare_mitigations(
                 tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2,
                 random_state=0, progress=False,

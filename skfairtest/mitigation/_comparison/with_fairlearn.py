@@ -136,6 +136,6 @@ class RandomizedClassifier(ClassifierMixin, BaseEstimator):
             frame = pd.DataFrame(X)
         else:
             frame = nw.from_native(X, eager_only=True).to_pandas()
-        free = [j for j in range(frame.shape[1]) if j not in self.places]
-        hashed = pd.util.hash_pandas_object(frame.iloc[:, free], index=False).to_numpy()
+        non_sensitive = [j for j in range(frame.shape[1]) if j not in self.places]
+        hashed = pd.util.hash_pandas_object(frame.iloc[:, non_sensitive], index=False).to_numpy()
         return hashed / 2.0**64

@@ -11,7 +11,7 @@ from skfairtest import _clock
 from skfairtest._progress import PartsProgress
 from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.finding._words import message_of
-from skfairtest.report._data import AnyPart, Part, PartRun
+from skfairtest.report._data import AnyPart, PartRun, ReportPart
 
 
 class Course:
@@ -126,10 +126,10 @@ class Course:
         self._note(name, result, notes[:5])
         return result
 
-    def _note(self, name: str, part: Part, notes: list[str]) -> None:
+    def _note(self, name: str, part: ReportPart, notes: list[str]) -> None:
         ran = PartRun(name, part.status, part.reason, part.queries, part.seconds, notes)
         self.parts.append(ran)
-        words = part.told if part.status == "done" else f"{part.status}: {part.reason}"
+        words = part.summary if part.status == "done" else f"{part.status}: {part.reason}"
         self.progress.done(f"{name}: {words}" if words else name)
 
 
