@@ -11,6 +11,7 @@ from typing import Any
 
 from skfairtest.whitebox._catboost import check_catboost, read_catboost
 from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._interpret import check_interpret, read_interpret
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
 from skfairtest.whitebox._lightgbm import check_lightgbm, read_lightgbm
 from skfairtest.whitebox._tree_model import Output
@@ -22,10 +23,26 @@ WRAPPERS = {
     "xgboost": ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor"),
     "lightgbm": ("LGBMClassifier", "LGBMRegressor"),
     "catboost": ("CatBoostClassifier", "CatBoostRegressor"),
+    "interpret": (
+        "ExplainableBoostingClassifier",
+        "ExplainableBoostingRegressor",
+        "DPExplainableBoostingClassifier",
+        "DPExplainableBoostingRegressor",
+    ),
 }
 #: What sees to it that the settings of a model are such that it can be read.
-CHECKS = {"xgboost": check_xgboost, "lightgbm": check_lightgbm, "catboost": check_catboost}
-READERS = {"xgboost": read_xgboost, "lightgbm": read_lightgbm, "catboost": read_catboost}
+CHECKS = {
+    "xgboost": check_xgboost,
+    "lightgbm": check_lightgbm,
+    "catboost": check_catboost,
+    "interpret": check_interpret,
+}
+READERS = {
+    "xgboost": read_xgboost,
+    "lightgbm": read_lightgbm,
+    "catboost": read_catboost,
+    "interpret": read_interpret,
+}
 #: What a wrapper predicts with, besides its own methods.
 BOOSTERS = {"xgboost": "_Booster", "lightgbm": "_Booster", "catboost": "_object"}
 
@@ -67,7 +84,7 @@ def check_library_model(model: Any, hint: str) -> None:
             f"Expected {', '.join(WRAPPERS[library])}. {hint}",
         )
     check_library_code(model, hint, (*LIBRARIES, library))
-    booster = getattr(model, BOOSTERS[library], None)
+    booster = getattr(model, BOOSTERS.get(library, ""), None)
     if booster is not None:
         check_library_code(booster, hint, (library, f"_{library}"))
 
