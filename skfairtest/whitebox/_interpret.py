@@ -8,14 +8,16 @@ the model's own `eval_terms`: a copy whose scores are the numbers of the bins.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._features import Chain, continuous_attributes
 from skfairtest.whitebox._fitted_trees import Split, Tree, grown, nodes_of
 from skfairtest.whitebox._own_steps import OwnStep
+from skfairtest.whitebox._tables import column_codes
 from skfairtest.whitebox._tree_model import (
     EXPONENTIAL,
     IDENTITY,
@@ -26,6 +28,7 @@ from skfairtest.whitebox._tree_model import (
     linked,
 )
 from skfairtest.whitebox._unsupported import Unsupported
+from skfairtest.whitebox._unwrap import run_steps
 
 #: What a model makes of its sums, by the library's name for it.
 LINKS = {
@@ -45,23 +48,18 @@ def read_interpret(model: Any, chain: Chain, response: str) -> list[Output]:
     - `ValueError`: if `check_interpret` refuses it, or a column without order has too many values.
     """
     check_interpret(model, response)
-    name = type(model).__name__
     bins = _Bins(model)
+    domain = chain.space.domain
+    _check_listed(model, bins, chain, lambda j: np.array([domain.low[j], domain.high[j]]))
     features = chain.then(bins).features
-    for t, (column, _) in enumerate(bins.columns):
-        if model.feature_types_in_[column] != "continuous" and _is_real(features, t):
-            raise Unsupported(
-                f"{name} takes the column {model.feature_names_in_[column]!r} for categories, and "
-                "it has too many values to be listed.",
-                "Declare its values by InputSpace(categories=...), or fit the model with "
-                "feature_types='continuous' for it.",
-            )
+    # The steps may have made a column rise and fall again: now it is known where.
+    _check_listed(model, bins, chain, lambda j: np.concatenate(features.piece_ends(j)))
     bases = np.ravel(np.asarray(model.intercept_, dtype=np.float64))
     trees = [
         _tree(np.reshape(scores, (*np.shape(scores)[: len(own)], len(bases))), own)
         for scores, own in zip(model.term_scores_, bins.of_terms, strict=True)
     ]
-    nodes = nodes_of(trees, features, name) if trees else None
+    nodes = nodes_of(trees, features, type(model).__name__) if trees else None
     parts = [
         Part(float(base), [] if nodes is None else [(nodes, k, 1.0)])
         for k, base in enumerate(bases)
@@ -79,13 +77,40 @@ def check_interpret(model: Any, response: str) -> None:
         raise Unsupported(
             f"{type(model).__name__} with the link {link!r} cannot be certified: it is not known "
             "how its outputs depend on the sums of its terms.",
-            f"Expected one of {sorted(LINKS)}, which all objectives but those of a single class "
-            "have.",
+            f"Expected one of {sorted(LINKS)}; 'monoclassification' is that of a model that was "
+            "shown a single class.",
         )
 
 
-def _is_real(features: Any, t: int) -> bool:
-    return bool(features.source[t] >= 0 and features.continuous[features.source[t]])
+def _check_listed(model: Any, bins: _Bins, chain: Chain, ends: Callable[[int], Floats]) -> None:
+    """See that no column that the model takes for categories changes with a real attribute.
+
+    Each number may be a category then, and no other number near to it would show that.
+
+    - `ends`: codes of such an attribute between which what the steps make of it rises or falls.
+    """
+    space = chain.space
+    codes = {int(j): ends(int(j)) for j in np.flatnonzero(continuous_attributes(space))}
+    Z = np.repeat(space.domain.low[None], max(map(len, codes.values()), default=1), axis=0)
+    for j, own in codes.items():
+        Z[: len(own), j] = own
+    table = run_steps(chain.steps, space.decode(Z))
+    changed = [len(np.unique(column)) > 1 for column in column_codes(table)]
+    names, kinds = model.feature_names_in_, model.feature_types_in_
+    used = [name for name, kind in zip(names, kinds, strict=True) if kind != "ignore"]
+    # Columns of a frame are found by their names, where these are the model's.
+    order = [str(name) for name in getattr(table, "columns", [])]
+    if not set(used) <= set(order):
+        order = names if len(names) == len(changed) else used
+    for column, _ in bins.columns:
+        kind = kinds[column]
+        if kind != "continuous" and changed[order.index(names[column])]:
+            raise Unsupported(
+                f"{type(model).__name__} takes the column {names[column]!r} for categories "
+                f"({kind!r}), and it has too many values to be listed.",
+                "Declare its values by InputSpace(categories=...), or fit the model with "
+                "'continuous' in the feature_types of this column.",
+            )
 
 
 class _Bins(OwnStep):
