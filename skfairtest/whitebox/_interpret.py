@@ -97,11 +97,9 @@ def _check_listed(model: Any, bins: _Bins, chain: Chain, ends: Callable[[int], F
     table = run_steps(chain.steps, space.decode(Z))
     changed = [len(np.unique(column)) > 1 for column in column_codes(table)]
     names, kinds = model.feature_names_in_, model.feature_types_in_
-    used = [name for name, kind in zip(names, kinds, strict=True) if kind != "ignore"]
     # Columns of a frame are found by their names, where these are the model's.
     order = [str(name) for name in getattr(table, "columns", [])]
-    if not set(used) <= set(order):
-        order = names if len(names) == len(changed) else used
+    order = order if set(names) <= set(order) else names
     for column, _ in bins.columns:
         kind = kinds[column]
         if kind != "continuous" and changed[order.index(names[column])]:
