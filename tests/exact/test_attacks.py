@@ -38,7 +38,7 @@ from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, signs
 from skfairtest.whitebox import _monotone_pieces
 from skfairtest.whitebox._monotone_pieces import breakpoints_of
-from skfairtest.whitebox._tree_model import Group, Part, link_value
+from skfairtest.whitebox.graph import Group, Part, link_value
 from skfairtest.workers._compiled import plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
