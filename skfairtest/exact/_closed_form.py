@@ -119,7 +119,7 @@ class ClosedForm(Family):
         if gap <= 0 or group.link == IDENTITY:
             return abs(group.weight) * gap if group.link == IDENTITY else 0.0
         if group.link == LOGISTIC:
-            # Over a difference D of its argument the logistic function rises by tanh(D / 4) at most.
+            # Over a difference D the logistic function rises by tanh(D / 4) at most.
             return abs(group.weight) * float(np.tanh(gap / 4))
         most = float(self.effects.ends()[1][o])
         with np.errstate(over="ignore"):

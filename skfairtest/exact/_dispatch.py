@@ -148,7 +148,7 @@ class _Reader:
             if kind == "network":
                 return NetworkFamily(part, *own[0].network)
             if kind == "softmax":
-                return _softmax(part, own)
+                return softmax_family(part, own)
             if kind == "effects":
                 return ClosedForm(part, own, until)
             return TreeFamily(part, own, self.compiled, self.n_jobs, until)
@@ -267,7 +267,7 @@ def _kind(outputs: list[Node]) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def _softmax(space: InputSpace, outputs: list[Output]) -> NetworkFamily:
+def softmax_family(space: InputSpace, outputs: list[Output]) -> NetworkFamily:
     """Return what bounds a softmax of sums of effects: a network of one layer."""
     parts = [group.parts[0] for (group,) in outputs]
     (group,) = outputs[0]

@@ -56,5 +56,5 @@ def library_reader(
     return Reader(
         lambda model: has_name(model, library, ()),
         check_all,
-        lambda model, chain, response: [*read(model, chain, response)],
+        read,
     )

@@ -149,10 +149,5 @@ def _trees(saved: Any, n_outputs: int, name: str) -> list[Tree]:
     return trees + [grown(tree, nested) for tree in saved.get("trees", [])]
 
 
-READER = library_reader(
-    "catboost",
-    ("CatBoostClassifier", "CatBoostRegressor"),
-    "_object",
-    check_catboost,
-    read_catboost,
-)
+WRAPPERS = ("CatBoostClassifier", "CatBoostRegressor")
+READER = library_reader("catboost", WRAPPERS, "_object", check_catboost, read_catboost)

@@ -108,8 +108,8 @@ class Effects:
                 peaks += [_Peak(self, j, int(o), sign) for o in both for sign in (-1.0, 1.0)]
         self._climb(peaks, until)
         for peak in peaks:
-            own = found[peak.attribute]
-            bound, place = (own.low, own.at_low) if peak.sign < 0 else (own.high, own.at_high)
+            ends = found[peak.attribute]
+            bound, place = (ends.low, ends.at_low) if peak.sign < 0 else (ends.high, ends.at_high)
             bound[peak.sum], place[peak.sum] = peak.sign * peak.bound, peak.place
         self._extremes |= found
         return {j: self._extremes[j] for j in attributes}

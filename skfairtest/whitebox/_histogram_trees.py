@@ -19,7 +19,7 @@ from skfairtest.whitebox._fitted_trees import Tree, parts_of
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._own_steps import OwnStep
 from skfairtest.whitebox._unsupported import OWN_CODE
-from skfairtest.whitebox.graph import EXPONENTIAL, Node, link_of_scores, linked
+from skfairtest.whitebox.graph import EXPONENTIAL, Output, link_of_scores, linked
 from skfairtest.whitebox.registry import Reader
 
 HISTOGRAM = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
@@ -39,7 +39,7 @@ class _Preprocess(OwnStep):
         return self.model._preprocess_X(table, reset=False)
 
 
-def _read(model: Any, chain: Chain, response: str) -> list[Node]:
+def _read(model: Any, chain: Chain, response: str) -> list[Output]:
     """HistGradientBoostingRegressor or HistGradientBoostingClassifier.
 
     - `ValueError`: if this release of scikit-learn keeps its trees elsewhere.
@@ -57,8 +57,8 @@ def _read(model: Any, chain: Chain, response: str) -> list[Node]:
             f"scikit-learn ({error}). Use SBFTAuditor, or a release from 1.6 to 1.9."
         ) from error
     if response == "regression" and model.loss in EXPONENTIAL_LOSSES:
-        return [*linked(parts, EXPONENTIAL)]
-    return [*linked(parts, link_of_scores(parts, response))]
+        return linked(parts, EXPONENTIAL)
+    return linked(parts, link_of_scores(parts, response))
 
 
 def _tree(predictor: Any) -> Tree:

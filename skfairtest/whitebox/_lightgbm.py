@@ -238,6 +238,5 @@ class _Table(OwnStep):
         return together.astype(np.result_type(*kinds)).astype(np.float64)
 
 
-READER = library_reader(
-    "lightgbm", ("LGBMClassifier", "LGBMRegressor"), "_Booster", check_lightgbm, read_lightgbm
-)
+WRAPPERS = ("LGBMClassifier", "LGBMRegressor")
+READER = library_reader("lightgbm", WRAPPERS, "_Booster", check_lightgbm, read_lightgbm)

@@ -31,7 +31,7 @@ from skfairtest.whitebox.graph import (
     LOGISTIC,
     SOFTMAX,
     Linear,
-    Node,
+    Output,
     Part,
     linked,
 )
@@ -130,7 +130,7 @@ def linear_map(model: Any, response: str) -> Affine:
     return Affine(weights.T, base.copy())
 
 
-def _read(model: Any, chain: Chain, response: str) -> list[Node]:
+def _read(model: Any, chain: Chain, response: str) -> list[Output]:
     own = linear_map(model, response)
     mixing = unmixed(chain)
     features = chain.features if mixing is None else mixing.chain.features
@@ -161,7 +161,7 @@ def _read(model: Any, chain: Chain, response: str) -> list[Node]:
     outputs = linked(parts, link, factor)
     for (group,) in outputs:
         group.rounding = of_link if link in (LOGISTIC, SOFTMAX) else 0.0
-    return list(outputs)
+    return outputs
 
 
 def _size(features: Any, maps: list[Affine], whole: Affine) -> float:

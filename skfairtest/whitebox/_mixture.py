@@ -37,13 +37,11 @@ class Mixture(NamedTuple):
     values: Any
 
 
-def read_mixture(estimator: Any, hint: str) -> Mixture | None:
-    """What an estimator says of itself; None for one that is no such mixture.
+def read_mixture(estimator: Any, hint: str) -> Mixture:
+    """What such an estimator says of itself.
 
     - `ValueError`: if the estimator says so, and does not predict with the code of this package.
     """
-    if not hasattr(type(estimator), "_as_mixture"):
-        return None
     check_library_code(estimator, hint, (*LIBRARIES, "skfairtest"))
     mixture: Mixture = estimator._as_mixture()
     return mixture._replace(strength=float(np.float64(mixture.strength)))

@@ -32,7 +32,6 @@ from skfairtest.whitebox.graph import (
     IDENTITY,
     LOGISTIC,
     Group,
-    Node,
     Output,
     Part,
     Seen,
@@ -121,7 +120,7 @@ def read_average(model: Any, chain: Chain, response: str) -> list[Output]:
     return [[Group(IDENTITY, 1.0, [Part(0.0, [(nodes, column, share)])])] for column in columns]
 
 
-def _read_boosting(model: Any, chain: Chain, response: str) -> list[Node]:
+def _read_boosting(model: Any, chain: Chain, response: str) -> list[Output]:
     """GradientBoostingRegressor or GradientBoostingClassifier."""
     check_trees(model, response, [])
     features = chain.features
@@ -134,7 +133,7 @@ def _read_boosting(model: Any, chain: Chain, response: str) -> list[Node]:
         part.base = float(value)
     factor = 2.0 if getattr(model, "loss", "") == "exponential" else 1.0
     link = link_of_scores(parts, response)
-    return [*linked(parts, link, factor if link == LOGISTIC else 1.0)]
+    return linked(parts, link, factor if link == LOGISTIC else 1.0)
 
 
 def _start(model: Any, features: Features, parts: list[Part]) -> Any:

@@ -352,10 +352,5 @@ def _codes(column: pd.Series, levels: Levels) -> Floats:
     return np.asarray(number[column.cat.codes.to_numpy()], dtype=np.float64)
 
 
-READER = library_reader(
-    "xgboost",
-    ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor"),
-    "_Booster",
-    check_xgboost,
-    read_xgboost,
-)
+WRAPPERS = ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")
+READER = library_reader("xgboost", WRAPPERS, "_Booster", check_xgboost, read_xgboost)

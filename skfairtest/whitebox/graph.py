@@ -239,12 +239,13 @@ Output = list[Group]
 
 def sum_rounding(part: Part) -> float:
     """The sum of a part, added up in any order, is off by no more than this."""
-    size, n, own = abs(part.base), 16, 0.0
+    # What is added up in each linear map is in its own rounding.
+    size, n, own = abs(part.base), 16 if part.trees else 2 + 2 * len(part.effects), 0.0
     for nodes, column, factor in part.trees:
         size += float(np.abs(nodes.ranges(column, factor)).max(axis=0).sum())
         n += len(nodes.roots)
     for linear, _, factor in part.effects:
-        size, n = size + abs(factor) * linear.size, n + 1
+        size += abs(factor) * linear.size
         own += abs(factor) * linear.rounding
     return n * EPS * size + own + part.rounding
 
@@ -563,7 +564,7 @@ class Moved:
         return self._moved[id(of)][1]
 
     def __call__(self, node: Node) -> Node:
-        """A number of such a graph."""
+        """A number of such a graph; the same one where its features are of this space."""
         if isinstance(node, list):
             return [replace(group, parts=[self._part(p) for p in group.parts]) for group in node]
         if isinstance(node, NetworkOutput):
@@ -575,6 +576,8 @@ class Moved:
         return replace(node, of=self(node.of))
 
     def _of(self, features: Features) -> Features:
+        if features.space is self.space:
+            return features
         found: Features = self._once(features, lambda: features.over(self.space))
         return found
 

@@ -78,14 +78,14 @@ class Reader:
     - `read(model, chain, response)`: the outputs of a fitted model behind a chain of steps: one for
       each target or class, of two classes that of the second.
     - `members(model, response)`: the models inside, fitted or those that it will fit.
-    - `combine(model, chain, response, outputs)`: the same as `read` does, from the outputs of these.
+    - `combine(model, chain, response, outputs)`: what `read` would give, from the outputs of these.
     - `mixes`: whether its first act is a linear map, so that steps before it may mix columns.
     - `outermost`: whether it may not stand inside of another model.
     """
 
     reads: Callable[[Any], bool]
     check: Callable[[Any, str, list[Any]], None]
-    read: Callable[[Any, Chain, str], list[Node]] | None = None
+    read: Callable[[Any, Chain, str], Sequence[Node]] | None = None
     members: Callable[[Any, str], list[Member]] | None = None
     combine: Callable[[Any, Chain, str, list[list[Node]]], list[Node]] | None = None
     mixes: bool = False
@@ -118,7 +118,7 @@ def reader_of(model: Any) -> Reader:
 class Graph:
     """A model as it was read.
 
-    - `estimator`: its steps and itself, as they were taken apart.
+    - `steps`, `model`: as pipelines and wrappers were taken apart.
     - `outputs`: what it computes.
     - `inside`: the models inside, read.
     """
@@ -139,7 +139,7 @@ def read_model(estimator: Any, chain: Chain, response: str) -> Graph:
     reader = reader_of(model)
     if reader.members is None or reader.combine is None:
         assert reader.read is not None
-        return Graph(chain.steps, model, response, reader.read(model, chain, response))
+        return Graph(chain.steps, model, response, list(reader.read(model, chain, response)))
     inside = []
     # Members that are shown the same columns share what is worked out of them.
     chains: dict[bytes, Chain] = {}
