@@ -13,7 +13,7 @@ from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._bracket import NO_ENGINE, Bracket, Family, Limits, Twins
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._tree_model import exponential_rounding
+from skfairtest.whitebox.graph import exponential_rounding
 
 #: Inputs of a domain up to which all of them are looked at, twins included, and those at a time.
 MOST_INPUTS, AT_A_TIME = 100_000, 4_096

@@ -14,7 +14,7 @@ from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
 from skfairtest.exact._bracketing import Closed, close, note_root_bound
-from skfairtest.exact._dispatch import check_supported, read_family, response_of
+from skfairtest.exact._dispatch import read_family, response_of
 from skfairtest.exact._support import Support, support_of
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
@@ -22,7 +22,7 @@ from skfairtest.oracle._model import check_response_method
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._boosting_libraries import library_of
+from skfairtest.whitebox._readers import check_model
 from skfairtest.workers._compiled import WHY_NOT
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
@@ -205,20 +205,19 @@ class CertifiedAuditor(BaseAuditor):
         """
         check_response_method(response_method)
         try:
-            check_supported(estimator, response_of(estimator, response_method))
+            check_model(estimator, response_of(estimator, response_method))
         except (TypeError, ValueError) as error:
             return support_of(error)
         return support_of(None)
 
     def _check_own_params(self) -> None:
         check_bracket_params(self.rtol, self.engine)
-        if (library_of(self.estimator) or ("", ""))[1] == "Booster":
-            check_supported(
-                self.estimator, "unknown"
-            )  # before it is asked about tables, which it cannot read
+        if not hasattr(self.estimator, "fit"):
+            # Before it is asked about tables, which a booster of some library cannot read.
+            check_model(self.estimator, "unknown")
 
     def _prepare(self, oracle: Oracle) -> None:
-        check_supported(oracle.estimator, oracle.response)  # an error before the first query
+        check_model(oracle.estimator, oracle.response)  # an error before the first query
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         seconds = np.inf if self.max_time is None else float(self.max_time)

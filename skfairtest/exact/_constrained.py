@@ -44,7 +44,7 @@ def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
 class ConstrainedFamily(Family):
     """Model as it was read, over the valid part of the domain.
 
-    - `make`: reads the model out for a space, ``make(space, deadline)``.
+    - `make`: bounds the model over a part of the domain, ``make(space, deadline)``.
 
     - `root`: the box of all valid rows.
     """
@@ -60,6 +60,7 @@ class ConstrainedFamily(Family):
         self.root = narrowed(space, self.admission.root.low[0], self.admission.root.high[0])
         self.base = make(self.root, deadline)
         self.rounding: float = self.base.rounding
+        self.first_queries = self.base.first_queries
 
     def single_room(self, top: float) -> float:
         return float(self.base.single_room(top))

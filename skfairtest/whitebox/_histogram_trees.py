@@ -16,8 +16,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._fitted_trees import Tree, parts_of
+from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._own_steps import OwnStep
-from skfairtest.whitebox._tree_model import EXPONENTIAL, Output, link_of_scores, linked
+from skfairtest.whitebox._unsupported import OWN_CODE
+from skfairtest.whitebox.graph import EXPONENTIAL, Output, link_of_scores, linked
+from skfairtest.whitebox.registry import Reader
 
 HISTOGRAM = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 #: Losses whose predictions are exponentials of the sum of trees.
@@ -36,10 +39,8 @@ class _Preprocess(OwnStep):
         return self.model._preprocess_X(table, reset=False)
 
 
-def read_histogram(model: Any, chain: Chain, response: str) -> list[Output]:
+def _read(model: Any, chain: Chain, response: str) -> list[Output]:
     """HistGradientBoostingRegressor or HistGradientBoostingClassifier.
-
-    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     - `ValueError`: if this release of scikit-learn keeps its trees elsewhere.
     """
@@ -76,3 +77,10 @@ def _tree(predictor: Any) -> Tree:
         bits.reshape(-1, N_CODES).astype(bool),
         np.where(nodes["is_categorical"], nodes["bitset_idx"].astype(np.intp), -1),
     )
+
+
+READER = Reader(
+    lambda model: isinstance(model, HISTOGRAM),
+    lambda model, response, steps: check_library_code(model, OWN_CODE),
+    _read,
+)

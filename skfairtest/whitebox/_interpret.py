@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats
+from skfairtest.whitebox._boosting_libraries import library_reader
 from skfairtest.whitebox._features import Chain, continuous_attributes
 from skfairtest.whitebox._fitted_trees import Split, Tree, grown, nodes_of
 from skfairtest.whitebox._own_steps import OwnStep
 from skfairtest.whitebox._tables import column_codes
-from skfairtest.whitebox._tree_model import (
+from skfairtest.whitebox._unsupported import Unsupported
+from skfairtest.whitebox._unwrap import run_steps
+from skfairtest.whitebox.graph import (
     EXPONENTIAL,
     IDENTITY,
     LOGISTIC,
@@ -27,8 +30,6 @@ from skfairtest.whitebox._tree_model import (
     Part,
     linked,
 )
-from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._unwrap import run_steps
 
 #: What a model makes of its sums, by the library's name for it.
 LINKS = {
@@ -42,8 +43,6 @@ LINKS = {
 
 def read_interpret(model: Any, chain: Chain, response: str) -> list[Output]:
     """ExplainableBoostingClassifier or ExplainableBoostingRegressor, also those with privacy.
-
-    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     - `ValueError`: if `check_interpret` refuses it, or a column without order has too many values.
     """
@@ -168,3 +167,12 @@ def _tree(scores: Floats, features: list[int]) -> Tree:
 
 def _others(array: Floats, axis: int) -> tuple[int, ...]:
     return tuple(a for a in range(array.ndim) if a != axis)
+
+
+WRAPPERS = (
+    "ExplainableBoostingClassifier",
+    "ExplainableBoostingRegressor",
+    "DPExplainableBoostingClassifier",
+    "DPExplainableBoostingRegressor",
+)
+READER = library_reader("interpret", WRAPPERS, "", check_interpret, read_interpret)

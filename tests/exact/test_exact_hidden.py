@@ -12,12 +12,12 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tiers import slow_sample
+from verifiers import network_family
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks import box_search as _splits
 from skfairtest.exact._networks import unit_search as _units
-from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.lagrangian import Ramps, bound
 from skfairtest.exact._networks.local_search import LocalSearch
 from skfairtest.exact._networks.unit_search import UnitSearch
@@ -62,7 +62,7 @@ def network(seed, *, real=True, units=None, classes=False, outputs=1, single=Fal
         net.intercepts_ = [biases.astype(np.float32) for biases in net.intercepts_]
     sensitive = ["s"] if rng.random() < 0.5 else ["s", "t"]
     space = InputSpace().fit(frame, sensitive)
-    family = NetworkFamily(model, space, "predict_proba" if classes else "regression")
+    family = network_family(model, space, "predict_proba" if classes else "regression")
     return model, frame, sensitive, family
 
 
@@ -202,7 +202,7 @@ def test_scales_beyond_single_precision_keep_the_bound(scale, n):
         net = model[-1]
         net.coefs_[0] *= scale
         net.intercepts_[0] *= scale
-        family = NetworkFamily(model, case[-1].space, "regression")
+        family = network_family(model, case[-1].space, "regression")
         degree = largest(family, every_row(family.space))
         units = UnitSearch.make(family.relaxation, NO_LIMITS)
         for _ in range(24):

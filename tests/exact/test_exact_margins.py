@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tiers import slow_sample, some
+from verifiers import network_family
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.margin_search import MarginSearch
 from skfairtest.space._space import InputSpace
 
@@ -36,7 +36,7 @@ def linear(seed, *, n_classes=3, n_real=0, steep=2.0):
     own.coef_ = rng.normal(size=own.coef_.shape) * steep
     own.intercept_ = rng.normal(size=own.intercept_.shape)
     space = InputSpace().fit(frame, sensitive_features="s")
-    return model, frame, NetworkFamily(model, space, "predict_proba")
+    return model, frame, network_family(model, space, "predict_proba")
 
 
 def largest_difference(model, frame):

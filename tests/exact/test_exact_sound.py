@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
 from tiers import SAMPLE, slow_sample
+from verifiers import tree_family
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, certify
 from skfairtest.exact._auditor import COMPILED
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_family
 from skfairtest.exact._trees import numpy_engine
-from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.numpy_engine import first_undecided, list_pairs
 from skfairtest.exact._trees.problem import leaves_of
 from skfairtest.exact._trees.self_composition import Box
@@ -131,7 +131,7 @@ def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
     X = np.random.default_rng(0).normal(size=(600, 4))
     X[:, 0] = X[:, 0] > 0
     model = RandomForestRegressor(10, random_state=0).fit(X, X[:, 1] * X[:, 0] + X[:, 2])
-    problem = TreeFamily(model, InputSpace().fit(X, [0]), "regression", False).problems[0]
+    problem = tree_family(model, InputSpace().fit(X, [0]), "regression", False).problems[0]
     floor, whole = np.full(10, -np.inf), problem.layout.whole
     every = list_pairs(problem.forest, whole, floor, 10**9)
     coarse = list_pairs(problem.forest, whole, floor, 500)
@@ -149,7 +149,7 @@ def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
 def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
     model, X, sensitive = make_case(seed, family="trees", real=True)
     response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
-    family = TreeFamily(model, InputSpace().fit(X, sensitive), response, False)
+    family = tree_family(model, InputSpace().fit(X, sensitive), response, False)
     rng = np.random.default_rng(seed)
     for o, problem in enumerate(family.problems):
         layout, search = problem.layout, numpy_engine.ListSearch(problem, 0.0)

@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
 from tiers import slow_sample
+from verifiers import tree_family
 
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
 from skfairtest.exact._bracket import Limits, Pace
@@ -101,7 +102,7 @@ def test_time_that_an_output_leaves_goes_to_the_others(clock):
     X, y = load_wine(return_X_y=True)
     X[:, 0] = X[:, 0] > 13
     model = HistGradientBoostingClassifier(max_iter=60, max_depth=3, random_state=0).fit(X, y)
-    family = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False)
+    family = tree_family(model, InputSpace().fit(X, [0]), "predict_proba", False)
     incumbent = 0.7
     assert sorted(problem.root_bound() > incumbent for problem in family.problems) == [
         False,

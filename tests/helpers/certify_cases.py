@@ -12,7 +12,7 @@ from tiers import SAMPLE
 
 from skfairtest import CertifiedAuditor, SBFTAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._composite import APART
+from skfairtest.exact._composition import APART
 from skfairtest.exact._dispatch import read_family
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch

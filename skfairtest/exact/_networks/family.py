@@ -18,6 +18,8 @@ from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.slope_search import SlopeSearch
 from skfairtest.exact._networks.unit_search import UnitSearch
 from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._features import Features
+from skfairtest.whitebox._layers import Layers
 
 #: Perturbations in a row without a better pair after which the local search rests; rounds at first
 #: with one each, and how many rounds it takes to another one later.
@@ -29,15 +31,20 @@ AHEAD, BEHIND = 6, 2
 class NetworkFamily(Family):
     """A network, or a linear model of several classes, and how to bound it.
 
-    Its parameters are those of `TreeFamily`.
+    - `features`, `layers`: what the model is shown, and what it computes of that.
+    - `rounding`: how far rounding may carry its outputs; None: what the layers say.
     """
 
     quick = False
 
-    def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
+    def __init__(
+        self, space: InputSpace, features: Features, layers: Layers, rounding: float | None = None
+    ) -> None:
         self.space = space
-        self.network = ReadNetwork(estimator, space, response)
+        self.network = ReadNetwork(space, features, layers)
         self.relaxation = Relaxation(self.network)
+        if rounding is not None:
+            self.network.rounding = rounding
         if len(self.network.weights) > 1:
             self.network.rounding = self.network.error(self._caps())
         self.rounding, self.single = self.network.rounding, self.network.single

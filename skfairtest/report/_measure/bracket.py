@@ -42,10 +42,10 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
 
 def why_not(case: Case) -> str:
     """Why the model cannot be certified; empty where it can."""
-    from skfairtest.exact._dispatch import check_supported
+    from skfairtest.whitebox._readers import check_model
 
     try:
-        check_supported(case.estimator, case.response)
+        check_model(case.estimator, case.response)
     except ValueError as error:
         return str(error)
     return ""

@@ -20,15 +20,16 @@ from clocks import CLOCK
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close
-from skfairtest.exact._dispatch import check_supported, read_family
+from skfairtest.exact._dispatch import read_family
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.whitebox._readers import check_model
 
 #: What a certificate's ends may differ by, as in the package.
 RTOL = 1e-9
 #: Seconds by the tests' clock of a bracket that has to close, and of one that may stay open.
 LONG, SHORT = 60.0, 0.3
 #: Modules that may look at all inputs of a small domain instead of asking a family.
-ENUMERATING = ("_all_inputs", "_composite", "_dispatch", "_bracketing")
+ENUMERATING = ("_all_inputs", "_composition", "_dispatch", "_bracketing")
 
 
 class Attacks:
@@ -94,7 +95,7 @@ def bracket(model: Any, X: Any, sensitive: Any, response_method: str, seconds: f
     with pytest.MonkeyPatch.context() as patch:
         families_alone(patch)
         oracle = Oracle(model, space, response_method=response_method)
-        check_supported(model, oracle.response)
+        check_model(model, oracle.response)
         rng = np.random.default_rng(0)
         oracle.begin(space.data[:64], rng)
         family, _ = read_family(model, space.relax_dependents(), oracle.response, False, rng)

@@ -19,8 +19,8 @@ from sklearn.preprocessing import OneHotEncoder
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exceptions import EstimatorFailedError
-from skfairtest.whitebox._tree_model import LOGISTIC, Group, Part, link_rounding, sum_rounding
 from skfairtest.whitebox._unsupported import Unsupported
+from skfairtest.whitebox.graph import LOGISTIC, Group, Part, link_rounding, sum_rounding
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 attack = Attacks()
