@@ -70,8 +70,8 @@ BY_COLUMN = (*MONOTONE, *SELECTORS, *ENCODERS, *BENDING, *IMPUTERS)
 HINT = (
     "Models can be certified behind a Pipeline, ColumnTransformer or FeatureUnion of steps that "
     "work on single columns: scalers, encoders, SimpleImputer, selectors of columns, "
-    "PowerTransformer, QuantileTransformer, numpy functions in FunctionTransformer and "
-    "'passthrough'. SBFTAuditor searches with any estimator."
+    "PowerTransformer, QuantileTransformer, numpy functions in FunctionTransformer, skrub's "
+    "TableVectorizer and 'passthrough'. SBFTAuditor searches with any estimator."
 )
 #: Functions of short types are rounded to few digits; what has wrapped round is far off.
 COARSE = 1e-2
