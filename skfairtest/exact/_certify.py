@@ -21,6 +21,7 @@ from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._compare import ROUNDING_SINGLE
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.whitebox.registry import Readings
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,21 @@ def certify(
     >>> certificate.certified, bool(certificate.found_share <= 1)
     (True, True)
     """
+    return bound(
+        auditor, Readings(), max_time=max_time, rtol=rtol, engine=engine, random_state=random_state
+    )
+
+
+def bound(
+    auditor: BaseAuditor,
+    readings: Readings,
+    *,
+    max_time: float | None,
+    rtol: float = 1e-9,
+    engine: str = "auto",
+    random_state: int | None = 0,
+) -> Certificate:
+    """Do what `certify` does, with models that were read before."""
     check_is_fitted(auditor)
     check_seconds("max_time", max_time)
     check_bracket_params(rtol, engine)
@@ -183,7 +199,7 @@ def certify(
         _check_reproduced(auditor, oracle.degree)
     family, _ = read_family(
         auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine],
-        rng, auditor.n_jobs, limits.deadline,
+        rng, auditor.n_jobs, limits.deadline, readings,
     )  # fmt: skip
     found = oracle.degree
     history = BoundHistory(lambda: _clock.now() - began)

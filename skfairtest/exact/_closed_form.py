@@ -144,7 +144,8 @@ class ClosedForm(Family):
             upper = max(upper, bound, float(gaps[best]))
             if gaps[best] > lower:
                 lower, twins = float(gaps[best]), pairs[best]
-        return Bracket(lower, max(upper, lower), twins, 0, "closed")
+        is_short = upper > lower * (1 + limits.rtol) and limits.is_late
+        return Bracket(lower, max(upper, lower), twins, 0, "time" if is_short else "closed")
 
     def _pairs(self, o: int, bound: float, limits: Limits) -> tuple[list[Twins], float]:
         """Return pairs of twins, one of which differs most in an output, and a bound of that."""

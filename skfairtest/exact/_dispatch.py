@@ -20,8 +20,10 @@ from skfairtest.oracle._model import Model, choose_response
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._layers import Layers
-from skfairtest.whitebox._readers import check_model, read_model
+from skfairtest.whitebox._mixture import check_averaged, read_mixture
+from skfairtest.whitebox._readers import check_model
 from skfairtest.whitebox._steps import HINT
+from skfairtest.whitebox._unsupported import OWN_CODE
 from skfairtest.whitebox._unwrap import unwrap
 from skfairtest.whitebox.graph import (
     EXPONENTIAL,
@@ -37,7 +39,7 @@ from skfairtest.whitebox.graph import (
     link_rounding,
 )
 from skfairtest.whitebox.meta_estimators import is_stack, with_final
-from skfairtest.whitebox.registry import Graph
+from skfairtest.whitebox.registry import Graph, Readings
 
 #: Random rows on which what was read is compared with the model itself, beside those that pass all
 #: of its tests.
@@ -77,12 +79,14 @@ def read_family(
     rng: np.random.Generator,
     n_jobs: int | None = None,
     deadline: float = np.inf,
+    readings: Readings | None = None,
 ) -> tuple[Family, int]:
     """Read a fitted model, and compare its predictions with those of the model as read.
 
     - `n_jobs`: threads of the branch and bound on trees, where it is compiled.
     - `deadline`: when to stop reading trees, by `_clock.now`: the bound is then that of their
       ranges.
+    - `readings`: models that were read before, this one maybe among them.
     - `family`: the model, read out.
     - `n_rows`: queries that this took.
     - `ValueError`: if the model or a step before it is not understood, or was read wrongly.
@@ -91,7 +95,7 @@ def read_family(
     if response == "labels":
         return LabelFamily(), 0
     reader = _Reader(space, compiled, rng, n_jobs, deadline)
-    graph = read_model(estimator, Chain(space), response)
+    graph = (readings or Readings()).read(estimator, space, response)
     return reader.verifier(graph, estimator), reader.n_rows
 
 
@@ -118,6 +122,7 @@ class _Reader:
         first = graph.outputs[0]
         if isinstance(first, Averaged):
             (inside,) = graph.inside
+            check_averaged(Chain(self.space, graph.steps), read_mixture(graph.model, OWN_CODE))
             inner = self.verifier(inside, _behind(inside.steps, inside.model))
             return self._averaged(MixtureFamily(first.share, inner, graph.response), estimator)
         family = self._of(graph.outputs) or CompositeFamily(

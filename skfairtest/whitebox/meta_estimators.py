@@ -29,7 +29,6 @@ from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.preprocessing import FunctionTransformer, PowerTransformer
 
 from skfairtest._typing import Floats
-from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._linear_models import (
     LINEAR,
@@ -39,7 +38,7 @@ from skfairtest.whitebox._linear_models import (
     shares_of_classes,
 )
 from skfairtest.whitebox._mixing import affine_of, check_affine
-from skfairtest.whitebox._mixture import check_averaged, read_mixture
+from skfairtest.whitebox._mixture import read_mixture
 from skfairtest.whitebox._steps import MIXING, SCALERS, SELECTORS
 from skfairtest.whitebox._unsupported import OWN_CODE, SEARCH, Unsupported
 from skfairtest.whitebox._unwrap import unwrap
@@ -99,7 +98,7 @@ def _of_bags(model: Any, response: str) -> list[Member]:
     return [member._replace(columns=np.asarray(own)) for member, own in columns]
 
 
-def _bagging(model: Any, chain: Chain, response: str, outputs: Outputs) -> list[Node]:
+def _bagging(model: Any, response: str, outputs: Outputs) -> list[Node]:
     return _average(model, response, outputs, [1.0 / len(outputs)] * len(outputs))
 
 
@@ -113,7 +112,7 @@ def _check_vote(model: Any, response: str, steps: list[Any]) -> None:
         )
 
 
-def _vote(model: Any, chain: Chain, response: str, outputs: Outputs) -> list[Node]:
+def _vote(model: Any, response: str, outputs: Outputs) -> list[Node]:
     return _average(model, response, outputs, voting_shares(model))
 
 
@@ -202,7 +201,7 @@ def _check_shares(model: Any, response: str, steps: list[Any]) -> None:
         raise shares_of_classes(model)
 
 
-def _calibrated(model: Any, chain: Chain, response: str, outputs: Outputs) -> list[Node]:
+def _calibrated(model: Any, response: str, outputs: Outputs) -> list[Node]:
     nodes = []
     for part, (*others, output) in zip(model.calibrated_classifiers_, outputs, strict=True):
         seen = len(part.estimator.classes_)
@@ -269,7 +268,7 @@ def _target_of(model: Any) -> Any:
     return FunctionTransformer(func=model.func, inverse_func=model.inverse_func)
 
 
-def _target(model: Any, chain: Chain, response: str, outputs: Outputs) -> list[Node]:
+def _target(model: Any, response: str, outputs: Outputs) -> list[Node]:
     """What a transformer of the target makes of a prediction on the way back."""
     inside, transformer = outputs[0][0], model.transformer_
     if type(transformer) in SCALERS:
@@ -374,7 +373,7 @@ def _check_stack(model: Any, response: str, steps: list[Any]) -> None:
             check_affine(part)
 
 
-def _stack(model: Any, chain: Chain, response: str, outputs: Outputs) -> list[Node]:
+def _stack(model: Any, response: str, outputs: Outputs) -> list[Node]:
     nodes = [node for own in outputs for node in own]
     steps, final = unwrap(model.final_estimator_, SEARCH)
     whole = linear_map(final, response)
@@ -403,11 +402,11 @@ def _stack(model: Any, chain: Chain, response: str, outputs: Outputs) -> list[No
 # One model a class, or a target ------------------------------------------------------------
 
 
-def _one_each(model: Any, chain: Chain, response: str, outputs: Outputs) -> list[Node]:
+def _one_each(model: Any, response: str, outputs: Outputs) -> list[Node]:
     return [own[0] for own in outputs]
 
 
-def _a_target_each(model: Any, chain: Chain, response: str, outputs: Outputs) -> list[Node]:
+def _a_target_each(model: Any, response: str, outputs: Outputs) -> list[Node]:
     """The probabilities of the classes of all targets, one target after another."""
     nodes: list[Node] = []
     for own in outputs:
@@ -422,10 +421,9 @@ def _check_averaged(model: Any, response: str, steps: list[Any]) -> None:
     read_mixture(model, OWN_CODE)
 
 
-def _averaged(model: Any, chain: Chain, response: str, outputs: Outputs) -> list[Node]:
-    mixture = read_mixture(model, OWN_CODE)
-    check_averaged(chain, mixture)
-    return [Averaged(output, 1 - mixture.strength) for output in outputs[0]]
+def _averaged(model: Any, response: str, outputs: Outputs) -> list[Node]:
+    share = 1 - read_mixture(model, OWN_CODE).strength
+    return [Averaged(output, share) for output in outputs[0]]
 
 
 def _reader(kinds: Any, check: Any, inside: Any, combine: Any) -> Reader:

@@ -10,16 +10,19 @@ another one: nothing else asks what a model is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from skfairtest._typing import Ints
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._own_steps import TakeColumns
 from skfairtest.whitebox._steps import HINT, MIXING, check_kind
 from skfairtest.whitebox._unsupported import OWN_CODE, SEARCH, Unsupported
 from skfairtest.whitebox._unwrap import unwrap
-from skfairtest.whitebox.graph import Node
+from skfairtest.whitebox.graph import Moved, Node
 
 #: The nearest alternative to a model that no reader takes, by the name of its class.
 _TREES = "A forest or gradient boosting, such as HistGradientBoosting, is as flexible."
@@ -78,7 +81,7 @@ class Reader:
     - `read(model, chain, response)`: the outputs of a fitted model behind a chain of steps: one for
       each target or class, of two classes that of the second.
     - `members(model, response)`: the models inside, fitted or those that it will fit.
-    - `combine(model, chain, response, outputs)`: what `read` would give, from the outputs of these.
+    - `combine(model, response, outputs)`: what `read` would give, from the outputs of these.
     - `mixes`: whether its first act is a linear map, so that steps before it may mix columns.
     - `outermost`: whether it may not stand inside of another model.
     """
@@ -87,7 +90,7 @@ class Reader:
     check: Callable[[Any, str, list[Any]], None]
     read: Callable[[Any, Chain, str], Sequence[Node]] | None = None
     members: Callable[[Any, str], list[Member]] | None = None
-    combine: Callable[[Any, Chain, str, list[list[Node]]], list[Node]] | None = None
+    combine: Callable[[Any, str, list[list[Node]]], list[Node]] | None = None
     mixes: bool = False
     outermost: bool = False
 
@@ -129,6 +132,46 @@ class Graph:
     outputs: list[Node]
     inside: list[Graph] = field(default_factory=list)
 
+    def over(self, moved: Moved) -> Graph:
+        """The same over another space."""
+        inside = [graph.over(moved) for graph in self.inside]
+        return replace(self, outputs=list(map(moved, self.outputs)), inside=inside)
+
+
+class Readings:
+    """Models that were read, each once: for all sensitive attributes, and all parts of a domain."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Any, str, InputSpace, Graph]] = []
+
+    def read(self, estimator: Any, space: InputSpace, response: str) -> Graph:
+        """Read a model over a space, unless that was done for one with the same columns."""
+        for known, asked, other, graph in self._known:
+            if known is estimator and asked == response and _has_columns_of(space, other):
+                return graph.over(Moved(space))
+        graph = read_model(estimator, Chain(space), response)
+        self._known.append((estimator, response, space, graph))
+        return graph
+
+
+def _has_columns_of(space: InputSpace, other: InputSpace) -> bool:
+    """Whether two spaces have the same columns: the same codes, which stand for the same values."""
+    if space.feature_names != other.feature_names:
+        return False
+    one, two = space.domain, other.domain
+    ends = (one.low, one.high, one.top, one.discrete, one.single)
+    if not all(map(np.array_equal, ends, (two.low, two.high, two.top, two.discrete, two.single))):
+        return False
+    # All values of columns of few, and as many of others.
+    n = 1 + int(min(2_000, np.max(one.high - one.low, initial=0)))
+    steps = np.arange(n)[:, None]
+    codes = one.clip(np.minimum(one.low + steps, one.high))
+    codes = np.concatenate([codes, one.draw(n, np.random.default_rng(0))])
+    first, second = space.decode(codes), other.decode(codes)
+    if isinstance(first, np.ndarray):
+        return np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
+    return bool(first.equals(second)) and list(first.dtypes) == list(second.dtypes)
+
 
 def read_model(estimator: Any, chain: Chain, response: str) -> Graph:
     """Read a fitted model, a pipeline or a wrapper.
@@ -149,7 +192,7 @@ def read_model(estimator: Any, chain: Chain, response: str) -> Graph:
             key = member.columns.tobytes()
             own = chains.setdefault(key, chain.then(TakeColumns(member.columns)))
         inside.append(read_model(member.model, own, member.response))
-    outputs = reader.combine(model, chain, response, [graph.outputs for graph in inside])
+    outputs = reader.combine(model, response, [graph.outputs for graph in inside])
     return Graph(chain.steps, model, response, outputs, inside)
 
 
