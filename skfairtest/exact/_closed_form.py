@@ -28,7 +28,6 @@ from skfairtest.whitebox.graph import (
     LOGISTIC,
     Output,
     Part,
-    evaluate,
     is_single,
     link_rounding,
     link_value,
@@ -71,8 +70,8 @@ class ClosedForm(Family):
     def __init__(self, space: InputSpace, outputs: list[Output], deadline: float = np.inf) -> None:
         self.space, self.outputs = space, outputs
         self._groups = [group for (group,) in outputs]
-        self.features, own = one_map([group.parts[0] for group in self._groups])
-        self.effects = Effects(self.features, own.weights, own.base)
+        self.features, self.map = one_map([group.parts[0] for group in self._groups])
+        self.effects = Effects(self.features, *self.map)
         used = {*self.effects.tables, *self.effects.continuous}
         sensitive = [int(j) for j in space.sensitive if int(j) in used]
         self.sensitive = self.effects.extremes(sensitive, deadline)
@@ -91,7 +90,8 @@ class ClosedForm(Family):
         return abs(group.weight) * top * float(share)
 
     def evaluate(self, Z: Floats) -> Floats:
-        return evaluate(self.outputs, Z)
+        sums = self.features.transform(Z) @ self.map.weights + self.map.base
+        return np.column_stack([self._linked(o, sums[:, o]) for o in range(sums.shape[1])])
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
         return rows_of_pieces(self.space, [self.features], rng)
@@ -116,8 +116,12 @@ class ClosedForm(Family):
         group = self._groups[o]
         low, high = self._sensitive_ends(o)
         gap = high - low
-        if gap <= 0 or group.link == IDENTITY:
-            return abs(group.weight) * gap if group.link == IDENTITY else 0.0
+        if gap <= 0:
+            # Where weights cancel, rounding alone takes twins apart: anything above zero says so.
+            touched = group.parts[0].looks_at(self.space.sensitive)
+            return float(np.finfo(np.float64).tiny) if touched else 0.0
+        if group.link == IDENTITY:
+            return abs(group.weight) * gap
         if group.link == LOGISTIC:
             # Over a difference D the logistic function rises by tanh(D / 4) at most.
             return abs(group.weight) * float(np.tanh(gap / 4))

@@ -31,6 +31,7 @@ from skfairtest.whitebox.graph import (
     Part,
     Softmax,
     WeightedSum,
+    all_outputs,
     evaluate,
     exponential_rounding,
     inputs_of,
@@ -275,7 +276,7 @@ def key_of(node: Output | NetworkOutput) -> tuple[Any, ...]:
         return "network", id(node.network)
     kind = kind_of(node)
     if kind == "softmax":
-        return kind, frozenset(id(part) for part in node[0].parts)
+        return kind, frozenset(map(id, node[0].parts))
     of: set[int] = set()
     for group in node:
         for part in group.parts:
@@ -299,9 +300,12 @@ class CompositeFamily(Family):
         self, nodes: Sequence[Node], make: Callable[[list[Output | NetworkOutput]], Family]
     ) -> None:
         self.nodes = list(nodes)
-        groups: dict[tuple[Any, ...], dict[int, Output | NetworkOutput]] = {}
+        groups: dict[Any, dict[Any, Output | NetworkOutput]] = {}
         for node in inputs_of(self.nodes):
-            groups.setdefault(key_of(node), {})[_id(node)] = node
+            of = groups.setdefault(key_of(node), {})
+            # Of a network all outputs are bounded together, whichever are asked about.
+            every = all_outputs(node.network) if isinstance(node, NetworkOutput) else [node]
+            of |= {_id(own): own for own in every}
         #: The families, and of each output read itself its family and its place there.
         self.families = [make(list(group.values())) for group in groups.values()]
         self._place = {
@@ -338,7 +342,13 @@ class CompositeFamily(Family):
         return low, high, max(rounding, family.single_room(max(abs(low), abs(high))))
 
     def evaluate(self, Z: Floats) -> Floats:
-        return evaluate(self.nodes, Z)
+        said = [family.evaluate(Z) for family in self.families]
+
+        def known(inner: Output | NetworkOutput) -> Floats:
+            k, o = self._place[_id(inner)]
+            return said[k][:, o]
+
+        return evaluate(self.nodes, Z, known)
 
     def reach(self, Z: Floats) -> tuple[Floats, Floats]:
         """Return bounds of the outputs of rows, each (n, n_outputs), allowing for rounding inside.
@@ -405,8 +415,19 @@ class CompositeFamily(Family):
 
 
 def _id(node: Output | NetworkOutput) -> Any:
-    """Return what tells outputs apart: those of one network are made anew wherever it is read."""
-    return (id(node.network), node.which) if isinstance(node, NetworkOutput) else id(node)
+    """Return what tells outputs apart: those that say the same may have been put together twice."""
+    if isinstance(node, NetworkOutput):
+        return id(node.network), node.which
+    return tuple(
+        (group.link, group.weight, group.rounding, tuple(map(_id_of_part, group.parts)))
+        for group in node
+    )
+
+
+def _id_of_part(part: Part) -> Any:
+    trees = tuple((id(nodes), *rest) for nodes, *rest in part.trees)
+    effects = tuple((id(linear), *rest) for linear, *rest in part.effects)
+    return part.base, part.rounding, trees, effects
 
 
 def _ranges(family: Family, outputs: list[Output | NetworkOutput]) -> tuple[Floats, Floats]:

@@ -33,6 +33,7 @@ from skfairtest.whitebox.graph import (
     Node,
     Output,
     all_nodes,
+    all_outputs,
     evaluate,
     exponential_rounding,
     is_single,
@@ -258,7 +259,7 @@ def _kind(outputs: list[Node]) -> str:
     """Return what bounds outputs together: a search for them all, or nothing (an empty text)."""
     if all(isinstance(node, NetworkOutput) for node in outputs):
         of = [node for node in outputs if isinstance(node, NetworkOutput)]
-        whole = [(id(of[0].network), k) for k in range(of[0].network.layers.n_outputs)]
+        whole = [(id(own.network), own.which) for own in all_outputs(of[0].network)]
         return "network" if [(id(own.network), own.which) for own in of] == whole else ""
     sums = [node for node in outputs if isinstance(node, list)]
     if len(sums) < len(outputs):
@@ -267,8 +268,10 @@ def _kind(outputs: list[Node]) -> str:
     if kinds == {"trees", "effects"} and not all_nodes(sums) and all(len(o) == 1 for o in sums):
         return "effects"  # constants beside them
     if kinds == {"softmax"}:
-        same = len({frozenset(id(part) for part in node[0].parts) for node in sums}) == 1
-        return "softmax" if same else ""
+        # The shares of different classes of one softmax, each once.
+        softmaxes = {frozenset(map(id, group.parts)) for (group,) in sums}
+        classes = {id(group.parts[0]) for (group,) in sums}
+        return "softmax" if len(softmaxes) == 1 and len(classes) == len(sums) else ""
     return kinds.pop() if len(kinds) == 1 else ""
 
 
@@ -282,7 +285,8 @@ def softmax_family(space: InputSpace, outputs: list[Output]) -> NetworkFamily:
     features, own = one_map(parts)
     single = any(map(is_single, outputs))
     layers = Layers([own], "softmax", 2.0**-24 if single else 2.0**-53)
-    return NetworkFamily(space, features, layers, link_rounding(group))
+    touched = any(part.looks_at(space.sensitive) for part in parts)
+    return NetworkFamily(space, features, layers, link_rounding(group), touched)
 
 
 def _behind(steps: list[Any], model: Any) -> Any:

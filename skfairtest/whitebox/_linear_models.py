@@ -156,7 +156,8 @@ def _read(model: Any, chain: Chain, response: str) -> list[Output]:
     of_link = 8 * unit if single else 0.0
     if link == EXPONENTIAL:
         rounding += of_link  # what moves an exponent moves the output by a share
-    linear = Linear(features, whole.weights, size, rounding, single)
+    looks_at = None if mixing is None else np.abs(mixing.map.weights) @ np.abs(own.weights) > 0
+    linear = Linear(features, whole.weights, size, rounding, single, looks_at)
     parts = [Part(float(b), effects=[(linear, k, 1.0)]) for k, b in enumerate(whole.base)]
     outputs = linked(parts, link, factor)
     for (group,) in outputs:

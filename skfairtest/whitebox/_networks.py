@@ -12,7 +12,7 @@ from skfairtest.whitebox._layers import IDENTITY, LOGISTIC, RELU, TANH, Affine, 
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._mixing import check_mixing, mixes_in_single, unmixed
 from skfairtest.whitebox._unsupported import OWN_CODE, Unsupported
-from skfairtest.whitebox.graph import Layered, NetworkOutput, Node
+from skfairtest.whitebox.graph import Layered, Node, all_outputs
 from skfairtest.whitebox.registry import Reader
 
 MLP = (MLPClassifier, MLPRegressor)
@@ -55,8 +55,7 @@ def _read(model: Any, chain: Chain, response: str) -> list[Node]:
     if mixing is not None:
         # The map of what mixes columns and that of the first layer are one.
         layers.operations.insert(0, mixing.map)
-    network = Layered(features, layers)
-    return [NetworkOutput(network, k) for k in range(layers.n_outputs)]
+    return list(all_outputs(Layered(features, layers)))
 
 
 READER = Reader(lambda model: isinstance(model, MLP), _check, _read, mixes=True)

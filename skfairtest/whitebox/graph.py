@@ -129,6 +129,8 @@ class Linear:
     - `size`: no sum of the absolute values of all terms is larger, those of steps before included.
     - `rounding`: how far rounding may carry the model's own sums, and those of this class.
     - `single`: whether the model computes in single precision.
+    - `looks_at` (n_features, n_sums): features that the model's own sums look at, although their
+      terms may cancel in `weights`; None: those that have weights.
     """
 
     features: Features
@@ -136,6 +138,7 @@ class Linear:
     size: float = 0.0
     rounding: float = 0.0
     single: bool = False
+    looks_at: Bools | None = None
 
     @cached_property
     def effects(self) -> Effects:
@@ -176,6 +179,14 @@ class Part:
             ends = factor * np.array(linear.effects.ends())[:, column]
             low, high = low + float(ends.min()), high + float(ends.max())
         return low, high
+
+    def looks_at(self, attributes: Ints) -> bool:
+        """Whether the model's own effects look at some attributes; equal weights may cancel."""
+        for linear, column, factor in self.effects:
+            own = linear.weights != 0 if linear.looks_at is None else linear.looks_at
+            if factor and own[np.isin(linear.features.source, attributes), column].any():
+                return True
+        return False
 
     def times(self, factor: float, shift: float = 0.0) -> Part:
         """The sum times a factor, and what is added to that."""
@@ -411,6 +422,11 @@ class NetworkOutput(NamedTuple):
     which: int
 
 
+def all_outputs(network: Layered) -> list[NetworkOutput]:
+    """All outputs of a network."""
+    return [NetworkOutput(network, k) for k in range(network.layers.n_outputs)]
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """Monotone function of another number.
@@ -515,12 +531,21 @@ def inputs_of(nodes: Iterable[Node]) -> Iterator[Output | NetworkOutput]:
             yield from inputs_of(below(node))
 
 
-def evaluate(nodes: Iterable[Node], Z: Floats) -> Floats:
-    """Numbers for rows of codes, shape (n, n_nodes)."""
+def evaluate(
+    nodes: Iterable[Node],
+    Z: Floats,
+    known: Callable[[Output | NetworkOutput], Floats] | None = None,
+) -> Floats:
+    """Numbers for rows of codes, shape (n, n_nodes).
+
+    - `known`: what outputs that are read themselves are for the rows; None: worked out here.
+    """
     seen = Seen(Z)
     networks: dict[int, Floats] = {}
 
     def value(node: Node) -> Floats:
+        if known is not None and isinstance(node, (list, NetworkOutput)):
+            return known(node)
         if isinstance(node, list):
             total = np.zeros(seen.n)
             for group in node:

@@ -31,11 +31,10 @@ from sklearn.tree import DecisionTreeRegressor
 from verifiers import tree_family
 
 from skfairtest import InputSpace
-from skfairtest.exact import _dispatch
 from skfairtest.exact._composition import APART
 from skfairtest.exact._dispatch import read_family
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, signs
-from skfairtest.whitebox import _linear_models, _monotone_pieces
+from skfairtest.whitebox import _linear_models, _monotone_pieces, registry
 from skfairtest.whitebox._monotone_pieces import breakpoints_of
 from skfairtest.whitebox.graph import Group, Part, link_value
 from skfairtest.workers._compiled import plain
@@ -295,14 +294,14 @@ def rare_forest(several=False):
 
 def read_wrongly(monkeypatch, change):
     """Have trees read with one mistake; `change` is given the nodes."""
-    exact = _dispatch.read_model
+    exact = registry.read_model
 
     def read(*asked):
         graph = exact(*asked)
         change(graph.outputs[0][0].parts[0].trees[0][0])
         return graph
 
-    monkeypatch.setattr(_dispatch, "read_model", read)
+    monkeypatch.setattr(registry, "read_model", read)
 
 
 def rarest(model, nodes, space):

@@ -20,7 +20,7 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -417,7 +417,6 @@ def test_supports():
         (KNeighborsRegressor(), "HistGradientBoosting"),
         (BaggingRegressor(KNeighborsRegressor()), "HistGradientBoosting"),
         (make_pipeline(Normalizer(), LinearRegression()), "StandardScaler"),
-        (PoissonRegressor(), "loss='poisson'"),
         (SVC(), "kernel='linear'"),
         (DBSCAN(), "SBFTAuditor"),
     ):

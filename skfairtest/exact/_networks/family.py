@@ -33,14 +33,20 @@ class NetworkFamily(Family):
 
     - `features`, `layers`: what the model is shown, and what it computes of that.
     - `rounding`: how far rounding may carry its outputs; None: what the layers say.
+    - `touched`: whether the model looks at a sensitive attribute, although weights may cancel.
     """
 
     quick = False
 
     def __init__(
-        self, space: InputSpace, features: Features, layers: Layers, rounding: float | None = None
+        self,
+        space: InputSpace,
+        features: Features,
+        layers: Layers,
+        rounding: float | None = None,
+        touched: bool = False,
     ) -> None:
-        self.space = space
+        self.space, self._touched = space, touched
         self.network = ReadNetwork(space, features, layers)
         self.relaxation = Relaxation(self.network)
         if rounding is not None:
@@ -84,11 +90,13 @@ class NetworkFamily(Family):
     def root_bound(self) -> float:
         """Return the bound of the whole domain, unsplit."""
         if not self.network.depends:
-            return 0.0
+            return float(np.finfo(np.float64).tiny) if self._touched else 0.0
         return self.relaxation.whole_bound
 
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Split boxes, those with the largest bounds first, until the bracket is closed."""
+        if not self.network.depends:
+            return Bracket(incumbent, max(incumbent, self.root_bound()), None, 0, "closed")
         boxes = BoxSearch(self.relaxation, incumbent, limits)
         scores = (
             MarginSearch.make(self.relaxation, limits)
