@@ -1,7 +1,7 @@
 """Reading InterpretML's explainable boosting machines: sums of tables of scores, a tree each.
 
-Checked against 0.6 and 0.7. A term of a model looks up the bins of its columns, one or several, in a
-table of scores. Which bin a value has, also one that is missing or was not seen in training, is
+Checked against 0.6 and 0.7. A term of a model looks up the bins of its columns, one or several, in
+a table of scores. Which bin a value has, also one that is missing or was not seen in training, is
 asked of the model's own `eval_terms`: a copy whose scores are the numbers of the bins.
 """
 

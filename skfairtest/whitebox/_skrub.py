@@ -1,8 +1,8 @@
 """Which of skrub's steps are understood: its vectorizer, column by column, and its scaler.
 
-Checked against 0.7 and 0.11. `TableVectorizer` shows each of its steps one column alone, so that all of its
-outputs are functions of single columns, whatever these steps are, as long as they look at rows one
-by one. Nothing here imports skrub: its objects are told by the names of their classes.
+Checked against 0.7 and 0.11. `TableVectorizer` shows each of its steps one column alone, so that
+all of its outputs are functions of single columns, whatever these steps are, as long as they look
+at rows one by one. Nothing here imports skrub: its objects are told by the names of their classes.
 """
 
 from __future__ import annotations
