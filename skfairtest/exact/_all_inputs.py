@@ -127,8 +127,11 @@ class _AllInputs:
         """Return what is known, with what another search has found."""
         n = self.done * len(self.codes)
         upper, reason = self.incumbent + 2 * self.rounding, "closed"
+        root = self.family.root_bound()
         if self.left:
-            upper, reason = self.family.root_bound(), "time"
+            upper, reason = root, "time"
+        elif root < 1e-300:
+            upper = max(upper, root)  # where weights cancel, only the model's rounding is left
         lower, twins, engine = self.incumbent, self.twins, NO_ENGINE
         if other is not None:
             engine = other.engine if self.left else NO_ENGINE

@@ -28,6 +28,7 @@ from skfairtest.whitebox.graph import (
     LOGISTIC,
     Output,
     Part,
+    is_probability,
     is_single,
     link_rounding,
     link_value,
@@ -78,6 +79,7 @@ class ClosedForm(Family):
         if any(group.link == EXPONENTIAL for group in self._groups):
             self.effects.ends(deadline)  # the bound asks for these
         self.single = any(map(is_single, outputs))
+        self.most = 1.0 if all(map(is_probability, outputs)) else np.inf
         self.rounding = max(self._rounding(o) for o in range(len(outputs)))
 
     def _rounding(self, o: int) -> float:

@@ -36,6 +36,7 @@ from skfairtest.whitebox.graph import (
     exponential_rounding,
     inputs_of,
     is_probability,
+    link_value,
 )
 from skfairtest.workers._compiled import plain
 
@@ -220,16 +221,25 @@ def taken_apart(node: Node) -> Node:
         return Curve(taken_apart(node.of), node.function, node.rises, node.steepest)
     if not isinstance(node, list):
         raise TypeError(f"expected a function of outputs; got {type(node).__name__}")
-    of_trees = [g for g in node if not any(part.effects for part in g.parts)]
-    others = [g for g in node if any(part.effects for part in g.parts)]
-    if not others or (len(node) == 1 and kind_of(node)):
+    if len(node) == 1 and kind_of(node):
+        return node
+    constants = [g for g in node if not any(part.trees or part.effects for part in g.parts)]
+    base = sum(g.weight * float(link_value(g.link, _bases(g))) for g in constants)
+    rest = [g for g in node if all(g is not own for own in constants)]
+    of_trees = [g for g in rest if not any(part.effects for part in g.parts)]
+    if len(of_trees) == len(rest):
         return node
     parts: list[Node] = [of_trees] if of_trees else []
     weights = [1.0] * len(parts)
-    for group in others:
-        parts.append(_of_group(group))
-        weights.append(group.weight)
-    return WeightedSum(tuple(parts), tuple(weights))
+    for group in rest:
+        if all(group is not own for own in of_trees):
+            parts.append(_of_group(group))
+            weights.append(group.weight)
+    return WeightedSum(tuple(parts), tuple(weights), base)
+
+
+def _bases(group: Group) -> Floats:
+    return np.array([part.base for part in group.parts])
 
 
 def kind_of(output: Output) -> str:

@@ -147,10 +147,9 @@ def test_a_model_is_read_once_for_all_parts_of_a_domain(kind, monkeypatch):
     reads, parts = counting_reads(monkeypatch), []
     narrowed = _constrained.narrowed
     monkeypatch.setattr(_constrained, "narrowed", lambda *box: parts.append(box) or narrowed(*box))
-    family, _ = read_family(
-        model, InputSpace(constraint=Linear({"low": 1, "high": 1, "part": 2}, "<=", 3)).fit(X, ["s"]), "regression", False,
-        np.random.default_rng(0),
-    )  # fmt: skip
+    space = InputSpace(constraint=Linear({"low": 1, "high": 1, "part": 2}, "<=", 3))
+    asked = space.fit(X, ["s"]), "regression", False, np.random.default_rng(0)
+    family, _ = read_family(model, *asked)
     family.solve(0.0, Limits(_clock.now() + 60, 1e-9))
     assert len(parts) > 2
     assert reads.count(type(model)) == 1

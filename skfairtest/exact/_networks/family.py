@@ -49,6 +49,7 @@ class NetworkFamily(Family):
         self.space, self._touched = space, touched
         self.network = ReadNetwork(space, features, layers)
         self.relaxation = Relaxation(self.network)
+        self.most = 1.0 if self.network.out in ("logistic", "softmax") else np.inf
         if rounding is not None:
             self.network.rounding = rounding
         if len(self.network.weights) > 1:
