@@ -97,7 +97,7 @@ from skfairtest import (
     MarginalizedRegressor,
     RandomAuditor,
 )
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.whitebox._steps import HINT
 from skfairtest.whitebox._unsupported import SEARCH
 from skfairtest.whitebox.graph import NetworkOutput, WeightedSum
@@ -513,10 +513,10 @@ def _attains(auditor: Any) -> bool:
 
     Bounds of several models inside of one add up, though no pair need be the worst for all.
     """
-    family, _ = read_family(
+    verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
-    return all(_is_affine(node) for node in getattr(family, "nodes", []))
+    return all(_is_affine(node) for node in getattr(verifier, "nodes", []))
 
 
 def _is_affine(node: Any) -> bool:

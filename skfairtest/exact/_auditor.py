@@ -14,7 +14,7 @@ from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
 from skfairtest.exact._bracketing import Closed, close, note_root_bound
-from skfairtest.exact._dispatch import read_family, response_of
+from skfairtest.exact._dispatch import read_verifier, response_of
 from skfairtest.exact._support import Support, support_of
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
@@ -224,21 +224,21 @@ class CertifiedAuditor(BaseAuditor):
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(_clock.now() - oracle.stopping.seconds + seconds, self.rtol)
-        family, n_check_queries = read_family(
+        verifier, n_check_queries = read_verifier(
             oracle.estimator, oracle.space.relax_dependents(), oracle.response,
             COMPILED[self.engine], rng, self.n_jobs, limits.deadline,
         )  # fmt: skip
         oracle.measured["n_check_queries_"] = n_check_queries
         history = BoundHistory(lambda: oracle.stopping.seconds)
-        note_root_bound(oracle, family, history)
+        note_root_bound(oracle, verifier, history)
         # Whatever ends the run from here on, the results are those of what is known then.
         oracle.measured["history"] = history
-        most = FEW_QUERIES if family.quick else family.first_queries
+        most = FEW_QUERIES if verifier.quick else verifier.first_queries
         stop = self._first_search(oracle, rng, most, seconds)
         callback = stop is not None and stop.kind is StopReason.CALLBACK
         if callback:
             limits = limits._replace(deadline=-np.inf)
-        closed = close(oracle, family, limits, history)
+        closed = close(oracle, verifier, limits, history)
         oracle.measured["closed"] = closed
         if stop is not None and callback:
             raise stop

@@ -202,7 +202,7 @@ class Bracket(NamedTuple):
     engine: Engine = NO_ENGINE
 
 
-class Family:
+class Verifier:
     """Model as it was read: a base for all that can be certified."""
 
     space: InputSpace

@@ -15,9 +15,9 @@ from skfairtest.exact._bracket import (
     Attained,
     Bracket,
     Engine,
-    Family,
     Limits,
     Note,
+    Verifier,
     unattained,
 )
 from skfairtest.exact._compared_rows import rows_of_pieces
@@ -51,7 +51,7 @@ ALONE = 2.0
 FIRST_QUERIES = 5_000.0
 
 
-class TreeFamily(Family):
+class TreeVerifier(Verifier):
     """Model of trees as it was read.
 
     - `outputs`: sums of trees, or links of them.
