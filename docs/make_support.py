@@ -32,6 +32,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_transformer
 from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -59,6 +60,7 @@ from sklearn.linear_model import (
     PoissonRegressor,
     Ridge,
     SGDClassifier,
+    TweedieRegressor,
 )
 from sklearn.model_selection import (
     FixedThresholdClassifier,
@@ -95,7 +97,7 @@ from skfairtest import (
     MarginalizedRegressor,
     RandomAuditor,
 )
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.whitebox._steps import HINT
 from skfairtest.whitebox._unsupported import SEARCH
 from skfairtest.whitebox.graph import NetworkOutput, WeightedSum
@@ -270,7 +272,13 @@ OTHERS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "`GaussianNB`": (GaussianNB, "sklearn", CLASS),
     "`KNeighborsClassifier`": (KNeighborsClassifier, "sklearn", CLASS),
     "`GaussianProcessRegressor`": (GaussianProcessRegressor, "sklearn", NUMBER),
-    "`PoissonRegressor`": (PoissonRegressor, "sklearn", NUMBER),
+    "`PoissonRegressor`, `GammaRegressor`": (PoissonRegressor, "sklearn", NUMBER),
+    "`TweedieRegressor`": (lambda: TweedieRegressor(power=1.5), "sklearn", NUMBER),
+    "`LinearDiscriminantAnalysis`": (LinearDiscriminantAnalysis, "sklearn", CLASS),
+    "`LinearDiscriminantAnalysis`, several classes": (
+        LinearDiscriminantAnalysis, "sklearn", SEVERAL),
+    "`BaggingClassifier` of 10 `LogisticRegression`": (
+        lambda: BaggingClassifier(LogisticRegression(), random_state=0), "sklearn", CLASS),
     "`XGBRFRegressor`": (
         _of("xgboost", "XGBRFRegressor", n_estimators=3, max_depth=2), "xgboost", NUMBER),
     "`XGBRegressor(booster=\"dart\")`": (
@@ -518,10 +526,10 @@ def _attains(auditor: Any) -> bool:
 
     Bounds of several models inside of one add up, though no pair need be the worst for all.
     """
-    family, _ = read_family(
+    verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
-    return all(_is_affine(node) for node in getattr(family, "nodes", []))
+    return all(_is_affine(node) for node in getattr(verifier, "nodes", []))
 
 
 def _is_affine(node: Any) -> bool:

@@ -14,7 +14,7 @@ from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
 from skfairtest.exact._bracketing import Closed, close, note_root_bound
-from skfairtest.exact._dispatch import read_family, response_of
+from skfairtest.exact._dispatch import read_verifier, response_of
 from skfairtest.exact._support import Support, support_of
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
@@ -95,13 +95,14 @@ class CertifiedAuditor(BaseAuditor):
 
     Notes
     -----
-    These models can be certified, alone or behind steps that work on single columns: linear models
-    (also behind products of columns); decision trees, forests, extra-trees and gradient boosting,
-    also of XGBoost, LightGBM and CatBoost; explainable boosting of InterpretML; bagging and voting
-    of these; and networks (`MLPRegressor`, `MLPClassifier` with any activation). For a model that
-    wraps others (`CalibratedClassifierCV`, `TransformedTargetRegressor`, stacks with a linear final
-    estimator, `OneVsRestClassifier`, averages of models of different kinds) the bound follows from
-    the bounds of the inner models.
+    These models can be certified, alone or behind steps that work on single columns: linear models,
+    linear discriminants and generalized linear models (such as `PoissonRegressor`); decision trees,
+    forests, extra-trees and gradient boosting, also of XGBoost, LightGBM and CatBoost; explainable
+    boosting of InterpretML; and networks (`MLPRegressor`, `MLPClassifier` with any activation). So
+    can models around these: averages (Bagging, Voting), stacks with a linear final estimator,
+    `TransformedTargetRegressor`, `CalibratedClassifierCV` and `OneVsRestClassifier`. Averages of
+    linear models are linear, and of trees one sum of trees; where models of different kinds are
+    mixed, or links follow on links, the bound follows from those of the inner models.
     For any other model `fit` raises an error that names what is not supported; `supports` says so
     beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
     (1 - strength) times that of the inner model; they have to average over all of the audited
@@ -223,21 +224,21 @@ class CertifiedAuditor(BaseAuditor):
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(_clock.now() - oracle.stopping.seconds + seconds, self.rtol)
-        family, n_check_queries = read_family(
+        verifier, n_check_queries = read_verifier(
             oracle.estimator, oracle.space.relax_dependents(), oracle.response,
             COMPILED[self.engine], rng, self.n_jobs, limits.deadline,
         )  # fmt: skip
         oracle.measured["n_check_queries_"] = n_check_queries
         history = BoundHistory(lambda: oracle.stopping.seconds)
-        note_root_bound(oracle, family, history)
+        note_root_bound(oracle, verifier, history)
         # Whatever ends the run from here on, the results are those of what is known then.
         oracle.measured["history"] = history
-        most = FEW_QUERIES if family.quick else family.first_queries
+        most = FEW_QUERIES if verifier.quick else verifier.first_queries
         stop = self._first_search(oracle, rng, most, seconds)
         callback = stop is not None and stop.kind is StopReason.CALLBACK
         if callback:
             limits = limits._replace(deadline=-np.inf)
-        closed = close(oracle, family, limits, history)
+        closed = close(oracle, verifier, limits, history)
         oracle.measured["closed"] = closed
         if stop is not None and callback:
             raise stop

@@ -13,12 +13,12 @@ from collections.abc import Callable
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, unattained
+from skfairtest.exact._bracket import Attained, Bracket, Limits, Verifier, unattained
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.graph import EPS, exponential_rounding
 
 
-class MixtureFamily(Family):
+class AveragedVerifier(Verifier):
     """Model that averages another one, bounded by bounds of the inner model.
 
     - `share`: of the model inside, `base`; the rest is the average.
@@ -26,7 +26,7 @@ class MixtureFamily(Family):
     - `rounding`: how far rounding may carry the outputs of the model itself.
     """
 
-    def __init__(self, share: float, base: Family, response: str) -> None:
+    def __init__(self, share: float, base: Verifier, response: str) -> None:
         self.share, self.base, self.response = share, base, response
         self.quick, self.first_queries = base.quick, base.first_queries
         # Twins that are asked about in different calls may have averages of different last bits.

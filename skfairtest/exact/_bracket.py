@@ -202,7 +202,7 @@ class Bracket(NamedTuple):
     engine: Engine = NO_ENGINE
 
 
-class Family:
+class Verifier:
     """Model as it was read: a base for all that can be certified."""
 
     space: InputSpace
@@ -212,6 +212,8 @@ class Family:
     rounding: float = 0.0
     #: Whether the model computes in single precision.
     single: bool = False
+    #: No difference is larger, whatever rounding does: 1 of probabilities.
+    most: float = np.inf
     #: Whether outputs that tell twins apart may be further from those of `evaluate` than that.
     vague: bool = False
     #: Queries that are worth spending on a search beforehand. They are few where `solve` looks for
@@ -230,7 +232,7 @@ class Family:
     def with_rounding(self, upper: float) -> float:
         """Return a bound of what the model computes, from one of the model as it was read."""
         # Where nothing takes twins apart, their outputs are the same to the last bit.
-        return upper + 2 * self.rounding if upper > 0 else upper
+        return min(upper + 2 * self.rounding, max(self.most, upper)) if upper > 0 else upper
 
     def evaluate(self, Z: Floats) -> Floats:
         """Return outputs of the model as it was read, shape (n, n_outputs)."""

@@ -16,7 +16,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.exact._auditor import COMPILED, check_bracket_params, check_seconds
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close, closed_as, note_root_bound
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._compare import ROUNDING_SINGLE
@@ -197,17 +197,17 @@ def bound(
         with oracle.sub_budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
         _check_reproduced(auditor, oracle.degree)
-    family, _ = read_family(
+    verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine],
         rng, auditor.n_jobs, limits.deadline, readings,
     )  # fmt: skip
     found = oracle.degree
     history = BoundHistory(lambda: _clock.now() - began)
-    note_root_bound(oracle, family, history)
+    note_root_bound(oracle, verifier, history)
     try:
-        closed = close(oracle, family, limits, history)
+        closed = close(oracle, verifier, limits, history)
     except KeyboardInterrupt:
-        closed = closed_as(oracle, family, "time", rtol, history)._replace(reason="interrupted")
+        closed = closed_as(oracle, verifier, "time", rtol, history)._replace(reason="interrupted")
     ends, seconds = closed.ends, _clock.now() - began
     history.end(ends, seconds)
     worst = outputs = of_class = None

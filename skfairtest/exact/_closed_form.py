@@ -15,7 +15,7 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Family, Limits, Twins
+from skfairtest.exact._bracket import Bracket, Limits, Twins, Verifier
 from skfairtest.exact._compared_rows import middle_row, rows_of_pieces
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._effects import Effects, Extremes
@@ -28,6 +28,7 @@ from skfairtest.whitebox.graph import (
     LOGISTIC,
     Output,
     Part,
+    is_probability,
     is_single,
     link_rounding,
     link_value,
@@ -59,7 +60,7 @@ def one_map(parts: list[Part]) -> tuple[Features, Affine]:
     return features, Affine(weights, np.array([part.base for part in parts]))
 
 
-class ClosedForm(Family):
+class ClosedForm(Verifier):
     """Outputs that are one link each of a sum of effects.
 
     - `deadline`: when to stop looking for peaks of sums, by `_clock.now`; bounds are then wider.
@@ -78,6 +79,7 @@ class ClosedForm(Family):
         if any(group.link == EXPONENTIAL for group in self._groups):
             self.effects.ends(deadline)  # the bound asks for these
         self.single = any(map(is_single, outputs))
+        self.most = 1.0 if all(map(is_probability, outputs)) else np.inf
         self.rounding = max(self._rounding(o) for o in range(len(outputs)))
 
     def _rounding(self, o: int) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import NO_ENGINE, Bracket, Family, Limits, unnoted
+from skfairtest.exact._bracket import NO_ENGINE, Bracket, Limits, Verifier, unnoted
 from skfairtest.exact._trees.link_bounds import logistic_gap
 from skfairtest.whitebox.graph import (
     EPS,
@@ -36,6 +36,7 @@ from skfairtest.whitebox.graph import (
     exponential_rounding,
     inputs_of,
     is_probability,
+    link_value,
 )
 from skfairtest.workers._compiled import plain
 
@@ -220,16 +221,25 @@ def taken_apart(node: Node) -> Node:
         return Curve(taken_apart(node.of), node.function, node.rises, node.steepest)
     if not isinstance(node, list):
         raise TypeError(f"expected a function of outputs; got {type(node).__name__}")
-    of_trees = [g for g in node if not any(part.effects for part in g.parts)]
-    others = [g for g in node if any(part.effects for part in g.parts)]
-    if not others or (len(node) == 1 and kind_of(node)):
+    if len(node) == 1 and kind_of(node):
+        return node
+    constants = [g for g in node if not any(part.trees or part.effects for part in g.parts)]
+    base = sum(g.weight * float(link_value(g.link, _bases(g))) for g in constants)
+    rest = [g for g in node if all(g is not own for own in constants)]
+    of_trees = [g for g in rest if not any(part.effects for part in g.parts)]
+    if len(of_trees) == len(rest):
         return node
     parts: list[Node] = [of_trees] if of_trees else []
     weights = [1.0] * len(parts)
-    for group in others:
-        parts.append(_of_group(group))
-        weights.append(group.weight)
-    return WeightedSum(tuple(parts), tuple(weights))
+    for group in rest:
+        if all(group is not own for own in of_trees):
+            parts.append(_of_group(group))
+            weights.append(group.weight)
+    return WeightedSum(tuple(parts), tuple(weights), base)
+
+
+def _bases(group: Group) -> Floats:
+    return np.array([part.base for part in group.parts])
 
 
 def kind_of(output: Output) -> str:
@@ -285,7 +295,7 @@ def key_of(node: Output | NetworkOutput) -> tuple[Any, ...]:
     return kind, frozenset(of)
 
 
-class CompositeFamily(Family):
+class CompositeVerifier(Verifier):
     """Functions of outputs that are bounded by themselves.
 
     - `nodes`: `taken_apart`.
@@ -297,7 +307,7 @@ class CompositeFamily(Family):
     """
 
     def __init__(
-        self, nodes: Sequence[Node], make: Callable[[list[Output | NetworkOutput]], Family]
+        self, nodes: Sequence[Node], make: Callable[[list[Output | NetworkOutput]], Verifier]
     ) -> None:
         self.nodes = list(nodes)
         groups: dict[Any, dict[Any, Output | NetworkOutput]] = {}
@@ -306,23 +316,23 @@ class CompositeFamily(Family):
             # Of a network all outputs are bounded together, whichever are asked about.
             every = all_outputs(node.network) if isinstance(node, NetworkOutput) else [node]
             of |= {_id(own): own for own in every}
-        #: The families, and of each output read itself its family and its place there.
-        self.families = [make(list(group.values())) for group in groups.values()]
+        #: The verifiers, and of each output read itself its verifier and its place there.
+        self.verifiers = [make(list(group.values())) for group in groups.values()]
         self._place = {
             key: (k, o) for k, group in enumerate(groups.values()) for o, key in enumerate(group)
         }
-        self.quick = all(family.quick for family in self.families)
-        self.first_queries = min((f.first_queries for f in self.families), default=np.inf)
+        self.quick = all(verifier.quick for verifier in self.verifiers)
+        self.first_queries = min((f.first_queries for f in self.verifiers), default=np.inf)
         self._ends = [
-            _ranges(family, list(group.values()))
-            for family, group in zip(self.families, groups.values(), strict=True)
+            _ranges(verifier, list(group.values()))
+            for verifier, group in zip(self.verifiers, groups.values(), strict=True)
         ]
-        self._known = self._of_gaps([family.root_bound() for family in self.families])
+        self._known = self._of_gaps([verifier.root_bound() for verifier in self.verifiers])
         self.rounding = max((known.rounding for known in self._known), default=0.0)
         self.vague = any(known.vague for known in self._known)
 
     def _of_gaps(self, gaps: list[float]) -> list[Known]:
-        """Return the bounds of each output from the largest differences of the families."""
+        """Return the bounds of each output from the largest differences of the verifiers."""
 
         def known(inner: Output | NetworkOutput) -> Known:
             k, o = self._place[_id(inner)]
@@ -334,15 +344,15 @@ class CompositeFamily(Family):
         return [bounds_of(node, known) for node in self.nodes]
 
     def _range_of(self, k: int, o: int) -> tuple[float, float, float]:
-        """Return the range of an output of a family, and how far rounding may carry it."""
+        """Return the range of an output of a verifier, and how far rounding may carry it."""
         low, high = (float(ends[o if len(ends) > 1 else 0]) for ends in self._ends[k])
-        family = self.families[k]
-        rounding = family.rounding + exponential_rounding(getattr(family, "outputs", []))
+        verifier = self.verifiers[k]
+        rounding = verifier.rounding + exponential_rounding(getattr(verifier, "outputs", []))
         # Its sums may be of single precision.
-        return low, high, max(rounding, family.single_room(max(abs(low), abs(high))))
+        return low, high, max(rounding, verifier.single_room(max(abs(low), abs(high))))
 
     def evaluate(self, Z: Floats) -> Floats:
-        said = [family.evaluate(Z) for family in self.families]
+        said = [verifier.evaluate(Z) for verifier in self.verifiers]
 
         def known(inner: Output | NetworkOutput) -> Floats:
             k, o = self._place[_id(inner)]
@@ -355,7 +365,7 @@ class CompositeFamily(Family):
 
         Behind a steep function the model's own outputs may be anywhere between them.
         """
-        said = [family.evaluate(Z) for family in self.families]
+        said = [verifier.evaluate(Z) for verifier in self.verifiers]
         found = np.empty((len(Z), len(self.nodes), 2))
         for i in range(len(Z)):
 
@@ -374,12 +384,12 @@ class CompositeFamily(Family):
         return np.array([k.low for k in self._known]), np.array([k.high for k in self._known])
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        each = -(-n // max(1, len(self.families)))
-        parts = [family.rows(each, rng) for family in self.families]
+        each = -(-n // max(1, len(self.verifiers)))
+        parts = [verifier.rows(each, rng) for verifier in self.verifiers]
         return np.concatenate([part for part in parts if part.size])[:n]
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
-        parts = [family.through(rng, until) for family in self.families]
+        parts = [verifier.through(rng, until) for verifier in self.verifiers]
         return np.concatenate([part for part in parts if part.size] or [np.empty((0, 0))])
 
     def root_bound(self) -> float:
@@ -388,11 +398,11 @@ class CompositeFamily(Family):
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
         gaps, pairs, n_boxes, reasons, engine = [], [], 0, [], NO_ENGINE
         narrow = limits._replace(rtol=limits.rtol * NARROW, note=unnoted)
-        for k, family in enumerate(self.families):
-            until = narrow._replace(deadline=limits.by(1 / (len(self.families) - k)))
+        for k, verifier in enumerate(self.verifiers):
+            until = narrow._replace(deadline=limits.by(1 / (len(self.verifiers) - k)))
             # Differences of the whole are none of its parts: these begin from nothing.
-            bracket = family.solve(0.0, until)
-            gaps.append(min(bracket.upper, family.root_bound()))
+            bracket = verifier.solve(0.0, until)
+            gaps.append(min(bracket.upper, verifier.root_bound()))
             n_boxes += bracket.n_boxes
             reasons.append(bracket.reason)
             if not engine.library or bracket.engine.advice:
@@ -430,10 +440,10 @@ def _id_of_part(part: Part) -> Any:
     return part.base, part.rounding, trees, effects
 
 
-def _ranges(family: Family, outputs: list[Output | NetworkOutput]) -> tuple[Floats, Floats]:
-    """Return the ranges of a family's outputs, rounding included."""
-    low, high = family.ranges()
-    low, high = low - family.rounding, high + family.rounding
+def _ranges(verifier: Verifier, outputs: list[Output | NetworkOutput]) -> tuple[Floats, Floats]:
+    """Return the ranges of a verifier's outputs, rounding included."""
+    low, high = verifier.ranges()
+    low, high = low - verifier.rounding, high + verifier.rounding
     if all(map(is_probability, outputs)):
         return np.maximum(low, 0.0), np.minimum(high, 1.0)
     return low, high

@@ -1,4 +1,4 @@
-"""Find the family of a model, and check that the model as it was read predicts alike."""
+"""Find the verifier of a model, and check that the model as it was read predicts alike."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from skfairtest._typing import Floats
-from skfairtest.exact._averaged import MixtureFamily
-from skfairtest.exact._bracket import Bracket, Family, Limits, Pace
+from skfairtest.exact._averaged import AveragedVerifier
+from skfairtest.exact._bracket import Bracket, Limits, Pace, Verifier
 from skfairtest.exact._closed_form import ClosedForm, one_map
-from skfairtest.exact._composition import CompositeFamily, kind_of, taken_apart
-from skfairtest.exact._constrained import ConstrainedFamily
-from skfairtest.exact._networks.family import NetworkFamily
-from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._composition import CompositeVerifier, kind_of, taken_apart
+from skfairtest.exact._constrained import ConstrainedVerifier
+from skfairtest.exact._networks.verifier import NetworkVerifier
+from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.oracle._model import Model, choose_response
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
@@ -51,7 +51,7 @@ TOLERANCE, TOLERANCE_SINGLE, ROUNDING = 1e-9, 1e-4, 2e-14
 ROWS_SHARE, COMPARED_SHARE = 0.25, 0.25
 
 
-class LabelFamily(Family):
+class LabelVerifier(Verifier):
     """Classifier that is asked for labels; labels differ or do not, so 1 is a bound."""
 
     vague = True
@@ -72,7 +72,7 @@ class LabelFamily(Family):
         return Bracket(incumbent, 1.0, None, 0, "labels have no bound but 1")
 
 
-def read_family(
+def read_verifier(
     estimator: Any,
     space: InputSpace,
     response: str,
@@ -81,20 +81,20 @@ def read_family(
     n_jobs: int | None = None,
     deadline: float = np.inf,
     readings: Readings | None = None,
-) -> tuple[Family, int]:
+) -> tuple[Verifier, int]:
     """Read a fitted model, and compare its predictions with those of the model as read.
 
     - `n_jobs`: threads of the branch and bound on trees, where it is compiled.
     - `deadline`: when to stop reading trees, by `_clock.now`: the bound is then that of their
       ranges.
     - `readings`: models that were read before, this one maybe among them.
-    - `family`: the model, read out.
+    - `verifier`: the model, read out.
     - `n_rows`: queries that this took.
     - `ValueError`: if the model or a step before it is not understood, or was read wrongly.
     """
     check_model(estimator, response)
     if response == "labels":
-        return LabelFamily(), 0
+        return LabelVerifier(), 0
     reader = _Reader(space, compiled, rng, n_jobs, deadline)
     graph = (readings or Readings()).read(estimator, space, response)
     return reader.verifier(graph, estimator), reader.n_rows
@@ -118,56 +118,56 @@ class _Reader:
         self.n_jobs, self.deadline = n_jobs, deadline
         self.n_rows = 0
 
-    def verifier(self, graph: Graph, estimator: Any) -> Family:
+    def verifier(self, graph: Graph, estimator: Any) -> Verifier:
         """Return what bounds a model, which predicts as it was read."""
         first = graph.outputs[0]
         if isinstance(first, Averaged):
             (inside,) = graph.inside
             check_averaged(Chain(self.space, graph.steps), read_mixture(graph.model, OWN_CODE))
             inner = self.verifier(inside, _behind(inside.steps, inside.model))
-            return self._averaged(MixtureFamily(first.share, inner, graph.response), estimator)
-        family = self._of(graph.outputs) or CompositeFamily(
+            return self._averaged(AveragedVerifier(first.share, inner, graph.response), estimator)
+        verifier = self._of(graph.outputs) or CompositeVerifier(
             [taken_apart(node) for node in graph.outputs], self._known
         )
-        Z = self._compare(family, estimator, graph.response)
-        if isinstance(family, CompositeFamily):
+        Z = self._compare(verifier, estimator, graph.response)
+        if isinstance(verifier, CompositeVerifier):
             for inside in graph.inside:
                 self._compare_inside(inside, Z)
-        return family
+        return verifier
 
-    def _known(self, outputs: list[Any]) -> Family:
+    def _known(self, outputs: list[Any]) -> Verifier:
         found = self._of(outputs)
         assert found is not None
         return found
 
-    def _of(self, outputs: list[Node]) -> Family | None:
+    def _of(self, outputs: list[Node]) -> Verifier | None:
         """Return what bounds outputs in one search; None where there is no such search."""
         kind = _kind(outputs)
         if not kind:
             return None
 
-        def make(part: InputSpace, until: float) -> Family:
+        def make(part: InputSpace, until: float) -> Verifier:
             moved = Moved(part)
             own: list[Any] = (
                 [moved(node) for node in outputs] if part is not self.space else outputs
             )
             if kind == "network":
-                return NetworkFamily(part, *own[0].network)
+                return NetworkVerifier(part, *own[0].network)
             if kind == "softmax":
-                return softmax_family(part, own)
+                return softmax_verifier(part, own)
             if kind == "effects":
                 return ClosedForm(part, own, until)
-            return TreeFamily(part, own, self.compiled, self.n_jobs, until)
+            return TreeVerifier(part, own, self.compiled, self.n_jobs, until)
 
         if self.space.admission.repairs:
-            return ConstrainedFamily(self.space, make, self.deadline)
+            return ConstrainedVerifier(self.space, make, self.deadline)
         return make(self.space, self.deadline)
 
-    def _averaged(self, family: MixtureFamily, estimator: Any) -> Family:
+    def _averaged(self, verifier: AveragedVerifier, estimator: Any) -> Verifier:
         """Return what bounds a model that averages another one, whose twins differ as it says."""
-        asked = _asking(estimator, self.space, family.response)
-        Z = _valid_rows(family.rows(N_COMPARED, self.rng), self.space, self.rng)
-        off = family.check(lambda rows: asked.ask(rows)[0], Z, self.space, self.rng)
+        asked = _asking(estimator, self.space, verifier.response)
+        Z = _valid_rows(verifier.rows(N_COMPARED, self.rng), self.space, self.rng)
+        off = verifier.check(lambda rows: asked.ask(rows)[0], Z, self.space, self.rng)
         self.n_rows += asked.n_rows
         if off > (TOLERANCE_SINGLE if asked.single else TOLERANCE):
             raise ValueError(
@@ -177,29 +177,29 @@ class _Reader:
                 "that is not a function of single rows may be the reason; SBFTAuditor searches "
                 "with any estimator."
             )
-        return family
+        return verifier
 
-    def _compare(self, family: Family, estimator: Any, response: str) -> Floats:
+    def _compare(self, verifier: Verifier, estimator: Any, response: str) -> Floats:
         """Compare what a model says of rows with what was read of it; return the rows."""
         limits = Limits(self.deadline, 0.0)
         model = _asking(estimator, self.space, response)
-        Z = family.rows(N_COMPARED, self.rng)
-        through = family.through(self.rng, limits.by(ROWS_SHARE))
+        Z = verifier.rows(N_COMPARED, self.rng)
+        through = verifier.through(self.rng, limits.by(ROWS_SHARE))
         Z = np.concatenate([Z, through]) if len(through) else Z
         Z = _valid_rows(Z, self.space, self.rng)
-        said, read = _outputs(model, family.evaluate, Z, limits.by(COMPARED_SHARE))
+        said, read = _outputs(model, verifier.evaluate, Z, limits.by(COMPARED_SHARE))
         self.n_rows += model.n_rows
         scale = float(np.abs(said).max(initial=0.0))
         # Where single precision is part of the bound, what it may change is known.
-        room = family.single_room(scale)
-        tolerance = _tolerance(said, model.single and not room) + family.rounding + room
+        room = verifier.single_room(scale)
+        tolerance = _tolerance(said, model.single and not room) + verifier.rounding + room
         # Rounding in an exponent moves an output by a share of its size.
-        tolerance += exponential_rounding(getattr(family, "outputs", []), scale)
+        tolerance += exponential_rounding(getattr(verifier, "outputs", []), scale)
         off = np.abs(said - read) if said.shape == read.shape else np.full((1, 1), np.inf)
         agree = np.asarray((off <= tolerance).all(axis=1))
-        if isinstance(family, CompositeFamily) and said.shape == read.shape and not agree.all():
+        if isinstance(verifier, CompositeVerifier) and said.shape == read.shape and not agree.all():
             # Behind a steep function the rounding of the models inside may carry outputs far.
-            low, high = family.reach(Z[: len(said)][~agree])
+            low, high = verifier.reach(Z[: len(said)][~agree])
             own = said[~agree]
             agree[~agree] = ((low - tolerance <= own) & (own <= high + tolerance)).all(axis=1)
         if not agree.all():
@@ -275,7 +275,7 @@ def _kind(outputs: list[Node]) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def softmax_family(space: InputSpace, outputs: list[Output]) -> NetworkFamily:
+def softmax_verifier(space: InputSpace, outputs: list[Output]) -> NetworkVerifier:
     """Return what bounds a softmax of sums of effects: a network of one layer."""
     parts = [group.parts[0] for (group,) in outputs]
     (group,) = outputs[0]
@@ -286,7 +286,7 @@ def softmax_family(space: InputSpace, outputs: list[Output]) -> NetworkFamily:
     single = any(map(is_single, outputs))
     layers = Layers([own], "softmax", 2.0**-24 if single else 2.0**-53)
     touched = any(part.looks_at(space.sensitive) for part in parts)
-    return NetworkFamily(space, features, layers, link_rounding(group), touched)
+    return NetworkVerifier(space, features, layers, link_rounding(group), touched)
 
 
 def _behind(steps: list[Any], model: Any) -> Any:

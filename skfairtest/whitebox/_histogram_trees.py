@@ -4,7 +4,7 @@ scikit-learn offers no public way to the trees of these models, so this file, an
 four private attributes: `_predictors` (the trees), `_baseline_prediction` (what they are added
 to), `_preprocess_X` (how a table is coded before it reaches them), and `_loss`'s name through
 the public parameter. What was read is compared with the model's own outputs before it is used, as
-for every family; so a release that changes them ends in an error, never in a wrong bound.
+for every model; so a release that changes them ends in an error, never in a wrong bound.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A reader says which models are its own, refuses settings that are not understood, fitted or not, and
 reads a fitted model into the graph (`graph`). A model of one piece has a `read`; of a model around
 others the reader says which these are (`members`) and what is made of their outputs (`combine`).
-Readers are one file a library or a family; `_readers` lists those of this package. `register` adds
-another one: nothing else asks what a model is called.
+There is one file a library or a kind of model; `_readers` lists those of this package, and
+`register` adds another one. Nothing else asks what a model is called.
 """
 
 from __future__ import annotations

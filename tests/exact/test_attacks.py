@@ -28,11 +28,11 @@ from sklearn.preprocessing import (
     OneHotEncoder,
 )
 from sklearn.tree import DecisionTreeRegressor
-from verifiers import tree_family
+from verifiers import tree_verifier
 
 from skfairtest import InputSpace
 from skfairtest.exact._composition import APART
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, signs
 from skfairtest.whitebox import _linear_models, _monotone_pieces, registry
 from skfairtest.whitebox._monotone_pieces import breakpoints_of
@@ -318,10 +318,10 @@ def test_rows_reach_all_leaves(several):
     model, X = rare_forest(several)
     space = InputSpace().fit(X, ["s"])
     response = "predict_proba" if several else "regression"
-    family = tree_family(model, space, response, False)
+    verifier = tree_verifier(model, space, response, False)
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        Z = family.through(rng)
+        Z = verifier.through(rng)
         assert np.array_equal(space.domain.clip(Z), Z)
         leaves = 0
         for tree in model.estimators_:
@@ -344,9 +344,9 @@ def test_a_column_whose_codes_hold_zero_and_whose_values_do_not():
     model = GradientBoostingRegressor(n_estimators=3).fit(X, X["s"] * (X["v"] > 1300))
     space = InputSpace().fit(X, ["s"])
     assert space.domain.low[1] == 0  # which stands for 1000
-    Z = tree_family(model, space, "regression", False).through(rng)
+    Z = tree_verifier(model, space, "regression", False).through(rng)
     assert space.contains(Z).all()
-    assert read_family(model, space, "regression", False, rng)
+    assert read_verifier(model, space, "regression", False, rng)
 
 
 def wrong_leaf(nodes, leaf):
@@ -376,7 +376,7 @@ def test_a_mistake_below_a_rare_test_is_seen(mistake, place, monkeypatch):
 
     read_wrongly(monkeypatch, change)
     with pytest.raises(ValueError, match="gives other outputs"):
-        read_family(model, space, "regression", False, np.random.default_rng(0))
+        read_verifier(model, space, "regression", False, np.random.default_rng(0))
 
 
 def test_a_mistake_about_a_set_of_categories_is_seen(monkeypatch):
@@ -395,7 +395,7 @@ def test_a_mistake_about_a_set_of_categories_is_seen(monkeypatch):
 
     read_wrongly(monkeypatch, change)
     with pytest.raises(ValueError, match="gives other outputs"):
-        read_family(model, InputSpace().fit(X, ["s"]), "regression", False, rng)
+        read_verifier(model, InputSpace().fit(X, ["s"]), "regression", False, rng)
 
 
 def weigh_wrongly(monkeypatch, place):

@@ -25,7 +25,7 @@ from skfairtest import Implies, InputSpace, Linear, Order, RandomAuditor, _clock
 from skfairtest.exact import _constrained
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._certify import bound
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.whitebox import registry
 from skfairtest.whitebox.registry import Readings
 
@@ -87,15 +87,15 @@ LIBRARIES = ("xgboost", "lightgbm")
 def test_rounding_of_probabilities_is_allowed_for_as_without_a_constraint():
     X, y = table()
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y > y.median())
-    families = [
-        read_family(
+    verifiers = [
+        read_verifier(
             model, InputSpace(constraint=constraint).fit(X, ["s"]), "predict_proba", False,
             np.random.default_rng(0),
         )[0]
         for constraint in (None, Order("low", "<=", "high"))
     ]  # fmt: skip
-    assert families[0].with_rounding(0.9) == families[1].with_rounding(0.9)
-    assert 0.9 < families[0].with_rounding(0.9) < 0.9 + 2 * families[0].rounding
+    assert verifiers[0].with_rounding(0.9) == verifiers[1].with_rounding(0.9)
+    assert 0.9 < verifiers[0].with_rounding(0.9) < 0.9 + 2 * verifiers[0].rounding
 
 
 @pytest.mark.parametrize("kind", map(of_library, MODELS))
@@ -131,7 +131,7 @@ def test_a_constraint_forgets_nothing_of_the_verifier():
     ):
         model = clone(model).fit(X, y)
         plain, constrained = (
-            read_family(
+            read_verifier(
                 model, InputSpace(constraint=constraint).fit(X, ["s"]), "regression", False,
                 np.random.default_rng(0),
             )[0]
@@ -147,11 +147,10 @@ def test_a_model_is_read_once_for_all_parts_of_a_domain(kind, monkeypatch):
     reads, parts = counting_reads(monkeypatch), []
     narrowed = _constrained.narrowed
     monkeypatch.setattr(_constrained, "narrowed", lambda *box: parts.append(box) or narrowed(*box))
-    family, _ = read_family(
-        model, InputSpace(constraint=Linear({"low": 1, "high": 1, "part": 2}, "<=", 3)).fit(X, ["s"]), "regression", False,
-        np.random.default_rng(0),
-    )  # fmt: skip
-    family.solve(0.0, Limits(_clock.now() + 60, 1e-9))
+    space = InputSpace(constraint=Linear({"low": 1, "high": 1, "part": 2}, "<=", 3))
+    asked = space.fit(X, ["s"]), "regression", False, np.random.default_rng(0)
+    verifier, _ = read_verifier(model, *asked)
+    verifier.solve(0.0, Limits(_clock.now() + 60, 1e-9))
     assert len(parts) > 2
     assert reads.count(type(model)) == 1
 

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample, some
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import BoundHistory, Bracket, Family, Limits
+from skfairtest.exact._bracket import BoundHistory, Bracket, Limits, Verifier
 from skfairtest.exact._bracketing import close
 
 
@@ -91,8 +91,8 @@ def test_rounding_of_single_precision_is_named():
 MANY = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
 
 
-class Single(Family):
-    """A family of single precision whose bracket has a given width, relative to what is known."""
+class Single(Verifier):
+    """A verifier of single precision whose bracket has a given width, relative to what is known."""
 
     def __init__(self, width):
         self.width = width
@@ -138,8 +138,8 @@ def test_what_is_certified_follows_from_both_ends(degree, upper, single, certifi
     assert ends.is_loose == (upper > 2 * degree)
 
 
-class Closing(Family):
-    """A family whose search stops as soon as its bracket is as narrow as it has to be."""
+class Closing(Verifier):
+    """A verifier whose search stops as soon as its bracket is as narrow as it has to be."""
 
     rounding = 1e-11
 

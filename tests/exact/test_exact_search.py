@@ -18,7 +18,7 @@ from tree_points import value_at
 
 pytest.importorskip("numba")
 
-from verifiers import tree_family
+from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Limits
@@ -40,7 +40,7 @@ def make_data(seed=0, n=400):
 def make_problem(**params):
     X, y = make_data()
     model = RandomForestRegressor(20, random_state=0, **params).fit(X, y)
-    return tree_family(model, InputSpace().fit(X, [0]), "regression", True).problems[0]
+    return tree_verifier(model, InputSpace().fit(X, [0]), "regression", True).problems[0]
 
 
 def make_search(n_workers=1, **params):
@@ -60,8 +60,8 @@ def line_searches():
         (boosted, cells > 0, "predict_proba"),
         (boosted, cells, "predict_proba"),
     ):
-        family = tree_family(model.fit(X, target), space, response, False)
-        yield from (LineSearch(problem) for problem in family.problems)
+        verifier = tree_verifier(model.fit(X, target), space, response, False)
+        yield from (LineSearch(problem) for problem in verifier.problems)
 
 
 def value_of(search, cells):
@@ -195,7 +195,7 @@ def probability_problem(seed=1):
     score = 0.6 * X[:, 0] * (X[:, 1] > 0.5) + 1.5 * np.abs(X[:, 2]) + X[:, 3] * (X[:, 4] > 0)
     y = (rng.random(1500) < 1 / (1 + np.exp(-1.5 - score))).astype(int)
     model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=12, random_state=0).fit(X, y)
-    return tree_family(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
+    return tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
 
 
 @pytest.mark.parametrize("engine", some([ListSearch, CompiledSearch]))

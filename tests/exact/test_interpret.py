@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace
 
@@ -33,11 +33,11 @@ def make(kind="Classifier", **settings):
 
 
 def read(model, X, sensitive, response=None, space=None):
-    """The family of a fitted model, and its space."""
+    """The verifier of a fitted model, and its space."""
     space = (space or InputSpace()).fit(X, sensitive)
     rng = np.random.default_rng(0)
-    family, _ = read_family(model, space, response or response_of(model), False, rng)
-    return family, space
+    verifier, _ = read_verifier(model, space, response or response_of(model), False, rng)
+    return verifier, space
 
 
 # Domains that can be listed ------------------------------------------------------------------
@@ -92,12 +92,12 @@ def small_case(name, column, seed):
 
 def check_enumerated(model, X, sensitive, response=None):
     """The bracket is closed, and its ends are the largest difference that there is."""
-    family, space = read(model, X, sensitive, response)
-    bracket = family.solve(0.0, Limits(np.inf, 1e-12))
+    verifier, space = read(model, X, sensitive, response)
+    bracket = verifier.solve(0.0, Limits(np.inf, 1e-12))
     degree = enumerated_degree(model, space, response or response_of(model))
     assert bracket.lower == pytest.approx(degree, rel=1e-9, abs=1e-12)
     assert bracket.upper == pytest.approx(degree, rel=1e-9, abs=1e-12)
-    assert bracket.upper + 2 * family.rounding >= degree
+    assert bracket.upper + 2 * verifier.rounding >= degree
     return degree
 
 
@@ -155,19 +155,19 @@ def mixed_frame(n=300):
 
 def check_closed(model, X, sensitive, space=None):
     """The bracket is closed, the model shows its lower end, and rows at cut points no more."""
-    family, space = read(model, X, sensitive, space=space)
-    bracket = family.solve(0.0, Limits(np.inf, 1e-9))
+    verifier, space = read(model, X, sensitive, space=space)
+    bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
     assert bracket.upper - bracket.lower <= 1e-9
     asked = Model(model, space, response_method="auto", n_jobs=None)
     one, two = asked.ask(np.stack(bracket.twins))[0]
     assert np.abs(one - two).max() == pytest.approx(bracket.lower, abs=1e-9)
     rng = np.random.default_rng(1)
-    Z, other = family.rows(1000, rng), family.rows(1000, rng)
+    Z, other = verifier.rows(1000, rng), verifier.rows(1000, rng)
     other[:, space.free] = Z[:, space.free]
     answers = asked.ask(Z)[0]
-    assert np.allclose(family.evaluate(Z), answers, rtol=0, atol=family.rounding)
+    assert np.allclose(verifier.evaluate(Z), answers, rtol=0, atol=verifier.rounding)
     gaps = np.abs(answers - asked.ask(other)[0])
-    assert 0 < gaps.max() <= bracket.upper + 2 * family.rounding
+    assert 0 < gaps.max() <= bracket.upper + 2 * verifier.rounding
     return bracket.lower
 
 

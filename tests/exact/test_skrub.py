@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.oracle._model import Model, choose_response
 from skfairtest.space._space import InputSpace
 
@@ -62,10 +62,10 @@ def frame(n=150, *, real=True, times=True):
 
 
 def certified(model, X, sensitive):
-    """The family, its space and the bracket of a fitted model; the response that was asked for."""
+    """The verifier, its space and the bracket of a fitted model; the response that was asked for."""
     space, response = InputSpace().fit(X, sensitive), choose_response(model, "auto")
-    family, _ = read_family(model, space, response, False, np.random.default_rng(0))
-    return family, space, family.solve(0.0, Limits(np.inf, 1e-9)), response
+    verifier, _ = read_verifier(model, space, response, False, np.random.default_rng(0))
+    return verifier, space, verifier.solve(0.0, Limits(np.inf, 1e-9)), response
 
 
 def encoders():
@@ -110,7 +110,7 @@ def test_bounds_are_the_largest_difference(name):
     X = X.drop(columns="amount") if name == "circles" else X
     model = encoders()[name]
     model.fit(X, y if name.endswith("number") else y > np.median(y))
-    family, space, bracket, response = certified(model, X, ["s"])
+    verifier, space, bracket, response = certified(model, X, ["s"])
     degree = enumerated_degree(model, space, response)
     assert degree > 0
     assert bracket.lower == pytest.approx(degree, rel=SINGLE)
@@ -122,14 +122,14 @@ def test_real_columns_missing_values_and_times(name):
     X, y = frame()
     model = encoders()[name]
     model.fit(X, y if name.endswith("number") else y > np.median(y))
-    family, space, bracket, response = certified(model, X, ["s"])
+    verifier, space, bracket, response = certified(model, X, ["s"])
     assert bracket.upper - bracket.lower <= 0.01 * bracket.upper
     asked = Model(model, space, response_method="auto", n_jobs=None)
     asked.response = response
     one, two = asked.ask(np.stack(bracket.twins))[0]
     assert np.abs(one - two).max() == pytest.approx(bracket.lower, rel=SINGLE)
     rng = np.random.default_rng(1)
-    Z, other = family.rows(500, rng), space.domain.draw(500, rng)
+    Z, other = verifier.rows(500, rng), space.domain.draw(500, rng)
     other[:, space.free] = Z[:, space.free]
     gaps = np.abs(asked.ask(Z)[0] - asked.ask(other)[0])
     assert gaps.max() <= bracket.upper * (1 + SINGLE)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from skfairtest.exact._dispatch import softmax_family
-from skfairtest.exact._networks.family import NetworkFamily
-from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._dispatch import softmax_verifier
+from skfairtest.exact._networks.verifier import NetworkVerifier
+from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._readers import read_model
 
 
-def tree_family(model, space, response, *settings, **named):
+def tree_verifier(model, space, response, *settings, **named):
     """Bounds of a model of trees."""
-    return TreeFamily(space, read_model(model, Chain(space), response).outputs, *settings, **named)
+    return TreeVerifier(
+        space, read_model(model, Chain(space), response).outputs, *settings, **named
+    )
 
 
-def network_family(model, space, response):
+def network_verifier(model, space, response):
     """Bounds of a network."""
     outputs = read_model(model, Chain(space), response).outputs
     if isinstance(outputs[0], list):
-        return softmax_family(space, outputs)  # a linear model of several classes
-    return NetworkFamily(space, *outputs[0].network)
+        return softmax_verifier(space, outputs)  # a linear model of several classes
+    return NetworkVerifier(space, *outputs[0].network)

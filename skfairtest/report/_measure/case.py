@@ -30,8 +30,6 @@ from skfairtest.whitebox.registry import Readings
 
 #: Queries that a pair takes at most: outputs and labels of both twins.
 QUERIES_A_PAIR = 4
-#: Part of the time left that a call may take of those that predict the rows.
-OF_TIME = 0.9
 
 
 class Finding(NamedTuple):
@@ -199,7 +197,8 @@ class Case:
         with self.within(seconds):
             # How long a row takes is not known yet, and less the more of them a call has.
             while done < len(Z) and not (done and self.budget.is_late_for(1)):
-                n = int(min(len(Z) - done, max(1, self.budget.queries_in_time(OF_TIME, 1))))
+                # Part of the time left that a call may take of those that predict the rows.
+                n = int(min(len(Z) - done, max(1, self.budget.queries_in_time(0.9, 1))))
                 began = _clock.now()
                 answers.append(model.predict(Z[done : done + n]))
                 self.budget.took(n, _clock.now() - began)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Family, Limits
+from skfairtest.exact._bracket import Bracket, Limits, Verifier
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.local_search import LocalSearch
@@ -28,7 +28,7 @@ MOST_IDLE, EARLY, SELDOM = 60, 10, 2
 AHEAD, BEHIND = 6, 2
 
 
-class NetworkFamily(Family):
+class NetworkVerifier(Verifier):
     """A network, or a linear model of several classes, and how to bound it.
 
     - `features`, `layers`: what the model is shown, and what it computes of that.
@@ -49,6 +49,7 @@ class NetworkFamily(Family):
         self.space, self._touched = space, touched
         self.network = ReadNetwork(space, features, layers)
         self.relaxation = Relaxation(self.network)
+        self.most = 1.0 if self.network.out in ("logistic", "softmax") else np.inf
         if rounding is not None:
             self.network.rounding = rounding
         if len(self.network.weights) > 1:

@@ -15,9 +15,9 @@ from skfairtest.exact._bracket import (
     Attained,
     Bracket,
     Engine,
-    Family,
     Limits,
     Note,
+    Verifier,
     unattained,
 )
 from skfairtest.exact._compared_rows import rows_of_pieces
@@ -51,7 +51,7 @@ ALONE = 2.0
 FIRST_QUERIES = 5_000.0
 
 
-class TreeFamily(Family):
+class TreeVerifier(Verifier):
     """Model of trees as it was read.
 
     - `outputs`: sums of trees, or links of them.
@@ -84,6 +84,7 @@ class TreeFamily(Family):
             self.problems = [Problem(space, output, deadline) for output in self.outputs]
         except OutOfTime:
             self.problems = []  # a part of the outputs alone would bound nothing
+        self.most = 1.0 if all(map(is_probability, outputs)) else np.inf
         self.rounding = max((self._rounding(o) for o in range(len(self.outputs))), default=0.0)
 
     def _rounding(self, o: int) -> float:
@@ -96,8 +97,7 @@ class TreeFamily(Family):
 
     def with_rounding(self, upper: float) -> float:
         if upper <= 0 or self._off_and_link is None:
-            upper = super().with_rounding(upper)
-            return min(upper, 1.0) if all(map(is_probability, self.outputs)) else upper
+            return super().with_rounding(upper)
         # Where the sums behind two probabilities that differ by d are moved apart by s each, their
         # difference rises by (1 - d**2) / 2 * ds at most: most around 0.5, little next to 0 and 1.
         off, link = self._off_and_link
