@@ -275,13 +275,13 @@ class CertifiedAuditor(BaseAuditor):
             return results | {"bound_history": {name: np.empty(0) for name in COLUMNS}}
         history: BoundHistory = measured["history"]
         closed: Closed | None = measured.get("closed")
-        ends = history.ends(found.degree, self.rtol) if closed is None else closed.ends
-        history.end(ends, found.seconds)
+        known = history.bounds(found.degree, self.rtol) if closed is None else closed.bounds
+        history.end(known, found.seconds)
         return results | {
-            "fairness_degree_upper_bound_": ends.upper,
-            "gap_": ends.gap,
-            "certified_": ends.certified,
-            "is_loose_": ends.is_loose,
+            "fairness_degree_upper_bound_": known.upper,
+            "gap_": known.gap,
+            "certified_": known.certified,
+            "is_loose_": known.is_loose,
             "engine_": "" if closed is None else closed.engine,
             "n_boxes_": history.n_boxes,
             "bound_history": {name: np.asarray(own) for name, own in history.points.items()},

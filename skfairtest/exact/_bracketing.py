@@ -8,11 +8,11 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.exact._all_inputs import input_of, solve_whole
+from skfairtest.exact._bounds import Bounds
 from skfairtest.exact._bracket import (
     NO_ENGINE,
     Attained,
     BoundHistory,
-    Ends,
     Engine,
     Limits,
     Verifier,
@@ -28,9 +28,9 @@ KINDS = {"time": StopReason.MAX_TIME}
 
 
 class Closed(NamedTuple):
-    """Bracket of the fairness degree that the model has confirmed, and why it ended there."""
+    """Bounds of the fairness degree that the model has confirmed, and why they ended there."""
 
-    ends: Ends
+    bounds: Bounds
     reason: str
     kind: StopReason
     engine: str = ""
@@ -99,21 +99,21 @@ def closed_as(
 ) -> Closed:
     """Return the bracket that is known, by what ended the search for a bound."""
     single = single_room(verifier, oracle)
-    ends = history.ends(oracle.degree, rtol, single)
-    if not ends.certified and ends.within(single):
+    bounds = history.bounds(oracle.degree, rtol, single)
+    if not bounds.certified and bounds.within(single):
         ended = "rounding"
-    kind = StopReason.COMPLETE if ends.certified else KINDS.get(ended, StopReason.OPEN)
-    if not ends.certified:
+    kind = StopReason.COMPLETE if bounds.certified else KINDS.get(ended, StopReason.OPEN)
+    if not bounds.certified:
         reason = _reason(ended, rtol, oracle, max(verifier.rounding, single / 4))
         reason += f" ({engine.advice})" if engine.advice else ""
-    elif ends.within(0.0):
+    elif bounds.within(0.0):
         reason = f"certified: the bracket is closed to rtol={rtol:g}"
     else:
         reason = (
-            f"certified: the ends differ by {ends.gap:.1g}, which the model's single precision "
+            f"certified: the bounds differ by {bounds.gap:.1g}, which the model's single precision "
             "may do"
         )
-    return Closed(ends, reason, kind, engine.library)
+    return Closed(bounds, reason, kind, engine.library)
 
 
 def single_room(verifier: Verifier, oracle: Oracle) -> float:

@@ -62,7 +62,7 @@ def frame(n=150, *, real=True, times=True):
 
 
 def certified(model, X, sensitive):
-    """The verifier of a fitted model, its space, the bracket, and the response that was asked for."""
+    """The verifier of a fitted model, its space, the bracket, and the response asked for."""
     space, response = InputSpace().fit(X, sensitive), choose_response(model, "auto")
     verifier, _ = read_verifier(model, space, response, False, np.random.default_rng(0))
     return verifier, space, verifier.solve(0.0, Limits(np.inf, 1e-9)), response

@@ -23,7 +23,7 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
         twins = auditor.space_.encode(certificate.worst_case)
         (pair,) = case.pairs(case.oracle(auditor.space_), twins[:1], twins[1:])
         case.offer(label, pair, twins, "the certificate")
-    lower, upper = certificate.fairness_degree, certificate.fairness_degree_upper_bound
+    lower, upper, *_ = certificate.bounds
     if case.response == "predict_proba":
         upper = min(upper, 1.0)  # the rounding of the model's sums may lead past it
     words = "exactly" if certificate.certified else f"between {number(lower)} and"

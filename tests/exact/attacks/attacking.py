@@ -145,24 +145,24 @@ def holds(
     closed, verifier, oracle, fitted = bracket(
         model, X, sensitive, response_method, LONG if exact else SHORT, InputSpace(**space)
     )
-    said = closed.ends
+    said = closed.bounds
     table, width = every_input(X, sensitive, values or {})
     shown = outputs(model, table, oracle.response)
     truth = largest(shown, width, None if valid is None else np.asarray(valid(table)))
     assert zero or truth > 0, "the attack shows nothing"
     room = getattr(verifier, "single_room", lambda top: 0.0)(float(np.abs(shown).max()))
     assert truth <= said.upper * (1 + 1e-12), f"{truth!r} is above the bound {said.upper!r}"
-    assert said.degree <= said.upper
+    assert said.lower <= said.upper
     if exact:
         assert said.certified, closed.reason
     if said.certified:
-        assert said.upper - said.degree <= RTOL * said.upper + min(room, 2e-3 * said.upper)
-        assert said.degree >= truth * (1 - 2 * RTOL) - room, f"{said.degree!r}, but {truth!r}"
+        assert said.upper - said.lower <= RTOL * said.upper + min(room, 2e-3 * said.upper)
+        assert said.lower >= truth * (1 - 2 * RTOL) - room, f"{said.lower!r}, but {truth!r}"
     if compares and oracle.response != "labels":
         read = verifier.evaluate(fitted.encode(table))
         off = 1e-9 * np.abs(shown).max() + verifier.rounding + room
         assert np.abs(read - shown).max() <= off
-    return Said(said.degree, said.upper, said.certified, truth, verifier, room)
+    return Said(said.lower, said.upper, said.certified, truth, verifier, room)
 
 
 def refused(

@@ -309,7 +309,7 @@ def followed(model, X, follow, twins, **space):
     table, width = every_input(X, "s", {})
     shown = outputs(model, follow(table), oracle.response)
     truth = largest(shown, width)
-    assert 0 < truth <= closed.ends.upper * (1 + 1e-12)
+    assert 0 < truth <= closed.bounds.upper * (1 + 1e-12)
 
 
 @attack("twins differ in sensitive columns alone")
