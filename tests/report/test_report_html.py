@@ -216,12 +216,12 @@ def test_references_within_pictures_lead_somewhere(rendered):
 
 @slow_sample
 def test_a_picture_that_fails_leaves_its_tables(monkeypatch):
-    from skfairtest.inspection import BracketDisplay
+    from skfairtest.inspection import BoundsDisplay
 
     def plot(self, *args, **options):
         raise RuntimeError("no <ink>")
 
-    monkeypatch.setattr(BracketDisplay, "plot", plot)
+    monkeypatch.setattr(BoundsDisplay, "plot", plot)
     page = Page(render_html(report_samples.usual()))
     assert "Picture – failed: RuntimeError: no <ink>" in words_of(page)
     assert len(page.all("svg")) == 9 and "at most 0.67" in words_of(page)

@@ -13,10 +13,10 @@ from light_skops import skops
 from sklearn.base import BaseEstimator, OutlierMixin, RegressorMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import IsolationForest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 from tiers import slow_sample, some
 
 from skfairtest import (
@@ -404,6 +404,18 @@ def test_the_three_domains_side_by_side(fitted):
     assert table["degree"].is_monotonic_increasing
     assert table.loc["rows", "degree"] == fitted.on_data_degree_
     assert table.loc["whole", "found"] == fitted.n_found_ > table.loc["plausible", "found"]
+    assert not table["outside"].any()
+
+
+def test_rows_outside_of_the_domain_are_told_where_their_degree_is():
+    X = np.column_stack([np.arange(40) % 2, np.arange(40.0)])
+    model = LinearRegression().fit(X, X[:, 0] * X[:, 1])
+    steep = make_pipeline(PolynomialFeatures(2), model).fit(X, X[:, 0] * X[:, 1])
+    space = InputSpace(bounds={1: (0, 9)})
+    auditor = RandomAuditor(steep, sensitive_features=[0], space=space, random_state=0)
+    table = auditor.set_params(max_queries=200).fit(X).domains_
+    assert table.loc["rows", "degree"] > 3 * table.loc["whole", "degree"]
+    assert table["outside"].tolist() == [30, 0, 0]
 
 
 @slow_sample

@@ -26,6 +26,7 @@ from skfairtest.oracle._row_hash import distinct, row_keys
 from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
 from skfairtest.report._data import ReportPart
 from skfairtest.space._space import InputSpace
+from skfairtest.whitebox.registry import Readings
 
 #: Queries that a pair takes at most: outputs and labels of both twins.
 QUERIES_A_PAIR = 4
@@ -72,6 +73,8 @@ class Case:
         The pair of each search that differs most, whatever has shown it.
     favourable : Favourable or None
         Which predictions are favourable; None where that is not known before they are seen.
+    readings : Readings
+        The model as certificates read it, once for all sensitive attributes.
     """
 
     estimator: Any
@@ -89,6 +92,7 @@ class Case:
     auditors: dict[str, Any] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
     favourable: Favourable | None = None
+    readings: Readings = field(default_factory=Readings)
 
     def auditor(self, space: InputSpace, max_time: float | None) -> Any:
         """An unfitted auditor of a space of this case."""

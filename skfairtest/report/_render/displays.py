@@ -39,7 +39,7 @@ def _bounds(report: dict[str, Any]) -> Any:
         }
         for search in report["searches"]
     ]
-    return inspection.BracketDisplay(pd.DataFrame(rows))
+    return inspection.BoundsDisplay(pd.DataFrame(rows))
 
 
 def _found(search: dict[str, Any]) -> Any:
