@@ -129,6 +129,8 @@ def _small(model: Any) -> Callable[[], Any]:
 
 
 _SMALL_BOOSTERS = {"n_estimators": 3, "max_depth": 2}
+_SMALL_EBM = {"outer_bags": 2, "max_rounds": 50, "interactions": 1, "n_jobs": 1, "random_state": 0}
+_NO_PAIRS = {"interactions": 0}
 FAMILIES = {
     "linear": Family(_small(Ridge()), _small(LogisticRegression())),
     "forest": Family(
@@ -187,6 +189,8 @@ STEPS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ""),
     "`TargetEncoder`": (lambda: TargetEncoder(cv=2), ""),
     "`SimpleImputer(add_indicator=True)`": (lambda: SimpleImputer(add_indicator=True), ""),
+    "`TableVectorizer` of skrub": (_of("skrub", "TableVectorizer"), "skrub"),
+    "`SquashingScaler` of skrub": (_of("skrub", "SquashingScaler"), "skrub"),
     "`SelectKBest` and other selectors": (lambda: SelectKBest(f_regression, k=1), ""),
     "`FunctionTransformer(numpy.log1p)`": (
         lambda: make_pipeline(FunctionTransformer(np.exp), FunctionTransformer(np.log1p)), ""),
@@ -293,6 +297,15 @@ OTHERS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "`LGBMRegressor(linear_tree=True)`": (
         _of("lightgbm", "LGBMRegressor", linear_tree=True, verbose=-1, min_child_samples=3,
             **_SMALL_BOOSTERS), "lightgbm", NUMBER),
+    "`ExplainableBoostingRegressor` of InterpretML": (
+        _of("interpret.glassbox", "ExplainableBoostingRegressor", **_SMALL_EBM), "interpret", NUMBER
+    ),
+    "`ExplainableBoostingClassifier`, two classes": (
+        _of("interpret.glassbox", "ExplainableBoostingClassifier", **_SMALL_EBM), "interpret", CLASS
+    ),
+    "`ExplainableBoostingClassifier`, several classes": (
+        _of("interpret.glassbox", "ExplainableBoostingClassifier", **_SMALL_EBM | _NO_PAIRS),
+        "interpret", SEVERAL),
 }  # fmt: skip
 
 

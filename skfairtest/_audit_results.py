@@ -14,7 +14,7 @@ from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._row_comparison import RowComparison, compare_chunks, compare_table
 from skfairtest.oracle._rows_audit import RowsAudit
 from skfairtest.space._chunks import Chunks, as_chunks
-from skfairtest.space._plausible.judge import Plausibility
+from skfairtest.space._plausible.plausibility import Plausibility
 from skfairtest.space._space import InputSpace
 
 #: Results that ask the model when they are first read.

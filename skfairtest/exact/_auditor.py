@@ -97,12 +97,12 @@ class CertifiedAuditor(BaseAuditor):
     -----
     These models can be certified, alone or behind steps that work on single columns: linear models,
     linear discriminants and generalized linear models (such as `PoissonRegressor`); decision trees,
-    forests, extra-trees and gradient boosting, also of XGBoost, LightGBM and CatBoost; and networks
-    (`MLPRegressor`, `MLPClassifier` with any activation). So can models around these: averages
-    (Bagging, Voting), stacks with a linear final estimator, `TransformedTargetRegressor`,
-    `CalibratedClassifierCV` and `OneVsRestClassifier`. Averages of linear models are linear, and of
-    trees one sum of trees; where models of different kinds are mixed, or links follow on links, the
-    bound follows from those of the inner models.
+    forests, extra-trees and gradient boosting, also of XGBoost, LightGBM and CatBoost; explainable
+    boosting of InterpretML; and networks (`MLPRegressor`, `MLPClassifier` with any activation). So
+    can models around these: averages (Bagging, Voting), stacks with a linear final estimator,
+    `TransformedTargetRegressor`, `CalibratedClassifierCV` and `OneVsRestClassifier`. Averages of
+    linear models are linear, and of trees one sum of trees; where models of different kinds are
+    mixed, or links follow on links, the bound follows from those of the inner models.
     For any other model `fit` raises an error that names what is not supported; `supports` says so
     beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
     (1 - strength) times that of the inner model; they have to average over all of the audited

@@ -25,7 +25,7 @@ from skfairtest.inspection._style import (
     paper,
     rows_axis,
     span,
-    steps,
+    step_style,
     wrap,
 )
 
@@ -298,7 +298,7 @@ class BoundsDisplay(Display):
         for place, row in enumerate(self.table.itertuples(index=False)):
             course = self.history[self.history["name"] == row.name]
             of = "" if alone else f"{row.name}: "
-            style = {**steps(place, course), "marker": "", "clip_on": True, **line_kwargs}
+            style = {**step_style(place, course), "marker": "", "clip_on": True, **line_kwargs}
             self.lines_ += ax.plot(course["seconds"], course["degree"], **style)
             known = course[course["bound"].notna()] if "bound" in course else course[:0]
             if len(known):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from skfairtest.whitebox import (
     _catboost,
     _histogram_trees,
+    _interpret,
     _lightgbm,
     _linear_models,
     _networks,
@@ -22,6 +23,7 @@ for reader in (
     _xgboost.READER,
     _lightgbm.READER,
     _catboost.READER,
+    _interpret.READER,
     *meta_estimators.READERS,
 ):
     register(reader)

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
 from skfairtest.whitebox._boosting_libraries import library_reader
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._fitted_trees import Tree, coded_features, parts_of, sets_of
@@ -82,7 +82,7 @@ def _settings_of(model: Any) -> _Settings:
     except ValueError as error:
         raise Unsupported(
             f"{type(model).__name__} has settings that XGBoost itself does not take: "
-            f"{said_by(error)}.",
+            f"{message_of(error)}.",
             "Set them back to those that it was fitted with, or fit it again.",
         ) from error
     version = saved.get("version", [0])

@@ -51,8 +51,8 @@ NEAREST = {
     "RegressorChain": _TARGETS,
 }
 KINDS = (
-    "Linear models, trees, forests, gradient boosting and networks can be certified, and "
-    "models around these that calibrate, stack, average or transform the target."
+    "Linear models, trees, forests, gradient and explainable boosting, and networks can be "
+    "certified, and models around these that calibrate, stack, average or transform the target."
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.resources as resources
 import inspect
 import pickle
@@ -46,6 +47,7 @@ from skfairtest import (
 )
 from skfairtest.finding import _card
 from skfairtest.finding._pair import Cell, Pair
+from skfairtest.group._results import TableResults
 from skfairtest.inspection import (
     BoundsDisplay,
     DisparityCurveDisplay,
@@ -58,7 +60,6 @@ from skfairtest.inspection import (
     SelectionDisplay,
     _style,
 )
-from skfairtest.mitigation._comparison import jackknife, one_fold
 from skfairtest.oracle._compare import disparity_curve
 from skfairtest.report._render import plots
 
@@ -118,8 +119,9 @@ def fitted(people):
         with pytest.MonkeyPatch.context() as patch:  # what takes most of the time
             patch.setattr(FairnessRetrainer, "_n_estimates", 500)
             retrainer.fit(X, y)
-            patch.setattr(one_fold, "DEGREE_QUERIES", 20)
-            patch.setattr(jackknife, "N_PARTS", 5)
+            running = importlib.import_module(compare_mitigations.__module__)
+            settings = running.SETTINGS._replace(degree_queries=20, n_parts=5)
+            patch.setattr(running, "SETTINGS", settings)
             comparison = compare_mitigations(
                 tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2,
                 random_state=0, progress=False,
@@ -649,12 +651,12 @@ def test_groups_that_differ_by_an_unknown_amount_are_drawn_as_differing():
 
 
 def test_a_short_list_needs_an_auditor_that_has_one(fitted, monkeypatch):
-    monkeypatch.delattr(TestSGDAuditor, "short_list_")
+    monkeypatch.delattr(TableResults, "short_list_")
     with pytest.raises(ValueError, match="short_list=True needs an auditor with short_list_"):
         GroupScoresDisplay.from_auditor(fitted.groups, short_list=True)
 
 
-def test_very_many_rule_sets():
+def test_very_many_rules():
     display = GroupScoresDisplay(rules(20_000)).plot()
     assert len(display.points_) == 20 and len(display.frame()) == 20_000
     assert "drawn: 20 of 20,000 groups" in display.ax_.get_xlabel()

@@ -32,8 +32,8 @@ from skfairtest.individual._surrogate.crossings import choose
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._compare import compare
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._plausible.neighbours import Neighbours
+from skfairtest.space._plausible.plausibility import Plausibility
 
 X = people(400)
 NEAR_SPACE = InputSpace().fit(X, ["sex"])
@@ -106,12 +106,12 @@ def test_neighbours_are_the_nearest_rows(space):
 
 def test_crossings_take_every_value_from_the_row_or_one_neighbour(space):
     near = Neighbours(space.domain, space.data, np.random.default_rng(0))
-    homes = np.repeat(np.arange(50), 10)
-    crossed = near.cross(homes, np.random.default_rng(1))
-    candidates = near.rows[near.neighbours(homes)]
-    one = (crossed == near.rows[homes])[:, None] | (crossed[:, None] == candidates)
+    places = np.repeat(np.arange(50), 10)
+    crossed = near.cross(places, np.random.default_rng(1))
+    candidates = near.rows[near.neighbours(places)]
+    one = (crossed == near.rows[places])[:, None] | (crossed[:, None] == candidates)
     assert one.all(axis=2).any(axis=1).all()
-    assert (crossed != near.rows[homes]).any(axis=1).mean() > 0.3
+    assert (crossed != near.rows[places]).any(axis=1).mean() > 0.3
 
 
 def test_nearest_is_that_of_all_rows(space):

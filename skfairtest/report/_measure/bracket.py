@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from skfairtest import _clock
 from skfairtest.finding._words import number
-from skfairtest.report._data import Bracket
+from skfairtest.report._data import CertificatePart
 from skfairtest.report._measure.case import Case
 
 
-def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
+def certify_search(case: Case, label: str, seconds: float | None) -> CertificatePart:
     """Bracket what a search found, from below and from above."""
     from skfairtest.exact._certify import bound  # imports numba
 
@@ -27,7 +27,7 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
     if case.response == "predict_proba":
         upper = min(upper, 1.0)  # the rounding of the model's sums may lead past it
     words = "exactly" if certificate.certified else f"between {number(lower)} and"
-    return Bracket(
+    return CertificatePart(
         found=certificate.found_share * upper if upper > 0 else 0.0,
         lower=lower,
         upper=upper,
@@ -35,7 +35,7 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
         stop_reason=certificate.stop_reason,
         engine=certificate.engine,
         queries=case.n_queries - before,
-        told=f"{words} {number(upper)}",
+        summary=f"{words} {number(upper)}",
         early="the bracket is open" if out_of_time and not certificate.certified else "",
     )
 

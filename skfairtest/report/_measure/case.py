@@ -24,7 +24,7 @@ from skfairtest.oracle._model import PROBE_ROWS, Model, probe_in_time
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import distinct, row_keys
 from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
-from skfairtest.report._data import Part
+from skfairtest.report._data import ReportPart
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.registry import Readings
 
@@ -184,7 +184,7 @@ class Case:
         """Places of the rows of the data in the order in which they are predicted and compared."""
         return np.random.default_rng(self.seed).permutation(len(self.space.data))
 
-    def predict(self, seconds: float | None) -> Part:
+    def predict(self, seconds: float | None) -> ReportPart:
         """Predict the rows of the data, or a random sample of them where all take too long.
 
         Distinct rows are asked once, for all parts.
@@ -212,9 +212,9 @@ class Case:
         known = len(order) if done == len(Z) else int(first[done])
         asked = np.argsort(order[:known])
         self.rows, self.predicted = order[asked], predicted[back[asked]]
-        return Part(
+        return ReportPart(
             queries=self.n_queries,  # this part is the first, and got to know the model, too
-            told=f"{known:,} rows, {done:,} of them distinct",
+            summary=f"{known:,} rows, {done:,} of them distinct",
             early=self.sampled(self.rows),
         )
 
