@@ -256,10 +256,10 @@ def _affordable(case: Case, seconds: float) -> int:
     """
     # Part of that in which the pace is measured.
     Z = case.space.data[: case.affordable(0.1 * seconds, PACED)]
-    oracle, spent = case.oracle(case.space), []
+    spent = []
     for _ in range(2):  # the first time, a model may have to warm up
         began = _clock.now()
-        oracle.model.ask_again(Z)  # what was asked before is remembered, and takes no time
+        case.model.ask(Z)
         spent.append(_clock.now() - began)
     pace = min(spent) / len(Z)
     return int(min(MOST_QUERIES, seconds / pace)) if pace else MOST_QUERIES
