@@ -438,11 +438,21 @@ class SearchHandle:
         first, worst, least = self._second.first(judged.disparity, left), self.worst, 0.0
         if len(first):
             Z, pairs = Z[first], np.stack([judged.first[first], judged.second[first]], axis=1)
+            outputs, output = judged.outputs[first], judged.output[first]
+            labels = judged.labels[first]
         elif worst is not None and left >= 4 * self.cost and self._second.is_time():
             Z, pairs = worst.z[None], np.stack([worst.first, worst.second])[None]
+            outputs, output = np.array([worst.outputs]), np.array([worst.output])
+            labels = worst.labels
             least = NEGLIGIBLE * self._record.degree
         else:
             return
         rows = self.space.twins_.of_each(Z, pairs)
-        before = self._cache.ask(rows, self._cache.row_keys(rows))  # costs queries if forgotten
-        self._second.compare(before, self._cache.ask_again(rows), least)
+        scores, labels_again = self._cache.ask_again(rows)
+        before = outputs.ravel()
+        again = scores[np.arange(len(rows)), np.repeat(output, 2)]
+        if self.response == "labels":
+            before = again  # which are no outputs, but whether labels differ
+        self._second.compare(
+            (before[:, None], labels.ravel()), (again[:, None], labels_again), least
+        )

@@ -235,7 +235,7 @@ def audit(
         warn_of_guess(case.favourable)
     plan = Plan(case, certify, groups, moved, shown)
     try:
-        found = plan.run()
+        found = plan.course.run(plan.parts())
     finally:
         shown.finish()
     given |= {"random_state": seed}
