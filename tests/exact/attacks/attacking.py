@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from clocks import CLOCK
+from searches import get_to_know, handle_of
 
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close
 from skfairtest.exact._dispatch import check_supported, read_family
-from skfairtest.oracle._oracle import Oracle
 
 #: What a certificate's ends may differ by, as in the package.
 RTOL = 1e-9
@@ -93,14 +93,14 @@ def bracket(model: Any, X: Any, sensitive: Any, response_method: str, seconds: f
     space = space.fit(X, sensitive if isinstance(sensitive, list) else [sensitive])
     with pytest.MonkeyPatch.context() as patch:
         families_alone(patch)
-        oracle = Oracle(model, space, response_method=response_method)
-        check_supported(model, oracle.response)
+        search = handle_of(model, space, response_method=response_method)
+        check_supported(model, search.response)
         rng = np.random.default_rng(0)
-        oracle.begin(space.data[:64], rng)
-        family, _ = read_family(model, space.relax_dependents(), oracle.response, False, rng)
+        get_to_know(search, space.data[:64], rng)
+        family, _ = read_family(model, space.relax_dependents(), search.response, False, rng)
         history = BoundHistory(CLOCK.now)
-        closed = close(oracle, family, Limits(CLOCK.now() + seconds, RTOL), history)
-    return closed, family, oracle, space
+        closed = close(search, family, Limits(CLOCK.now() + seconds, RTOL), history)
+    return closed, family, search, space
 
 
 def holds(
@@ -141,12 +141,12 @@ def holds(
     **space
         Parameters of the `InputSpace`.
     """
-    closed, family, oracle, fitted = bracket(
+    closed, family, search, fitted = bracket(
         model, X, sensitive, response_method, LONG if exact else SHORT, InputSpace(**space)
     )
     said = closed.ends
     table, width = every_input(X, sensitive, values or {})
-    shown = outputs(model, table, oracle.response)
+    shown = outputs(model, table, search.response)
     truth = largest(shown, width, None if valid is None else np.asarray(valid(table)))
     assert zero or truth > 0, "the attack shows nothing"
     room = getattr(family, "single_room", lambda top: 0.0)(float(np.abs(shown).max()))
@@ -157,7 +157,7 @@ def holds(
     if said.certified:
         assert said.upper - said.degree <= RTOL * said.upper + min(room, 2e-3 * said.upper)
         assert said.degree >= truth * (1 - 2 * RTOL) - room, f"{said.degree!r}, but {truth!r}"
-    if compares and oracle.response != "labels":
+    if compares and search.response != "labels":
         read = family.evaluate(fitted.encode(table))
         off = 1e-9 * np.abs(shown).max() + family.rounding + room
         assert np.abs(read - shown).max() <= off
