@@ -17,6 +17,7 @@ from skfairtest.oracle._favourable import (
     resolve_favourable,
 )
 from skfairtest.oracle._handle import SearchHandle
+from skfairtest.oracle._model import Labels
 from skfairtest.oracle._row_hash import KeySet, row_keys
 
 #: Distinct inputs before the interval is looked at first.
@@ -81,7 +82,8 @@ class Measurement:
         fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():
             Z = Z[fresh]
-            self._note(Z)
+            # Judging them next costs no query.
+            self._note(*search.answers(Z))
         search.evaluate(Z)
 
     @property
@@ -130,9 +132,8 @@ class Measurement:
 
     # Outputs -------------------------------------------------------------------------------
 
-    def _note(self, Z: Floats) -> None:
-        """Note the outputs for all twins; the search remembers them for its judgement."""
-        scores, labels, valid = self.search.answers(Z)
+    def _note(self, scores: Floats, labels: Labels, valid: Bools) -> None:
+        """Note the outputs for all twins of some inputs."""
         if self.search.response == "regression":
             self._answers.append(scores[:, :, 0])
         elif (codes := favourable_codes(self.search, self.favourable)) is not None:
