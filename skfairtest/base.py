@@ -15,6 +15,8 @@ from skfairtest._delegation import AuditingEstimator
 from skfairtest._parameters import (
     DeclaredParameters,
     check_instance,
+    check_n_jobs,
+    check_verbose,
     checked,
     is_result,
     one_of,
@@ -250,9 +252,9 @@ class BaseAuditor(
     max_time: float | None = checked(default=None, check=check_max_time)
     max_found: int | None = checked(default=None, check=_check_budget)
     max_inputs: int | None = checked(default=None, check=_check_budget)
-    n_jobs: int | None = None
+    n_jobs: int | None = checked(default=None, check=check_n_jobs)
     random_state: Any = None
-    verbose: int = 0
+    verbose: int = checked(default=0, check=check_verbose)
     n_restarts: int = whole(default=1, least=1)
 
     #: Whether the search reads the model's fitted attributes, and refuses a model of unknown kind.
@@ -265,6 +267,16 @@ class BaseAuditor(
         into ``search.measured``, from which `_own_results` makes results.
         """
         raise NotImplementedError(f"{type(self).__name__} has no _run_search.")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute, unless a search runs that may share this auditor with others."""
+        if vars(self).get("_searches"):
+            raise AttributeError(
+                f"{type(self).__name__}._run_search must not write on the auditor, which several "
+                f"searches share; it wrote {name!r}. Put what it measures into "
+                f"search.measured[{name!r}], and return it from _own_results."
+            )
+        super().__setattr__(name, value)
 
     def _check_own_params(self) -> None:
         """Check the parameters that a subclass adds; an optional hook."""
@@ -362,9 +374,6 @@ class BaseAuditor(
         if found.error is not None and (is_refused or not found.n_queries):
             raise found.error  # nothing was asked, or what was found may be noise
         self._commit(fitted, found)
-        if found.error is not None:
-            # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
-            raise found.error
         if self.fairness_degree_ == 0 and not self.n_found_:
             warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
         progress.finish()
@@ -382,6 +391,7 @@ class BaseAuditor(
         if self.n_restarts > 1:
             others["n_jobs"] = 1
         auditor = self._with_params_alone(**others)
+        auditor._searches = True  # it is written on no more
         limits = {
             "max_queries": self.max_queries,
             "max_time": self.max_time or None,  # an auditor that takes 0 looks at it itself
@@ -392,11 +402,22 @@ class BaseAuditor(
         return Run(auditor, estimator, space, settings, limits)
 
     def _commit(self, fitted: dict[str, Any], found: Findings) -> None:
-        """Replace the results of an earlier fit by what was fitted and found."""
+        """Replace the results of an earlier fit by what was fitted and found.
+
+        Ctrl-C, failures of the model and of a subclass go on to the caller, but what was found is
+        kept.
+        """
         results = results_of(found, in_chunks=fitted["_chunks"] is not None)
-        for name, value in self._own_results(found, fitted["space_"]).items():
+        error, own = found.error, {}
+        try:
+            own = self._own_results(found, fitted["space_"])
+        except Exception as failed:
+            error = error or failed
+        for name, value in own.items():
             (results if is_result(name) else results["_state"])[name] = value
         self._replace_results(fitted | results)
+        if error is not None:
+            raise error
 
     def _no_disparity(self) -> str:
         seen = f"No disparity in {self.n_inputs_} inputs ({self.n_queries_} queries)"

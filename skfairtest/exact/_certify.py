@@ -18,11 +18,10 @@ from skfairtest.exact._auditor import COMPILED, check_bracket_params, check_seco
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close, closed_as, note_root_bound
 from skfairtest.exact._dispatch import read_family
-from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.finding._fitted_cards import certificate_card
-from skfairtest.oracle._compare import ROUNDING_SINGLE
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._model import Model
+from skfairtest.oracle._reproduced import check_reproduced
 from skfairtest.oracle._run import get_to_know
 from skfairtest.oracle._stop import StopSearch
 
@@ -184,9 +183,9 @@ def certify(
     get_to_know(search, space.data[:64], rng)
     state = auditor._state
     if "worst_z" in state:
+        check_reproduced(auditor)
         with suppress(StopSearch):  # a space of one input is exhausted at once
             search.evaluate(state["worst_z"][None], state["worst_pair"][None])
-        _check_reproduced(auditor, search.so_far.degree)
     family, _ = read_family(
         auditor.estimator_, auditor.space_.relax_dependents(), search.response, COMPILED[engine],
         rng, auditor.n_jobs, limits.deadline,
@@ -221,18 +220,4 @@ def certify(
         worst_case_class=of_class,
         response=search.response,
         bound_history=pd.DataFrame(history.points),
-    )
-
-
-def _check_reproduced(auditor: BaseAuditor, degree: float) -> None:
-    """Check that the best pair differs by as much as it did when the auditor found it."""
-    found = float(auditor.fairness_degree_)
-    outputs = auditor.worst_case_outputs_
-    scale = float(np.abs(outputs).max()) if outputs is not None else 1.0
-    if abs(degree - found) <= ROUNDING_SINGLE * max(scale, found):
-        return
-    raise NonDeterministicModelError(
-        f"The two twins of worst_case_ must differ by as much as the auditor found, {found:.6g}; "
-        f"asked again, the estimator tells them apart by {degree:.6g}. It was fitted again or "
-        "changed after the audit, or its answers vary. Fit the auditor again."
     )

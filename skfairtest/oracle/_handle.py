@@ -435,24 +435,20 @@ class SearchHandle:
             If the answers are others than before.
         """
         left = min(self._policy.queries_left, self._budget.queries_in_time(1.0))
-        first, worst, least = self._second.first(judged.disparity, left), self.worst, 0.0
+        first, worst = self._second.first(judged.disparity, left), self.worst
         if len(first):
-            Z, pairs = Z[first], np.stack([judged.first[first], judged.second[first]], axis=1)
-            outputs, output = judged.outputs[first], judged.output[first]
-            labels = judged.labels[first]
+            pairs = np.stack([judged.first[first], judged.second[first]], axis=1)
+            rows = self.space.twins_.of_each(Z[first], pairs)
+            scores, labels = self._cache.ask_again(rows)
+            again = scores[np.arange(len(rows)), np.repeat(judged.output[first], 2)]
+            before = judged.outputs[first].ravel()
+            if self.response == "labels":
+                before = again  # the outputs of a judgement say which labels differ
+            known = before[:, None], judged.labels[first].ravel()
+            self._second.compare(known, (again[:, None], labels))
         elif worst is not None and left >= 4 * self.cost and self._second.is_time():
-            Z, pairs = worst.z[None], np.stack([worst.first, worst.second])[None]
-            outputs, output = np.array([worst.outputs]), np.array([worst.output])
-            labels = worst.labels
+            pair = np.stack([worst.first, worst.second])
+            rows = self.space.twins_.of_each(worst.z[None], pair[None])
+            known = self._cache.ask(rows, self._cache.row_keys(rows))  # costs if forgotten
             least = NEGLIGIBLE * self._record.degree
-        else:
-            return
-        rows = self.space.twins_.of_each(Z, pairs)
-        scores, labels_again = self._cache.ask_again(rows)
-        before = outputs.ravel()
-        again = scores[np.arange(len(rows)), np.repeat(output, 2)]
-        if self.response == "labels":
-            before = again  # which are no outputs, but whether labels differ
-        self._second.compare(
-            (before[:, None], labels.ravel()), (again[:, None], labels_again), least
-        )
+            self._second.compare(known, self._cache.ask_again(rows), least)
