@@ -29,8 +29,8 @@ class _Asked(NamedTuple):
     rows: Floats
     keys: Keys
     valid: Bools
-    plausible: Bools | None = None
-    own: Bools | None = None
+    plausible: Bools | None
+    own: Bools | None
 
 
 class Evaluator:
@@ -111,16 +111,6 @@ class Evaluator:
             twins = np.take_along_axis(pairs[flips], shown.twins[flips][:, :, None], axis=1)
             verdict[flips] = self.cache.confirm(encoded[flips], twins, asked.inputs[flips])
         return _judgement(pairs, shown, verdict, asked)
-
-    def answers(self, encoded: Floats, pairs: Floats) -> tuple[Floats, Labels, Bools]:
-        """Return scores (n, k, n_outputs), label codes (n, k) and validity (n, k) of the twins.
-
-        Twins are valid that the constraint allows, plausible or not, if they can be compared with
-        another one; of others nothing is asked, and their outputs are 0.
-        """
-        inputs, rows, keys, valid = self.cache.twins(encoded, pairs)
-        valid &= valid.sum(axis=1, keepdims=True) > 1
-        return *self._answers(_Asked(inputs, rows, keys, valid)), valid
 
     def n_within(
         self, encoded: Floats, pairs: Floats, keys: Keys | None, n_queries: float, reserve: int

@@ -350,40 +350,30 @@ class SearchHandle:
             return np.zeros((0, 1))
         self.afford(len(Z))
         answered = []
-        for part in self._parts_in_time(len(Z), 1):
+        for part in self._parts_in_time(len(Z)):
             scores, labels = self._cache.ask(Z[part], self._cache.row_keys(Z[part]))
             if self.response == "labels":
                 scores = labels[:, None].astype(np.float64)
             answered.append(scores)
         return np.concatenate(answered)
 
-    def answers(self, Z: Floats) -> tuple[Floats, Labels, Bools]:
-        """Return scores (n, k, n_outputs), label codes (n, k) and validity (n, k) of all k twins.
+    def answers(self, rows: Floats) -> tuple[Floats, Labels]:
+        """Return scores (n, n_outputs) and label codes (n,) of rows, valid or not.
 
-        Twins are those of `Twins.twin_codes`. This is for measures other than the disparity;
-        judging the same inputs next costs no query. The run ends if the budget does not allow all
-        of them.
+        This is for measures other than the disparity. Judging the same rows next costs no query.
+        The run ends if the budget does not allow all of them.
         """
-        pairs = self._evaluator.all_twins(Z, with_own=not self._clip)
-        self.afford(len(Z) * pairs.shape[1])
-        answered = [
-            self._evaluator.answers(Z[part], pairs[part])
-            for part in self._parts_in_time(len(Z), pairs.shape[1])
-        ]
-        # Parts in which nothing is asked do not know how many outputs there are.
-        n_outputs = max(scores.shape[2] for scores, _, _ in answered)
-        scores = [np.broadcast_to(s, (*s.shape[:2], n_outputs)) for s, _, _ in answered]
-        labels, valid = zip(*(others for _, *others in answered), strict=True)
-        return np.concatenate(scores), np.concatenate(labels), np.concatenate(valid)
-
-    def answers_to(self, rows: Floats) -> tuple[Floats, Labels]:
-        """Return scores (n, n_outputs) and label codes (n,) of rows of data, valid or not."""
-        return self._cache.ask(rows, self._cache.row_keys(rows))
+        self.afford(len(rows))
+        answered = []
+        for part in self._parts_in_time(len(rows)):
+            answered.append(self._cache.ask(rows[part], self._cache.row_keys(rows[part])))
+        scores, labels = zip(*answered, strict=True)
+        return np.concatenate(scores), np.concatenate(labels)
 
     # Parts of a batch ---------------------------------------------------------------------------
 
-    def _parts_in_time(self, n: int, width: int) -> Iterator[slice]:
-        """Yield parts of n inputs with so many rows each, such that each fits into the time left.
+    def _parts_in_time(self, n: int) -> Iterator[slice]:
+        """Yield parts of n rows, such that each fits into the time left.
 
         It ends the run when the time is over before the last.
         """
@@ -391,7 +381,7 @@ class SearchHandle:
         while start < n:
             if start:
                 self._policy.check_time()
-            most = min(n, self._budget.queries_in_time() / (width * self.cost))
+            most = min(n, self._budget.queries_in_time() / self.cost)
             part = slice(start, min(n, start + max(1, int(most))))
             yield part
             start = part.stop

@@ -17,7 +17,6 @@ from skfairtest.oracle._favourable import (
     resolve_favourable,
 )
 from skfairtest.oracle._handle import SearchHandle
-from skfairtest.oracle._model import Labels
 from skfairtest.oracle._row_hash import KeySet, row_keys
 
 #: Distinct inputs before the interval is looked at first.
@@ -82,9 +81,8 @@ class Measurement:
         fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():
             Z = Z[fresh]
-            # Judging them next costs no query.
-            self._note(*search.answers(Z))
-        search.evaluate(Z)
+            self._note(Z)
+        search.evaluate(Z)  # which costs no query for the twins that were noted
 
     @property
     def is_exhaustive(self) -> bool:
@@ -132,14 +130,23 @@ class Measurement:
 
     # Outputs -------------------------------------------------------------------------------
 
-    def _note(self, scores: Floats, labels: Labels, valid: Bools) -> None:
+    def _note(self, Z: Floats) -> None:
         """Note the outputs for all twins of some inputs."""
+        space = self.search.space
+        rows = space.twins_.of_each(Z, space.twins_.twin_codes)
+        valid = space.valid(rows).reshape(len(Z), -1)
+        valid &= valid.sum(axis=1, keepdims=True) > 1
+        if not valid.any():
+            return
+        scores, labels = self.search.answers(rows[valid.ravel()])
+        answers = np.zeros(valid.shape)
         if self.search.response == "regression":
-            self._answers.append(scores[:, :, 0])
+            answers[valid] = scores[:, 0]
         elif (codes := favourable_codes(self.search, self.favourable)) is not None:
-            self._answers.append(np.isin(labels, codes).astype(np.float64))
+            answers[valid] = np.isin(labels, codes)
         else:
             return
+        self._answers.append(answers)
         self._valid.append(valid)
 
 

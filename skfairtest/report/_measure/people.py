@@ -92,7 +92,7 @@ def _look(
     rows = search.space.twins_.of_each(Z[part], values)
     valid = search.space.valid(rows).reshape(values.shape[:2])
     valid[:, 0] = True  # a person exists, whatever the conditions say
-    some_scores, some_labels = search.answers_to(rows[valid.ravel()])
+    some_scores, some_labels = search.answers(rows[valid.ravel()])
     scores = np.zeros((*valid.shape, some_scores.shape[1]))
     labels = np.zeros(valid.shape, dtype=np.int64)
     scores[valid], labels[valid] = some_scores, some_labels
