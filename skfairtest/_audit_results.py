@@ -385,10 +385,10 @@ class AuditResults(StoredResults):
         return self._compare_table(*self.space_.read(X)).result()
 
     def _compare_chunks(self, chunks: Chunks) -> RowComparison:
-        return compare_chunks(self.estimator_, self.space_, chunks, self._oracle_settings())
+        return compare_chunks(self.estimator_, self.space_, chunks, self._response_settings())
 
     def _compare_table(self, space: InputSpace, Z: Floats) -> RowComparison:
-        return compare_table(self.estimator_, space, Z, self._oracle_settings())
+        return compare_table(self.estimator_, space, Z, self._response_settings())
 
-    def _oracle_settings(self) -> dict[str, Any]:
+    def _response_settings(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -432,7 +432,7 @@ class BaseAuditor(
             "FlipTestAuditor shows."
         )
 
-    def _oracle_settings(self) -> dict[str, Any]:
+    def _response_settings(self) -> dict[str, Any]:
         return {
             "threshold": self.threshold,
             "response_method": self.response_method,

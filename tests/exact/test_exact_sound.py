@@ -40,7 +40,7 @@ def exhaustive_degree(auditor):
     free = np.array(list(itertools.product(*grids)))
     Z = np.zeros((len(free), space.n_features))
     Z[:, space.free] = free
-    search = handle_of(auditor.estimator_, space, **auditor._oracle_settings())
+    search = handle_of(auditor.estimator_, space, **auditor._response_settings())
     get_to_know(search, Z[:8], np.random.default_rng(0))
     try:
         search.evaluate(Z)

@@ -54,7 +54,7 @@ def exhaustive_degree(auditor):
     Z[:, space.sensitive] = space.domain.low[space.sensitive]
     Z[:, space.free] = free
     Z = Z[space.valid(Z)]
-    search = handle_of(auditor.estimator_, space, **auditor._oracle_settings())
+    search = handle_of(auditor.estimator_, space, **auditor._response_settings())
     get_to_know(search, Z[:8], np.random.default_rng(0))
     try:
         search.evaluate(Z)

@@ -19,6 +19,7 @@ from skfairtest import (
     ThemisAuditor,
 )
 from skfairtest.individual._surrogate.rounds import affordable
+from skfairtest.oracle import _stagnation
 from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._stagnation import STALL, STALL_INPUTS
@@ -222,6 +223,50 @@ def test_a_part_of_a_run_has_its_own_budget_and_gives_the_limits_back(models, sm
     with pytest.raises(RuntimeError, match="mine"), search.sub_budget(max_queries=1):
         raise RuntimeError("mine")
     assert search.left.queries == 100 - search.so_far.queries
+
+
+def part_of(models, small, stop, *, max_queries=8, **limits):
+    """The part of a run that reads the first rows again and again, until something ends it."""
+    stops = {"progress": lambda share, line: stop}
+    search = handle_of(
+        models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]), **limits, **stops
+    )
+    with search.sub_budget(max_queries=max_queries) as part:
+        while True:
+            search.evaluate(small[:2])
+    return part.stop.kind
+
+
+def test_a_part_of_a_run_catches_the_stops_that_are_its_own_alone(models, small, monkeypatch):
+    monkeypatch.setattr(_stagnation, "STALL", 5)
+    monkeypatch.setattr(_stagnation, "STALL_INPUTS", 10)
+    assert part_of(models, small, stop=False) is StopReason.MAX_QUERIES
+    assert part_of(models, small, stop=False, max_queries=1e9) is StopReason.STALLED
+    others = [
+        ({"stop": True}, "callback"),
+        ({"stop": False, "max_queries": 1000, "max_inputs": 2}, "max_inputs"),
+    ]
+    for settings, kind in others:
+        with pytest.raises(StopSearch) as stopped:
+            part_of(models, small, **settings)
+        assert stopped.value.kind.value == kind and stopped.value.owner is None
+
+
+def test_a_part_leaves_the_limit_of_a_part_around_it_alone(models, small):
+    search = handle_of(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]))
+    with search.sub_budget(max_queries=6) as outer:
+        with search.sub_budget(max_queries=1000) as inner:
+            search.evaluate(search.space.data)
+        pytest.fail("the limit of the outer part ends both")
+    assert inner.stop is None and outer.stop.kind is StopReason.MAX_QUERIES
+
+
+def test_a_domain_that_is_exhausted_ends_the_run_in_any_part(models):
+    few = np.array([[0.0, 0.0], [1.0, 1.0]])
+    search = handle_of(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(few, [0]))
+    with pytest.raises(StopSearch, match="^exhausted"), search.sub_budget(max_queries=1000):
+        while True:
+            search.evaluate(few)
 
 
 @slow_sample

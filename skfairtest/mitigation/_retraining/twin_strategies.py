@@ -82,7 +82,7 @@ class Twins:
         self.auditor = auditor
         self.rng = rng
         self.space = clone(auditor)._make_space(task.X)
-        self.settings = auditor._oracle_settings()
+        self.settings = auditor._response_settings()
 
     @property
     def measures_mean(self) -> bool:
