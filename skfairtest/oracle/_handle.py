@@ -168,7 +168,7 @@ class SearchHandle:
 
     def afford(self, n_rows: int) -> None:
         """End the run if it cannot afford so many rows."""
-        if n_rows * self.cost > self._policy.queries_left:
+        if n_rows * self.cost > self.left.queries:
             self._policy.stop(StopReason.MAX_QUERIES)
 
     def sub_budget(
@@ -398,7 +398,7 @@ class SearchHandle:
             in_time = min(self._budget.queries_in_time(), self._second.most_at_once) / price
             most = min(MAX_ROWS // max(1, width), in_time)
             n = min(len(Z) - start, self.affordable(price=price, most=most))
-            part, left = slice(start, start + n), self._policy.queries_left
+            part, left = slice(start, start + n), self.left.queries
             if n * price > left:
                 known = None if keys is None else keys[part]
                 n_within = self._evaluator.n_within(
@@ -424,7 +424,7 @@ class SearchHandle:
         NonDeterministicModelError
             If the answers are others than before.
         """
-        left = min(self._policy.queries_left, self._budget.queries_in_time(1.0))
+        left = min(self.left.queries, self._budget.queries_in_time(1.0))
         first, worst = self._second.first(judged.disparity, left), self.worst
         if len(first):
             pairs = np.stack([judged.first[first], judged.second[first]], axis=1)

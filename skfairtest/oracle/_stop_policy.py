@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -16,30 +16,65 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 
 
-class SoFar(NamedTuple):
-    """What a run has spent and found so far; a row of ``history_``."""
+class SoFar:
+    """What a run has spent and found so far, as it stands when it is read."""
 
-    queries: int
-    seconds: float
-    inputs: int
-    found: int
-    degree: float
+    def __init__(self, budget: Budget, model: Model, record: Record) -> None:
+        self._budget, self._model, self._record = budget, model, record
+
+    @property
+    def queries(self) -> int:
+        """Queries."""
+        return self._model.n_rows
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return self._budget.seconds
+
+    @property
+    def inputs(self) -> int:
+        """Distinct inputs."""
+        return self._record.n_inputs
+
+    @property
+    def found(self) -> int:
+        """Unique discriminatory inputs."""
+        return self._record.n_found
+
+    @property
+    def degree(self) -> float:
+        """The largest disparity."""
+        return self._record.degree
 
 
-class Left(NamedTuple):
+class Left:
     """What is left of each limit of a run, or of the part of it that runs; infinite without one."""
 
-    queries: float
-    seconds: float
-    inputs: float
-    found: float
+    def __init__(self, budget: Budget, so_far: SoFar) -> None:
+        self._budget, self._so_far = budget, so_far
+
+    @property
+    def queries(self) -> float:
+        """Queries."""
+        return self._budget.limits["max_queries"] - self._so_far.queries
+
+    @property
+    def seconds(self) -> float:
+        """Seconds."""
+        return self._budget.seconds_left
+
+    @property
+    def inputs(self) -> float:
+        """Distinct inputs that may still be judged."""
+        return self._budget.limits["max_inputs"] - self._so_far.inputs
 
     @property
     def ends_by_time_alone(self) -> bool:
         """Whether max_time is the only limit: no run of a seed repeats exactly."""
-        return bool(np.isinf([self.queries, self.inputs, self.found]).all()) and bool(
-            np.isfinite(self.seconds)
-        )
+        limits = self._budget.limits
+        counted = min(limits["max_queries"], limits["max_inputs"], limits["max_found"])
+        return bool(np.isinf(counted) and np.isfinite(limits["max_time"]))
 
 
 class StopPolicy:
@@ -68,6 +103,8 @@ class StopPolicy:
         self.budget, self.progress = budget, progress
         self.may_stagnate = may_stagnate
         self._model, self._record = model, record
+        self.so_far = SoFar(budget, model, record)
+        self.left = Left(budget, self.so_far)
         #: Inputs that there are; infinitely many where twins cannot be listed, as a known input may
         #: still differ from one that was not drawn yet.
         self._n_inputs = space.n_inputs if space.twins_.is_enumerable else np.inf
@@ -80,38 +117,13 @@ class StopPolicy:
 
     # What is left --------------------------------------------------------------------------
 
-    @property
-    def so_far(self) -> SoFar:
-        """What was spent and found so far."""
-        record = self._record
-        return SoFar(
-            self._model.n_rows, self.budget.seconds, record.n_inputs, record.n_found,
-            record.degree,
-        )  # fmt: skip
-
-    @property
-    def left(self) -> Left:
-        """What is left of each limit."""
-        limits, record = self.budget.limits, self._record
-        return Left(
-            self.queries_left,
-            self.budget.seconds_left,
-            limits["max_inputs"] - record.n_inputs,
-            limits["max_found"] - record.n_found,
-        )
-
-    @property
-    def queries_left(self) -> float:
-        """Queries that are left."""
-        return self.budget.limits["max_queries"] - self._model.n_rows
-
     def affordable(
         self, *, batches: float, price: float, least: float, most: float, whole: bool
     ) -> int:
         """Return the size of a batch; see `SearchHandle.affordable`."""
-        limits, inputs = self.budget.limits, self.budget.limits["max_inputs"]
-        queries = limits["max_queries"] if whole else self.queries_left
-        inputs -= 0 if whole else self._record.n_inputs
+        limits = self.budget.limits
+        queries = limits["max_queries"] if whole else self.left.queries
+        inputs = limits["max_inputs"] if whole else self.left.inputs
         n = min(most, max(least, min(queries / (batches * price), inputs / batches)))
         in_time = self.budget.queries_in_time(1 / batches, np.inf, whole=whole)
         return int(max(1, min(n, in_time / price)))
@@ -146,7 +158,8 @@ class StopPolicy:
 
     def note(self) -> None:
         """Add what was spent and found so far to the history."""
-        self._record.history.add(*self.so_far)
+        now = self.so_far
+        self._record.history.add(now.queries, now.seconds, now.inputs, now.found, now.degree)
 
     def stop(self, limit: StopReason) -> NoReturn:
         """End the run at a limit, and add queries since the last batch to its history."""
@@ -155,7 +168,7 @@ class StopPolicy:
 
     def afford(self, n_rows: int) -> None:
         """End the run if it cannot afford so many rows."""
-        if n_rows * self._model.cost > self.queries_left:
+        if n_rows * self._model.cost > self.left.queries:
             self.stop(StopReason.MAX_QUERIES)
 
     def check_time(self) -> None:
@@ -177,25 +190,25 @@ class StopPolicy:
         """
         self._left_out |= n_twins < self._n_combinations
         self._stagnation.count(n, news=news)
-        self.note()
-        so_far = self.so_far
+        so_far, seconds = self.so_far, self.budget.seconds
         spent = {
             "max_queries": so_far.queries,
-            "max_time": so_far.seconds,
+            "max_time": seconds,
             "max_found": so_far.found,
             "max_inputs": so_far.inputs,
         }
+        self.note()
         if self.progress is not None:
             line = (
                 f"{so_far.queries} queries, {so_far.inputs} inputs, {so_far.found} "
-                f"discriminatory, degree {so_far.degree:.4g}, {so_far.seconds:.1f} s"
+                f"discriminatory, degree {so_far.degree:.4g}, {seconds:.1f} s"
             )
             if self.progress(self.budget.share_spent(spent), line):
                 raise StopSearch(StopReason.CALLBACK)
         self.budget.check(spent)
         # Less than a pair is nothing left.
         pair = 2 * self._model.cost
-        if not complete or self.queries_left < pair:
+        if not complete or self.left.queries < pair:
             raise self.budget.reached(StopReason.MAX_QUERIES)
         if self.budget.is_late_for(pair):
             raise self.budget.reached(StopReason.MAX_TIME)

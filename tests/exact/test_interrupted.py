@@ -205,7 +205,7 @@ def test_the_model_confirms_the_pair_that_a_search_knew(monkeypatch):
     asked, history = [], BoundHistory(lambda: 0.0)
 
     class Told:
-        degree, worst = 1.0, None
+        so_far, worst = SimpleNamespace(degree=1.0), None
         space = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
 
     monkeypatch.setattr(_bracketing, "confirm", lambda search, *pair: asked.append(pair))

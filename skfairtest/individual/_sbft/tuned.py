@@ -197,7 +197,8 @@ class TunedSearch:
     def judge(self, Z: Floats, values: Floats, operators: Ints) -> Judged:
         """Judge inputs by pairs of sensitive values, or by more; returns what each shows."""
         Z = self.repaired(Z, values)
-        before = self.search.so_far
+        so_far = self.search.so_far
+        queries, n_found, degree = so_far.queries, so_far.found, so_far.degree
         judged: Judgement | None = None
         try:
             judged = self.search.evaluate(Z, None if self.one_pair else values)
@@ -205,11 +206,10 @@ class TunedSearch:
             # The last batch of a run counts as well, as far as it came: nothing tells which of its
             # inputs are discriminatory, so that these are shared out.
             best = 0 if judged is None or not len(Z) else int(judged.disparity.argmax())
-            after = self.search.so_far
             if len(Z):
-                share = np.full(len(Z), (after.found - before.found) / len(Z))
+                share = np.full(len(Z), (so_far.found - n_found) / len(Z))
                 found = share if judged is None else judged.verdict
-                spent, gain = after.queries - before.queries, after.degree - before.degree
+                spent, gain = so_far.queries - queries, so_far.degree - degree
                 self.stats.add(operators, found, spent, best, gain)
         pairs = np.stack([judged.first, judged.second], axis=1)
         if len(Z) and judged.disparity[best] > self.degree:
