@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from skfairtest.exceptions import NonDeterministicModelError
-from skfairtest.oracle._cached_model import CachedModel
-from skfairtest.oracle._compare import ROUNDING_SINGLE
-from skfairtest.oracle._evaluator import Evaluator
+from skfairtest.oracle._compare import ROUNDING_SINGLE, compare
 from skfairtest.oracle._model import Model
 
 
@@ -28,9 +26,11 @@ def check_reproduced(auditor: Any) -> None:
         auditor.estimator_, space, response_method=auditor.response_method, n_jobs=auditor.n_jobs
     )
     model.response = auditor.response_  # asked as the audit has asked it
-    cache = CachedModel(model, space, lambda n_queries, seconds: None)
-    evaluator = Evaluator(cache, space, threshold=0.0)  # which needs no labels
-    shown = evaluator.evaluate(state["worst_z"][None], state["worst_pair"][None])
+    scores, labels = model.ask(space.twins_.of_each(state["worst_z"][None], state["worst_pair"]))
+    shown = compare(
+        scores[None], labels[None], np.ones((1, 2), dtype=bool), response=model.response,
+        threshold=None, single=model.single,
+    )  # fmt: skip
     found, degree = float(auditor.fairness_degree_), float(shown.disparity[0])
     known, outputs = state["worst_outputs"], shown.outputs[0]
     room = ROUNDING_SINGLE * max(float(np.abs(known).max()), found)
