@@ -364,7 +364,7 @@ class BaseAuditor(
         )
         self._prepare(search)
         if self.n_restarts == 1:
-            found = run_search(run.auditor, search, rng)
+            found = run_search(run, run.limits, rng, search)
         else:
             found = search_several(
                 run, self.n_restarts, rng, clock=search, n_jobs=self.n_jobs,

@@ -100,38 +100,36 @@ def get_to_know(search: SearchHandle, rows: Floats, rng: np.random.Generator) ->
 
 
 def run_search(
-    auditor: Any, search: SearchHandle, rng: np.random.Generator, *, keys: bool = False
+    run: Run, limits: Limits, rng: np.random.Generator, search: SearchHandle | None = None
 ) -> Findings:
     """Return the findings of one search, however it ended.
 
     Parameters
     ----------
-    auditor : auditor
-        Whose `_run_search` is called.
-    search : SearchHandle
-        With the budget of the search.
+    run : Run
+        Whose auditor searches.
+    limits : dict
+        The limits of the search.
     rng : Generator
         Source of randomness.
-    keys : bool, default=False
-        Whether keys of inputs are wanted: to join the findings with others.
+    search : SearchHandle, default=None
+        That of the only search of a run. Without it, it is one of several: it has a job and these
+        limits, and its findings have the keys of inputs, to be joined with others.
 
     Returns
     -------
     Findings
         With the error that ended the search, where that was no `StopSearch`.
     """
+    is_part = search is None
+    search = run.search(limits, n_jobs=1) if search is None else search
     ended: BaseException | None = None
     try:
         get_to_know(search, search.space.data[:N_SEEDS], rng)
-        auditor._run_search(search, rng)
+        run.auditor._run_search(search, rng)
     except BaseException as error:
         ended = error
-    return findings_of(search, ended, keys=keys)
-
-
-def search_part(run: Run, limits: Limits, rng: np.random.Generator) -> Findings:
-    """Return the findings of one of several searches with its part of the budget."""
-    return run_search(run.auditor, run.search(limits, n_jobs=1), rng, keys=True)
+    return findings_of(search, ended, keys=is_part)
 
 
 def search_several(
@@ -215,12 +213,12 @@ def _in_order(
             if np.isfinite(seconds):
                 left = max(0.0, seconds - (_clock.now() - began))
                 limits["max_time"] = left / (len(tasks) - k)
-            yield search_part(run, limits, seed)
+            yield run_search(run, limits, seed)
         return
     if np.isfinite(seconds):
         for limits, _ in tasks:
             limits["max_time"] = max(0.0, seconds) / -(-len(tasks) // n_at_once)
-    yield from on_workers(search_part, run, tasks, n_jobs)
+    yield from on_workers(run_search, run, tasks, n_jobs)
 
 
 def _joint_stop(parts: list[Findings], n: int) -> StopSearch:
