@@ -48,15 +48,15 @@ def estimate_on(
     space: InputSpace,
     Z: Floats,
     *,
-    homes: Ints | None = None,
+    cluster_ids: Ints | None = None,
     confidence: float = 0.95,
     settings: dict[str, Any] | None = None,
 ) -> DiscriminationEstimate:
     """The estimate on given inputs as codes, each compared with all its twins.
 
-    `homes` are the rows that inputs are made of, where they are.
+    `cluster_ids` say which row an input is made of, where inputs are made of rows.
     """
-    judged = judge(estimator, space, Z, settings or {}, most=None)._replace(homes=homes)
+    judged = judge(estimator, space, Z, settings or {}, most=None)._replace(cluster_ids=cluster_ids)
     n_found, degree = int(judged.differs.sum()), float(judged.disparity.max(initial=0.0))
     rate, low, high = 0.0, 0.0, 1.0  # where there are no inputs, nothing is known
     if len(Z):
@@ -160,15 +160,17 @@ def estimate_discrimination(
     rng = make_generator(random_state)
     template = BaseAuditor(sensitive_features=sensitive_features, space=space)
     space = template._make_space(table_or_chunks(template, X))
-    homes = None
+    cluster_ids = None
     if near is None:
         Z = draw_uniform(space, n_samples, rng)
     elif near == "data":
-        Z, homes = draw_crossings(space, n_samples, rng)
+        Z, cluster_ids = draw_crossings(space, n_samples, rng)
     else:
         Z = space.data[np.sort(rng.permutation(len(space.data))[:n_samples])]
     settings = {"threshold": threshold, "response_method": response_method, "n_jobs": n_jobs}
-    return estimate_on(estimator, space, Z, homes=homes, confidence=confidence, settings=settings)
+    return estimate_on(
+        estimator, space, Z, cluster_ids=cluster_ids, confidence=confidence, settings=settings
+    )
 
 
 def check_sample(n_samples: Any, confidence: Any) -> None:

@@ -21,7 +21,7 @@ from skfairtest.oracle._second_answers import NEGLIGIBLE, SecondAnswers
 from skfairtest.oracle._stop import StopReason
 from skfairtest.oracle._stop_policy import Left, SoFar, StopPolicy
 from skfairtest.space._space import InputSpace
-from skfairtest.space._valid_rows import Sample, ValidRows
+from skfairtest.space._valid_rows import DrawnRows, ValidRows
 
 #: Rows that are in memory at once.
 MAX_ROWS = 200_000
@@ -217,12 +217,12 @@ class SearchHandle:
 
     # Drawing ------------------------------------------------------------------------------------
 
-    def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Sample:
+    def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> DrawnRows:
         """Draw random valid inputs within max_time; see `InputSpace.sample`.
 
         They are near rows of the data if the user asked for it (``proposals="data"``). Each call
-        uses what earlier ones learned about the constraint. `Sample.rows` are the inputs,
-        `Sample.uniform` says which of them are fresh draws.
+        uses what earlier ones learned about the constraint. `DrawnRows.rows` are the inputs,
+        `DrawnRows.uniform` says which of them are fresh draws.
         """
         accepts = None if self._plausible is None else self._plausible.accepts
         sample = self._valid_rows.sample(

@@ -20,7 +20,7 @@ from skfairtest._typing import Floats
 from skfairtest.space._columns import Categorical, Column
 from skfairtest.space._facts import ColumnFacts
 from skfairtest.space._numbers import Numbers, finished
-from skfairtest.space._resolution import Steps, as_held, given_steps, ulps_away
+from skfairtest.space._resolution import EqualSteps, as_held, given_steps, ulps_away
 
 #: Codes that are tried for a number between two steps, so many places to both sides of its place.
 NEARBY = 4
@@ -158,7 +158,7 @@ class Grid(Stepped):
     """Numbers in steps of one length: fractions of whole numbers, or strides of any length."""
 
     def __init__(
-        self, name: Any, low: float, high: float, steps: Steps, *,
+        self, name: Any, low: float, high: float, steps: EqualSteps, *,
         whole: bool, step: float = 1.0,
     ) -> None:  # fmt: skip
         super().__init__(name, low, high, step, steps.dtype)
@@ -171,7 +171,7 @@ class Grid(Stepped):
         if not facts.is_number:
             return None
         whole, (low, high) = facts.whole, facts.ends.tolist()
-        steps: Steps | None
+        steps: EqualSteps | None
         if facts.step is not None:
             steps = given_steps(low, high, float(facts.step), facts.dtype)
         else:

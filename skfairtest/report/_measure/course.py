@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from skfairtest import _clock
 from skfairtest._progress import PartsProgress
 from skfairtest.exceptions import NonDeterministicModelError
-from skfairtest.finding._words import said_by
-from skfairtest.report._data import Part, PartRun
+from skfairtest.finding._words import message_of
+from skfairtest.report._data import PartRun, ReportPart
 
 Found = TypeVar("Found")
 
@@ -25,7 +25,7 @@ class PlannedPart:
     ----------
     name : str
         What it is called in the report.
-    blank : Part
+    blank : ReportPart
         Its results where there are none.
     measure : callable
         Takes its seconds, None without a limit, and returns its results. Where the time did not
@@ -41,10 +41,10 @@ class PlannedPart:
     """
 
     name: str
-    blank: Part
-    measure: Callable[[float | None], Part]
+    blank: ReportPart
+    measure: Callable[[float | None], ReportPart]
     why_not: str = ""
-    rescue: Callable[[], Part] | None = None
+    rescue: Callable[[], ReportPart] | None = None
     refuses: tuple[type[Exception], ...] = ()
     at_least: float = 0.0
 
@@ -53,7 +53,7 @@ class PlannedPart:
 class _Running:
     """The results of a part that runs."""
 
-    result: Part
+    result: ReportPart
 
 
 #: Yields parts, is sent the results of each, and returns what all have found.
@@ -161,10 +161,10 @@ class Course:
             except NonDeterministicModelError:
                 raise  # no part is worth anything then
             except part.refuses as error:
-                why = said_by(error, self.names)
+                why = message_of(error, self.names)
                 running.result = replace(part.blank, status="left out", reason=why)
             except Exception as error:
-                why = said_by(error, self.names)
+                why = message_of(error, self.names)
                 if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):
                     why = f"{type(error).__name__}: {why}"  # the text alone may be a key
                 running.result = replace(_rescued(part), status="failed", reason=why)
@@ -178,7 +178,7 @@ class Course:
         # Warnings of a part that are kept.
         self._note(part.name, running.result, notes[:5])
 
-    def _reason(self, name: str, result: Part) -> str:
+    def _reason(self, name: str, result: ReportPart) -> str:
         """Why a part ended, and how much was done where the time was too short for all of it."""
         if not (result.early and result.status in ("done", "left out")):
             return result.reason
@@ -186,14 +186,14 @@ class Course:
         told = f"ended early, for lack of time: {result.early}" if result.status == "done" else ""
         return "; ".join(filter(None, (told, result.reason)))
 
-    def _note(self, name: str, part: Part, notes: list[str]) -> None:
+    def _note(self, name: str, part: ReportPart, notes: list[str]) -> None:
         ran = PartRun(name, part.status, part.reason, part.queries, part.seconds, notes)
         self.parts.append(ran)
-        words = part.told if part.status == "done" else f"{part.status}: {part.reason}"
+        words = part.summary if part.status == "done" else f"{part.status}: {part.reason}"
         self.progress.done(f"{name}: {words}" if words else name)
 
 
-def _rescued(part: PlannedPart) -> Part:
+def _rescued(part: PlannedPart) -> ReportPart:
     try:
         return part.blank if part.rescue is None else part.rescue()
     except (Exception, KeyboardInterrupt):  # must not hide why the part ended, nor what others have

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.finding._pair import Cell, Pair, make_pair
@@ -14,19 +15,17 @@ from skfairtest.group._rules.sensitive_groups import sensitive_attributes
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._model import Labels, named_labels
-from skfairtest.report._data import Direction, Group
+from skfairtest.report._data import Direction, PeopleOfGroup
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._space import InputSpace
 
 #: Of a row without a sensitive value.
 UNKNOWN = "(unknown)"
-#: Rows of twins that are looked at in one go.
-BATCH = 65_536
 
 
-class Changes(NamedTuple):
-    """What the twins of each row get beside the row itself; arrays of length n.
+class RowChanges(NamedTuple):
+    """What the twins of each row get, and the row itself; arrays of length n.
 
     Attributes
     ----------
@@ -55,7 +54,9 @@ class Changes(NamedTuple):
         return np.maximum(self.up, self.down)
 
 
-def look_at_twins(search: SearchHandle, Z: Floats, judged: Judgement, *, of_all: bool) -> Changes:
+def look_at_twins(
+    search: SearchHandle, Z: Floats, judged: Judgement, *, of_all: bool
+) -> RowChanges:
     """Compare rows of data that were just judged with their twins, one direction at a time.
 
     `Judgement` says which two twins of a row differ most; the row itself need not be one of the
@@ -63,7 +64,7 @@ def look_at_twins(search: SearchHandle, Z: Floats, judged: Judgement, *, of_all:
     two are what is known.
     """
     own = Z[:, search.space.sensitive]
-    found = Changes(
+    found = RowChanges(
         np.full(len(Z), -1),
         np.full(len(Z), -1),
         np.zeros(len(Z)),
@@ -75,9 +76,9 @@ def look_at_twins(search: SearchHandle, Z: Floats, judged: Judgement, *, of_all:
     if not len(places):
         return found
     codes = search.space.twins_.twin_codes if of_all else np.empty((0, own.shape[1]))
-    size = max(1, BATCH // (3 + len(codes)))
-    for start in range(0, len(places), size):
-        part = places[start : start + size]
+    # The twins of one go are about 65,000 rows.
+    for chosen in gen_batches(len(places), max(1, 2**16 // (3 + len(codes)))):
+        part = places[chosen]
         known = [judged.first[part, None], judged.second[part, None]]
         if of_all:
             known = [np.broadcast_to(codes, (len(part), *codes.shape))]
@@ -87,7 +88,7 @@ def look_at_twins(search: SearchHandle, Z: Floats, judged: Judgement, *, of_all:
 
 
 def _look(
-    search: SearchHandle, Z: Floats, part: Ints, values: Floats, verdict: Bools, found: Changes
+    search: SearchHandle, Z: Floats, part: Ints, values: Floats, verdict: Bools, found: RowChanges
 ) -> None:
     rows = search.space.twins_.of_each(Z[part], values)
     valid = search.space.valid(rows).reshape(values.shape[:2])
@@ -120,7 +121,7 @@ def _look(
 
 
 def count_people(
-    case: Case, space: InputSpace, rows: Ints, changes: Changes, above: float | None
+    case: Case, space: InputSpace, rows: Ints, changes: RowChanges, above: float | None
 ) -> dict[str, Any]:
     """Count rows by group and by what they would get instead.
 
@@ -131,11 +132,11 @@ def count_people(
         changed = changes.flips
         names = _names(case, np.concatenate([changes.label[changed], changes.other[changed]]))
         n = int(changed.sum())
-        told = [("", "another")] * n
+        labels = [("", "another")] * n
         if names is not None:
-            told = list(zip(names[:n], names[n:], strict=True))
+            labels = list(zip(names[:n], names[n:], strict=True))
         directions: list[list[tuple[str, str]]] = [[] for _ in rows]
-        for place, one in zip(np.flatnonzero(changed).tolist(), told, strict=True):
+        for place, one in zip(np.flatnonzero(changed).tolist(), labels, strict=True):
             directions[place].append(one)
     else:
         higher, lower = changes.up > above, changes.down > above
@@ -168,7 +169,7 @@ def _by_group(
     rows: Ints,
     changed: Bools,
     directions: list[list[tuple[str, str]]],
-) -> list[Group]:
+) -> list[PeopleOfGroup]:
     names = [str(space.domain.columns[j].name) for j in space.sensitive.tolist()]
     values = sensitive_values(case, rows)[names]
     crossed = [tuple(names)] if len(names) > 1 else False
@@ -183,12 +184,12 @@ def _by_group(
         if len(inside):
             by_direction = Counter(one for k in inside.tolist() for one in directions[k])
             listed = sorted(by_direction.items(), key=lambda item: (-item[1], item[0]))
-            told = [Direction(before, after, n) for (before, after), n in listed]
-            counted.append(Group(group, len(inside), int(changed[inside].sum()), told))
+            counts = [Direction(before, after, n) for (before, after), n in listed]
+            counted.append(PeopleOfGroup(group, len(inside), int(changed[inside].sum()), counts))
     return counted
 
 
-def person_to_show(changes: Changes, order: Ints) -> int | None:
+def person_to_show(changes: RowChanges, order: Ints) -> int | None:
     """Return the place of the row to show: a changed label first, then the largest difference."""
     farthest = changes.farthest
     if not (farthest > 0).any():

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.report._data import (
-    Bracket,
-    GroupsOfRows,
-    Moved,
-    Part,
-    PerturbedGroups,
-    Rows,
-    Search,
-    Selection,
+    CertificatePart,
+    GroupsOfRowsPart,
+    MovedPart,
+    PerturbedGroupsPart,
+    ReportPart,
+    RowsPart,
+    SearchPart,
+    SelectionPart,
 )
 from skfairtest.report._measure import (
     bracket,
@@ -31,7 +31,7 @@ from skfairtest.report._measure import (
 )
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.course import Course, Parts, PlannedPart
-from skfairtest.report._measure.settle import gather, settled
+from skfairtest.report._measure.finalize import collect, finalized
 from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
@@ -63,12 +63,12 @@ Asked = tuple[str, list[str], InputSpace | None]
 class Measured(NamedTuple):
     """What the parts have found."""
 
-    searches: list[Search]
-    groups: GroupsOfRows
-    perturbed_groups: PerturbedGroups | None
-    selection: Selection
-    errors: list[GroupsOfRows]
-    moved: list[Moved]
+    searches: list[SearchPart]
+    groups: GroupsOfRowsPart
+    perturbed_groups: PerturbedGroupsPart | None
+    selection: SelectionPart
+    errors: list[GroupsOfRowsPart]
+    moved: list[MovedPart]
 
 
 class Plan:
@@ -138,21 +138,21 @@ class Plan:
         searches = {one.label: one for one in self._begun()}
         for label, one in searches.items():
             if not one.taken:
-                yield PlannedPart(f"twins: {label}", Part(), case.predict, one.reason)
-        yield PlannedPart(PREDICTIONS, Part(), case.predict)
+                yield PlannedPart(f"twins: {label}", ReportPart(), case.predict, one.reason)
+        yield PlannedPart(PREDICTIONS, ReportPart(), case.predict)
         yield from self._search_all(searches)
         favourable = None if case.favourable is None else case.favourable.labels
         why_not_one = self._why_no_prediction()
         why_no_rates = why_not_one or self._why_no_favourable()
         found_groups = yield PlannedPart(
             GROUPS,
-            GroupsOfRows(),
+            GroupsOfRowsPart(),
             partial(groups.compare_groups, case, favourable),
             "groups=False" if self.groups is False else why_no_rates,
             refuses=(ValueError,),
         )
         table = yield PlannedPart(
-            SELECTION, Selection(), partial(selection.select, case, favourable), why_no_rates
+            SELECTION, SelectionPart(), partial(selection.select, case, favourable), why_no_rates
         )
         # The first map of each attribute comes before the others, which stand beside it.
         maps, n_first = list(self.moved), len(case.sensitive_names)
@@ -167,34 +167,36 @@ class Plan:
         for metric in self._error_metrics():
             why_not = "errors need y, what is true of the rows" if case.y is None else why_not_one
             measure = partial(errors.compare_errors, case, metric, favourable)
-            blank = GroupsOfRows(metric=metric)
+            blank = GroupsOfRowsPart(metric=metric)
             name = f"errors: {metric}"
             found = yield PlannedPart(name, blank, measure, why_not, refuses=(ValueError,))
             found_errors.append(found)
         if self.labels:
-            gather(case, self.labels[-1])
+            collect(case, self.labels[-1])
             columns_of_case = partial(columns.measure_columns, case)
-            yield PlannedPart(COLUMNS, Part(), columns_of_case, at_least=COLUMNS_SECONDS)
+            yield PlannedPart(COLUMNS, ReportPart(), columns_of_case, at_least=COLUMNS_SECONDS)
         found_moved += yield from self._move(maps[n_first:])
         *alone, together = searches.values()
-        told = [settled(case, one, []) for one in alone]
-        told.append(settled(case, together, alone))
+        final = [finalized(case, one, []) for one in alone]
+        final.append(finalized(case, together, alone))
         names = [str(name) for name in case.sensitive_names]
         found_moved.sort(key=lambda one: names.index(one.attribute))
-        return Measured(told, found_groups, found_perturbed, table, found_errors, found_moved)
+        return Measured(final, found_groups, found_perturbed, table, found_errors, found_moved)
 
-    def _move(self, parts: list[str]) -> Parts[list[Moved]]:
+    def _move(self, parts: list[str]) -> Parts[list[MovedPart]]:
         """Move people to other groups, by the maps of some parts."""
         found = []
         for part in parts:
             name, of = self.moved[part]
-            blank = Moved(attribute=str(name), transport=of.name, n_rows=len(self.case.space.data))
+            blank = MovedPart(
+                attribute=str(name), transport=of.name, n_rows=len(self.case.space.data)
+            )
             measure = partial(moved.measure_moved, self.case, name, of)
             moved_by_one = yield PlannedPart(part, blank, measure, refuses=(ValueError,))
             found.append(moved_by_one)
         return found
 
-    def _search_all(self, searches: dict[str, Search]) -> Parts[None]:
+    def _search_all(self, searches: dict[str, SearchPart]) -> Parts[None]:
         """Compare the rows with their twins, then search the domain, for each search that runs."""
         case = self.case
         # All together first: if the time is short, it is what everybody asks for.
@@ -202,7 +204,7 @@ class Plan:
             kept: list[rows.Judged] = []
             found_rows = yield PlannedPart(
                 f"rows: {label}",
-                Rows(),
+                RowsPart(),
                 partial(rows.compare_rows, case, label, space, kept),
                 rescue=partial(rows.rescue_rows, case, label, space, kept),
             )
@@ -216,7 +218,7 @@ class Plan:
                 rescue=partial(search.describe_search, case, blank),
             )
 
-    def _certify_all(self, searches: dict[str, Search]) -> Parts[None]:
+    def _certify_all(self, searches: dict[str, SearchPart]) -> Parts[None]:
         """Bound what each search may have missed."""
         case = self.case
         why_not = "certify=False" if self.certify is False else bracket.why_not(case)
@@ -224,20 +226,20 @@ class Plan:
             is_begun = hasattr(case.auditors.get(label), "stop_reason_")
             found = yield PlannedPart(
                 f"certificate: {label}",
-                Bracket(),
+                CertificatePart(),
                 partial(bracket.certify_search, case, label),
                 why_not or ("" if is_begun else "there is no search to begin from"),
                 refuses=(ValueError,),
             )
             searches[label] = replace(searches[label], bracket=found)
 
-    def _begun(self) -> list[Search]:
+    def _begun(self) -> list[SearchPart]:
         """The searches as far as they are known before they run."""
         auditor = type(self.case.template).__name__
         return [
             by_construction(self.case, names, label, auditor)
             if space is None
-            else Search(sensitive=names, label=label, taken=True, auditor=auditor)
+            else SearchPart(sensitive=names, label=label, taken=True, auditor=auditor)
             for label, names, space in self.searches
         ]
 
@@ -253,7 +255,7 @@ class Plan:
         template = self.groups.set_params(favourable=favourable)
         return PlannedPart(
             perturbed.NAME,
-            PerturbedGroups(),
+            PerturbedGroupsPart(),
             partial(perturbed.compare_perturbed, self.case, template),
             "" if self.labels else not_taken(self.searches[-1][1]),
             rescue=partial(perturbed.describe_perturbed, self.case),
@@ -291,13 +293,15 @@ def _alone_and_together(
     return [*alone, (", ".join(names) + " together", names, whole)]
 
 
-def by_construction(case: Case, names: list[str], label: str, auditor: str) -> Search:
+def by_construction(case: Case, names: list[str], label: str, auditor: str) -> SearchPart:
     """What is known of twins in columns that the model does not take: they are one input to it."""
     why = not_taken(names)
     left_out: dict[str, Any] = {"status": "left out", "reason": why}
     has_rate = case.response != "regression" or case.template.threshold is not None
-    ends = Bracket(**left_out, found=0.0, lower=0.0, upper=0.0, certified=True, stop_reason=why)
-    people = Rows(
+    ends = CertificatePart(
+        **left_out, found=0.0, lower=0.0, upper=0.0, certified=True, stop_reason=why
+    )
+    people = RowsPart(
         **left_out,
         degree=0.0,
         rate=0.0 if has_rate else None,
@@ -306,7 +310,7 @@ def by_construction(case: Case, names: list[str], label: str, auditor: str) -> S
         n_twins=1,
         n_combinations=1,
     )
-    return Search(
+    return SearchPart(
         **left_out,
         sensitive=names,
         label=label,

@@ -16,10 +16,10 @@ from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.oracle._rows import judge_rows
-from skfairtest.report._data import Above, Curve, Person, Rows, WorstRow
+from skfairtest.report._data import Above, DifferenceCurve, Person, RowsPart, WorstRow
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.report._measure.people import (
-    Changes,
+    RowChanges,
     beginning_with,
     count_people,
     look_at_twins,
@@ -44,7 +44,7 @@ CONFIDENCE = 0.95
 
 def compare_rows(
     case: Case, label: str, space: InputSpace, kept: list[Judged], seconds: float | None
-) -> Rows:
+) -> RowsPart:
     """Compare the rows of the data with their twins, or as many as the time allows.
 
     These are then a random sample of the rows. `kept` takes what was judged, for `rescue_rows`.
@@ -61,7 +61,7 @@ def compare_rows(
     if not search.so_far.inputs:
         why = "the constraint leaves no row a twin to be compared with"
         queries = case.n_queries - before
-        return Rows(status="left out", reason=why, n_rows=len(space.data), queries=queries)
+        return RowsPart(status="left out", reason=why, n_rows=len(space.data), queries=queries)
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
     disparity = whole.disparity
@@ -82,13 +82,13 @@ def compare_rows(
         worst=listed[: len(worst)],
         person=_person(case, search, space, order, changes),
         queries=case.n_queries - before,
-        told=f"{result.n:,} rows, largest difference {number(result.degree)}",
+        summary=f"{result.n:,} rows, largest difference {number(result.degree)}",
         early=case.sampled(order),
     )
 
 
 #: What the model says of some rows, and what it means for each of them.
-Judged = tuple[Judgement, Changes]
+Judged = tuple[Judgement, RowChanges]
 
 
 def _whole(kept: list[Judged]) -> Judged:
@@ -96,7 +96,7 @@ def _whole(kept: list[Judged]) -> Judged:
     return concatenated(judged), concatenated(changes)
 
 
-def _counts_above(case: Case, rows: Rows) -> float | None:
+def _counts_above(case: Case, rows: RowsPart) -> float | None:
     """From which difference of outputs a person counts; None where other labels do."""
     if case.template.threshold is not None:
         return float(case.template.threshold)
@@ -104,7 +104,7 @@ def _counts_above(case: Case, rows: Rows) -> float | None:
 
 
 def _person(
-    case: Case, search: SearchHandle, space: InputSpace, order: Ints, changes: Changes
+    case: Case, search: SearchHandle, space: InputSpace, order: Ints, changes: RowChanges
 ) -> Person | None:
     """A row and its twin: another decision if there is one, the largest difference otherwise."""
     place = person_to_show(changes, order)
@@ -120,10 +120,10 @@ def _person(
     )
 
 
-def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -> Rows:
+def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -> RowsPart:
     """What the rows show that were judged before a failure; asks nothing."""
     if not kept:
-        return Rows(n_rows=len(space.data))
+        return RowsPart(n_rows=len(space.data))
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
     rows = case.shuffled()[: len(whole.disparity)]
@@ -138,7 +138,7 @@ def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -
     return replace(result, worst=listed[: len(worst)])
 
 
-def told_rows(case: Case, space: InputSpace, judged: Judgement) -> Rows:
+def told_rows(case: Case, space: InputSpace, judged: Judgement) -> RowsPart:
     """Counts and shares of the rows that were judged."""
     disparity, verdict = judged.disparity, judged.verdict
     n = len(disparity)
@@ -148,7 +148,7 @@ def told_rows(case: Case, space: InputSpace, judged: Judgement) -> Rows:
         rate = float(verdict.mean())
         low, high = share_ends(int(verdict.sum()), n, len(space.data), some_twins=some_twins)
     points = disparity_curve(disparity, "", CURVE_POINTS)[["difference", "share"]]
-    return Rows(
+    return RowsPart(
         n=n,
         n_rows=len(space.data),
         n_twins=int(min(space.twins_.n_twins, MOST_TWINS)),
@@ -157,7 +157,7 @@ def told_rows(case: Case, space: InputSpace, judged: Judgement) -> Rows:
         rate=rate,
         low=low,
         high=high,
-        curve=Curve(*(points[name].tolist() for name in points)),
+        curve=DifferenceCurve(*(points[name].tolist() for name in points)),
     )
 
 
@@ -198,7 +198,7 @@ def spread_of_predictions(case: Case) -> float:
     return float(np.max(np.diff(np.percentile(predicted, SPREAD, axis=0), axis=0)))
 
 
-def above_spread(case: Case, rows: Rows, farthest: Floats, *, some_twins: bool) -> Rows:
+def above_spread(case: Case, rows: RowsPart, farthest: Floats, *, some_twins: bool) -> RowsPart:
     """How many rows have a twin whose prediction is farther than parts of their spread."""
     spread = spread_of_predictions(case)
     above = []
