@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest._delegation import StoredResults
 from skfairtest._typing import Floats
 from skfairtest.oracle._findings import Findings
+from skfairtest.oracle._reproduced import check_reproduced
 from skfairtest.oracle._row_comparison import RowComparison, compare_chunks, compare_table
 from skfairtest.oracle._rows_audit import RowsAudit
 from skfairtest.space._chunks import Chunks, as_chunks
@@ -323,6 +324,7 @@ class AuditResults(StoredResults):
 
     def _ask_on_data(self, name: str) -> dict[str, Any]:
         """Compare the rows of X with their twins; of a table in chunks, keep those of a sample."""
+        check_reproduced(self)
         whole: RowComparison | None = None
         if self._result(name).get("in_chunks"):
             if self._chunks is None:
@@ -379,16 +381,17 @@ class AuditResults(StoredResults):
             in chunks, its `result` is the audit of the chunks before the failure.
         """
         check_is_fitted(self)
+        check_reproduced(self)
         chunks = as_chunks(X)
         if chunks is not None:
             return self._compare_chunks(chunks).result()
         return self._compare_table(*self.space_.read(X)).result()
 
     def _compare_chunks(self, chunks: Chunks) -> RowComparison:
-        return compare_chunks(self.estimator_, self.space_, chunks, self._oracle_settings())
+        return compare_chunks(self.estimator_, self.space_, chunks, self._response_settings())
 
     def _compare_table(self, space: InputSpace, Z: Floats) -> RowComparison:
-        return compare_table(self.estimator_, space, Z, self._oracle_settings())
+        return compare_table(self.estimator_, space, Z, self._response_settings())
 
-    def _oracle_settings(self) -> dict[str, Any]:
+    def _response_settings(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -9,8 +9,10 @@ from scipy import stats
 
 from skfairtest._statistics import effective_rows, share_of_rows, wilson_interval
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
+from skfairtest.oracle._model import Model
 from skfairtest.oracle._rows import judge_rows
+from skfairtest.oracle._run import get_to_know
 from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._space import InputSpace
 
@@ -87,9 +89,11 @@ def judge(
     if not len(Z):
         return Judged(np.empty(0, dtype=bool), np.empty(0))
     # As they are: rows near the data may lie outside of the domain, and none is a repetition.
-    oracle = Oracle(model, space, clip=False, **settings)
-    oracle.begin(Z, np.random.default_rng(0))
-    judged = [Judged(j.verdict, j.disparity) for j in judge_rows(oracle, Z, most=most)]
+    how = {"response_method": "auto", "n_jobs": None} | settings
+    threshold = how.pop("threshold", None)
+    search = SearchHandle(Model(model, space, **how), space, threshold=threshold, clip=False)
+    get_to_know(search, Z, np.random.default_rng(0))
+    judged = [Judged(j.verdict, j.disparity) for j in judge_rows(search, Z, most=most)]
     return together(judged)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -33,35 +32,6 @@ class CachedModel:
         self._took = took
         self._memory: AnswerMemory | None = None
         self._confirmed = AnswerMemory(0, megabytes=4)
-
-    @property
-    def estimator(self) -> Any:
-        """The estimator that is asked."""
-        return self.model.estimator
-
-    @property
-    def response(self) -> str:
-        """How the model is asked: "regression", "predict_proba", "decision_function", "labels"."""
-        return self.model.response
-
-    @property
-    def cost(self) -> int:
-        """Queries that one row costs: 2 if labels and scores are asked separately."""
-        return self.model.cost
-
-    @property
-    def infers_labels(self) -> bool:
-        """Whether labels follow from the scores, as positions in ``classes_``."""
-        return self.model.infers_labels
-
-    @property
-    def n_queries(self) -> int:
-        """Queries so far."""
-        return self.model.n_rows
-
-    def output_name(self, output: int) -> Any:
-        """Return the class that an output is of; None for a regressor and for labels."""
-        return self.model.output_name(output)
 
     def twins(
         self, Z: Floats, values: Floats, inputs: Keys | None = None
@@ -139,23 +109,6 @@ class CachedModel:
         answer = self.model.ask(rows)
         self._took(len(rows) * self.model.cost, _clock.now() - began)
         return answer
-
-    def ask_wanted(self, rows: Floats, keys: Keys, wanted: Bools) -> tuple[Floats, Labels]:
-        """Scores (n, width, n_outputs) and label codes (n, width); 0 where not wanted.
-
-        `wanted` has the shape (n, width) of the inputs and their twins; the rows are in its order.
-        """
-        flat = wanted.ravel()
-        if flat.all():
-            scores, labels = self.ask(rows, keys)
-        elif not flat.any():
-            scores, labels = np.zeros((len(rows), 1)), np.zeros(len(rows), dtype=np.int64)
-        else:
-            some_scores, some_labels = self.ask(rows[flat], keys[flat])
-            scores = np.zeros((len(rows), some_scores.shape[1]))
-            labels = np.zeros(len(rows), dtype=np.int64)
-            scores[flat], labels[flat] = some_scores, some_labels
-        return scores.reshape(*wanted.shape, -1), labels.reshape(wanted.shape)
 
     def confirm(self, Z: Floats, values: Floats, inputs: Keys) -> Bools:
         """Return whether `predict` gives the two twins of each input different labels.

@@ -204,12 +204,12 @@ class Model:
         try:
             n = 1 if len(chunks) == 1 else n_workers(self.n_jobs)
             if n == 1:
-                answers = []
+                answers, ask = [], getattr(self.estimator, method)
                 with alone():
                     for chunk in chunks:
                         self.n_rows += len(chunk)
                         with self._threads.of(len(chunk)):
-                            answers += _ask_chunks((self.estimator, self.space), method, [chunk])
+                            answers.append(ask(self.space.decode(chunk)))
             else:
                 self.n_rows += len(Z)
                 asked = self.estimator, getattr(self.space, "layout", self.space)
@@ -341,14 +341,10 @@ def _row_sums(scores: Floats) -> Floats:
     return scores[:, 0] + scores[:, 1] if scores.shape[1] == 2 else scores.sum(axis=1)
 
 
-def _ask_chunks(asked: tuple[Any, Any], method: str, chunks: list[Floats]) -> list[Any]:
-    estimator, table = asked
-    return [getattr(estimator, method)(table.decode(chunk)) for chunk in chunks]
-
-
 @one_thread()  # beside the other workers
 def _ask_beside(asked: tuple[Any, Any], method: str, chunks: list[Floats]) -> list[Any]:
-    return _ask_chunks(asked, method, chunks)
+    estimator, table = asked
+    return [getattr(estimator, method)(table.decode(chunk)) for chunk in chunks]
 
 
 def hash_labels(labels: Any) -> Labels:

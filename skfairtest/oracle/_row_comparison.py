@@ -10,11 +10,12 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
 from skfairtest.oracle._compare import ROUNDING, ROUNDING_SINGLE, compare
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement, concatenated
 from skfairtest.oracle._model import CHUNK, Model
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.oracle._rows_audit import RowsAudit
+from skfairtest.oracle._run import get_to_know
 from skfairtest.oracle._second_answers import SecondAnswers
 from skfairtest.oracle._twin_tables import AsTheyAre, TwinTables, spread_of
 from skfairtest.oracle._worst_rows import WorstRows
@@ -52,7 +53,7 @@ class RowComparison:
     space : InputSpace
         The inputs that exist.
     settings : dict
-        `threshold`, `response_method` and `n_jobs`, as for an `Oracle`.
+        `threshold`, `response_method` and `n_jobs`, as for an auditor.
     every_row : bool, default=False
         Whether to keep what each row shows, and all that discriminate in the order of the rows; for
         a table that is in memory anyway.
@@ -81,8 +82,11 @@ class RowComparison:
         self.space = space
         self._threshold = settings["threshold"]
         self._n_jobs = settings["n_jobs"]
-        self._oracle = Oracle(estimator, space, clip=False, **settings)
-        self._second = SecondAnswers(self._oracle.model.model)
+        self._asked = Model(
+            estimator, space, response_method=settings["response_method"], n_jobs=self._n_jobs
+        )
+        self._search = SearchHandle(self._asked, space, threshold=self._threshold, clip=False)
+        self._second = SecondAnswers(self._asked)
         self._judged: list[Judgement] | None = [] if every_row else None
         by_tables = not every_row and TwinTables.fits(space)
         self._tables = TwinTables(space) if by_tables else None
@@ -117,11 +121,10 @@ class RowComparison:
             raise ChunkFailedError(f"{_begin(chunk)}: {error}", chunk=chunk.name) from error
         try:
             if self._model is None:
-                asked = self._oracle.model.model
-                asked.space = space  # the first rows, too, are shown as they are
-                self._oracle.begin(head, np.random.default_rng(0))
-                asked.space = self.space
-                self._model = self._oracle.model.model.beside(AsTheyAre(), self._call_rows)
+                self._asked.space = space  # the first rows, too, are shown as they are
+                get_to_know(self._search, head, np.random.default_rng(0))
+                self._asked.space = self.space
+                self._model = self._asked.beside(AsTheyAre(), self._call_rows)
             if direct:
                 self._add_tables(X, chunk.start)
             else:
@@ -134,7 +137,7 @@ class RowComparison:
     def add_codes(self, Z: Floats) -> None:
         """Compare the rows of a table in memory, given as codes; it is one chunk."""
         if len(Z):
-            self._oracle.begin(Z, np.random.default_rng(0))
+            get_to_know(self._search, Z, np.random.default_rng(0))
             self._add_judged(self._judge(self.space, Z), Z, 0, lambda kept: Z[kept])
             self.n_rows += len(Z)
             self.n_chunks += 1
@@ -143,7 +146,7 @@ class RowComparison:
     def n_queries(self) -> int:
         """Queries so far."""
         asked = 0 if self._model is None else self._model.n_rows
-        return self._oracle.n_queries + self._n_asked + asked
+        return self._asked.n_rows + self._n_asked + asked
 
     @property
     def disparities(self) -> Any:
@@ -298,16 +301,15 @@ class RowComparison:
 
     def _judge(self, space: InputSpace, Z: Floats) -> Judgement:
         """Judge rows of codes; `space` differs if numbers are off the steps of columns."""
-        oracle = self._oracle
         if space is self.space:
-            return concatenated(list(judge_rows(oracle, Z)))
+            return concatenated(list(judge_rows(self._search, Z)))
         # The codes of another chunk may mean other numbers, so that its answers are of no use.
-        model = oracle.model.model.beside(space, oracle.model.model.chunk or CHUNK)
-        oracle = Oracle(model, space, clip=False, threshold=self._threshold)
+        model = self._asked.beside(space, self._asked.chunk or CHUNK)
+        search = SearchHandle(model, space, clip=False, threshold=self._threshold)
         try:
-            return concatenated(list(judge_rows(oracle, Z)))
+            return concatenated(list(judge_rows(search, Z)))
         finally:
-            self._n_asked += oracle.n_queries
+            self._n_asked += model.n_rows
 
     def _add_judged(
         self, judged: Judgement, Z: Floats, start: int, codes: Callable[[Ints], Floats]

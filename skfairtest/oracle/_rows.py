@@ -9,15 +9,15 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.oracle._budget import Budget
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
-from skfairtest.oracle._oracle import Oracle
 
 #: Rows of twins that are judged in one go.
 BATCH_ROWS = 65_536
 
 
 def judge_rows(
-    oracle: Oracle,
+    search: SearchHandle,
     Z: Floats,
     *,
     most: int | None = None,
@@ -27,7 +27,7 @@ def judge_rows(
 
     Parameters
     ----------
-    oracle : Oracle
+    search : SearchHandle
         With ``clip=False``: rows count as they are.
     Z : ndarray of shape (n, n_attributes)
         Rows as codes.
@@ -48,7 +48,7 @@ def judge_rows(
     EstimatorFailedError
         If the estimator fails.
     """
-    space = oracle.space
+    space = search.space
     rng = np.random.default_rng(0)
     draws = most is not None and space.twins_.n_twins > most
     n_compared = most if most is not None and draws else space.twins_.n_twins
@@ -63,8 +63,8 @@ def judge_rows(
             values = np.concatenate(
                 [part[:, None, space.sensitive], space.twins_.twin_codes[drawn]], axis=1
             )
-        began, before = _clock.now(), oracle.n_queries
-        judged = oracle.disparity(part, values)
-        budget.took(oracle.n_queries - before, _clock.now() - began)
+        began, before = _clock.now(), search.so_far.queries
+        judged = search.evaluate(part, values)
+        budget.took(search.so_far.queries - before, _clock.now() - began)
         yield judged
         start += len(part)

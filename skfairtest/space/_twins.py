@@ -92,6 +92,16 @@ class Twins:
         )
 
     @property
+    def compares_all(self) -> bool:
+        """Whether a search compares all twins of an input, as they are few; otherwise two."""
+        return self.n_combinations <= 8
+
+    @property
+    def n_compared(self) -> int:
+        """Number of twins of an input that a search compares."""
+        return int(self.n_combinations) if self.compares_all else 2
+
+    @property
     def sensitive_values(self) -> Floats:
         """Codes of all sensitive combinations, shape (n_combinations, n_sensitive)."""
         if not self.is_enumerable:

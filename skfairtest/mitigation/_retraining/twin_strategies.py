@@ -71,7 +71,7 @@ class TwinStrategy:
         self.auditor = auditor
         self.rng = rng
         self.space = clone(auditor)._make_space(task.X)
-        self.settings = auditor._oracle_settings()
+        self.settings = auditor._response_settings()
         self._any_kept = False
         self._idle = 0
 

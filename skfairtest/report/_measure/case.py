@@ -20,8 +20,8 @@ from skfairtest.finding._pair import Pair, make_pair
 from skfairtest.finding._words import name_output
 from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._favourable import Favourable
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._model import PROBE_ROWS, Model, probe_in_time
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import distinct, row_keys
 from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
 from skfairtest.report._data import ReportPart
@@ -142,18 +142,18 @@ class Case:
     def response(self) -> str:
         """How the model is asked; "unknown" where it fails at once, which each part tells."""
         try:
-            return self._model.response
+            return self.model.response
         except EstimatorFailedError:
             return "unknown"
 
     @property
     def infers_labels(self) -> bool:
         """Whether codes of labels are positions in the model's `classes_`."""
-        return self._model.infers_labels
+        return self.model.infers_labels
 
     @cached_property
-    def _model(self) -> Model:
-        """The model, which all oracles ask, so that it is got to know only once."""
+    def model(self) -> Model:
+        """The model, which all parts ask, so that it is got to know only once."""
         method = self.template.response_method
         model = Model(self.estimator, self.space, response_method=method, n_jobs=self.n_jobs)
         if model.probe_cost:
@@ -161,14 +161,14 @@ class Case:
             probe_in_time(model, self.space.data[:PROBE_ROWS], seconds)
         return model
 
-    def oracle(self, space: InputSpace) -> Oracle:
-        """An oracle that takes rows as they are, and counts on from what was asked before."""
-        return Oracle(self._model, space, threshold=self.template.threshold, clip=False)
+    def search(self, space: InputSpace) -> SearchHandle:
+        """A handle that takes rows as they are, and counts on from what was asked before."""
+        return SearchHandle(self.model, space, threshold=self.template.threshold, clip=False)
 
     @property
     def n_queries(self) -> int:
         """Queries that the parts themselves have asked; auditors count their own."""
-        return self._model.n_rows
+        return self.model.n_rows
 
     def within(self, seconds: float | None) -> AbstractContextManager[None]:
         """Let `budget` end after so many seconds in a context."""
@@ -189,7 +189,7 @@ class Case:
 
         Distinct rows are asked once, for all parts.
         """
-        model, order = self._model, self.shuffled()
+        model, order = self.model, self.shuffled()
         first, back = distinct(row_keys(self.space.data[order]))
         Z = self.space.data[order[first]]
         answers: list[NDArray[Any]] = []
@@ -253,7 +253,7 @@ class Case:
             for *twins, gap in zip(first, second, gaps, strict=True)
         ]
 
-    def pairs(self, oracle: Oracle, first: Floats, second: Floats) -> list[Pair]:
+    def pairs(self, search: SearchHandle, first: Floats, second: Floats) -> list[Pair]:
         """Pairs of rows of codes with the model's outputs, the twin with the larger one first.
 
         Of several outputs the one that differs most. Two queries a pair, and two for the labels of
@@ -261,13 +261,13 @@ class Case:
         """
         if not len(first):
             return []
-        space, n = oracle.space, len(first)
+        space, n = search.space, len(first)
         both = np.concatenate([first, second])
         outputs, labels = np.zeros((2 * n, 1)), None
-        if oracle.response != "labels":
-            outputs = oracle.respond(both)
-        if oracle.response != "regression":
-            labels = self._model.predict(both)
+        if search.response != "labels":
+            outputs = search.respond(both)
+        if search.response != "regression":
+            labels = self.model.predict(both)
             if labels.ndim != 1:  # several outputs have no one label
                 labels = None
         made = []
@@ -277,13 +277,13 @@ class Case:
             rows, ends = [j, n + j], outputs[[j, n + j], place]
             if gaps[place] < 0:
                 rows, ends = rows[::-1], ends[::-1]
-            is_label = oracle.response == "labels"
-            of_class = None if is_label else oracle.model.output_name(place)
+            is_label = search.response == "labels"
+            of_class = None if is_label else self.model.output_name(place)
             made.append(
                 make_pair(
                     space.decode(both[rows]),
                     outputs=None if is_label else ends,
-                    output=name_output(oracle.response, of_class),
+                    output=name_output(search.response, of_class),
                     difference=1.0 if is_label else float(ends[0] - ends[1]),
                     threshold=self.template.threshold,
                     labels=None if labels is None else tuple(labels[rows].tolist()),

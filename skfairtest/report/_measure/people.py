@@ -12,9 +12,9 @@ from sklearn.utils import gen_batches
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.finding._pair import Cell, Pair, make_pair
 from skfairtest.group._rules.sensitive_groups import sensitive_attributes
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._model import Labels, named_labels
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.report._data import Direction, PeopleOfGroup
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
@@ -54,14 +54,16 @@ class RowChanges(NamedTuple):
         return np.maximum(self.up, self.down)
 
 
-def look_at_twins(oracle: Oracle, Z: Floats, judged: Judgement, *, of_all: bool) -> RowChanges:
+def look_at_twins(
+    search: SearchHandle, Z: Floats, judged: Judgement, *, of_all: bool
+) -> RowChanges:
     """Compare rows of data that were just judged with their twins, one direction at a time.
 
     `Judgement` says which two twins of a row differ most; the row itself need not be one of the
     two. `of_all` says that rows were judged by all twins, so that all outputs are known; else the
     two are what is known.
     """
-    own = Z[:, oracle.space.sensitive]
+    own = Z[:, search.space.sensitive]
     found = RowChanges(
         np.full(len(Z), -1),
         np.full(len(Z), -1),
@@ -73,7 +75,7 @@ def look_at_twins(oracle: Oracle, Z: Floats, judged: Judgement, *, of_all: bool)
     places = np.flatnonzero(judged.disparity > 0)
     if not len(places):
         return found
-    codes = oracle.space.twins_.twin_codes if of_all else np.empty((0, own.shape[1]))
+    codes = search.space.twins_.twin_codes if of_all else np.empty((0, own.shape[1]))
     # The twins of one go are about 65,000 rows.
     for chosen in gen_batches(len(places), max(1, 2**16 // (3 + len(codes)))):
         part = places[chosen]
@@ -81,24 +83,28 @@ def look_at_twins(oracle: Oracle, Z: Floats, judged: Judgement, *, of_all: bool)
         if of_all:
             known = [np.broadcast_to(codes, (len(part), *codes.shape))]
         values = np.concatenate([own[part, None], *known], axis=1)
-        _look(oracle, Z, part, values, judged.verdict[part], found)
+        _look(search, Z, part, values, judged.verdict[part], found)
     return found
 
 
 def _look(
-    oracle: Oracle, Z: Floats, part: Ints, values: Floats, verdict: Bools, found: RowChanges
+    search: SearchHandle, Z: Floats, part: Ints, values: Floats, verdict: Bools, found: RowChanges
 ) -> None:
-    _, rows, keys, valid = oracle.model.twins(Z[part], values)
+    rows = search.space.twins_.of_each(Z[part], values)
+    valid = search.space.valid(rows).reshape(values.shape[:2])
     valid[:, 0] = True  # a person exists, whatever the conditions say
-    scores, labels = oracle.model.ask_wanted(rows, keys, valid)
+    some_scores, some_labels = search.answers(rows[valid.ravel()])
+    scores = np.zeros((*valid.shape, some_scores.shape[1]))
+    labels = np.zeros(valid.shape, dtype=np.int64)
+    scores[valid], labels[valid] = some_scores, some_labels
     gaps = scores[:, 1:] - scores[:, :1]
     there = valid[:, 1:]
     distance = np.where(there, np.abs(gaps).max(axis=2), -1.0)
     differs = there & (labels[:, 1:] != labels[:, :1])
-    if oracle.threshold is None and oracle.response != "regression":
+    if search.threshold is None and search.response != "regression":
         # `predict` has confirmed the verdict.
         differs &= verdict[:, None]
-    if oracle.response == "labels":
+    if search.response == "labels":
         distance = np.where(there, differs.astype(np.float64), -1.0)
     flips = differs.any(axis=1)
     chosen = np.where(flips[:, None] & ~differs, -1.0, distance).argmax(axis=1)
@@ -107,7 +113,7 @@ def _look(
     found.other[part] = labels[at, 1 + chosen]
     found.flips[part] = flips
     found.twin[part] = values[at, 1 + chosen]
-    if gaps.shape[2] == 1 and oracle.response != "labels":
+    if gaps.shape[2] == 1 and search.response != "labels":
         found.up[part] = np.where(there, gaps[:, :, 0], 0.0).max(axis=1, initial=0.0)
         found.down[part] = np.where(there, -gaps[:, :, 0], 0.0).max(axis=1, initial=0.0)
     else:

@@ -12,8 +12,8 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.oracle._compare import disparity_curve
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement, concatenated
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.oracle._rows import judge_rows
 from skfairtest.report._data import Above, DifferenceCurve, Person, RowsPart, WorstRow
@@ -49,16 +49,16 @@ def compare_rows(
 
     These are then a random sample of the rows. `kept` takes what was judged, for `rescue_rows`.
     """
-    before, oracle, order = case.n_queries, case.oracle(space), case.shuffled()
+    before, search, order = case.n_queries, case.search(space), case.shuffled()
     done, of_all = 0, space.twins_.n_twins <= MOST_TWINS
     with case.within(seconds):
-        judging = judge_rows(oracle, space.data[order], most=MOST_TWINS, budget=case.budget)
+        judging = judge_rows(search, space.data[order], most=MOST_TWINS, budget=case.budget)
         for judged in judging:
             Z = space.data[order[done : done + len(judged.disparity)]]
-            kept.append((judged, look_at_twins(oracle, Z, judged, of_all=of_all)))
+            kept.append((judged, look_at_twins(search, Z, judged, of_all=of_all)))
             done += len(Z)
         left = max(0.0, case.budget.seconds_left)
-    if not oracle.n_inputs:
+    if not search.so_far.inputs:
         why = "the constraint leaves no row a twin to be compared with"
         queries = case.n_queries - before
         return RowsPart(status="left out", reason=why, n_rows=len(space.data), queries=queries)
@@ -66,7 +66,7 @@ def compare_rows(
     result = told_rows(case, space, whole)
     disparity = whole.disparity
     order = order[: len(disparity)]
-    if oracle.response == "regression":
+    if search.response == "regression":
         some_twins = result.n_twins < space.twins_.n_combinations
         result = above_spread(case, result, changes.farthest, some_twins=some_twins)
     counted = count_people(case, space, order, changes, _counts_above(case, result))
@@ -74,20 +74,20 @@ def compare_rows(
     worst = worst[: max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)]
     shown = shown_places(space, disparity, order, worst)
     twins = _twins(space, order[shown], whole, shown)
-    pairs = case.pairs(oracle, *twins)
+    pairs = case.pairs(search, *twins)
     listed = _worst_rows(case, label, space, order[shown], pairs, twins)
     return replace(
         result,
         **counted,
         worst=listed[: len(worst)],
-        person=_person(case, oracle, space, order, changes),
+        person=_person(case, search, space, order, changes),
         queries=case.n_queries - before,
         summary=f"{result.n:,} rows, largest difference {number(result.degree)}",
         early=case.sampled(order),
     )
 
 
-#: What the oracle says of some rows, and what it means for each of them.
+#: What the model says of some rows, and what it means for each of them.
 Judged = tuple[Judgement, RowChanges]
 
 
@@ -104,7 +104,7 @@ def _counts_above(case: Case, rows: RowsPart) -> float | None:
 
 
 def _person(
-    case: Case, oracle: Oracle, space: InputSpace, order: Ints, changes: RowChanges
+    case: Case, search: SearchHandle, space: InputSpace, order: Ints, changes: RowChanges
 ) -> Person | None:
     """A row and its twin: another decision if there is one, the largest difference otherwise."""
     place = person_to_show(changes, order)
@@ -112,7 +112,7 @@ def _person(
         return None
     z = space.data[order[place]]
     twin = space.twins_.with_sensitive(z[None], changes.twin[[place]])
-    (pair,) = case.pairs(oracle, z[None], twin)
+    (pair,) = case.pairs(search, z[None], twin)
     return Person(
         row=row_names(case.X)(int(order[place])),
         inside=bool(space.contains(z[None])[0]),
