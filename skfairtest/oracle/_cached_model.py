@@ -164,13 +164,18 @@ class CachedModel:
         """
         twins = self.space.twins_.of_each(Z, values)
         keys = combine_keys(np.repeat(inputs, 2), row_keys(values.reshape(2 * len(Z), -1)))
+        labels = self.labels(twins, keys)
+        differ: Bools = labels[::2] != labels[1::2]
+        return differ
+
+    def labels(self, rows: Any, keys: Keys) -> Labels:
+        """Return the codes of the labels that `predict` gives the rows, shape (n,)."""
         known, _, labels = self._confirmed.find(keys)
         unknown = np.flatnonzero(~known)
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
-            said = self.model.labels(twins if len(asked) == len(twins) else twins[asked])
+            said = self.model.labels(rows if len(asked) == len(rows) else rows[asked])
             self._confirmed.store(keys[asked], np.empty((len(first), 0)), said)
             labels[unknown] = said[back]
-        differ: Bools = labels[::2] != labels[1::2]
-        return differ
+        return labels

@@ -138,7 +138,7 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
             target = 1 - own
         else:
             target = self._codes_of(to, "to", X)
-        space, Z = self.space_.read(X)
+        space, Z = self.space_, self.space_.encode(X)
         endless = np.isinf(Z).any(axis=0)
         if endless.any():
             name = space.layout.columns[int(np.argmax(endless))].name
@@ -159,7 +159,17 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
                     ConstraintWarning,
                     stacklevel=users_level(),
                 )
-        table = space.decode(moved)
+        # Columns in which nobody is moved stay as they are, also off the steps.
+        container, decoded = space.layout.container, space.decode(moved)
+        changed = ((moved != Z) & ~(np.isnan(moved) & np.isnan(Z))).any(axis=0)
+        every = np.arange(len(Z))
+        table = container.with_columns(
+            space.layout.as_in_fit(X),
+            {
+                place: container.take_values(decoded, place, every)
+                for place in space.layout.places_of(np.flatnonzero(changed))
+            },
+        )
         if isinstance(table, pd.DataFrame):
             table.index = X.index
         return table

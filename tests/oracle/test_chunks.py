@@ -15,9 +15,10 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
-from tiers import SAMPLE, slow_sample, some
+from tiers import slow_sample, some
 
-import skfairtest.oracle._row_comparison as row_comparison
+import skfairtest.oracle._rows as engine
+import skfairtest.oracle._rows_audit as rows_audit
 import skfairtest.space._summarize as summarize
 from skfairtest import (
     InputSpace,
@@ -207,18 +208,10 @@ def data_of(name):
 NAMES = ["probabilities", "threshold", "labels", "regressor", "tree", "tuned", "several classes"]
 
 
-@pytest.mark.parametrize("name, way", [
-    *some([(name, "tables") for name in NAMES], 2),
-    *((name, "codes") for name in ("probabilities", "regressor")),
-    *(
-        pytest.param(name, "codes", id=f"{name}-codes", marks=SAMPLE)
-        for name in NAMES if name not in ("probabilities", "regressor")
-    ),
-])  # fmt: skip
-def test_audit_of_chunks_is_that_of_the_table(name, way, monkeypatch):
-    monkeypatch.setattr(row_comparison, "CALL_ROWS", 64)
-    if way == "codes":
-        monkeypatch.setattr(row_comparison.TwinTables, "fits", lambda space: False)
+@pytest.mark.parametrize("name", some(NAMES, 2))
+def test_audit_of_chunks_is_that_of_the_table(name, monkeypatch):
+    monkeypatch.setattr(engine, "CHUNK", 32)
+    monkeypatch.setattr(engine, "CALL_ROWS", 64)
     model, params = models()[name]
     X, sensitive, domain = data_of(name)
     X = X[:400]
@@ -303,9 +296,7 @@ def test_jobs_change_nothing():
 
 
 def test_only_the_worst_rows_are_kept(monkeypatch):
-    monkeypatch.setattr(
-        row_comparison, "WorstRows", lambda *shape, megabytes=0: WorstRows(*shape, megabytes)
-    )
+    monkeypatch.setattr(rows_audit, "WorstRows", lambda *nothing: WorstRows(nothing[0], 0))
     monkeypatch.setattr("skfairtest.oracle._worst_rows.MOST_KEPT", 20)
     X = NUMBERS.data
     auditor = audited(NUMBERS.estimator, X)

@@ -340,10 +340,11 @@ def _folds(case: Case, cv: Any, rng: np.random.Generator) -> tuple[list[Fold], s
         inputs, homes = {}, None
         if case.has_twins:
             near = draw_crossings(case.space.with_codes(rows), each, rng)
+            uniform = draw_uniform(case.space, each, rng)
             inputs = {
-                "rows": rows,
-                "near": near.rows,
-                "uniform": draw_uniform(case.space, each, rng),
+                "rows": case.space.rows(held),
+                "near": case.space.decode(near.rows),
+                "uniform": case.space.decode(uniform),
             }
             homes = near.homes
         seed = int(rng.integers(2**31 - 1))

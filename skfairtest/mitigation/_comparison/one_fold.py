@@ -12,14 +12,14 @@ from sklearn.frozen import FrozenEstimator
 
 from skfairtest import _clock
 from skfairtest._threads import taking_turns
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Ints
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual import SBFTAuditor
 from skfairtest.individual._flip_test.maps import MovedRows
 from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, make_method, train
 from skfairtest.mitigation._comparison.moved import judge_moved
 from skfairtest.mitigation._shares import PLACES, Judged, judge
-from skfairtest.space._rows import take_rows
+from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._sensitive_features import not_taken
 
 #: Queries of the search for the largest difference of a fold's model.
@@ -38,8 +38,8 @@ class Fold:
         Of the folds.
     training, held : ndarray of int
         Rows to train on, and rows held out.
-    inputs : dict of str to ndarray
-        Codes by place: the rows held out, inputs near them, and uniform ones.
+    inputs : dict of str to table
+        Tables by place: the rows held out, inputs near them, and uniform ones.
     homes : ndarray of int or None
         The rows that inputs near them are near to; None where there are no twins to compare.
     seed : int
@@ -53,7 +53,7 @@ class Fold:
     number: int
     training: Ints
     held: Ints
-    inputs: dict[str, Floats]
+    inputs: dict[str, Any]
     homes: Ints | None
     seed: int
     certify_time: float
@@ -134,7 +134,7 @@ def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> Non
     whole = judge(
         model,
         case.space,
-        np.concatenate([fold.inputs[place] for place in PLACES]),
+        stack([fold.inputs[place] for place in PLACES]),
         {"threshold": case.threshold},
     )
     start = 0
