@@ -104,7 +104,7 @@ class CachedModel:
         first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
         return np.asarray((new & first).reshape(keys.shape).sum(axis=1))
 
-    def ask(self, rows: Floats, keys: Keys) -> tuple[Floats, Labels]:
+    def ask(self, rows: Any, keys: Keys) -> tuple[Floats, Labels]:
         """Scores (n, n_outputs) and label codes (n,) of the rows."""
         known = np.zeros(len(rows), dtype=bool)
         if self._memory is not None:

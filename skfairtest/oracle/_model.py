@@ -42,7 +42,7 @@ PROBE_SHARE = 20
 TOLERANCE = 1e-3
 
 
-def probe_in_time(model: Any, Z: Floats, seconds: float) -> None:
+def probe_in_time(model: Any, Z: Any, seconds: float) -> None:
     """Let a model be probed on rows, or on as many as the share of some seconds for it allows.
 
     The first row tells how long one takes, which may be seconds.
@@ -108,7 +108,7 @@ class Model:
         """Queries that a probed row costs."""
         return {"regression": 0, "labels": 0, "unknown": 1}.get(self.response, 2)
 
-    def probe(self, Z: Floats) -> None:
+    def probe(self, Z: Any) -> None:
         """Test on a few rows whether labels follow from the scores; if not, always ask for both.
 
         A classifier with a tuned threshold, or an SVC with its own probabilities, gives other
@@ -155,7 +155,7 @@ class Model:
             return None
         return classes[1] if len(classes) == 2 and not self.multilabel else classes[output]
 
-    def ask(self, Z: Floats) -> tuple[Floats, Labels]:
+    def ask(self, Z: Any) -> tuple[Floats, Labels]:
         """Scores of shape (n, n_outputs) and label codes of shape (n,) of the rows."""
         if self.response == "labels":
             labels = self.labels(Z)
@@ -189,7 +189,7 @@ class Model:
             scores = scores.copy()  # the model may write its next answer to the same place
         return scores, labels
 
-    def labels(self, Z: Floats) -> Labels:
+    def labels(self, Z: Any) -> Labels:
         """Return the codes of the labels that the estimator's own predict gives, shape (n,)."""
         return hash_labels(self.predict(Z))
 

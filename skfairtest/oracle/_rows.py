@@ -128,24 +128,19 @@ class RowComparison:
         n_twins = self._tables.n_twins
         draws = self._most is not None and n_twins > self._most
         price = self._price(self._most if self._most is not None and draws else n_twins)
-        start = 0
+        start = stop = 0
         while start < len(rows) and not (start and self.budget.seconds_left <= 0):
-            size = int(
-                max(
-                    1,
-                    min(
-                        self._batch() / price,
-                        self._second.most_at_once / price,
-                        max(1, self.budget.queries_in_time(unknown=1) / price),
-                    ),
-                )
-            )
-            part = rows.part(start, start + size)
-            began, before = _clock.now(), self.model.n_rows
-            compared = self._compare(part, self._twins(part, draws=draws))
-            self.budget.took(self.model.n_rows - before, _clock.now() - began)
-            yield compared
-            start += size
+            stop += int(min(len(rows), max(1, self.budget.queries_in_time(unknown=1) / price)))
+            before, seconds = self.model.n_rows, 0.0
+            while start < min(stop, len(rows)):
+                size = int(max(1, min(self._batch(), self._second.most_at_once) / price))
+                part = rows.part(start, min(start + size, stop))
+                began = _clock.now()
+                compared = self._compare(part, self._twins(part, draws=draws))
+                seconds += _clock.now() - began
+                yield compared
+                start += len(part)
+            self.budget.took(self.model.n_rows - before, seconds)
 
     def _begin(self, rows: TwinRows) -> None:
         """Test how the model has to be asked, on the first rows that exist as inputs."""
@@ -231,7 +226,7 @@ class RowComparison:
         """Return scores and labels of the wanted twins, 0 for others."""
         if not wanted.any():
             return np.zeros((len(pairs), 1)), np.zeros(len(pairs), dtype=np.int64)
-        asked = pairs if wanted.all() else pairs[wanted]
+        asked: Any = pairs if wanted.all() else pairs[wanted]
         if self.in_chunks:
             scores, labels = model.ask(asked)
         else:

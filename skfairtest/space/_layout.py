@@ -57,6 +57,9 @@ class Layout:
             column is field for column, field in zip(columns, fields, strict=False)
         ) and len(columns) == len(fields)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "plain"}
+
     def with_columns(self, columns: list[Column]) -> Layout:
         """Return the same layout with other columns as attributes."""
         other = copy.copy(self)

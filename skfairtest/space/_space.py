@@ -197,7 +197,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         layout, values, n_rows = learn_columns(X if chunks is None else chunks, described)
         data = layout.encode_values(values)
         self._learn(layout, data, n_rows, sensitive_features)
-        self._off_steps = _off_steps(layout, data, values)
+        self._off_steps: dict[str, Floats] = _off_steps(layout, data, values)
         return self
 
     def _learn(self, layout: Layout, data: Floats, n_rows: int, sensitive_features: Any) -> None:
@@ -255,7 +255,6 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         self.sensitive, self.free = twins.sensitive, twins.free
         self.data, self.constraints_, self.plausibility = data, constraints, judge
         self._admission: Admission | None = None
-        self._off_steps: dict[str, Floats] = {}
 
     def set_params(self, **params: Any) -> InputSpace:
         """Change parameters by name; the space is then unfitted.

@@ -51,6 +51,8 @@ class Twins:
         Positions of attributes that follow from sensitive values, as far as a mapping says so.
     """
 
+    rules: list[DependentRule]
+
     def __init__(
         self, layout: Layout, domain: Domain, sensitive: list[int], data: Floats, dependents: Any
     ) -> None:
@@ -64,7 +66,7 @@ class Twins:
         # Sensitive values that occur in the data, which draws prefer where a domain is too large
         # to be gone through; empty for other columns.
         self._observed = [self._values_in_data(j, data) for j in sensitive]
-        self.rules: list[DependentRule] = []
+        self.rules = []
         if isinstance(dependents, Mapping):
             self.rules = read_rules(dependents, domain.columns, sensitive, layout.one_hot)
         self.followers = sorted({rule.column for rule in self.rules})
