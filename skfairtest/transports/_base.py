@@ -159,17 +159,19 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
                     ConstraintWarning,
                     stacklevel=users_level(),
                 )
-        # Columns in which nobody is moved stay as they are, also off the steps.
-        container, decoded = space.layout.container, space.decode(moved)
-        changed = ((moved != Z) & ~(np.isnan(moved) & np.isnan(Z))).any(axis=0)
-        every = np.arange(len(Z))
-        table = container.with_columns(
-            space.layout.as_in_fit(X),
-            {
-                place: container.take_values(decoded, place, every)
-                for place in space.layout.places_of(np.flatnonzero(changed))
-            },
-        )
+        # Who stays, and columns that do, are as in X, also where numbers are off the steps.
+        container, X_in_fit = space.layout.container, space.layout.as_in_fit(X)
+        decoded, every, stays = space.decode(moved), np.arange(len(Z)), own == target
+        columns = {
+            place: container.take_values(decoded, place, every)
+            for place in space.layout.places_of(self.moving_)
+        }
+        if stays.any():
+            columns = {
+                place: container.where(~stays, column, X_in_fit, place)
+                for place, column in columns.items()
+            }
+        table = container.with_columns(X_in_fit, columns)
         if isinstance(table, pd.DataFrame):
             table.index = X.index
         return table
