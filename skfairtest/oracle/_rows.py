@@ -133,7 +133,7 @@ class RowComparison:
             stop += int(min(len(rows), max(1, self.budget.queries_in_time(unknown=1) / price)))
             before, seconds = self.model.n_rows, 0.0
             while start < min(stop, len(rows)):
-                size = int(max(1, min(self._batch(), self._second.most_at_once) / price))
+                size = int(max(1, self._batch() / price))
                 part = rows.part(start, min(start + size, stop))
                 began = _clock.now()
                 compared = self._compare(part, self._twins(part, draws=draws))
@@ -170,9 +170,10 @@ class RowComparison:
     def _confirms(self) -> bool:
         return self.threshold is None and self.model.infers_labels
 
-    def _batch(self) -> int:
+    def _batch(self) -> float:
+        """Return the queries of a batch at most."""
         if not self.in_chunks:
-            return BATCH
+            return min(BATCH, self._second.most_at_once)
         # Several calls at a time where there are workers.
         return BATCH_OF_CHUNKS * max(1, 2 * n_workers(self.model.n_jobs) - 1)
 
