@@ -352,6 +352,9 @@ class Categorical(Column):
         # A column of names has as many levels as rows: to hash them takes longer than a batch.
         if self._lookup is None:
             self._lookup = pd.Index(self.levels)
+        if values.dtype.kind == "b":  # many, so without objects
+            both = self._lookup.get_indexer(np.array([False, True], dtype=object))
+            return np.asarray(both, dtype=np.float64)[values.astype(np.intp)]
         return np.asarray(self._lookup.get_indexer(values), dtype=np.float64)
 
     def encode(self, values: NDArray[Any]) -> Floats:

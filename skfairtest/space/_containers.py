@@ -482,12 +482,15 @@ class PandasContainer(Container):
 
     def take_values(self, X: pd.DataFrame, index: int, rows: Ints) -> Any:
         """Return values of some rows in one column, as `with_columns` takes them."""
-        return X.iloc[:, index].array.take(rows)
+        own = X.iloc[:, index]
+        # A bare array of strings would become "str".
+        return pd.Series(own.array.take(rows), dtype=own.dtype)
 
     def where(self, mask: Bools, column: Any, X: pd.DataFrame, index: int) -> Any:
         """Return a column in some rows, and that of a table in the others."""
         own = X.iloc[:, index]
-        return pd.Series(column, index=own.index).where(mask, own)
+        column = column if isinstance(column, pd.Series) else pd.Series(column)
+        return column.set_axis(own.index).where(mask, own)
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
         """Build a column of dates from numbers."""

@@ -288,9 +288,10 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         """Return whether the space is fitted."""
         return "layout" in self.__dict__
 
-    def __sklearn_clone__(self) -> Any:
-        # One that has learned goes on with what it knows, and shares the rows of its data.
-        return copy.copy(self) if self.__sklearn_is_fitted__() else super().__sklearn_clone__()
+    def _clone_as_parameter(self) -> Any:
+        # In the clone of an auditor, one that has learned goes on with what it knows, and shares
+        # the rows of its data.
+        return copy.copy(self) if self.__sklearn_is_fitted__() else clone(self)
 
     def __getstate__(self) -> Any:
         # What constraints become for these columns is worked out anew where it is needed.

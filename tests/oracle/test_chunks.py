@@ -1,5 +1,6 @@
 """Tables in chunks: the same results as for the table in memory, and errors that name the chunk."""
 
+import os
 import pickle
 import tracemalloc
 from functools import cache
@@ -536,6 +537,21 @@ def test_parquet_is_described_as_a_whole(tmp_path):
 def test_a_folder_of_parquet_files(auditor, parquet):
     CLASSES.data[:50].to_parquet(parquet.parent / "a.parquet")
     assert auditor.audit_rows(parquet.parent).n_rows == len(CLASSES.data) + 50
+
+
+def test_a_folder_of_more_files_than_may_be_open(tmp_path):
+    resource = pytest.importorskip("resource")
+    pytest.importorskip("pyarrow")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for number in range(40):
+        CLASSES.data[:2].to_parquet(tmp_path / f"{number}.parquet")
+    n_open = max(map(int, os.listdir("/proc/self/fd")), default=64)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (n_open + 30, limits[1]))
+        n_rows = sum(len(chunk.table) for chunk in as_chunks(tmp_path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert n_rows == 80
 
 
 def test_a_parquet_file_that_is_cut_off_or_damaged(auditor, parquet):

@@ -109,9 +109,7 @@ class Scrambled:
             self.classes_, self.predict_proba = np.array([0, 1]), self.probabilities
 
     def numbers(self, X):
-        rows = X.to_numpy(dtype=object) if isinstance(X, pd.DataFrame) else np.asarray(X, object)
-        if isinstance(X, pl.DataFrame):
-            rows = np.array(X.rows(), dtype=object).reshape(X.shape)
+        rows = X.rows() if isinstance(X, pl.DataFrame) else np.asarray(X, dtype=object)
         text = ["|".join("-" if pd.isna(v) else str(v) for v in row) for row in rows]
         return pd.util.hash_array(np.array(text, dtype=object)) % 97 / 97
 
