@@ -32,16 +32,12 @@ PARQUET_NAMES = (".parquet", ".pq")
 PARQUET_MAGIC = b"PAR1"
 #: Rows that the model predicts before the search, so that what cannot work is told at once.
 TRIED = 64
-#: Share of a text column's values that are numbers, from which the others look like a mistake.
-MOSTLY = 0.5
 #: What some programs write between values in place of commas.
 OTHER_MARKS = (";", "\t", "|")
 #: Words that stand for a missing value in some files, and for a value in others, in small letters.
 LOOKS_MISSING = {"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nat"}
 #: Numbers whose digits are the value: 01 is a code, and not 1.
 NUMBER = re.compile(r"[+-]?(0|[1-9]\d*|(0|[1-9]\d*)?\.\d+|(0|[1-9]\d*)\.)([eE][+-]?\d+)?|[+-]?inf")
-#: Below this all whole numbers are floats as well.
-WHOLE = 2.0**53
 #: Numbers of CSV are read to the last digit; later releases of pandas do it by themselves.
 EXACT: dict[str, Any] = (
     {}
@@ -228,7 +224,8 @@ def _of_words(words: pd.Series) -> pd.Series:
     if told and all(NUMBER.fullmatch(word) for word in told):
         if len(set(map(float, told))) == len(told):
             is_whole = words.notna().all() and all(word.lstrip("+-").isdigit() for word in told)
-            is_small = max(map(abs, map(float, told))) < WHOLE
+            # Below this all whole numbers are floats as well.
+            is_small = max(map(abs, map(float, told))) < 2.0**53
             return words.astype("int64" if is_whole and is_small else "float64")
     if told and set(told) <= {"True", "False"}:
         return words.map({"True": True, "False": False})
@@ -540,7 +537,9 @@ def _why_not_predictable(
     for name in [*quoted, *columns]:
         values = columns[name]
         wrong = [value for value in values if _as_number(value) is None]
-        if values and len(wrong) < MOSTLY * len(values):
+        # Share of a text column's values that are numbers, from which the others look like a
+        # mistake.
+        if values and len(wrong) < 0.5 * len(values):
             odd = f"; not a number: {', '.join(map(repr, wrong[:SHOWN]))}" if wrong else ""
             return CommandError(
                 f"Column {name!r} holds text where the model expects numbers ("

@@ -55,8 +55,6 @@ OF_SCIKIT_LEARN = {
     "sklearn.utils._metadata_requests": "MetadataRequest MethodMetadataRequest",
     "sklearn.utils.validation": "check_array",
 }
-#: Types that a message names; the others are counted.
-MOST_NAMED = 20
 
 
 def load_model(
@@ -178,7 +176,8 @@ def _of_skops(path: Path, trusted: Sequence[str], note: Callable[..., Any]) -> A
 
 
 def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:
-    named = unknown[:MOST_NAMED]
+    # Types that a message names; the others are counted.
+    named = unknown[:20]
     more = f"\n  and {len(unknown) - len(named)} more" if len(unknown) > len(named) else ""
     listed = "".join(f"\n  {name}" for name in named)
     # A type that was trusted by a name which is nearly right would otherwise be hard to see.

@@ -26,8 +26,6 @@ ADJECTIVES = (
 BASE = 4
 THINGS = ("answer", "article", "guide", "map", "recipe", "review", "summary", "table", "timetable")
 OPENINGS = ("Thanks", "Hello", "A note", "Good morning", "For the editors")
-#: How often a comment mentions each category: two together in about 9%, three in under 3%.
-MENTION = 0.3
 
 
 class KnownTextClassifier(ClassifierMixin, BaseEstimator):
@@ -170,10 +168,9 @@ def _check_terms(terms: Any) -> list[str]:
 
 
 def _comment(rng: np.random.Generator) -> str:
+    # How often a comment mentions each category: two together in about 9%, three in under 3%.
     named = [
-        words[rng.integers(len(words))]
-        for words in IDENTITY_TERMS.values()
-        if rng.random() < MENTION
+        words[rng.integers(len(words))] for words in IDENTITY_TERMS.values() if rng.random() < 0.3
     ]
     who = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     opening, thing, adjective = (

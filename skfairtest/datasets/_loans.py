@@ -33,8 +33,6 @@ _COLUMNS = (
 )
 _FEWEST_ROWS = 100
 
-#: From this number of points on, a loan is more likely granted than refused.
-_CUTOFF = 20.0
 #: So many points multiply the odds by e.
 _POINTS_PER_E = 8.0
 _DEDUCTED_EVERYWHERE = 8.0
@@ -78,7 +76,8 @@ class _LoanRule(ClassifierMixin, NeedsNoFit):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the known probabilities of the two decisions."""
-        refused = 1.0 / (1.0 + np.exp((_points(X) - _CUTOFF) / _POINTS_PER_E))
+        # From this number of points on, a loan is more likely granted than refused.
+        refused = 1.0 / (1.0 + np.exp((_points(X) - 20.0) / _POINTS_PER_E))
         return np.column_stack([1.0 - refused, refused])
 
     def predict(self, X: Any) -> NDArray[np.str_]:

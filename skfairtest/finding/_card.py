@@ -17,8 +17,6 @@ from skfairtest.finding._words import number, shorten, value_in_words, with_diff
 
 #: Characters of a name or a value that are shown; the rest of a longer one is cut off.
 MOST_CHARACTERS = 200
-#: Letters of a word that a column of a phone has room for.
-LONG_WORD = 16
 #: Class of everything below; the rules of `card_css` hold inside of it only.
 SCOPE = "skft"
 
@@ -96,7 +94,8 @@ def in_html(value: Any) -> str:
     cut = shorten(words, MOST_CHARACTERS)
     # Only what no column has room for is broken within a word.
     longest = max(map(len, re.split(r"[\s-]", cut)))
-    long = ' class="skft-long"' if longest > LONG_WORD else ""
+    # Letters of a word that a column of a phone has room for.
+    long = ' class="skft-long"' if longest > 16 else ""
     # A name written from right to left must not turn what stands beside it.
     return f"<bdi{long}>{escape(cut)}</bdi>"
 

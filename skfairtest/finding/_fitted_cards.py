@@ -16,9 +16,6 @@ from skfairtest.finding._card import findings_card, numbers_table
 from skfairtest.finding._pair import Pair, make_pair, worst_pair
 from skfairtest.finding._words import difference_in_words, name_output, number, value_in_words
 
-#: Rules that are shown.
-MOST_RULES = 5
-
 _TWINS = "Twins are two inputs identical but for the sensitive columns. "
 _TWINS_NOTE = _TWINS + (
     "Such a pair does not show why the model treats the two differently, nor how many people are "
@@ -141,7 +138,8 @@ def rules_card(auditor: Any) -> str:
     if not len(state["rules"]):
         return findings_card(kind, "no groups were compared", facts=facts, note=_GROUPS_NOTE)
     # A table of all rules, of which there may be thousands, would take its time.
-    few = {name: value[:MOST_RULES] for name, value in state.items()}
+    # Rules that are shown.
+    few = {name: value[:5] for name, value in state.items()}
     rules = auditor._table(few)
     worst = rules.iloc[0]
     inside, outside = number(worst["value_inside"]), number(worst["value_outside"])

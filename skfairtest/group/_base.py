@@ -43,8 +43,6 @@ from skfairtest.workers._sending import n_workers
 #: since a model whose answers vary is refused after it.
 FIRST_BATCH, BATCH = 1_000, 16_384
 
-#: Rows on each side of a rule for intervals that reach 0.05 on both sides of a score.
-SIDE = 1_000
 #: Share of the rows that a rule leaves outside, at least, to be ranked.
 MIN_OUTSIDE = 0.05
 
@@ -313,7 +311,8 @@ class PoolAuditor(GroupAuditor):
     @property
     def _n_side(self) -> int:
         """Rows to ask about on each side of a rule, however few of them are compared."""
-        return math.ceil(SIDE * (0.05 / self.error_threshold) ** 2 - 1e-9)
+        # Rows on each side of a rule for intervals that reach 0.05 on both sides of a score.
+        return math.ceil(1_000 * (0.05 / self.error_threshold) ** 2 - 1e-9)
 
     @property
     def _n_again(self) -> int:

@@ -47,9 +47,6 @@ from skfairtest.group._subgroup_results import SubgroupResults
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._sensitive_features import n_rows, split_sensitive
 
-#: Bins of a numeric column for which `bins` names none.
-BINS = 5
-
 
 class KeepsTables:
     """Declares what a saved `SubgroupAuditor` holds. This base has no parameters."""
@@ -344,7 +341,8 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         """Divide the columns into values, and return the rules that enough rows satisfy."""
         # Of all columns nobody has asked for those that have one value.
         is_all = isinstance(self.attributes, str) and self.attributes == "all"
-        how = Division(BINS, self.binning)
+        # Bins of a numeric column for which `bins` names none.
+        how = Division(5, self.binning)
         columns = tables.divide(X, beside, self.bins, how, quiet=is_all)
         return frequent_patterns(
             tables.attributes, columns, min_support=self.min_support, most=self.max_conditions,

@@ -50,11 +50,6 @@ from skfairtest.space._chunks import Chunks
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
 
-#: Bins of a numeric column for which `n_bins` names none.
-BINS = 10
-#: The worst rules, of which those are listed that do not repeat each other.
-LOOKED_AT = 2_000
-
 
 class KeepsTables:
     """Declares what a saved `TestSGDAuditor` holds. This base has no parameters."""
@@ -260,7 +255,8 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         self, tables: AttributeTables, space: InputSpace, chunked: ChunkedRows | None
     ) -> tuple[Cells, Patterns]:
         """Divide the columns into cells of the rows, and return the rules that enough satisfy."""
-        how = Division(BINS, self.binning, few=2, sets=True, most=MAX_LEVELS, label="n_bins")
+        # Bins of a numeric column for which `n_bins` names none.
+        how = Division(10, self.binning, few=2, sets=True, most=MAX_LEVELS, label="n_bins")
         columns = tables.divide(None, None, self.n_bins, how)
         if chunked is None:
             cells = Cells(columns, [attribute.n_values for attribute in tables.attributes])
@@ -313,7 +309,8 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         sides = pattern_sides(drawn, values, everyone, binary=bool(answers.binary))
         ranked = _leave_enough(patterns) & np.isfinite(sides.difference)
         kept = _worst_first(patterns, attributes, sides, ranked)[: self.max_rules]
-        worst = kept[ranked[kept]][:LOOKED_AT]
+        # The worst rules, of which those are listed that do not repeat each other.
+        worst = kept[ranked[kept]][:2_000]
         of_worst = drawn._replace(patterns=patterns.subset(worst))
         short = self._listed(
             of_worst, patterns.conditions(worst), chosen_sides(sides, worst), values, n_groups

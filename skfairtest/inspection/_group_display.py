@@ -32,9 +32,6 @@ from skfairtest.inspection._style import (
     wrap,
 )
 
-#: Inches of a figure below which the words of rules are broken sooner.
-WIDE = 7.0
-
 
 class GroupScoresDisplay(Display):
     """Draw how much groups differ from everybody else, with intervals, the worst first.
@@ -177,7 +174,8 @@ class GroupScoresDisplay(Display):
         """
         kept = self.table[~_mirrored(self.table)]
         table = kept.iloc[:most]
-        wide = ax is None or ax.figure.get_size_inches()[0] > WIDE
+        # Inches of a figure below which the words of rules are broken sooner.
+        wide = ax is None or ax.figure.get_size_inches()[0] > 7.0
         names = [_broken(rule, 40 if wide else 30) for rule in table["rule"]]
         n_lines = 1 + max((name.count("\n") for name in names), default=0)
         ax = axes_for(ax, self, (7.5, 1.6 + (0.22 + 0.13 * n_lines) * max(3, len(table))))

@@ -26,10 +26,6 @@ from skfairtest.inspection._style import (
 
 #: Colours of the twin with the larger output and of the other one.
 TWIN = (FOUND, NEUTRAL)
-#: Changed cells that a card has room for.
-MOST_CHANGED = 30
-#: Rows of the card that the predictions take, its label and the heads of the table among them.
-TOP = 4.6
 #: Where the columns of the table begin, as shares of the card's width, and how many letters fit.
 COLUMNS, LETTERS = (0.035, 0.46, 0.74), (38, 24, 22)
 
@@ -163,7 +159,9 @@ class PairDisplay(Display):
         """
         shown, folded, n_changed = self._cells(most)
         # Without outputs nothing stands above the heads of the table.
-        top = TOP if self.pair is not None and self.pair.outputs is not None else 1.0
+        # Rows of the card that the predictions take, its label and the heads of the table among
+        # them.
+        top = 4.6 if self.pair is not None and self.pair.outputs is not None else 1.0
         height = top + len(shown) + (1.0 if folded else 0.2)
         ax = axes_for(ax, self, (7.0, ROW * height if self.pair else 1.0))
         ax.set_axis_off()
@@ -192,7 +190,8 @@ class PairDisplay(Display):
             return [], 0, 0
         shown, folded = self.pair.changed_first(most)
         changed = [cell for cell in shown if cell.changed]
-        kept = changed[:MOST_CHANGED] + [cell for cell in shown if not cell.changed]
+        # Changed cells that a card has room for.
+        kept = changed[:30] + [cell for cell in shown if not cell.changed]
         return kept, len(folded) + len(shown) - len(kept), len(changed)
 
     def _draw_outputs(self, ax: Any, size: float, line_kwargs: dict[str, Any]) -> None:

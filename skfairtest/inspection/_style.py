@@ -43,8 +43,6 @@ FOUND, NEUTRAL, BOUND = COLORS[0], "#7F8891", COLORS[1]
 SERIES = (FOUND, *COLORS[2:], NEUTRAL)
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1.5, 1.5, 1.5, 1.5)), (0, (1, 3)))
 HATCHES = ("////", "\\\\\\\\", "....", "||||")
-#: Points of one artist above which a picture holds it as pixels.
-MANY_POINTS = 2000
 #: Inches of a row of a picture with rows.
 ROW = 0.3
 ELLIPSIS = "…"
@@ -127,7 +125,8 @@ def steps(place: int, points: Any) -> dict[str, Any]:
 
 def is_many(points: Any) -> bool:
     """Tell whether an artist of so many points should be rasterized."""
-    return len(points) > MANY_POINTS
+    # Points of one artist above which a picture holds it as pixels.
+    return len(points) > 2000
 
 
 def bare(ax: Any, keep: Iterable[str] = ("bottom",)) -> None:

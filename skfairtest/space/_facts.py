@@ -16,13 +16,6 @@ from skfairtest.space._identifiers import what_integers_are
 from skfairtest.space._resolution import Fractions, knows_amounts, learn_grid
 from skfairtest.space._summary import ColumnSummary
 
-#: A column of fractional numbers with at most this many distinct values is categorical ...
-FEW_LEVELS = 10
-#: ... if each of them stands for this many rows on average. A scaled 0/1 column is the usual case.
-ROWS_PER_LEVEL = 10
-#: Beyond this a float no longer holds every integer.
-MAX_INTEGER = 2.0**53
-
 
 class ColumnFacts:
     """A summary of a column's values, the user's settings, and what follows from both.
@@ -105,7 +98,8 @@ class ColumnFacts:
                 "Replace infinite values before fitting."
             )
         whole = bool((present == np.floor(present)).all())
-        if whole and len(present) and np.abs(present).max() > MAX_INTEGER:
+        # Beyond this a float no longer holds every integer.
+        if whole and len(present) and np.abs(present).max() > 2.0**53:
             raise ValueError(
                 f"Column {self.name!r} holds integers beyond 2**53, which a float cannot tell "
                 "apart. Drop it if it is an identifier, or divide it."
@@ -192,7 +186,10 @@ class ColumnFacts:
         if self.bounds is not None or self.step is not None or self.whole:
             return False
         n_distinct = len(self.summary.distinct)
-        if n_distinct <= FEW_LEVELS and n_distinct * ROWS_PER_LEVEL <= self.summary.n_present:
+        # A column of fractional numbers with at most this many distinct values is categorical ...
+        # ... if each of them stands for this many rows on average. A scaled 0/1 column is the usual
+        # case.
+        if n_distinct <= 10 and n_distinct * 10 <= self.summary.n_present:
             return True
         # Two values: the number, and missing.
         return n_distinct == 1 and self.summary.any_missing

@@ -21,12 +21,6 @@ from skfairtest.space._column_names import position_of
 #: What stands between the name of an attribute and that of its category.
 SEPARATORS = "_=.-: "
 JOINS = tuple(SEPARATORS)
-#: Chance that columns which have nothing to do with each other sum to one in every row, beyond
-#: which they are not taken for a group.
-CHANCE = 0.05
-#: Rows in which two of the columns would be 1 at once, were they independent, from which none at
-#: all tells that they exclude each other. (The chance of none is then exp(-10).)
-EXPECTED_TOGETHER = 10
 #: Name of the category where all columns are 0.
 NONE = "none of them"
 #: Rows that a message names.
@@ -391,10 +385,14 @@ def is_sure_sum(p: Floats, n_rows: int) -> bool:
     if (p == 1).any():  # one column is always 1: nothing tells that it excludes the others
         return False
     chance = float((np.prod(1 - p) * p / (1 - p)).sum())
-    return float(n_rows * np.log(chance)) <= np.log(CHANCE)
+    # Chance that columns which have nothing to do with each other sum to one in every row, beyond
+    # which they are not taken for a group.
+    return float(n_rows * np.log(chance)) <= np.log(0.05)
 
 
 def is_sure_exclusion(p: Floats, n_rows: int) -> bool:
     """Return whether columns of which no two are 1 are unlikely to be so by chance."""
     together = n_rows * (p.sum() ** 2 - (p**2).sum()) / 2
-    return bool(together >= EXPECTED_TOGETHER)
+    # Rows in which two of the columns would be 1 at once, were they independent, from which none at
+    # all tells that they exclude each other. (The chance of none is then exp(-10).)
+    return bool(together >= 10)

@@ -21,9 +21,6 @@ LEAST_DISTINCT = 4
 #: Beyond that the data must fill it: a tenth of the steps must occur.
 MOST_DECIMALS = 8
 MOST_STEPS = 200_000
-#: Chance of the values seen, were the grid twice as fine or the list of amounts open, that is taken
-#: for none.
-CHANCE = 1e-3
 #: A column knows its amounts where each stands for so many rows on average, where its range has so
 #: many times as many steps as there are amounts, and where a new row would bring a new amount in
 #: fewer than this share of the rows beside the commonest amount.
@@ -172,7 +169,9 @@ def learn_grid(
     steps = np.diff(units).astype(np.int64)
     step = int(np.gcd.reduce(steps))
     # Were all units possible, values would agree modulo the step by chance.
-    if step > 1 and float(step) ** -(n_distinct - 1) > CHANCE:
+    # Chance of the values seen, were the grid twice as fine or the list of amounts open, that is
+    # taken for none.
+    if step > 1 and float(step) ** -(n_distinct - 1) > 1e-3:
         step = 1
     n_steps = width / step
     if whole and step == 1:

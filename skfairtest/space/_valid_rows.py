@@ -26,8 +26,6 @@ SURPLUS = 1.03
 STOCK = 2048
 #: Rows that the constraint is asked about between two looks at the clock.
 CHUNK = 4096
-#: Draws that cost a constraint on a table hardly more than one does.
-LEAST_MIXTURE = 2048
 #: Valid rows that are remembered, and rows of the data that are tried for a start.
 MOST_KNOWN = 2_000
 MOST_DATA = 1_000
@@ -126,7 +124,8 @@ class ValidRows:
         while n_kept < n and not is_late(deadline):
             size = max(n, 256)
             if self.is_scarce and not uniform:
-                size = max(n, LEAST_MIXTURE)
+                # Draws that cost a constraint on a table hardly more than one does.
+                size = max(n, 2048)
                 batch = self._mixture(size, rng)
             else:
                 batch = Sample(self.admission.draw(size, rng), np.ones(size, dtype=bool))

@@ -23,9 +23,6 @@ from skfairtest.space._space import InputSpace
 CHUNK = 100_000
 #: Rows that a transport needs of each group: of one row no distribution is learned.
 LEAST_ROWS = 2
-#: Rows of a group that are looked at first for a column with a single value: nearly always they
-#: differ, and a large table is not read once more.
-FIRST_ROWS = 100
 
 
 def _check_space(name: str, value: Any) -> None:
@@ -379,7 +376,9 @@ def warn_of_single_values(
 
 def _has_single_value(values: Floats, rows: Ints) -> bool:
     """Whether the values of some rows are all the same, or all missing."""
-    for some in (rows[:FIRST_ROWS], rows):
+    # Rows of a group that are looked at first for a column with a single value: nearly always they
+    # differ, and a large table is not read once more.
+    for some in (rows[:100], rows):
         part = values[some]
         if not ((part == part[0]).all() or np.isnan(part).all()):
             return False

@@ -29,22 +29,8 @@ from skfairtest.transports._quantile import (
 )
 from skfairtest.transports._ranks import RowRanks
 
-#: Categories up to which shares of the plan are kept for each row; of more, the commonest one.
-MOST_SHARES = 200
-#: Steps of the exact solver, which needs some hundred thousand for 5,000 rows.
-MOST_STEPS = 10_000_000
-#: Steps of the entropic solver.
-MOST_SCALINGS = 2_000
-#: Deviation of the shares of all rows at which it stops, as a share of their length.
-NEAR_ENOUGH = 1e-3
-#: How often the regularization is doubled where no plan is found, as few rows lie far from all.
-MOST_DOUBLED = 5
-#: Deviation of the entropic plan's shares of rows that is still called equal, as a share.
-LEAST_MASS = 0.5
 #: Of numbers on their way: any number, and NaN where one is missing.
 FREE = Real("on the way", -np.inf, np.inf)
-#: Nearest rows, each with itself, over which an exact plan is averaged; fewer of many columns.
-MOST_NEAREST = 5
 
 NO_POT = (
     "OptimalTransport needs POT, which comes with the extra `transport` (pip install "
@@ -92,7 +78,9 @@ class Projection(NamedTuple):
         """Return where a plan, whose rows sum to 1, sends rows: to these codes of a sample."""
         if column.is_category:
             other = categories(codes, n)
-            if n <= MOST_SHARES:
+            # Categories up to which shares of the plan are kept for each row; of more, the
+            # commonest one.
+            if n <= 200:
                 return cls(np.empty(0), plan @ np.eye(n)[other])
             return cls(np.empty(0), other[plan.argmax(axis=1)][:, None].astype(float))
         absent = is_missing(column, codes)
@@ -355,17 +343,22 @@ class OptimalTransport(OptimalResults, BaseTransport):
         ot = _pot()
         here, there = self.samples_[own], self.samples_[target]
         if reg is None:
-            plan = ot.emd(here.shares, there.shares, cost, numItermax=MOST_STEPS)
+            # Steps of the exact solver, which needs some hundred thousand for 5,000 rows.
+            plan = ot.emd(here.shares, there.shares, cost, numItermax=10_000_000)
         else:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 # What POT warns of is refused below.
                 warnings.simplefilter("ignore", UserWarning)
+                # Steps of the entropic solver.
+                # Deviation of the shares of all rows at which it stops, as a share of their length.
                 plan = ot.sinkhorn(
-                    here.shares, there.shares, cost, reg, numItermax=MOST_SCALINGS,
-                    stopThr=NEAR_ENOUGH * float(np.linalg.norm(there.shares)), warn=False,
+                    here.shares, there.shares, cost, reg, numItermax=2_000,
+                    stopThr=1e-3 * float(np.linalg.norm(there.shares)), warn=False,
                 )  # fmt: skip
             sums = plan.sum(axis=1)
-            if not np.isfinite(plan).all() or (sums < LEAST_MASS * here.shares).any():
+            # Deviation of the entropic plan's shares of rows that is still called equal, as a
+            # share.
+            if not np.isfinite(plan).all() or (sums < 0.5 * here.shares).any():
                 return None
         plan = np.asarray(plan, dtype=np.float64)
         plan /= plan.sum(axis=1, keepdims=True)
@@ -382,7 +375,9 @@ class OptimalTransport(OptimalResults, BaseTransport):
             return exact, self._nearest(own)
         within = self._costs(own, own) / scale
         names = "from group {!r} to group {!r}".format(*self.groups_[[own, target]].tolist())
-        for doubled in range(MOST_DOUBLED + 1):
+        # How often the regularization is doubled where no plan is found, as few rows lie far from
+        # all.
+        for doubled in range(5 + 1):
             reg = self.reg * 2**doubled
             there = self._plan(own, target, cost / scale, reg)
             here = None if there is None else self._plan(own, own, within, reg)
@@ -420,7 +415,9 @@ class OptimalTransport(OptimalResults, BaseTransport):
         sample = self.samples_[own]
         n, points = len(sample.codes), self._points(sample.codes)
         d = len(self._measured())
-        k = min(MOST_NEAREST, round(n ** (2 / (d + 2))))
+        # Nearest rows, each with itself, over which an exact plan is averaged; fewer of many
+        # columns.
+        k = min(5, round(n ** (2 / (d + 2))))
         from sklearn.neighbors import NearestNeighbors
 
         near = NearestNeighbors(n_neighbors=k).fit(points)

@@ -18,10 +18,6 @@ from skfairtest.transports._ranks import RowRanks
 N_PARTS = 4
 #: Key of the maps of all rows, whatever their values of `by`.
 ALL_ROWS = ""
-#: Curves from group to group that are kept, each of some hundred kilobytes.
-MOST_CURVES = 256
-#: Rows that each group needs in a cell of `by` to be described there.
-LEAST_IN_CELL = 20
 
 
 class ColumnMap(NamedTuple):
@@ -247,7 +243,8 @@ class QuantileTransport(QuantileResults, BaseTransport):
             cells, which = np.unique(self._cells(Z), axis=0, return_inverse=True)
             for k, cell in enumerate(cells):
                 rows = which.ravel() == k
-                if np.bincount(groups[rows], minlength=n_groups).min() >= LEAST_IN_CELL:
+                # Rows that each group needs in a cell of `by` to be described there.
+                if np.bincount(groups[rows], minlength=n_groups).min() >= 20:
                     maps[_key(cell)] = self._of_rows(layout, Z[rows], groups[rows], n_groups)
         return maps
 
@@ -289,7 +286,8 @@ class QuantileTransport(QuantileResults, BaseTransport):
 
     def _curves_of(self, key: str, j: int, own: int, target: int) -> dict[Any, Curve]:
         """Return where the curve of a column and pair of groups is kept, once it is known."""
-        if len(self._curves) > MOST_CURVES:
+        # Curves from group to group that are kept, each of some hundred kilobytes.
+        if len(self._curves) > 256:
             self._curves = {}
         return self._curves.setdefault((key, j, own, target), {})
 

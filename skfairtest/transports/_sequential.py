@@ -32,13 +32,6 @@ from skfairtest.transports._ranks import RowRanks
 LEAST_TO_LEARN = 40
 #: Parts of the rows that are predicted by models which did not see them.
 N_FOLDS = 3
-#: Spread of the residuals that is allowed at least, as a share of their mean spread.
-LEAST_SPREAD = 0.1
-#: Ranks drawn for each row, to see what numbers the models make of them.
-N_DRAWS = 5
-#: Chance of so large a difference between these numbers and those of the group, below which the
-#: models are taken to be wrong. To follow the group's numbers where they are right adds its chance.
-MOST_CHANCE = 0.1
 #: Small models: what they make of chance looks like an effect of the group.
 BOOSTING = {
     "max_leaf_nodes": 5, "learning_rate": 0.1, "min_samples_leaf": 40, "early_stopping": False,
@@ -82,14 +75,19 @@ class Residuals(NamedTuple):
         if len(regressors) > 1:
             regressor, _ = _best(regressors, F, distance, fold)
         spread = clone(regressor).fit(F, distance)
-        least = LEAST_SPREAD * float(distance.mean())
+        # Spread of the residuals that is allowed at least, as a share of their mean spread.
+        least = 0.1 * float(distance.mean())
         # Of a constant column any spread will do.
         least = least if least > 0 else 1.0
         centre, around = _predict(mean, F), np.maximum(_predict(spread, F), least)
         own, other = (Quantiles.learn(away / around, False) for away in (fitted, unseen))
-        drawn = [centre + around * other.at(rng.random(len(y))) for _ in range(N_DRAWS)]
+        # Ranks drawn for each row, to see what numbers the models make of them.
+        drawn = [centre + around * other.at(rng.random(len(y))) for _ in range(5)]
         made = np.concatenate(drawn)
-        differ = ks_2samp(made, y).pvalue < MOST_CHANCE
+        # Chance of so large a difference between these numbers and those of the group, below which
+        # the models are taken to be wrong. To follow the group's numbers where they are right adds
+        # its chance.
+        differ = ks_2samp(made, y).pvalue < 0.1
         numbers = Quantiles.learn(made, False) if differ else None
         return cls(mean, spread, least, own, other, numbers)
 

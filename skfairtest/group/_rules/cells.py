@@ -10,11 +10,6 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
 
-#: Beyond this a mixed-radix number no longer fits into 64 bits.
-MAX_KEY = 2**62
-#: Keys up to this are sorted by counting, which ten million rows feel.
-MAX_COUNTED = 2**22
-
 
 class Cells:
     """The different combinations of sensitive cells that occur, and which row has which.
@@ -33,7 +28,8 @@ class Cells:
         key = np.zeros(len(columns[0]), dtype=np.int64)
         n_keys = 1
         for column, size in zip(columns, sizes, strict=True):
-            if n_keys * (size + 1) > MAX_KEY:
+            # Beyond this a mixed-radix number no longer fits into 64 bits.
+            if n_keys * (size + 1) > 2**62:
                 different, key = np.unique(key, return_inverse=True)
                 n_keys = len(different)
             key = key * (size + 1) + column
@@ -78,7 +74,8 @@ class CellCounts:
 
 def _first_and_number(key: NDArray[np.int64], n_keys: int) -> tuple[Ints, Ints]:
     """A row of each different key, and the number of each row's key among those."""
-    if n_keys > MAX_COUNTED:
+    # Keys up to this are sorted by counting, which ten million rows feel.
+    if n_keys > 2**22:
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         return first, number.reshape(-1)
     place = np.full(n_keys, -1, dtype=np.intp)

@@ -20,8 +20,6 @@ from skfairtest.group._rules.attribute import Attribute, Numbers
 from skfairtest.group._rules.patterns import MOST_PATTERNS, Patterns, TooManyPatterns
 from skfairtest.group._rules.short_list import ShortList, short_list
 
-#: Patterns that a short list is chosen from, the worst ones.
-MOST_CANDIDATES = 1_000
 #: Rows beyond which it is estimated on some of them what other parameters would leave.
 ROWS_TO_ESTIMATE = 5_000
 
@@ -364,7 +362,8 @@ def listed_patterns(
     confidence: float,
 ) -> ShortList:
     """Make a short list of the kept patterns that differ, by their positions among these."""
-    candidates = np.flatnonzero(differs)[:MOST_CANDIDATES]
+    # Patterns that a short list is chosen from, the worst ones.
+    candidates = np.flatnonzero(differs)[:1_000]
     chosen = found.kept[candidates]
     short = short_list(
         patterns.subset(chosen),

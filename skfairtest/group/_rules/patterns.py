@@ -16,13 +16,9 @@ from skfairtest.group._rules.cells import Cells
 MOST_PATTERNS = 1_000_000
 #: A support of 0.05 must not fail by the last bit of 0.05 * 20.
 ROUNDING = 1 - 1e-12
-#: Columns that are added up cell by cell, which looks at the rows inside of each pattern alone.
-COLUMNS = 8
 #: Entries of the matrix of who is inside of which pattern that are held at a time: 16 MB.
 MAX_ENTRIES = 2**21
 
-#: Candidates up to which numba is not worth the second that it takes to be imported.
-FEW_CANDIDATES = 20_000
 #: An odd number whose bits are in no order, which mixes those of others.
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -95,7 +91,8 @@ class Patterns:
         #: tried.
         self.attribute, self.value = self._frequent_items(weights, least)
         if compiled is None:
-            compiled = self._n_candidates(max_conditions) > FEW_CANDIDATES
+            # Candidates up to which numba is not worth the second that it takes to be imported.
+            compiled = self._n_candidates(max_conditions) > 20_000
             if compiled:
                 from skfairtest.workers._compiled import AVAILABLE as compiled
         self.compiled = compiled
@@ -203,7 +200,9 @@ class Patterns:
             count_common(self._bits, self.parents, self.items, self.depths, columns, sums)
             return sums
         cells = self._different_rows()
-        if V.shape[1] > COLUMNS:
+        # Columns that are added up cell by cell, which looks at the rows inside of each pattern
+        # alone.
+        if V.shape[1] > 8:
             return self._products(cells, V, sums)
         codes = np.ascontiguousarray(cells.codes.T)
         table, member = _of_cells(cells, V), self._member_table()

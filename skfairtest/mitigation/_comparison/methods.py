@@ -38,7 +38,6 @@ RETRAINER: dict[str, Any] = {
     "max_rounds": 2,
     "cv": 2,
 }
-RETRAINER_QUERIES = 2_000
 
 
 class ShortRetrainer(FairnessRetrainer):
@@ -145,9 +144,7 @@ def _retrain(strategy: str) -> Callable[[Case, int], Any]:
                 sensitive_features=case.space.sensitive_features, favourable=favourable
             )
         else:
-            auditor = AequitasAuditor(
-                space=case.space, max_queries=RETRAINER_QUERIES, threshold=case.threshold
-            )
+            auditor = AequitasAuditor(space=case.space, max_queries=2_000, threshold=case.threshold)
         return ShortRetrainer(
             case.estimator, auditor, strategy=strategy, random_state=seed, **RETRAINER
         )

@@ -17,10 +17,6 @@ from skfairtest._typing import Floats
 from skfairtest.group._rules.sensitive_groups import Groups
 from skfairtest.space._containers import make_container
 
-#: Rounds of `ExponentiatedGradient`, each of which trains two models or more. Of fairlearn's 50 the
-#: later ones change little; 5 leave most of the difference.
-MAX_ITER = 10
-
 
 def has_fairlearn() -> bool:
     """Whether fairlearn is installed."""
@@ -102,8 +98,10 @@ class RandomizedClassifier(ClassifierMixin, BaseEstimator):
         while isinstance(inner, Pipeline):
             names.append(inner.steps[-1][0])
             inner = inner.steps[-1][1]
+        # Rounds of `ExponentiatedGradient`, each of which trains two models or more. Of fairlearn's
+        # 50 the later ones change little; 5 leave most of the difference.
         self.mixture_ = ExponentiatedGradient(
-            last, bound, max_iter=MAX_ITER, sample_weight_name="__".join([*names, "sample_weight"])
+            last, bound, max_iter=10, sample_weight_name="__".join([*names, "sample_weight"])
         )
         with config_context(enable_metadata_routing=False):
             self.mixture_.fit(self._prepared(X), wanted, sensitive_features=groups)

@@ -26,9 +26,6 @@ N_GROUPS = 20
 N_GROUPS_ASKED = 8
 #: Confidence of each end of a drop's interval.
 CONFIDENCE = 0.95
-#: Accuracy that a model is expected to lose or win, as a part of the predictions that changed: one
-#: standard deviation. Rounds on tables of 100 rows had 0.14 to 0.23.
-PART_LOST = 0.2
 
 
 class Drop(NamedTuple):
@@ -242,7 +239,9 @@ class Guard:
         confirmed = drop.high <= self.max_score_drop
         bound = drop.high
         if self._predicted is not None:
-            expected = PART_LOST * self._share_changed(said)
+            # Accuracy that a model is expected to lose or win, as a part of the predictions that
+            # changed: one standard deviation. Rounds on tables of 100 rows had 0.14 to 0.23.
+            expected = 0.2 * self._share_changed(said)
             known = (drop.high - drop.estimate) / stats.norm.isf(1 - CONFIDENCE)
             total = expected**2 + known**2
             # Of two normal distributions, the expected drop being 0.

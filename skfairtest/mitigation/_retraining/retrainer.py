@@ -58,8 +58,6 @@ STRATEGIES: dict[str, Any] = {
     "moved": MovedRetraining,
     "best": TwinRetraining,
 }
-#: Queries of the default auditor: one round needs no more discriminatory inputs than that brings.
-MAX_QUERIES = 40_000
 
 
 def _check_rounds(name: str, value: Any) -> None:
@@ -496,7 +494,9 @@ class FairnessRetrainer(
         if auditor is None and self.strategy == "testsgd":
             auditor = TestSGDAuditor()
         elif auditor is None:
-            auditor = AequitasAuditor(max_queries=MAX_QUERIES)
+            # Queries of the default auditor: one round needs no more discriminatory inputs than
+            # that brings.
+            auditor = AequitasAuditor(max_queries=40_000)
         auditor = clone(auditor)
         if self.n_jobs is not None and "n_jobs" in auditor.get_params(deep=False):
             auditor.set_params(n_jobs=auditor.n_jobs or self.n_jobs)

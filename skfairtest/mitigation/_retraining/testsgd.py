@@ -28,8 +28,6 @@ from skfairtest.space._space import InputSpace
 #: Rows added in the first round, and the largest share of the training rows, as in the paper.
 FIRST = 50
 LARGEST = 0.1
-#: Rows drawn near the data, to pick those to add from.
-POOL = 20_000
 
 
 class TestSGDRetraining:
@@ -91,7 +89,8 @@ class TestSGDRetraining:
 
     def near(self, rng: np.random.Generator) -> tuple[Ints, Any]:
         """Rows near the data, and which rows of the data they were made from."""
-        seeds, Z = draw_near(self.space, POOL, rng)
+        # Rows drawn near the data, to pick those to add from.
+        seeds, Z = draw_near(self.space, 20_000, rng)
         return seeds, self.space.decode(Z)
 
     def group(

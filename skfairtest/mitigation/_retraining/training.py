@@ -200,8 +200,6 @@ class TrainingFold:
 N_FOLDS = 5
 MOST_REPEATS = 3
 ENOUGH_ROWS = 2000
-#: Rows from which on one fold has enough rows to be held out alone.
-ENOUGH_FOR_ONE = 20_000
 
 
 def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generator) -> list[Ints]:
@@ -211,7 +209,8 @@ def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generato
     training: what cannot be learned cannot be judged.
     """
     if isinstance(cv, str):
-        if len(y) >= ENOUGH_FOR_ONE:
+        # Rows from which on one fold has enough rows to be held out alone.
+        if len(y) >= 20_000:
             return _deal(y, classes, N_FOLDS, rng)[:1]
         repeats = min(MOST_REPEATS, int(np.ceil(ENOUGH_ROWS / len(y))))
         return [fold for _ in range(repeats) for fold in _deal(y, classes, N_FOLDS, rng)]

@@ -41,15 +41,11 @@ Values = NDArray[Any]
 MOST_ADDED = 4.0
 #: Rounds in a row that bring nothing, after which a run near the data ends.
 PATIENCE = 2
-#: Discriminatory inputs that an audit is to find for each that is taken.
-DRAWN_FROM = 2
 #: Times that twins of rows are tried, each time of half as many.
 HALVINGS = 3
 #: Inputs near the data that are looked at for each that is to be found, and in all.
 LOOKED_AT = 20
 MOST_LOOKED_AT = 20_000
-#: Uniform inputs that are added in a round beside those near the data, as a share of the rows.
-UNIFORM_SHARE = 0.25
 
 
 class Learned(Protocol):
@@ -114,7 +110,8 @@ class Twins:
             self.space, estimator=FrozenEstimator(model), random_state=seed
         )
         if auditor.max_found is None:
-            auditor.set_params(max_found=DRAWN_FROM * n_pairs)
+            # Discriminatory inputs that an audit is to find for each that is taken.
+            auditor.set_params(max_found=2 * n_pairs)
         with warnings.catch_warnings():
             # That nothing is found is the reason why the run ends, which is told in its own
             # words.
@@ -215,7 +212,9 @@ class TwinRetraining(Twins):
         self._n_near += min(NEAR_A_ROUND * len(self.task.y), MOST_NEAR)
         if self._n_near > MOST_ADDED * len(self.task.y):
             return f"{MOST_ADDED:g} times as many inputs near the data were added as there are rows"
-        n_pairs = max(1, int(UNIFORM_SHARE * len(self.task.y) / 2))
+        # Uniform inputs that are added in a round beside those near the data, as a share of the
+        # rows.
+        n_pairs = max(1, int(0.25 * len(self.task.y) / 2))
         return self._look_for(n_pairs, folds[0].model)
 
     def _prepare_a_little(self, step: int, fold: TrainingFold) -> str | None:

@@ -33,8 +33,6 @@ from skfairtest.space._space import InputSpace
 
 #: Queries that a pair takes at most: outputs and labels of both twins.
 QUERIES_A_PAIR = 4
-#: Part of the time left that a call may take of those that predict the rows.
-OF_TIME = 0.9
 
 
 class Finding(NamedTuple):
@@ -221,7 +219,8 @@ class Case:
         with self.within(seconds):
             # How long a row takes is not known yet, and less the more of them a call has.
             while done < len(rows) and not (done and self.budget.is_late_for(1)):
-                n = int(min(len(rows) - done, max(1, self.budget.queries_in_time(OF_TIME, 1))))
+                # Part of the time left that a call may take of those that predict the rows.
+                n = int(min(len(rows) - done, max(1, self.budget.queries_in_time(0.9, 1))))
                 began = _clock.now()
                 answers.append(model.predict(slice_rows(rows, done, done + n)))
                 self.budget.took(n, _clock.now() - began)

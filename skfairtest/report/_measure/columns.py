@@ -9,9 +9,6 @@ from skfairtest.oracle._oracle import Oracle
 from skfairtest.report._data import Part
 from skfairtest.report._measure.case import Case
 
-#: Numbers with more different values have a median that is typical, not a most frequent one.
-MANY_VALUES = 20
-
 
 def measure_columns(case: Case, seconds: float | None) -> Part:
     """Measure it for the finding of each search, as far as the time allows."""
@@ -59,6 +56,7 @@ def _typical(codes: Floats, top: float) -> float:
     if not len(known):
         return float("nan")
     values, counts = np.unique(known, return_counts=True)
-    if len(values) > MANY_VALUES:  # those that are missing have no place among the others
+    # Numbers with more different values have a median that is typical, not a most frequent one.
+    if len(values) > 20:  # those that are missing have no place among the others
         return float(np.quantile(known[known <= top], 0.5, method="lower"))
     return float(values[counts.argmax()])

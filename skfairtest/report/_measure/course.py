@@ -13,9 +13,6 @@ from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.finding._words import said_by
 from skfairtest.report._data import AnyPart, Part, PartRun
 
-#: Warnings of a part that are kept.
-MOST_NOTES = 5
-
 
 class Course:
     """Runs the parts of an audit within its time.
@@ -125,7 +122,8 @@ class Course:
             reason = "; ".join(filter(None, (told, reason)))
         result = replace(result, reason=reason, seconds=_clock.now() - began)
         notes = list(dict.fromkeys(str(w.message) for w in caught))
-        self._note(name, result, notes[:MOST_NOTES])
+        # Warnings of a part that are kept.
+        self._note(name, result, notes[:5])
         return result
 
     def _note(self, name: str, part: Part, notes: list[str]) -> None:

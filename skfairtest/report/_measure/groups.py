@@ -19,13 +19,6 @@ from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._containers import make_container
 
-#: Conditions of a rule; longer ones nobody reads.
-MOST_CONDITIONS = 3
-#: Words of 64 rows that may be looked at for them, about five seconds' worth.
-MOST_WORDS = 5e9
-#: Rules that are listed.
-MOST_RULES = 10
-
 
 def metric_of(case: Case) -> str:
     """What is compared: how often people get what they want; of a regressor, how much."""
@@ -96,7 +89,8 @@ def compare_rows(
                 raise
     case.auditors[name] = auditor
     all_rules, listed = auditor.rules_, auditor.short_list_
-    table = listed if len(listed) else all_rules[all_rules["ranked"]].iloc[:MOST_RULES]
+    # Rules that are listed.
+    table = listed if len(listed) else all_rules[all_rules["ranked"]].iloc[:10]
     known = auditor.favourable_ is not None and auditor.favourable_ != "mean"
     return GroupsOfRows(
         **what_was_compared(auditor, table),
@@ -148,7 +142,9 @@ def values_of(X: Any, bins: int) -> dict[Any, int]:
 def affordable_conditions(n_rows: int, values: int) -> int:
     """How long rules over so many values may be, so that the search takes seconds."""
     words = n_rows / 64
-    for most in range(MOST_CONDITIONS, 1, -1):
-        if math.comb(values, most) * words <= MOST_WORDS:
+    # Conditions of a rule; longer ones nobody reads.
+    for most in range(3, 1, -1):
+        # Words of 64 rows that may be looked at for them, about five seconds' worth.
+        if math.comb(values, most) * words <= 5e9:
             return most
     return 1

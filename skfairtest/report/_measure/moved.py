@@ -30,8 +30,6 @@ MOST_ROWS, MOST_BESIDE = 4_000, 1_000
 #: Rows of a group without which a map between groups says nothing, and groups at most: of more,
 #: those with the most rows.
 LEAST_OF_GROUP, MOST_GROUPS = 50, 4
-#: Numbers with more values have no groups.
-MOST_NUMBERS = 10
 #: Predictions that one map may take, and maps that are learned again for intervals: of rows drawn
 #: again, and of groups that chance has made.
 MOST_QUERIES, N_AGAIN = 300_000, 10
@@ -39,10 +37,6 @@ MOST_QUERIES, N_AGAIN = 300_000, 10
 LEAST_ROWS = 400
 #: Rows by which the pace of predictions is measured, and that of learning a map.
 PACED, TRIED = 1_000, 300
-#: Part of its time that a map may spend on predictions: classifiers judge it in the rest.
-OF_TIME = 0.5
-#: Part of that in which the pace is measured.
-PACE_OF_TIME = 0.1
 
 
 class NamedTransport(NamedTuple):
@@ -131,7 +125,8 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     wanted = max(of.most_rows, LEAST_OF_GROUP * n_rows / counts.iloc[1] + 1)
     most = n = int(min(n_rows, wanted, MOST_QUERIES / each))
     if seconds is not None:
-        budget = _affordable(case, OF_TIME * seconds)
+        # Part of its time that a map may spend on predictions: classifiers judge it in the rest.
+        budget = _affordable(case, 0.5 * seconds)
         n = min(most, int(budget / each))
         if again and n < min(most, LEAST_ROWS):
             # Shares without intervals are more than nothing.
@@ -214,7 +209,8 @@ def _no_groups(name: str, values: pd.Series) -> str:
     n = values.nunique()
     if n < 2:
         return f"all people have the same {name}, so there is no group to move them to"
-    if n > MOST_NUMBERS and pd.api.types.is_numeric_dtype(values):
+    # Numbers with more values have no groups.
+    if n > 10 and pd.api.types.is_numeric_dtype(values):
         return (
             f"{name} is a number with {n:,} values and has no groups; give groups beside X, such "
             f"as sensitive_features=X[{name!r}] >= {values.median():g}"
@@ -258,7 +254,8 @@ def _affordable(case: Case, seconds: float) -> int:
 
     That of the few rows that a search asks about at a time is much slower.
     """
-    Z = case.space.data[: case.affordable(PACE_OF_TIME * seconds, PACED)]
+    # Part of that in which the pace is measured.
+    Z = case.space.data[: case.affordable(0.1 * seconds, PACED)]
     oracle, spent = case.oracle(case.space), []
     for _ in range(2):  # the first time, a model may have to warm up
         began = _clock.now()

@@ -11,8 +11,6 @@ from skfairtest.report._data import PerturbedGroups
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import what_was_compared
 
-#: Rule sets that are listed.
-MOST_RULES = 20
 #: What the part and its auditor are called.
 NAME = "groups of perturbed inputs"
 
@@ -48,7 +46,8 @@ def describe_perturbed(case: Case) -> PerturbedGroups:
     """What the group auditor found."""
     auditor = case.auditors[NAME]
     listed = auditor.short_list_
-    table = listed if len(listed) else auditor.rules_.iloc[:MOST_RULES]
+    # Rule sets that are listed.
+    table = listed if len(listed) else auditor.rules_.iloc[:20]
     return PerturbedGroups(
         **what_was_compared(auditor, table),
         favourable=in_words(auditor.favourable_),

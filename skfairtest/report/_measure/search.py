@@ -14,15 +14,9 @@ from skfairtest.report._data import AllPairs, History, Search
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.space._space import InputSpace
 
-#: Queries of a search that a slow model has no time for are cut down to these.
-FEWEST_QUERIES = 64
-#: Seconds that the outputs of the pairs that are shown may take.
-TELLING_SECONDS = 2.0
 #: Discriminatory inputs that are shown as pairs, and those that the data of a report hold.
 SHOWN_PAIRS = 10
 KEPT_PAIRS = 10_000
-#: Points of the history.
-HISTORY_POINTS = 200
 
 
 def search(
@@ -32,7 +26,8 @@ def search(
     auditor = case.auditor(space, seconds)
     if seconds is not None and auditor.max_queries is not None:
         # Before its first query a search does not know how slow a model is, but this audit does.
-        most = max(FEWEST_QUERIES, case.affordable(2 * seconds, auditor.max_queries))
+        # Queries of a search that a slow model has no time for are cut down to these.
+        most = max(64, case.affordable(2 * seconds, auditor.max_queries))
         auditor.set_params(max_queries=min(auditor.max_queries, most))
     if callbacks:
         auditor.set_callbacks(*callbacks)
@@ -71,7 +66,8 @@ def describe_search(case: Case, blank: Search) -> Search:
 
 def _history(auditor: Any) -> History:
     table = auditor.history_
-    places = np.unique(np.linspace(0, max(0, len(table) - 1), HISTORY_POINTS).astype(int))
+    # Points of the history.
+    places = np.unique(np.linspace(0, max(0, len(table) - 1), 200).astype(int))
     table = table.iloc[places] if len(table) else table
     return History(*(table[field.name].tolist() for field in fields(History)))
 
@@ -83,7 +79,8 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
     first = space.twins_.with_sensitive(Z, pairs[:, 0])
     second = space.twins_.with_sensitive(Z, pairs[:, 1])
     asked = case.asked(space)
-    n_shown = case.affordable(TELLING_SECONDS, SHOWN_PAIRS * QUERIES_A_PAIR) // QUERIES_A_PAIR
+    # Seconds that the outputs of the pairs that are shown may take.
+    n_shown = case.affordable(2.0, SHOWN_PAIRS * QUERIES_A_PAIR) // QUERIES_A_PAIR
     places = far_apart(Z[:, space.free], n_shown)
     shown = case.pairs(asked, first[places], second[places])
     if "worst_z" in state:

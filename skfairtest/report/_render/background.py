@@ -31,12 +31,8 @@ from skfairtest.report._render.words import group_named, in_sample, isolate, quo
 MOST_GROUPS = 200
 #: What marks groups below the support of the search for differences.
 TOO_SMALL = "*"
-#: Rows of the plot of these groups.
-MOST_BARS = 15
 #: Rules of a table, and of a picture of the groups.
 MOST_RULES, MOST_DRAWN = 10, 5
-#: Attributes of the domain that are not folded away.
-MOST_ATTRIBUTES = 15
 
 
 # Groups ----------------------------------------------------------------------------------------
@@ -294,7 +290,8 @@ def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Fig
     ]
     names = [isolate(row["group"]) for row in rows]
     alt = "; ".join(map(": ".join, zip(names, rates, strict=False)))
-    drawn = [list(row.values()) for row in rows[:MOST_BARS] if row[rate] is not None]
+    # Rows of the plot of these groups.
+    drawn = [list(row.values()) for row in rows[:15] if row[rate] is not None]
     caption = f"{rate.replace('_', ' ').capitalize()} by group"
     if len(drawn) < len(rows):
         caption += f", the first {len(drawn)} of the table"
@@ -441,11 +438,12 @@ def _domain_table(attributes: list[dict[str, Any]]) -> Table:
     keep = [place for place in range(len(head)) if place not in drop]
     rows = [[row[place] for place in keep] for row in rows]
     words = [place for place, old in enumerate(keep) if head[old] not in ("step", "columns")]
+    # Attributes of the domain that are not folded away.
     return table(
         "The domain: inputs that the search may generate",
         [head[place] for place in keep],
         rows,
-        shown=MOST_ATTRIBUTES,
+        shown=15,
         words=words,
     )
 

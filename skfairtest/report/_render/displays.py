@@ -12,9 +12,6 @@ from skfairtest.finding._words import name_output
 from skfairtest.report._known import first_maps
 from skfairtest.report._measure.plain import real
 
-#: Of the intervals of moved twins.
-CONFIDENCE = 0.95
-
 
 def make_display(report: dict[str, Any], kind: str) -> Any:
     """The display of a kind; see `AuditReport.display`."""
@@ -132,8 +129,9 @@ def _moved(report: dict[str, Any]) -> Any:
         why = "; ".join(dict.fromkeys(part["reason"] for part in report["moved"]))
         raise ValueError(f"The report has no moved twins to show: {why or 'moved=False'}")
     part = max(parts, key=lambda one: real(one["rate"]))
+    # Of the intervals of moved twins.
     return inspection.FlipTestDisplay(
-        pd.DataFrame(part["flips"]), pd.DataFrame(part["columns"]), CONFIDENCE
+        pd.DataFrame(part["flips"]), pd.DataFrame(part["columns"]), 0.95
     )
 
 

@@ -40,10 +40,6 @@ PAGES = "https://github.com/skfairtest/skfairtest/blob/main/docs"
 #: Groups that a line of text names; the page has a table of more.
 MOST_GROUPS = 3
 MOST_STEPS = 3
-#: A worst case that is so many times as large as that of any person calls for a narrower domain.
-FAR_FROM_PEOPLE = 1.2
-#: Groups with fewer rows have wide intervals.
-FEW_ROWS = 100
 #: The end of a bound above which, relative to what was found, it is worth another look.
 WIDE = 1.1
 STATUS = {"within": "pass", "exceeded": "fail", "undecided": "undecided", "failed": "not checked"}
@@ -423,7 +419,8 @@ def _group_of_few_rows(report: dict[str, Any]) -> dict[str, Any] | None:
     part, rows = report["selection"], _groups_alone(report)
     if part["n"] < part["n_rows"]:
         return None
-    few = [row for row in rows if row["n"] is not None and row["n"] < FEW_ROWS]
+    # Groups with fewer rows have wide intervals.
+    few = [row for row in rows if row["n"] is not None and row["n"] < 100]
     return min(few, key=lambda row: row["n"], default=None)
 
 
@@ -450,7 +447,8 @@ def _more_time(report: dict[str, Any]) -> Step | None:
 def _narrow(report: dict[str, Any]) -> Step | None:
     main = report["searches"][-1]
     people, degree = main["rows"]["degree"], main["degree"]
-    if not main["taken"] or not degree or people is None or degree <= FAR_FROM_PEOPLE * people:
+    # A worst case that is so many times as large as that of any person calls for a narrower domain.
+    if not main["taken"] or not degree or people is None or degree <= 1.2 * people:
         return None
     return Step(
         "Narrow the domain to inputs that can exist: the worst case is far above that of any "

@@ -9,9 +9,6 @@ from skfairtest.report._render.blocks import Fold, Table
 from skfairtest.report._render.markdown import MOST_ROWS, blocks_in_markdown, in_markdown
 from skfairtest.report._render.sections import sections_of
 
-#: Rows of a table above which it is folded.
-MOST_OPEN = 15
-
 
 def add_to_card(report: dict[str, Any], card: Any, section: str) -> Any:
     """Add the report to a model card, one subsection for each of its own.
@@ -62,11 +59,12 @@ def add_to_card(report: dict[str, Any], card: Any, section: str) -> Any:
             told = f"{len(table.rows) - MOST_ROWS:,} more rows are not listed here."
             content = told if len(table.rows) > MOST_ROWS else ""
             # A subsection of its own: `add_table` would print the whole path as its title.
+            # Rows of a table above which it is folded.
             one = TableSection(
                 title=in_markdown(table.caption),
                 content=content,
                 table=_columns(table),
-                folded=len(table.rows) > MOST_OPEN,
+                folded=len(table.rows) > 15,
             )
             card.add(**{f"{key}/{_escaped(_free(table.caption, tables, table))}": one})
     return card

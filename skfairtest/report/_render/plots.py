@@ -23,9 +23,6 @@ NAMED = {
     "#7f8891": "var(--soft)",
 }  # fmt: skip
 
-#: Inches: so narrow that letters can be read on a phone, where the picture is as wide as the page.
-WIDTH = 6.2
-
 _RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "skfairtest",
@@ -77,7 +74,9 @@ def draw(figure: Figure, key: str) -> str | Notice:
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)
         try:
-            canvas = Canvas(figsize=(WIDTH, _height(figure)), layout="constrained")
+            # Inches: so narrow that letters can be read on a phone, where the picture is as wide as
+            # the page.
+            canvas = Canvas(figsize=(6.2, _height(figure)), layout="constrained")
             FigureCanvasSVG(canvas)
             kind, _, view = figure.kind.partition(":")
             how = {"kind": view} if view else {}

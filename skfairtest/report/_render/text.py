@@ -7,18 +7,16 @@ from typing import Any
 
 from skfairtest.report._render.first_page import NAMES, FirstPage, first_page
 
-#: Characters of a line: what a terminal shows, and a page without scrolling.
-WIDTH = 88
-
 
 def render_text(report: dict[str, Any], more: str = "report.save_html(path)") -> str:
     """The first page in eleven paragraphs at most; `more` is where the reader finds the rest."""
     answers = [*in_lines(first_page(report)), ("More", more)]
     hang = 2 + max(len(name) for name, _ in answers)
+    # Characters of a line: what a terminal shows, and a page without scrolling.
     paragraphs = [
         textwrap.fill(
             f"{name:<{hang}}{words}",
-            WIDTH,
+            88,
             subsequent_indent=" " * hang,
             break_long_words=False,
             break_on_hyphens=False,

@@ -380,8 +380,6 @@ def _with_ends(row: dict[str, Any], name: str) -> str:
 
 #: What flips are called that may have any direction.
 ANY = "any"
-#: Area under the curve of a classifier from which on it tells moved rows from real ones.
-NOT_REACHED = 0.6
 
 
 def reaches(quality: dict[str, Any]) -> bool | None:
@@ -390,7 +388,8 @@ def reaches(quality: dict[str, Any]) -> bool | None:
     None where that was not judged.
     """
     after = quality["auc_after"]
-    return None if after is None else after <= NOT_REACHED
+    # Area under the curve of a classifier from which on it tells moved rows from real ones.
+    return None if after is None else after <= 0.6
 
 
 def largest_flow(part: dict[str, Any]) -> dict[str, Any] | None:

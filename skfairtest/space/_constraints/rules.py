@@ -22,10 +22,6 @@ EQUAL, EQUAL_SINGLE = 1e-9, 1e-6
 ULP, ULP_SINGLE = 1e-15, 5e-7
 #: Passes over the columns of a sum, and over the parts of several rules.
 SUM_PASSES, RULE_PASSES = 2, 3
-#: Rounds of narrowing a box by several rules in turn.
-NARROW_ROUNDS = 4
-#: Share of repairs in which a column is drawn anew first, so that no two rules block each other.
-SHAKE = 0.2
 
 
 class Boxes:
@@ -385,7 +381,8 @@ class AllRule(Rule):
     def narrow(self, boxes: Boxes) -> Bools:
         """Narrow boxes by each part in turn, until none removes any more."""
         alive = ~boxes.empty
-        for _ in range(NARROW_ROUNDS if len(self.parts) > 1 else 1):
+        # Rounds of narrowing a box by several rules in turn.
+        for _ in range(4 if len(self.parts) > 1 else 1):
             before = boxes.low.copy(), boxes.high.copy()
             for part in self.parts:
                 if not part.is_opaque:
@@ -456,7 +453,8 @@ def _shaken(
     own = [j for j in sorted(columns) if movable[j]]
     if not own:
         return Z
-    rows = np.flatnonzero(rng.random(len(Z)) < SHAKE)
+    # Share of repairs in which a column is drawn anew first, so that no two rules block each other.
+    rows = np.flatnonzero(rng.random(len(Z)) < 0.2)
     if len(rows):
         Z = Z.copy()
         chosen = np.array(own)[rng.integers(len(own), size=len(rows))]

@@ -8,8 +8,6 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._constraints.rules import Boxes, Rule
 from skfairtest.space._domain import Domain
 
-#: Combinations of whole codes, listed or not, up to which each has a place in one array.
-MOST_DENSE = 2_000_000
 #: Boxes times combinations that are looked at in one go.
 MOST_TOGETHER = 4_000_000
 
@@ -69,7 +67,8 @@ class _Dense:
         """Return whether combinations are whole and not too many."""
         if not len(rows) or not np.isfinite(rows).all() or (rows != np.floor(rows)).any():
             return False
-        return bool(np.prod(rows.max(axis=0) - rows.min(axis=0) + 1) <= MOST_DENSE)
+        # Combinations of whole codes, listed or not, up to which each has a place in one array.
+        return bool(np.prod(rows.max(axis=0) - rows.min(axis=0) + 1) <= 2_000_000)
 
     def find(self, Z: Floats) -> Bools:
         """Return which rows are listed."""

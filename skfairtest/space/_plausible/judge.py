@@ -20,8 +20,6 @@ from skfairtest.space._layout import Layout
 from skfairtest.space._plausible.neighbours import Neighbours
 from skfairtest.space._plausible.real_vs_synthetic import LEAST_ROWS, RealVsSyntheticClassifier
 
-#: Share of real rows that "auto" accepts.
-SHARE = 0.98
 #: Inputs in one call of a detector.
 CHUNK = 50_000
 #: Rows of the data that a user's detector is asked about to see that it suits them.
@@ -83,7 +81,8 @@ class Plausibility:
         self._classifier: RealVsSyntheticClassifier | None = None
         self._detector: Any = None
         self._by_codes = False
-        self._share = SHARE
+        # Share of real rows that "auto" accepts.
+        self._share = 0.98
         self._scores_of_rows: Floats = np.empty(0)
         self._cut = 0.0
         if isinstance(detector, str):

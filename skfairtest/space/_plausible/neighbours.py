@@ -24,8 +24,6 @@ NEIGHBOUR_SHARE = 0.05
 #: Rows among which neighbours are looked for: a larger table is cut, halves of halves, into such
 #: parts.
 PART = 3000
-#: Rows that are measured exactly to find the nearest, the first ones by their scaled copies.
-N_CANDIDATES = 24
 #: Categories of a column that are scaled one by one; of more, each is a random pattern as long.
 MOST_LEVELS = 24
 #: Inputs whose nearest rows are looked up at once.
@@ -156,7 +154,8 @@ class Neighbours:
         """Return the position of the row nearest to each input, and its distance; shapes (n,)."""
         from sklearn.neighbors import NearestNeighbors
 
-        k = min(N_CANDIDATES, len(self.rows))
+        # Rows that are measured exactly to find the nearest, the first ones by their scaled copies.
+        k = min(24, len(self.rows))
         searcher = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self._scaled)
         places, distances = np.empty(len(Z), dtype=np.intp), np.empty(len(Z))
         for start in range(0, len(Z), CHUNK):

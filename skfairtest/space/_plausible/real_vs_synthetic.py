@@ -32,8 +32,6 @@ LEARNED = 10.0
 #: Shares of the made-up inputs: crossings, rows with foreign values, and the rest are uniform.
 CROSSED = 0.4
 FOREIGN = 0.4
-#: Foreign values of a row.
-N_FOREIGN = 3
 
 
 class RealVsSyntheticClassifier:
@@ -122,7 +120,8 @@ def with_foreign_values(rows: Floats, n: int, rng: np.random.Generator) -> Float
     """Return random rows with a few values from other rows, one from each."""
     made: Floats = rows[rng.integers(len(rows), size=n)]
     here: Ints = np.arange(n)
-    for _ in range(min(N_FOREIGN, rows.shape[1])):
+    # Foreign values of a row.
+    for _ in range(min(3, rows.shape[1])):
         column = rng.integers(rows.shape[1], size=n)
         made[here, column] = rows[rng.integers(len(rows), size=n), column]
     return made
