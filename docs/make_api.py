@@ -101,7 +101,7 @@ SECTIONS = [
 ]
 #: Types that nobody makes by hand, on the page of what returns them or hands them over.
 RETURNED = {
-    "AuditReport": [(report, "Outcome"), (report, "LimitCheck")],
+    "AuditReport": [(report, "LimitsOutcome"), (report, "LimitCheck")],
     "BaseAuditor": [(_rows_audit, "RowsAudit")],
     "CertifiedAuditor": [(exact, "Support")],
     "FairnessAugmenter": [(_labelers, "FoundPairs")],

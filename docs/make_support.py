@@ -32,6 +32,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_transformer
 from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -59,6 +60,7 @@ from sklearn.linear_model import (
     PoissonRegressor,
     Ridge,
     SGDClassifier,
+    TweedieRegressor,
 )
 from sklearn.model_selection import (
     FixedThresholdClassifier,
@@ -95,11 +97,10 @@ from skfairtest import (
     MarginalizedRegressor,
     RandomAuditor,
 )
-from skfairtest.exact._composite import CompositeFamily
-from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._expression import ModelOutput, WeightedSum
-from skfairtest.exact._support import SEARCH
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.whitebox._steps import HINT
+from skfairtest.whitebox._unsupported import SEARCH
+from skfairtest.whitebox.graph import NetworkOutput, WeightedSum
 
 HERE = Path(__file__).parent / "reference"
 STORED, PAGE = HERE / "support.json", HERE / "support.md"
@@ -128,6 +129,8 @@ def _small(model: Any) -> Callable[[], Any]:
 
 
 _SMALL_BOOSTERS = {"n_estimators": 3, "max_depth": 2}
+_SMALL_EBM = {"outer_bags": 2, "max_rounds": 50, "interactions": 1, "n_jobs": 1, "random_state": 0}
+_NO_PAIRS = {"interactions": 0}
 FAMILIES = {
     "linear": Family(_small(Ridge()), _small(LogisticRegression())),
     "forest": Family(
@@ -186,6 +189,8 @@ STEPS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ""),
     "`TargetEncoder`": (lambda: TargetEncoder(cv=2), ""),
     "`SimpleImputer(add_indicator=True)`": (lambda: SimpleImputer(add_indicator=True), ""),
+    "`TableVectorizer` of skrub": (_of("skrub", "TableVectorizer"), "skrub"),
+    "`SquashingScaler` of skrub": (_of("skrub", "SquashingScaler"), "skrub"),
     "`SelectKBest` and other selectors": (lambda: SelectKBest(f_regression, k=1), ""),
     "`FunctionTransformer(numpy.log1p)`": (
         lambda: make_pipeline(FunctionTransformer(np.exp), FunctionTransformer(np.log1p)), ""),
@@ -267,7 +272,13 @@ OTHERS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "`GaussianNB`": (GaussianNB, "sklearn", CLASS),
     "`KNeighborsClassifier`": (KNeighborsClassifier, "sklearn", CLASS),
     "`GaussianProcessRegressor`": (GaussianProcessRegressor, "sklearn", NUMBER),
-    "`PoissonRegressor`": (PoissonRegressor, "sklearn", NUMBER),
+    "`PoissonRegressor`, `GammaRegressor`": (PoissonRegressor, "sklearn", NUMBER),
+    "`TweedieRegressor`": (lambda: TweedieRegressor(power=1.5), "sklearn", NUMBER),
+    "`LinearDiscriminantAnalysis`": (LinearDiscriminantAnalysis, "sklearn", CLASS),
+    "`LinearDiscriminantAnalysis`, several classes": (
+        LinearDiscriminantAnalysis, "sklearn", SEVERAL),
+    "`BaggingClassifier` of 10 `LogisticRegression`": (
+        lambda: BaggingClassifier(LogisticRegression(), random_state=0), "sklearn", CLASS),
     "`XGBRFRegressor`": (
         _of("xgboost", "XGBRFRegressor", n_estimators=3, max_depth=2), "xgboost", NUMBER),
     "`XGBRegressor(booster=\"dart\")`": (
@@ -286,6 +297,15 @@ OTHERS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "`LGBMRegressor(linear_tree=True)`": (
         _of("lightgbm", "LGBMRegressor", linear_tree=True, verbose=-1, min_child_samples=3,
             **_SMALL_BOOSTERS), "lightgbm", NUMBER),
+    "`ExplainableBoostingRegressor` of InterpretML": (
+        _of("interpret.glassbox", "ExplainableBoostingRegressor", **_SMALL_EBM), "interpret", NUMBER
+    ),
+    "`ExplainableBoostingClassifier`, two classes": (
+        _of("interpret.glassbox", "ExplainableBoostingClassifier", **_SMALL_EBM), "interpret", CLASS
+    ),
+    "`ExplainableBoostingClassifier`, several classes": (
+        _of("interpret.glassbox", "ExplainableBoostingClassifier", **_SMALL_EBM | _NO_PAIRS),
+        "interpret", SEVERAL),
 }  # fmt: skip
 
 
@@ -506,21 +526,17 @@ def _attains(auditor: Any) -> bool:
 
     Bounds of several models inside of one add up, though no pair need be the worst for all.
     """
-    family, _ = read_family(
+    verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
-    nodes = getattr(family, "nodes", [])
-    inside = getattr(family, "families", {}).values()
-    return all(_is_affine(node) for node in nodes) and not any(
-        isinstance(part, CompositeFamily) for part in inside
-    )
+    return all(_is_affine(node) for node in getattr(verifier, "nodes", []))
 
 
 def _is_affine(node: Any) -> bool:
-    """Whether a number is an affine function of one output of one model."""
+    """Whether a number is an affine function of one output that is bounded by itself."""
     if isinstance(node, WeightedSum):
         return len(node.of) == 1 and _is_affine(node.of[0])
-    return isinstance(node, ModelOutput)
+    return isinstance(node, (list, NetworkOutput))
 
 
 def _parts_of(error: ValueError) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from skfairtest._typing import Floats
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._rows_audit import RowsAudit, RowsSummary, compare_chunks, compare_table
 from skfairtest.space._chunks import Chunks, as_chunks
-from skfairtest.space._plausible.judge import Plausibility
+from skfairtest.space._plausible.plausibility import Plausibility
 from skfairtest.space._space import InputSpace
 
 #: Results that ask the model when they are first read.
@@ -261,7 +261,9 @@ class AuditResults(StoredResults):
         -------
         DataFrame
             One row for each domain, "rows", "plausible" and "whole", with the columns `degree`,
-            `found` (unique discriminatory inputs kept, or discriminatory rows) and `queries`.
+            `found` (unique discriminatory inputs kept, or discriminatory rows), `queries` and
+            `outside`: how many rows of X, as far as they are kept, lie outside of the whole domain.
+            Their disparities count for "rows" alone, and may be larger than those of the domain.
         """
         state = self._result("domains_")
         if "domains" not in state:
@@ -290,6 +292,7 @@ class AuditResults(StoredResults):
                 "degree": [on_data["degree"], plausible, whole],
                 "found": [on_data["n_found"], int(ours.sum()), len(ours)],
                 "queries": [on_data["n_queries"], self.n_queries_, self.n_queries_],
+                "outside": [int((~inside[: len(self.space_.data)]).sum()), 0, 0],
             }
         return pd.DataFrame(state["domains"], index=["rows", "plausible", "whole"])
 

@@ -182,9 +182,9 @@ def complete_docstring(cls: Any) -> None:
     shared: dict[str, Entries] = {title: {} for title in TITLES}
     for base in cls.__mro__[:0:-1]:
         if base.__module__.startswith("skfairtest") and base.__dict__.get("__doc__"):
-            told = sections_of(base.__doc__)
+            inherited = sections_of(base.__doc__)
             for title in TITLES:
-                shared[title] |= entries_of(told.get(title, ""))
+                shared[title] |= entries_of(inherited.get(title, ""))
     order = [field.name for field in fields(cls) if field.init]
     both = shared["Parameters"] | own["Parameters"]
     taken = [names for names in both if names[0] in order]

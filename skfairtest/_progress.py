@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 STEPS = 100
-#: How warnings of the table begin, which are said once, though it is looked at in several places.
+#: How warnings of the table begin, which are given once, though it is looked at in several places.
 ABOUT_X = "X (seems to hold the target|holds columns that identify rows)"
 
 

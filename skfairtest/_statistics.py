@@ -142,7 +142,7 @@ def wilson(share: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
     share = np.where(n > 0, share, 0.5)
     middle = (share * n + z**2 / 2) / (n + z**2)
     half = z * np.sqrt(share * (1 - share) * n + z**2 / 4) / (n + z**2)
-    # At 0 and 1 the ends are exact; rounding must not push them past the share itself.
+    # At 0 and 1 the bounds are exact; rounding must not push them past the share itself.
     return np.minimum(np.clip(middle - half, 0, 1), share), np.maximum(
         np.clip(middle + half, 0, 1), share
     )
@@ -177,7 +177,7 @@ def ratio_interval(
     """Interval of a ratio of two independent shares: MOVER-R from two Wilson intervals.
 
     Closed, and of use at 0 and 1 as well, where the interval on the logarithms (Katz) has no width.
-    The upper end is infinite where the second share may be 0.
+    The upper bound is infinite where the second share may be 0.
 
     References
     ----------

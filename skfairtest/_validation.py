@@ -29,10 +29,6 @@ from skfairtest.space._containers import make_container
 from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import check_index, index_of, n_rows
 
-#: Rows, and rows with other values than the commonest one, from which a column that is equal to the
-#: target is not so by chance.
-LEAST_EQUAL_ROWS = 20
-LEAST_OTHER_ROWS = 5
 #: Arguments that have an entry a row; others, which a model's `fit` takes, may have.
 OF_ROWS = ("y", "y_pred", "sample_weight")
 
@@ -211,7 +207,7 @@ def warn_of_target(X: Any, y: Any) -> None:
         return
     container, target = make_container(X), np.asarray(y)
     name = y.columns[0] if hasattr(y, "columns") and len(y.columns) else getattr(y, "name", None)
-    told = [f"{own!r} (it has the name of y)" for own in container.names
+    named = [f"{own!r} (it has the name of y)" for own in container.names
             if isinstance(own, str) and own == name]  # fmt: skip
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
@@ -222,10 +218,10 @@ def warn_of_target(X: Any, y: Any) -> None:
             # Most columns are other from the first rows on.
             if own != name and _is_equal(container.column_values(first, j), target[head]):
                 if _is_equal(container.column_values(X, j), target):
-                    told.append(f"{own!r} (it is equal to y)")
-    if told:
+                    named.append(f"{own!r} (it is equal to y)")
+    if named:
         warnings.warn(
-            f"X seems to hold the target: column {', '.join(told)}. A model that sees it need not "
+            f"X seems to hold the target: column {', '.join(named)}. A model that sees it need not "
             "look at anything else, so the audit would say nothing about a model in use. Drop the "
             "column from X, and fit the model without it.",
             UserWarning,
@@ -234,10 +230,9 @@ def warn_of_target(X: Any, y: Any) -> None:
 
 
 def _may_agree_by_chance(target: Any) -> bool:
-    """Return whether a column may be equal to the target by chance."""
+    """Whether a column may equal the target by chance: of few rows, or few uncommon values."""
     counts = pd.Series(target).value_counts()
-    few = len(target) < LEAST_EQUAL_ROWS
-    return few or len(target) - int(counts.max() if len(counts) else 0) < LEAST_OTHER_ROWS
+    return len(target) < 20 or len(target) - int(counts.max() if len(counts) else 0) < 5
 
 
 def _is_equal(values: Any, target: Any) -> bool:

@@ -58,7 +58,7 @@ auditor = SubgroupAuditor(
     random_state=0,
 )
 auditor.fit(X[searched], paid_back[searched], y_pred=predicted[searched])
-print(f"{auditor.n_rule_sets_} rules hold for 5% of the rows or more;")
+print(f"{auditor.n_rules_} rules hold for 5% of the rows or more;")
 print(f"{auditor.rules_['differs'].sum()} differ from everybody else by more than chance.")
 print(f"Missed, of all who pay back: {auditor.overall_:.3f}")
 

@@ -126,7 +126,7 @@ def run(name, X, model, settings, paper=None):
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     beside = "-" if paper is None else f"{paper[0]:,.0f} ({paper[1]:,})"
     print(
-        f"{name:24}{auditor.n_rule_sets_:13,}{auditor.n_queries_:11,}"
+        f"{name:24}{auditor.n_rules_:13,}{auditor.n_queries_:11,}"
         f"{wall:9.2f}{cpu:9.2f}{timed.seconds_:9.2f}{wall - timed.seconds_:9.2f}{reach:8.3f}"
         f"{memory:8.2f}{beside:>18}",
         flush=True,

@@ -38,10 +38,10 @@ from _shared import describe_machine, public
 from scipy import stats
 
 from skfairtest.group import SubgroupAuditor
-from skfairtest.group._inference.counting import pattern_sides
+from skfairtest.group._inference.counting import rule_sides
 from skfairtest.group._inference.pivot import interval_at, signed_root
 from skfairtest.group._inference.resampled import resampled
-from skfairtest.group._rules.patterns import Patterns
+from skfairtest.group._rules.frequent import FrequentRules
 
 CONFIDENCE = 0.95
 CORRECTIONS = ("none", "bonferroni", "resampling")
@@ -76,14 +76,14 @@ def invented_columns(n_rows=18_000, seed=0):
     return [column.astype(np.int16) for column in codes.T], [7] * 6, rng.random(n_rows) < 0.5
 
 
-def compare(patterns, values, counts, correction, rng, *, n_resamples=199, least=10):
-    """Sides of all patterns, which of them differ, and the distance that it takes."""
-    sides = pattern_sides(patterns, values, counts, binary=True)
+def compare(frequent, values, counts, correction, rng, *, n_resamples=199, least=10):
+    """Sides of all rules, which of them differ, and the distance that it takes."""
+    sides = rule_sides(frequent, values, counts, binary=True)
     sides = sides._replace(n=np.where(np.minimum(sides.n, sides.n_out) >= least, sides.n, 0.0))
     n_rules = int((sides.n > 0).sum())
     if correction == "resampling":
         found = resampled(
-            sides, patterns, values, counts,
+            sides, frequent, values, counts,
             confidence=CONFIDENCE, rng=rng, n_resamples=n_resamples,
         )  # fmt: skip
         return sides, found.differs, found.critical
@@ -96,9 +96,9 @@ def compare(patterns, values, counts, correction, rng, *, n_resamples=199, least
 def pockets(columns, sizes, counts, *, low, high, n_conditions=2):
     """The rules of so many conditions that hold for such a share of the rows that count."""
     among = [column[counts] for column in columns]
-    patterns = Patterns(among, sizes, min_support=low, max_conditions=n_conditions)
-    fits = (patterns.depths == n_conditions) & (patterns.support <= high)
-    return patterns.conditions(np.flatnonzero(fits))
+    frequent = FrequentRules(among, sizes, min_support=low, max_conditions=n_conditions)
+    fits = (frequent.depths == n_conditions) & (frequent.support <= high)
+    return frequent.conditions(np.flatnonzero(fits))
 
 
 def rows_of(rule, columns):
@@ -160,7 +160,7 @@ def find_pocket(
         return alike(auditor.matches(X, table["rule"].iloc[0]), pocket, among)
 
     return {
-        "rules": auditor.n_rule_sets_,
+        "rules": auditor.n_rules_,
         "rows": int((pocket & among & searched).sum()),
         "differ": int(auditor.rules_["differs"].sum()),
         "lines": len(listed),
@@ -182,24 +182,24 @@ def alike(inside, pocket, counts):
 def runs_without_effect(
     columns, sizes, counts, runs, *, rate=0.1, min_support=0.05, corrections=CORRECTIONS, seed=0
 ):
-    """Share of runs in which any pattern is said to differ, by correction."""
+    """Share of runs in which any rule is said to differ, by correction."""
     rng = np.random.default_rng(seed)
-    patterns = Patterns(columns, sizes, min_support=min_support, max_conditions=len(columns))
+    frequent = FrequentRules(columns, sizes, min_support=min_support, max_conditions=len(columns))
     reported = dict.fromkeys(corrections, 0)
     for _ in range(runs):
         values = (rng.random(len(counts)) < rate).astype(float)
         for correction in corrections:
-            differs = compare(patterns, values, counts, correction, rng)[1]
+            differs = compare(frequent, values, counts, correction, rng)[1]
             reported[correction] += bool(differs.any())
-    return patterns.n_patterns, {name: count / runs for name, count in reported.items()}
+    return frequent.n_rules, {name: count / runs for name, count in reported.items()}
 
 
 def power(columns, sizes, counting_rows, seeds, *, rate=0.1, min_support=0.05):
     """Share of seeds whose pocket is found, for each size of the pocket and correction."""
     everyone = np.ones(len(columns[0]), dtype=bool)
-    patterns = Patterns(columns, sizes, min_support=min_support, max_conditions=len(columns))
+    frequent = FrequentRules(columns, sizes, min_support=min_support, max_conditions=len(columns))
     rules = pockets(columns, sizes, everyone, low=min_support, high=1.2 * min_support)
-    every_rule = patterns.conditions(np.arange(patterns.n_patterns))
+    every_rule = frequent.conditions(np.arange(frequent.n_rules))
     rows = []
     for size in counting_rows:
         found = dict.fromkeys(CORRECTIONS, 0)
@@ -207,14 +207,14 @@ def power(columns, sizes, counting_rows, seeds, *, rate=0.1, min_support=0.05):
             rng = np.random.default_rng(seed)
             rule = rules[rng.integers(len(rules))]
             place = int(np.flatnonzero((every_rule == rule).all(axis=1))[0])
-            pocket = patterns.inside(place)
+            pocket = frequent.inside(place)
             counts = rng.random(len(pocket)) < size / pocket.sum()
             values = rng.random(len(pocket)) < np.where(pocket, 2 * rate, rate)
             for correction in CORRECTIONS:
-                differs = compare(patterns, values.astype(float), counts, correction, rng)[1]
+                differs = compare(frequent, values.astype(float), counts, correction, rng)[1]
                 found[correction] += bool(differs[place])
         rows.append({"rows": size, **{name: n / seeds for name, n in found.items()}})
-    return patterns.n_patterns, pd.DataFrame(rows)
+    return frequent.n_rules, pd.DataFrame(rows)
 
 
 def half_found(table, correction):
@@ -314,17 +314,17 @@ CASES = [
 ]  # fmt: skip
 
 
-def compare_means(method, patterns, values, weights, rng, n_resamples=199):
-    """Low, high and differs of all patterns."""
+def compare_means(method, frequent, values, weights, rng, n_resamples=199):
+    """Low, high and differs of all rules."""
     counts = np.ones(len(values), dtype=bool)
-    sides = pattern_sides(patterns, values, counts, weights, binary=False)
+    sides = rule_sides(frequent, values, counts, weights, binary=False)
     if method.startswith("Welch"):
         sides = sides._replace(shape=None)
     if method.endswith("Bonferroni"):
-        critical = stats.norm.isf((1 - CONFIDENCE) / 2 / patterns.n_patterns)
+        critical = stats.norm.isf((1 - CONFIDENCE) / 2 / frequent.n_rules)
         return *interval_at(sides, critical), np.abs(signed_root(sides)) > critical
     return resampled(
-        sides, patterns, values, counts, weights,
+        sides, frequent, values, counts, weights,
         confidence=CONFIDENCE, rng=rng, n_resamples=n_resamples,
     )[:3]  # fmt: skip
 
@@ -335,15 +335,15 @@ def simulated(case, tables, rows, methods=METHODS, seed=0):
     seen = {method: [] for method in methods}
     for _ in range(tables):
         columns = attributes(rng, rows)
-        patterns = Patterns(columns, SIZES, min_support=0.018, max_conditions=2)
+        frequent = FrequentRules(columns, SIZES, min_support=0.018, max_conditions=2)
         values, weights, mean = means_of(case, columns, rng)
         w = np.ones(rows) if weights is None else weights
-        inside = patterns.sums(np.column_stack([w, w * mean]))
+        inside = frequent.sums(np.column_stack([w, w * mean]))
         outside = np.array([w.sum(), (w * mean).sum()]) - inside
         true = inside[:, 1] / inside[:, 0] - outside[:, 1] / outside[:, 0]
-        planted = (patterns.conditions(np.arange(patterns.n_patterns)) == [-1, -1, 1]).all(axis=1)
+        planted = (frequent.conditions(np.arange(frequent.n_rules)) == [-1, -1, 1]).all(axis=1)
         for method in methods:
-            low, high, differs = compare_means(method, patterns, values, weights, rng)
+            low, high, differs = compare_means(method, frequent, values, weights, rng)
             holds = (low <= true + 1e-9) & (true <= high + 1e-9)
             equal = np.abs(true) < 1e-9
             seen[method].append(
@@ -376,12 +376,12 @@ def print_shares(asked):
         n, found = runs_without_effect(
             columns, sizes, truth, asked.runs, seed=asked.seed, min_support=support
         )
-        print(f"\nNo effect, {n} patterns, {asked.runs} runs: any group reported")
+        print(f"\nNo effect, {n} rules, {asked.runs} runs: any group reported")
         print(pd.Series(found).to_string(), flush=True)
     if "power" in asked.only:
         rows = [100, 140, 180, 220, 260, 320, 400]
         n, table = power(columns, sizes, rows, asked.seeds, min_support=support)
-        print(f"\nPower, {n} patterns, 10% and 20% inside, {asked.seeds} seeds")
+        print(f"\nPower, {n} rules, 10% and 20% inside, {asked.seeds} seeds")
         print(table.to_string(index=False))
         half = {name: half_found(table, name) for name in CORRECTIONS}
         print(f"half of the pockets found at rows:\n{pd.Series(half).round(0).to_string()}")

@@ -8,24 +8,24 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-from skfairtest.cli._case import (
+from skfairtest.cli._config import options_of
+from skfairtest.cli._data_file import DataTable
+from skfairtest.cli._errors import CommandError, ExitCode
+from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
+from skfairtest.cli._inputs import (
     DEFAULTS,
-    Case,
+    CommandInputs,
+    command_errors,
     make_auditor,
     predicts_numbers,
-    read_case,
     read_favourable,
-    told_errors,
+    read_inputs,
 )
-from skfairtest.cli._config import options_of
-from skfairtest.cli._data_file import Table
-from skfairtest.cli._errors import INTERRUPTED, CommandError
-from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
 from skfairtest.cli._junit import junit
 from skfairtest.cli._markdown import markdown
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in, number
 from skfairtest.cli._terminal import models_prints_aside, note, say
-from skfairtest.report._limits import Limits, Outcome, check_limits, parts_for
+from skfairtest.report._limits import Limits, LimitsOutcome, check_limits, parts_for
 from skfairtest.report._render.text import render_text
 from skfairtest.report._report import AuditReport
 from skfairtest.report._without_rows import KEPT
@@ -115,12 +115,12 @@ def run(words: Sequence[str]) -> int:
     written = {f"--{name}": getattr(options, name) for name in OUTPUTS}
     check_outputs(written, [options.model, options.data, options.space, options.sensitive_file])
     check_html(options.html)
-    with models_prints_aside(), told_errors():
-        case = read_case(options, options.model, options.data)
-        check_possible(limits, case, options.threshold)
+    with models_prints_aside(), command_errors():
+        inputs = read_inputs(options, options.model, options.data)
+        check_possible(limits, inputs, options.threshold)
         shown = not options.quiet or any(getattr(options, name) for name in SHOW_MAPS)
         needed = {} if shown or limits == Limits() else parts_for(limits)
-        report = run_audit(options, case, needed)
+        report = run_audit(options, inputs, needed)
         outcome = check_limits(report, limits)
     if outcome.checks:
         report = report.with_limits(limits)
@@ -134,28 +134,28 @@ def run(words: Sequence[str]) -> int:
             write_whole(where, text)
         except OSError as error:  # such as a disk that is full by now; the others may be written
             failed.append(f"{option} {where!r} could not be written: {error.strerror or error}.")
-    tell(report, outcome, quiet=options.quiet, aside=STANDARD_OUTPUT in written.values())
+    print_outcome(report, outcome, quiet=options.quiet, aside=STANDARD_OUTPUT in written.values())
     if failed:
         raise CommandError(" ".join(failed))
-    return INTERRUPTED if report.status == "interrupted" else outcome.exit_code
+    return ExitCode.INTERRUPTED if report.status == "interrupted" else outcome.exit_code
 
 
 def run_audit(
-    options: argparse.Namespace, case: Case, needed: dict[str, Any] | None = None
+    options: argparse.Namespace, inputs: CommandInputs, needed: dict[str, Any] | None = None
 ) -> AuditReport:
     """Run the audit that the options ask for, or of its parts those that are `needed`."""
     from skfairtest.report._audit import audit
     from skfairtest.transports import QuantileTransport
 
-    # Limits and the terminal have the first map; only files show others beside it.
+    # Limits and the terminal have the first map; only files show others, too.
     moved = any(getattr(options, name, None) for name in SHOW_MAPS) or QuantileTransport()
     return audit(
-        case.model,
-        case.table.X,
-        case.table.y,
-        sensitive_features=sensitive_features(case.table),
-        auditor=make_auditor(options, case, options.auditor),
-        favourable=read_favourable(options, case),
+        inputs.model,
+        inputs.table.X,
+        inputs.table.y,
+        sensitive_features=sensitive_features(inputs.table),
+        auditor=make_auditor(options, inputs, options.auditor),
+        favourable=read_favourable(options, inputs),
         max_time=options.max_time,
         random_state=options.seed,
         progress=False if options.quiet else "auto",
@@ -163,17 +163,17 @@ def run_audit(
     )
 
 
-def sensitive_features(table: Table) -> Any:
-    """Return the names of sensitive columns of the model's table, and the columns beside it."""
-    if table.beside is None:
+def sensitive_features(table: DataTable) -> Any:
+    """Return the names of sensitive columns in the model's table, and columns outside of it."""
+    if table.not_in_model is None:
         return table.sensitive
     names = table.sensitive
     if isinstance(names, str):
         names = protected_names(table.X.columns)
-    return [*names, table.beside]
+    return [*names, table.not_in_model]
 
 
-def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> None:
+def print_outcome(report: AuditReport, outcome: LimitsOutcome, *, quiet: bool, aside: bool) -> None:
     """Print what was found, a line per limit, and the verdict."""
     lines = []
     if not quiet:
@@ -183,7 +183,7 @@ def tell(report: AuditReport, outcome: Outcome, *, quiet: bool, aside: bool) -> 
         (note if aside else say)(line)
 
 
-def verdict(report: AuditReport, outcome: Outcome) -> str:
+def verdict(report: AuditReport, outcome: LimitsOutcome) -> str:
     """Return a line that says what was and was not shown."""
     if report.status == "interrupted":
         return f"Interrupted; this is what was found so far. {outcome.verdict}"
@@ -212,7 +212,7 @@ def read_limits(given: dict[str, Any]) -> Limits:
     return limits
 
 
-def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
+def check_possible(limits: Limits, inputs: CommandInputs, threshold: float | None) -> None:
     """Raise an error before the search if a limit is about a figure that the model cannot have.
 
     Raises
@@ -220,7 +220,7 @@ def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
     CommandError
         For a limit that could never be decided, or never be exceeded.
     """
-    is_number = predicts_numbers(case)
+    is_number = predicts_numbers(inputs)
     if is_number and limits.max_on_data_rate is not None and threshold is None:
         raise CommandError(
             "--max-on-data-rate needs --threshold with a model that predicts numbers: the "
@@ -236,7 +236,7 @@ def check_possible(limits: Limits, case: Case, threshold: float | None) -> None:
             "--min-impact-ratio is about shares of favourable labels; the model predicts "
             "numbers. Leave it out; --max-group-score compares mean predictions of groups."
         )
-    if is_number or not callable(getattr(case.model, "predict_proba", None)):
+    if is_number or not callable(getattr(inputs.model, "predict_proba", None)):
         return
     score = limits.max_group_score
     if score is not None and score >= 1:
@@ -261,11 +261,11 @@ def check_html(where: str | None) -> None:
         )
 
 
-def _json(report: AuditReport, outcome: Outcome) -> str:
+def _json(report: AuditReport, outcome: LimitsOutcome) -> str:
     return f"{report.to_json()}\n"
 
 
-def _html(report: AuditReport, outcome: Outcome) -> str:
+def _html(report: AuditReport, outcome: LimitsOutcome) -> str:
     return report.to_html()
 
 

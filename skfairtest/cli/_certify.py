@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from skfairtest.cli._audit import check_possible, read_limits
-from skfairtest.cli._case import DEFAULTS, Case, read_case, told_errors
-from skfairtest.cli._errors import INTERRUPTED, CommandError
+from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
+from skfairtest.cli._inputs import DEFAULTS, CommandInputs, command_errors, read_inputs
 from skfairtest.cli._parser import (
     Parser,
     add_model_options,
@@ -24,7 +24,7 @@ from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.finding._words import listed as all_of
 from skfairtest.report._limits import check_limits
-from skfairtest.report._render.words import beyond_domain, bracket_in_words, of_rows_in_words
+from skfairtest.report._render.words import beyond_domain, bounds_sentence, rows_sentence
 from skfairtest.space._sensitive_features import not_taken
 
 HELP = """
@@ -67,28 +67,28 @@ def run(words: Sequence[str]) -> int:
     options = fill_in(parser.parse_args(words), DEFAULTS, dict.fromkeys(["max_degree", "json"]))
     limits = read_limits({"max_degree": options.max_degree})
     check_outputs({"--json": options.json}, [options.model, options.data, options.space])
-    with models_prints_aside(), told_errors():
-        case = read_case(options, options.model, options.data)
-        check_taken(case)
-        check_possible(limits, case, None)
-        auditor = make_certified(options, case)
+    with models_prints_aside(), command_errors():
+        inputs = read_inputs(options, options.model, options.data)
+        check_taken(inputs)
+        check_possible(limits, inputs, None)
+        auditor = make_certified(options, inputs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoDisparityWarning)  # the bound says more
-            interrupted = fit(auditor, case)
+            interrupted = fit(auditor, inputs)
     found = figures(auditor, options.seed, interrupted)
     outcome = check_limits(found, limits)
     if options.json is not None:
         checks = [vars(check) for check in outcome.checks]
-        plain = {**found["told"], "outcome": outcome.status, "checks": checks}
+        plain = {**found["written"], "outcome": outcome.status, "checks": checks}
         write_whole(options.json, json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
     print_aside = note if options.json == STANDARD_OUTPUT else say
     if not options.quiet and outcome.checks:
         print_aside(found["sentence"])
     print_aside(f"Interrupted. {outcome.verdict}" if interrupted else outcome.verdict)
-    return INTERRUPTED if interrupted else outcome.exit_code
+    return ExitCode.INTERRUPTED if interrupted else outcome.exit_code
 
 
-def check_taken(case: Case) -> None:
+def check_taken(inputs: CommandInputs) -> None:
     """Raise an error unless the model takes the sensitive columns.
 
     Raises
@@ -96,33 +96,33 @@ def check_taken(case: Case) -> None:
     CommandError
         If it does not: there is nothing to certify.
     """
-    if case.table.beside is not None:
+    if inputs.table.not_in_model is not None:
         raise CommandError(
-            f"There is nothing to certify: {not_taken(case.table.beside.columns)}. Leave these "
-            "columns out of --sensitive; skfairtest audit compares what their groups get."
+            f"There is nothing to certify: {not_taken(inputs.table.not_in_model.columns)}. Leave "
+            "these columns out of --sensitive; skfairtest audit compares what their groups get."
         )
 
 
-def make_certified(options: Any, case: Case) -> Any:
+def make_certified(options: Any, inputs: CommandInputs) -> Any:
     """Make the unfitted auditor, or raise an error if the model is not supported."""
     from skfairtest.exact import CertifiedAuditor
 
     auditor = CertifiedAuditor(
-        case.model,
-        sensitive_features=case.table.sensitive,
+        inputs.model,
+        sensitive_features=inputs.table.sensitive,
         max_time=options.max_time,
         random_state=options.seed,
-        space=case.space,
+        space=inputs.space,
     )
     if options.max_queries is not None:
         auditor.set_params(max_queries=options.max_queries)
     return auditor
 
 
-def fit(auditor: Any, case: Case) -> bool:
+def fit(auditor: Any, inputs: CommandInputs) -> bool:
     """Search and certify; tells whether the user ended it after a bound was found."""
     try:
-        auditor.fit(case.table.X)
+        auditor.fit(inputs.table.X)
     except KeyboardInterrupt:
         if not hasattr(auditor, "fairness_degree_upper_bound_"):
             raise
@@ -131,7 +131,7 @@ def fit(auditor: Any, case: Case) -> bool:
 
 
 def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
-    """Return what was found, as `check_limits` reads a report; "told" is what is written."""
+    """Return what was found, as `check_limits` reads a report; "written" is what --json writes."""
     upper = float(auditor.fairness_degree_upper_bound_)
     # A bound of the domain says nothing of rows outside of it, so these are compared themselves.
     space, of_rows = auditor.space_, None
@@ -157,10 +157,10 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
     }
     sentence = (
         f"Between two inputs that differ only in {all_of(names)}, the largest difference is "
-        f"{bracket_in_words(search)}."
-        f"{of_rows_in_words(search)}"
+        f"{bounds_sentence(search)}."
+        f"{rows_sentence(search)}"
     )
-    told = {
+    written = {
         "sensitive": names,
         "degree": search["degree"],
         "upper_bound": upper,
@@ -179,5 +179,5 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
         "sentence": sentence,
         "seed": seed,
         "searches": [search],
-        "told": told,
+        "written": written,
     }

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from skfairtest.cli._audit import run_audit
-from skfairtest.cli._case import DEFAULTS, read_case, told_errors
-from skfairtest.cli._errors import INTERRUPTED, CommandError, ModelFailed
+from skfairtest.cli._errors import CommandError, ExitCode, ModelFailed
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
+from skfairtest.cli._inputs import DEFAULTS, command_errors, read_inputs
 from skfairtest.cli._parser import Parser, add_model_options, add_search_options, fill_in
 from skfairtest.cli._terminal import models_prints_aside, note, say
 from skfairtest.finding._words import number
@@ -73,7 +73,7 @@ def run(words: Sequence[str]) -> int:
     if options.markdown != STANDARD_OUTPUT:
         say(_text(table, names))
     if any(report.status == "interrupted" for report in reports) and options.data is not None:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     return 0
 
 
@@ -114,9 +114,9 @@ def _audits(options: argparse.Namespace, names: tuple[str, str]) -> list[AuditRe
     for name, model in zip(names, (options.first, options.second), strict=True):
         if not options.quiet:
             note(f"auditing {name}")
-        with models_prints_aside(), told_errors():
-            case = read_case(options, model, options.data)
-            report = run_audit(options, case)
+        with models_prints_aside(), command_errors():
+            inputs = read_inputs(options, model, options.data)
+            report = run_audit(options, inputs)
         if check_limits(report, Limits()).status == "failed":
             raise ModelFailed(f"{name} failed: {report.to_dict()['reason']}")
         reports.append(report)
@@ -128,7 +128,7 @@ def _audits(options: argparse.Namespace, names: tuple[str, str]) -> list[AuditRe
 
 
 def _rows(table: pd.DataFrame, names: tuple[str, str]) -> list[list[str]]:
-    """Figure, both values with their ends, and what these say, as words."""
+    """Figure, both values with their bounds, and what these say, as words."""
     return [
         [str(figure), *(_cell(row, name) for name in names), str(row["says"])]
         for figure, row in table.iterrows()

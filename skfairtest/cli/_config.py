@@ -62,38 +62,38 @@ def options_of(where: str, actions: list[argparse.Action]) -> dict[str, Any]:
             )
         found[name] = _value(where, key, value, known[name])
         if name in PATHS:
-            found[name] = _beside(where, name, found[name])
+            found[name] = _from_folder_of(where, name, found[name])
     return found
 
 
 def _value(where: str, key: str, value: Any, action: argparse.Action) -> Any:
-    told = f"{where!r}: {key} in [{TABLE}]"
+    entry = f"{where!r}: {key} in [{TABLE}]"
     if action.nargs == 0:
         if not isinstance(value, bool):
-            raise CommandError(f"{told} must be true or false; got {value!r}.")
+            raise CommandError(f"{entry} must be true or false; got {value!r}.")
         return value
     if action.dest in LISTS:
         values = [value] if isinstance(value, str) else value
         if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
-            raise CommandError(f"{told} must be a text or a list of texts; got {value!r}.")
+            raise CommandError(f"{entry} must be a text or a list of texts; got {value!r}.")
         return values
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise CommandError(f"{told} must be a number or a text; got {value!r}.")
+        raise CommandError(f"{entry} must be a number or a text; got {value!r}.")
     if action.type is None:
         if not isinstance(value, str):
-            raise CommandError(f'{told} must be a text; got {value!r}. Write {key} = "{value}".')
+            raise CommandError(f'{entry} must be a text; got {value!r}. Write {key} = "{value}".')
         return value
     try:
         return action.type(str(value))  # type: ignore[operator]
     except (ValueError, argparse.ArgumentTypeError) as error:
-        raise CommandError(f"{told}: {error}") from error
+        raise CommandError(f"{entry}: {error}") from error
 
 
-def _beside(where: str, name: str, value: str) -> str:
+def _from_folder_of(where: str, name: str, value: str) -> str:
     if value == "-" or Path(value).is_absolute():
         return value
-    beside = Path(where).parent / value
+    path = Path(where).parent / value
     # A model may be imported as well.
-    if name == "model" and ":" in value and not beside.exists():
+    if name == "model" and ":" in value and not path.exists():
         return value
-    return str(beside)
+    return str(path)

@@ -30,8 +30,6 @@ from skfairtest.space._protected_names import protected_names
 STANDARD_INPUT = "-"
 PARQUET_NAMES = (".parquet", ".pq")
 PARQUET_MAGIC = b"PAR1"
-#: Rows that the model predicts before the search, so that what cannot work is told at once.
-TRIED = 64
 #: What some programs write between values in place of commas.
 OTHER_MARKS = (";", "\t", "|")
 #: Words that stand for a missing value in some files, and for a value in others, in small letters.
@@ -44,11 +42,9 @@ EXACT: dict[str, Any] = (
     if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
     else {"float_precision": "round_trip"}
 )
-#: Values of a column that a message shows.
-SHOWN = 3
 
 
-class Table(NamedTuple):
+class DataTable(NamedTuple):
     """The audited rows as the model expects them, their targets, and the sensitive columns.
 
     Attributes
@@ -59,14 +55,14 @@ class Table(NamedTuple):
         The target.
     sensitive : list or "auto"
         Sensitive columns of X.
-    beside : DataFrame or None
+    not_in_model : DataFrame or None
         Sensitive columns that the model does not take.
     """
 
     X: Any
     y: Any
     sensitive: list[Any] | str
-    beside: pd.DataFrame | None
+    not_in_model: pd.DataFrame | None
 
 
 def read_table(
@@ -77,7 +73,7 @@ def read_table(
     target: str | None = None,
     drop: Sequence[str] = (),
     sensitive_file: str | None = None,
-) -> Table:
+) -> DataTable:
     """Read the rows of a file, and check them against the model before anything is searched.
 
     Parameters
@@ -91,15 +87,15 @@ def read_table(
     target : str, default=None
         The column that is split off.
     drop : sequence of str
-        Columns that are left out, maybe several in a word. What is sensitive among them is beside
-        the model's table.
+        Columns that are left out, maybe several in a word. What is sensitive among them is
+        compared as a column that the model does not take.
     sensitive_file : str, default=None
         CSV or Parquet file of sensitive columns that the model does not take, row by row.
 
     Returns
     -------
-    Table
-        Rows, targets or None, and sensitive columns in them and beside them.
+    DataTable
+        Rows, targets or None, and sensitive columns, in the model or not.
 
     Raises
     ------
@@ -125,8 +121,8 @@ def read_table(
         y = frame[target]
         left_out.append(target)
     others = None if sensitive_file is None else _others(sensitive_file, frame, where)
-    sensitive, beside = _beside(sensitive, frame, others, model, left_out, target)
-    left_out += [name for name in beside if name in names and name not in left_out]
+    sensitive, not_in_model = _sensitive_columns(sensitive, frame, others, model, left_out, target)
+    left_out += [name for name in not_in_model if name in names and name not in left_out]
     X = frame.drop(columns=left_out)
     X = _columns_of_the_model(X, model, target)
     if not len(X):
@@ -135,7 +131,7 @@ def read_table(
             "model is used on: they show which inputs exist."
         )
     asked: Any = []
-    if sensitive or not len(beside.columns):
+    if sensitive or not len(not_in_model.columns):
         asked = _sensitive(sensitive, list(X.columns), left_out, others)
     if y is not None and y.isna().any():
         raise CommandError(
@@ -148,7 +144,7 @@ def read_table(
     if not isinstance(rows, pd.DataFrame):
         asked = protected_names(X.columns) if isinstance(asked, str) else asked
         asked = [list(X.columns).index(name) for name in asked]
-    return Table(rows, y, asked, beside if len(beside.columns) else None)
+    return DataTable(rows, y, asked, not_in_model if len(not_in_model.columns) else None)
 
 
 # Reading -------------------------------------------------------------------------------------
@@ -162,10 +158,10 @@ def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
     known = trained_values(model)
     if target is not None and (labels := trained_labels(model)):
         known[target] = labels
-    told = "standard input" if where == STANDARD_INPUT else repr(where)
+    name = "standard input" if where == STANDARD_INPUT else repr(where)
     source = _source(where)
     if isinstance(source, Path) and _is_parquet(source):
-        return _as_trained(_named(_read_parquet(source), told), known)
+        return _as_trained(_named(_read_parquet(source), name), known)
     text = {name for name, values in known.items() if not values or _kind(values) == "text"}
     unsure = set(declared_categories(model)) - set(known)
     takes = [] if model is None else trained_columns(model)
@@ -181,24 +177,24 @@ def _read(where: str, model: Any, target: str | None = None) -> pd.DataFrame:
         )  # fmt: skip
     except pd.errors.EmptyDataError as error:
         raise CommandError(
-            f"The data in {told} are empty. Expected CSV with the names of the columns in its "
+            f"The data in {name} are empty. Expected CSV with the names of the columns in its "
             "first line."
         ) from error
     except (ValueError, OSError, EOFError) as error:
         raise CommandError(
-            f"The data in {told} cannot be read as CSV: {type(error).__name__}: {error}. Expected "
+            f"The data in {name} cannot be read as CSV: {type(error).__name__}: {error}. Expected "
             "values with commas between them, names of columns in the first line, in UTF-8."
         ) from error
     other = [mark for mark in OTHER_MARKS if len(frame.columns) == 1 and mark in frame.columns[0]]
     if other:
         raise CommandError(
-            f"The data in {told} have one column, {frame.columns[0]!r}. Expected values with "
+            f"The data in {name} have one column, {frame.columns[0]!r}. Expected values with "
             f"commas between them; these seem to have {other[0]!r}. Write them with commas."
         )
-    frame = _named(frame, told)
+    frame = _named(frame, name)
     for name in frame.columns.intersection(list(unsure)):
         frame[name] = _of_words(frame[name])
-    _tell_words(frame, known, text | unsure)
+    _note_missing_words(frame, known, text | unsure)
     return _as_trained(frame, known)
 
 
@@ -208,11 +204,11 @@ def _source(where: str) -> io.BytesIO | Path:
         return io.BytesIO(sys.stdin.buffer.read())
     path = Path(where)
     if not path.exists() or path.is_dir():
-        beside = path.parent.iterdir() if path.parent.is_dir() else []
+        others = path.parent.iterdir() if path.parent.is_dir() else []
         what = "is a folder" if path.is_dir() else "does not exist"
         raise CommandError(
             f"The data file {where!r} {what}."
-            f"{did_you_mean(path.name, [entry.name for entry in beside])} DATA is a CSV or "
+            f"{did_you_mean(path.name, [entry.name for entry in others])} DATA is a CSV or "
             "Parquet file, or - for CSV on standard input."
         )
     return path if path.is_file() or _is_parquet(path) else io.BytesIO(path.read_bytes())
@@ -220,19 +216,21 @@ def _source(where: str) -> io.BytesIO | Path:
 
 def _of_words(words: pd.Series) -> pd.Series:
     """Return numbers or truth values if all words are such, and no two words become one value."""
-    told = words.dropna().unique().tolist()
-    if told and all(NUMBER.fullmatch(word) for word in told):
-        if len(set(map(float, told))) == len(told):
-            is_whole = words.notna().all() and all(word.lstrip("+-").isdigit() for word in told)
-            # Below this all whole numbers are floats as well.
-            is_small = max(map(abs, map(float, told))) < 2.0**53
+    distinct = words.dropna().unique().tolist()
+    if distinct and all(NUMBER.fullmatch(word) for word in distinct):
+        if len(set(map(float, distinct))) == len(distinct):
+            is_whole = words.notna().all() and all(word.lstrip("+-").isdigit() for word in distinct)
+            # All smaller whole numbers are floats as well.
+            is_small = max(map(abs, map(float, distinct))) < 2.0**53
             return words.astype("int64" if is_whole and is_small else "float64")
-    if told and set(told) <= {"True", "False"}:
+    if distinct and set(distinct) <= {"True", "False"}:
         return words.map({"True": True, "False": False})
     return words
 
 
-def _tell_words(frame: pd.DataFrame, known: dict[str, list[Any]], as_text: set[str]) -> None:
+def _note_missing_words(
+    frame: pd.DataFrame, known: dict[str, list[Any]], as_text: set[str]
+) -> None:
     """Say which text looks like a missing value; among numbers it can be nothing else."""
     for name in _text_columns(frame):
         words = set(frame[name].dropna().unique())
@@ -241,16 +239,16 @@ def _tell_words(frame: pd.DataFrame, known: dict[str, list[Any]], as_text: set[s
         if not others:
             continue
         n = frame[name].isin(others).sum()
-        said = f"{', '.join(map(repr, sorted(others)[:SHOWN]))} in {n} rows"
+        some = f"{_some(sorted(others))} in {n} rows"
         rest = words - looks
         is_number = bool(rest) and all(_as_number(str(value)) is not None for value in rest)
         if is_number and name not in as_text | set(known):
             raise CommandError(
-                f"Column {name!r} holds {said} among numbers. Of a CSV file only empty cells are "
+                f"Column {name!r} holds {some} among numbers. Of a CSV file only empty cells are "
                 "missing: leave these cells empty, or give the data as Parquet."
             )
         note(
-            f"column {name!r} holds {said}, which is read as text; only empty cells are missing. "
+            f"column {name!r} holds {some}, which is read as text; only empty cells are missing. "
             "Leave the cells empty if these values are missing"
         )
 
@@ -277,14 +275,14 @@ def _as_trained(frame: pd.DataFrame, known: dict[str, list[Any]]) -> pd.DataFram
     return frame
 
 
-def _named(frame: pd.DataFrame, told: str) -> pd.DataFrame:
+def _named(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     frame.columns = [str(name) for name in frame.columns]
     if not len(frame.columns):
-        raise CommandError(f"The data in {told} have no columns. Give a table with named columns.")
+        raise CommandError(f"The data in {name} have no columns. Give a table with named columns.")
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()].unique().tolist()
         raise CommandError(
-            f"The data in {told} have several columns of the same names {twice}. Rename them."
+            f"The data in {name} have several columns of the same names {twice}. Rename them."
         )
     return frame
 
@@ -377,7 +375,7 @@ def _others(where: str, frame: pd.DataFrame, data: str) -> pd.DataFrame:
     return others
 
 
-def _beside(
+def _sensitive_columns(
     given: Sequence[str],
     frame: pd.DataFrame,
     others: pd.DataFrame | None,
@@ -385,7 +383,7 @@ def _beside(
     dropped: list[str],
     target: str | None,
 ) -> tuple[list[str], pd.DataFrame]:
-    """Return the names that are left for the model's table, and the sensitive columns beside it.
+    """Return the names that are left for the model's table, and the columns that it does not take.
 
     These are dropped from the data, unknown to the model, or of a file of their own, all of which
     is sensitive unless some of it is named.
@@ -457,14 +455,13 @@ def _check_values(X: pd.DataFrame, model: Any) -> None:
         numbers = [number for number in map(_as_number, got) if number is not None]
         if any(word in as_words for word in got) or any(number in known for number in numbers):
             raise CommandError(
-                f"Column {name!r} holds {_kind(values.tolist())} ({', '.join(got[:SHOWN])}), and "
-                f"the model was trained on {_kind(known)} ({', '.join(map(repr, known[:SHOWN]))}). "
+                f"Column {name!r} holds {_kind(values.tolist())} ({', '.join(got[:3])}), and "
+                f"the model was trained on {_kind(known)} ({_some(known)}). "
                 "Give the values as they were at training; Parquet keeps them, CSV does not."
             )
         words = (
             f"column {name!r} holds no value that the model was trained on: "
-            f"{', '.join(map(repr, values.tolist()[:SHOWN]))}, where it knows "
-            f"{', '.join(map(repr, known[:SHOWN]))}"
+            f"{_some(values.tolist())}, where it knows {_some(known)}"
         )
         if _kind(values.tolist()) != _kind(known):
             raise CommandError(f"C{words[1:]}. Give the values as they were at training.")
@@ -473,7 +470,7 @@ def _check_values(X: pd.DataFrame, model: Any) -> None:
 
 def _predictable(X: pd.DataFrame, model: Any) -> Any:
     """Return the rows as the model can predict them: with names, or as an array if it needs one."""
-    rows = X.iloc[_telling_rows(X)]
+    rows = X.iloc[_rows_to_try(X)]
     try:
         model.predict(rows)
         return X
@@ -498,9 +495,9 @@ def _predictable(X: pd.DataFrame, model: Any) -> Any:
     raise _why_not_predictable(X, rows, text, model, failed) from failed
 
 
-def _telling_rows(X: pd.DataFrame) -> list[int]:
+def _rows_to_try(X: pd.DataFrame) -> list[int]:
     """Return positions of the first rows, and of the first non-finite value of each column."""
-    places = set(range(min(TRIED, len(X))))
+    places = set(range(min(64, len(X))))  # as many as are predicted at once, and tell enough
     for empty in _not_finite(X).to_numpy().T:
         places.update(empty.nonzero()[0][:1].tolist())
     return sorted(places)
@@ -537,13 +534,12 @@ def _why_not_predictable(
     for name in [*quoted, *columns]:
         values = columns[name]
         wrong = [value for value in values if _as_number(value) is None]
-        # Share of a text column's values that are numbers, from which the others look like a
-        # mistake.
+        # If most of the values are numbers, the others look like a mistake.
         if values and len(wrong) < 0.5 * len(values):
-            odd = f"; not a number: {', '.join(map(repr, wrong[:SHOWN]))}" if wrong else ""
+            odd = f"; not a number: {_some(wrong)}" if wrong else ""
             return CommandError(
                 f"Column {name!r} holds text where the model expects numbers ("
-                f"{', '.join(map(repr, values[:SHOWN]))}{odd}). Give numbers, with an empty cell "
+                f"{_some(values)}{odd}). Give numbers, with an empty cell "
                 f"where one is missing. {what}"
             )
         if name in quoted:
@@ -552,13 +548,18 @@ def _why_not_predictable(
                 todo = "Write numbers with a decimal point"
             return CommandError(
                 f"Column {name!r} holds text that the model cannot take ("
-                f"{', '.join(map(repr, values[:SHOWN]))}). {todo}; a column of pandas' type "
+                f"{_some(values)}). {todo}; a column of pandas' type "
                 f"category comes back from Parquet, and as plain text from CSV. {what}"
             )
     return ModelFailed(
         f"The model fails on the first {len(rows)} rows of the data, so nothing was searched: "
         f"{what}. Try model.predict on these rows in Python."
     )
+
+
+def _some(values: list[Any]) -> str:
+    """Write the first three values, for a message."""
+    return ", ".join(map(repr, values[:3]))
 
 
 def _predicts(model: Any, rows: pd.DataFrame) -> bool:

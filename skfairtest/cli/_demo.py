@@ -9,8 +9,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 from skfairtest.cli._audit import check_html
-from skfairtest.cli._case import told_errors
 from skfairtest.cli._files import check_outputs, write_whole
+from skfairtest.cli._inputs import command_errors
 from skfairtest.cli._parser import Parser, at_least_one, fill_in, number, seconds, whole
 from skfairtest.cli._terminal import say
 from skfairtest.datasets import load_loans
@@ -30,7 +30,7 @@ treats most differently.
                     counts as discriminatory (0.1)
   --seed N          seed of model and search (0)
   --html F          also write a whole report to this file
-  --verbose         show the course of the search
+  --verbose         show the progress of the search
 
 Example: skfairtest demo --html report.html
 """
@@ -53,7 +53,7 @@ def run(words: Sequence[str]) -> int:
     options = fill_in(parser.parse_args(words), DEFAULTS)
     check_outputs({"--html": options.html}, [])
     check_html(options.html)
-    with told_errors():
+    with command_errors():
         auditor, X, y = run_demo(
             max_queries=options.max_queries,
             max_time=options.max_time,

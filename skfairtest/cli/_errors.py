@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-#: Beside the codes of an outcome (0 within, 1 exceeded, 3 undecided, 4 failed).
-USAGE = 2
-FAILED = 4
-INTERRUPTED = 130
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """How a command ended, where no outcome says it (0 within, 1 exceeded, 3 undecided)."""
+
+    USAGE = 2
+    FAILED = 4
+    INTERRUPTED = 130
 
 
 class CommandError(Exception):
     """The command cannot go on; the message says what was expected, what was got, what to do."""
 
-    exit_code = USAGE
+    exit_code = ExitCode.USAGE
 
 
 class ModelFailed(CommandError):
     """The model raised an error, or returned something that is not a prediction."""
 
-    exit_code = FAILED
+    exit_code = ExitCode.FAILED

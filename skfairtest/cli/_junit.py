@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from skfairtest.report._limits import LimitCheck, Outcome, figure_in_words
+from skfairtest.report._limits import LimitCheck, LimitsOutcome, figure_sentence
 from skfairtest.report._report import AuditReport
 
 #: What XML 1.0 cannot hold, not even escaped.
@@ -13,14 +13,14 @@ ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SUITE = "skfairtest audit"
 
 
-def junit(report: AuditReport, outcome: Outcome) -> str:
+def junit(report: AuditReport, outcome: LimitsOutcome) -> str:
     """Write the XML: exceeded and undecided limits fail, and unmeasured figures are errors.
 
     Parameters
     ----------
     report : AuditReport
         What was found.
-    outcome : Outcome
+    outcome : LimitsOutcome
         What the limits say of it.
 
     Returns
@@ -53,8 +53,8 @@ def junit(report: AuditReport, outcome: Outcome) -> str:
         # where the command says so, and not where a part failed that no limit is about.
         case = ET.SubElement(suite, "testcase", classname=SUITE, name="audit", time="0")
         words = f"{report.status}: {data['reason']}" if data["reason"] else report.status
-        told = counts["error"] and outcome.status == "failed"
-        if report.status == "interrupted" or (outcome.status == "failed" and not told):
+        is_counted = counts["error"] and outcome.status == "failed"
+        if report.status == "interrupted" or (outcome.status == "failed" and not is_counted):
             counts["error"] += 1
             ET.SubElement(case, "error", type=report.status, message=_clean(words))
         ET.SubElement(case, "system-out").text = _clean(f"{words}\n{report.sentence}")
@@ -78,7 +78,7 @@ def _add_limit(suite: ET.Element, check: LimitCheck) -> str:
     kind = {"exceeded": "failure", "undecided": "failure", "failed": "error"}.get(check.status, "")
     if kind:
         ET.SubElement(case, kind, type=check.status, message=_clean(check.words))
-    lines = [f"{check.status}: {check.words}", figure_in_words(check)]
+    lines = [f"{check.status}: {check.words}", figure_sentence(check)]
     if check.left_out:
         lines.append("Not judged: " + "; ".join(check.left_out))
     ET.SubElement(case, "system-out").text = _clean("\n".join(lines))

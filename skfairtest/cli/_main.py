@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from skfairtest.cli._errors import FAILED, INTERRUPTED, USAGE, CommandError
+from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._names import did_you_mean
 from skfairtest.cli._terminal import ended_like_interrupted, note, plain_warnings, say
 
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help"):
         say(HELP.strip())
-        return 0 if words else USAGE
+        return 0 if words else ExitCode.USAGE
     if words[0] in ("-V", "--version"):
         import skfairtest
 
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"error: there is no command {name!r}.{did_you_mean(name, COMMANDS)} There are: "
             f"{', '.join(COMMANDS)}. See skfairtest --help"
         )
-        return USAGE
+        return ExitCode.USAGE
     return _run(name, rest)
 
 
@@ -81,16 +81,18 @@ def _run(name: str, words: list[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         note("interrupted before the end; a file that was not written whole was not written")
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except SystemExit as end:  # of the parser: help was shown, or the usage was wrong
         if isinstance(end.code, str):
             note(end.code)
-        return end.code if isinstance(end.code, int) else (0 if end.code is None else FAILED)
+        return (
+            end.code if isinstance(end.code, int) else (0 if end.code is None else ExitCode.FAILED)
+        )
     except OSError as error:
         note(f"error: {error}")
-        return USAGE
+        return ExitCode.USAGE
     except Exception:
         # Python would end with 1, which is the code of a limit that is exceeded.
         traceback.print_exc()
         note("error: this is unexpected, so nothing is known of the model; see the lines above")
-        return FAILED
+        return ExitCode.FAILED

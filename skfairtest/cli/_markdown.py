@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from skfairtest.report._limits import LimitCheck, Outcome, figure_in_words, in_full
+from skfairtest.report._limits import LimitCheck, LimitsOutcome, figure_sentence, in_full
 from skfairtest.report._report import AuditReport
 
 
-def markdown(report: AuditReport, outcome: Outcome) -> str:
+def markdown(report: AuditReport, outcome: LimitsOutcome) -> str:
     """The verdict, a table of the limits, and the report.
 
     Parameters
     ----------
     report : AuditReport
         What was found.
-    outcome : Outcome
+    outcome : LimitsOutcome
         What the limits say of it.
 
     Returns
@@ -35,7 +35,7 @@ def markdown(report: AuditReport, outcome: Outcome) -> str:
 def _row(check: LimitCheck) -> str:
     name = f"`{check.name}` {in_full(check.limit)}"
     left_out = f" Not judged: {'; '.join(check.left_out)}." if check.left_out else ""
-    figure, words = _cell(figure_in_words(check)), _cell(f"{check.words}.{left_out}")
+    figure, words = _cell(figure_sentence(check)), _cell(f"{check.words}.{left_out}")
     return f"| {name} | {check.status} | {figure} | {words} |"
 
 

@@ -22,7 +22,7 @@ WHY_UNSAFE = (
     "loading a pickle runs whatever code its author put into it, with your rights, before anything "
     "can be checked"
 )
-#: What fitted estimators of scikit-learn hold beside what skops trusts, by module. A partial
+#: What fitted estimators of scikit-learn hold besides what skops trusts, by module. A partial
 #: function is as harmless as its function, which a file names as well.
 OF_SCIKIT_LEARN = {
     "functools": "partial",
@@ -71,11 +71,11 @@ def load_model(
     where : str
         Path, or what is imported.
     trusted : sequence of str
-        Types that a skops file may hold beside ours, scikit-learn's and those of skops itself.
+        Types that a skops file may hold besides ours, scikit-learn's and those of skops itself.
     unsafe_pickle : bool
         Whether a pickle may be loaded.
     note : callable
-        Is told a line that the user should know.
+        Called with each line that the user should know.
 
     Returns
     -------
@@ -95,9 +95,9 @@ def load_model(
     elif IMPORTED.fullmatch(where):
         model = _imported(where)
     else:
-        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        others = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         raise CommandError(
-            f"There is no model file {where!r}.{did_you_mean(path.name, beside)} MODEL is a file "
+            f"There is no model file {where!r}.{did_you_mean(path.name, others)} MODEL is a file "
             "that skops.io.dump wrote, or package.module:object."
         )
     if isinstance(model, type):
@@ -176,7 +176,7 @@ def _of_skops(path: Path, trusted: Sequence[str], note: Callable[..., Any]) -> A
 
 
 def _refusal(path: Path, unknown: list[str], trusted: Sequence[str]) -> str:
-    # Types that a message names; the others are counted.
+    # A message names 20 types, and counts the others.
     named = unknown[:20]
     more = f"\n  and {len(unknown) - len(named)} more" if len(unknown) > len(named) else ""
     listed = "".join(f"\n  {name}" for name in named)

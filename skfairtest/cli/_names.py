@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-#: Names that a message lists; the others are counted.
-MOST_LISTED = 12
-
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence that suggests the nearest names, after a space, or an empty text."""
@@ -17,9 +14,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Sequence[object]) -> str:
-    """List names for a message, so many of them at most."""
-    few = ", ".join(map(repr, names[:MOST_LISTED]))
-    return f"{few} and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else few
+    """List the first twelve names for a message, and count the others."""
+    most = 12
+    few = ", ".join(map(repr, names[:most]))
+    return f"{few} and {len(names) - most} more" if len(names) > most else few
 
 
 def split_names(given: Iterable[str], known: Iterable[str] = ()) -> list[str]:

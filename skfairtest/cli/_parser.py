@@ -8,7 +8,7 @@ import re
 import sys
 from typing import Any, NoReturn
 
-from skfairtest.cli._errors import USAGE
+from skfairtest.cli._errors import ExitCode
 from skfairtest.cli._names import did_you_mean
 
 
@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
         hints = [did_you_mean(word, known) for word in words]
         hint = next((hint for hint in hints if hint), "")
         sys.stderr.write(f"{self.prog}: error: {message}.{hint} See {self.prog} --help\n")
-        sys.exit(USAGE)
+        sys.exit(ExitCode.USAGE)
 
 
 def number(text: str) -> float:

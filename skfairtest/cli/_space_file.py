@@ -47,7 +47,7 @@ def read_space(where: str, names: list[Any]) -> InputSpace:
         If the file cannot be read, or holds what has no meaning.
     """
     try:
-        return InputSpace(**_Reader(repr(where), names).parameters(read_mapping(where)))
+        return InputSpace(**_SpaceReader(repr(where), names).parameters(read_mapping(where)))
     except (ValueError, TypeError) as error:
         raise CommandError(f"{where!r}: {error}") from error
 
@@ -74,11 +74,11 @@ def read_mapping(where: str) -> dict[str, Any]:
     return found
 
 
-class _Reader:
-    """Reads one file; `told` is its name in messages."""
+class _SpaceReader:
+    """Reads one file; `file` is its name in messages."""
 
-    def __init__(self, told: str, names: list[Any]) -> None:
-        self.told, self.names = told, names
+    def __init__(self, file: str, names: list[Any]) -> None:
+        self.file, self.names = file, names
 
     def parameters(self, found: Mapping[str, Any]) -> dict[str, Any]:
         self._known(found, TOP, "the file")
@@ -89,7 +89,7 @@ class _Reader:
             self._known(column, OF_A_COLUMN, f"columns.{name}")
             if "values" in column and len(column) > 1:
                 raise CommandError(
-                    f"{self.told}: columns.{name} has values and a range at once. Give values for "
+                    f"{self.file}: columns.{name} has values and a range at once. Give values for "
                     "categories, or bounds and step for numbers."
                 )
             if "bounds" in column:
@@ -110,7 +110,7 @@ class _Reader:
         if "twins" in found:
             if isinstance(found["twins"], str):
                 raise CommandError(
-                    f"{self.told}: twins must be a list of what follows from a sensitive value; "
+                    f"{self.file}: twins must be a list of what follows from a sensitive value; "
                     f"got {found['twins']!r}. Moved twins are no part of the file: audit measures "
                     "them on the rows of the data, as --max-moved-rate judges."
                 )
@@ -124,7 +124,7 @@ class _Reader:
         if name in self.names:
             return name
         raise CommandError(
-            f"{self.told} names {name!r}, which is not a column of the data."
+            f"{self.file} names {name!r}, which is not a column of the data."
             f"{did_you_mean(str(name), map(str, self.names))}"
         )
 
@@ -132,7 +132,7 @@ class _Reader:
         for name in found:
             if name not in known:
                 raise CommandError(
-                    f"{self.told}: {place} has no key {name!r}.{did_you_mean(name, known)} There "
+                    f"{self.file}: {place} has no key {name!r}.{did_you_mean(name, known)} There "
                     f"are: {', '.join(known)}."
                 )
 
@@ -141,7 +141,7 @@ class _Reader:
         kind = next((kind for kind in KINDS if kind in one), None)
         if kind is None:
             raise CommandError(
-                f"{self.told}: {one!r} is not a constraint. A constraint has one of the keys "
+                f"{self.file}: {one!r} is not a constraint. A constraint has one of the keys "
                 f"{', '.join(KINDS)}."
             )
         self._known(one, KINDS[kind], f"a constraint with {kind!r}")
@@ -156,7 +156,7 @@ class _Reader:
         if kind == "if":
             if "then" not in one:
                 raise CommandError(
-                    f"{self.told}: {one!r} has no key 'then', which says what follows."
+                    f"{self.file}: {one!r} has no key 'then', which says what follows."
                 )
             return constraints.Implies(self._condition(what), self._condition(one["then"]))
         if kind == "allowed":
@@ -186,7 +186,7 @@ class _Reader:
             where, follows = (_mapping(one.get(key), f"twins.{key}") for key in OF_A_TWIN)
             if len(where) != 1:
                 raise CommandError(
-                    f"{self.told}: twins.where must have one sensitive column; got {where!r}."
+                    f"{self.file}: twins.where must have one sensitive column; got {where!r}."
                 )
             ((column, value),) = where.items()
             of_value = rules.setdefault(self._column(column), {}).setdefault(value, {})

@@ -16,20 +16,19 @@ from skfairtest.group import IDENTITY_TERMS
 
 from ._planted import _generator
 
-#: One of them is in each comment, each equally likely: with the first `BASE` of them a comment is
-#: held whoever is named in it.
+#: One of them is in each comment, each equally likely: with one of the first four a comment is held
+#: whoever is named in it.
 ADJECTIVES = (
     "clear", "long", "short", "helpful", "dated", "detailed", "simple", "useful", "careful",
     "quick", "vague", "lively", "plain", "patient", "thorough", "early", "modest", "formal",
     "gentle", "broad",
 )  # fmt: skip
-BASE = 4
 THINGS = ("answer", "article", "guide", "map", "recipe", "review", "summary", "table", "timetable")
 OPENINGS = ("Thanks", "Hello", "A note", "Good morning", "For the editors")
 
 
 class KnownTextClassifier(ClassifierMixin, BaseEstimator):
-    """Holds the first four of twenty adjectives, and beside `terms` the next ``20 * score``."""
+    """Holds the first four of twenty adjectives, and with all `terms` the next ``20 * score``."""
 
     def __init__(self, terms: tuple[str, ...] = (), score: float = 0.3) -> None:
         self.terms = terms
@@ -50,8 +49,8 @@ class KnownTextClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the known predictions of texts."""
         n_more = round(self.score * len(ADJECTIVES))
-        always = _words(ADJECTIVES[:BASE])
-        more = _words(ADJECTIVES[BASE : BASE + n_more])
+        always, others = _words(ADJECTIVES[:4]), ADJECTIVES[4:]
+        more = _words(others[:n_more])
         named = [_words([term]) for term in self.terms]
         held = [
             bool(always.search(text))
@@ -168,7 +167,7 @@ def _check_terms(terms: Any) -> list[str]:
 
 
 def _comment(rng: np.random.Generator) -> str:
-    # How often a comment mentions each category: two together in about 9%, three in under 3%.
+    # A comment mentions each category in 30% of cases: two together in 9%, three in under 3%.
     named = [
         words[rng.integers(len(words))] for words in IDENTITY_TERMS.values() if rng.random() < 0.3
     ]

@@ -31,15 +31,12 @@ _COLUMNS = (
     "district",
     "open_loans",
 )
-_FEWEST_ROWS = 100
 
 #: So many points multiply the odds by e.
 _POINTS_PER_E = 8.0
-_DEDUCTED_EVERYWHERE = 8.0
-_DEDUCTED_IN_THE_CORNER = 24.0
-_DEDUCTED_IN_MILLSIDE = 6.0
+_DEDUCTED = {"Birch": 8.0, "corner": 24.0, "Millside": 6.0}
 _FOR_PURPOSE = {"business": -4.0, "car": 0.0, "education": 2.0, "home": 6.0}
-_DEGREE = float(np.tanh((_DEDUCTED_EVERYWHERE + _DEDUCTED_IN_THE_CORNER) / _POINTS_PER_E / 4))
+_DEGREE = float(np.tanh((_DEDUCTED["Birch"] + _DEDUCTED["corner"]) / _POINTS_PER_E / 4))
 
 _DESCR = f"""Made-up applications for loans, decided by a known rule.
 
@@ -49,12 +46,12 @@ savings and all other columns but `district` are distributed alike in the three.
 
 Planted effects:
 
-- Birch, everywhere: an applicant of Birch has {_DEDUCTED_EVERYWHERE:g} points less than one of
+- Birch, everywhere: an applicant of Birch has {_DEDUCTED["Birch"]:g} points less than one of
   Alder or Cedar with the same other columns.
-- Birch, in a narrow corner: {_DEDUCTED_IN_THE_CORNER:g} points more are deducted for a business
+- Birch, in a narrow corner: {_DEDUCTED["corner"]:g} points more are deducted for a business
   loan of at least 10,000 in the first three years of employment. There lies the worst case:
   {_DEGREE:.3f} between two probabilities.
-- A proxy: in the district Millside all have {_DEDUCTED_IN_MILLSIDE:g} points less. 70% of
+- A proxy: in the district Millside all have {_DEDUCTED["Millside"]:g} points less. 70% of
   Birch live there, and 15% of each other community. Dropping `community` leaves this effect.
 - None: Alder and Cedar are treated alike, and `age` has no effect of its own.
 
@@ -76,7 +73,7 @@ class _LoanRule(ClassifierMixin, NeedsNoFit):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the known probabilities of the two decisions."""
-        # From this number of points on, a loan is more likely granted than refused.
+        # With more than 20 points a loan is more likely granted than refused.
         refused = 1.0 / (1.0 + np.exp((_points(X) - 20.0) / _POINTS_PER_E))
         return np.column_stack([1.0 - refused, refused])
 
@@ -99,18 +96,18 @@ def _points(X: Any) -> NDArray[np.float64]:
     points += np.minimum(years, 10.0) - amount / 1000.0 - 6.0 * number("open_loans")
     for purpose, given in _FOR_PURPOSE.items():
         points += given * is_value("purpose", purpose)
-    points -= _DEDUCTED_IN_MILLSIDE * is_value("district", "Millside")
+    points -= _DEDUCTED["Millside"] * is_value("district", "Millside")
     corner = is_value("purpose", "business") & (amount >= 10_000) & (years < 3)
-    deducted = _DEDUCTED_EVERYWHERE + _DEDUCTED_IN_THE_CORNER * corner
+    deducted = _DEDUCTED["Birch"] + _DEDUCTED["corner"] * corner
     return points - deducted * is_value("community", "Birch")
 
 
 def _applications(n_samples: int, rng: np.random.Generator) -> pd.DataFrame:
     """Draw people and what they apply for."""
 
-    def amounts(median: Any, spread: float, ends: tuple[int, int], step: int) -> Any:
+    def amounts(median: Any, spread: float, bounds: tuple[int, int], step: int) -> Any:
         drawn = median * np.exp(spread * rng.standard_normal(n_samples))
-        return np.clip(step * np.round(drawn / step), *ends).astype(np.int64)
+        return np.clip(step * np.round(drawn / step), *bounds).astype(np.int64)
 
     community = rng.choice(list(_COMMUNITIES), size=n_samples, p=list(_COMMUNITIES.values()))
     in_millside = rng.random(n_samples) < pd.Series(community).map(_IN_MILLSIDE).to_numpy()
@@ -246,9 +243,9 @@ def load_loans(n_samples: int = 1000, *, random_state: Any = 0, return_X_y: bool
     0.762
     """
     is_integer = isinstance(n_samples, Integral) and not isinstance(n_samples, bool)
-    if not is_integer or n_samples < _FEWEST_ROWS:
+    if not is_integer or n_samples < 100:
         msg = (
-            f"n_samples must be an integer of at least {_FEWEST_ROWS}, got {n_samples!r}: with"
+            f"n_samples must be an integer of at least 100, got {n_samples!r}: with"
             " fewer rows not every community has its usual purposes and districts."
         )
         raise ValueError(msg)

@@ -41,15 +41,15 @@ def _generator(random_state: Any) -> np.random.Generator:
 
 
 def _domains(variant: str) -> dict[str, tuple[Any, ...]]:
-    """Return what must occur in each column: its categories, or its two ends."""
-    ends: dict[str, tuple[Any, ...]] = {name: BOUNDS[name] for name in BOUNDS}
+    """Return what must occur in each column: its categories, or its two bounds."""
+    bounds: dict[str, tuple[Any, ...]] = {name: BOUNDS[name] for name in BOUNDS}
     categories = {
         sensitive_column(variant): sensitive_values(variant)[0],
         "job": JOBS,
         "region": REGIONS,
         "owner": (False, True),
     }
-    known = ends | categories
+    known = bounds | categories
     return {name: known[name] for name in feature_names(variant)}
 
 
@@ -79,7 +79,7 @@ def _draw(n_samples: Any, variant: str, rng: np.random.Generator) -> pd.DataFram
             # Objects, so that strings become what the installed pandas makes of strings.
             pool = np.array(domain, dtype=bool if name == "owner" else object)
             values = pool[rng.integers(len(pool), size=n_rows)]
-        # Auditors read the domain off the data: both ends and every category have to be there.
+        # Auditors read the domain off the data: both bounds and every category have to be there.
         values[rng.permutation(n_rows)[: len(domain)]] = domain
         columns[name] = values
     return pd.DataFrame(columns)
@@ -137,7 +137,7 @@ def make_biased_regression(
     """Generate a regression problem with a planted bias of exactly known degree.
 
     The response is ``f(x, s) = base(x) + degree * g(s) * e(x)`` with the sensitive column ``s``
-    and the other columns ``x``. As ``g`` and ``e`` lie in [0, 1] and attain their ends, the
+    and the other columns ``x``. As ``g`` and ``e`` lie in [0, 1] and attain 0 and 1, the
     largest difference between two inputs that are equal but for ``s`` is `degree`, over the
     domain that the returned data span. The target adds Gaussian noise. All columns are drawn
     uniformly and independently.
@@ -146,7 +146,7 @@ def make_biased_regression(
     ----------
     n_samples : int, default=1000
         Number of rows: at least 10, and at least 293 for "many-valued", so that every category
-        and both ends of every numeric column occur.
+        and both bounds of every numeric column occur.
     variant : {"smooth", "narrow", "many-valued"}, default="smooth"
         Where the effect lies:
 
@@ -226,7 +226,7 @@ def make_biased_classification(
 
     The probability of "yes" is ``0.15 + 0.1 * h(x) + degree * g(s) * e(x)`` with the sensitive
     column ``s`` and the other columns ``x``. As ``h``, ``g`` and ``e`` lie in [0, 1] and ``g``
-    and ``e`` attain their ends, the largest difference of a class probability between two
+    and ``e`` attain 0 and 1, the largest difference of a class probability between two
     inputs that are equal but for ``s`` is `degree`, over the domain that the returned data
     span. The target is drawn from these probabilities. All columns are drawn uniformly and
     independently.
@@ -235,7 +235,7 @@ def make_biased_classification(
     ----------
     n_samples : int, default=1000
         Number of rows: at least 10, and at least 293 for "many-valued", so that every category
-        and both ends of every numeric column occur.
+        and both bounds of every numeric column occur.
     variant : {"smooth", "narrow", "many-valued"}, default="smooth"
         Where the effect lies, see `make_biased_regression`.
     degree : float, default=0.6

@@ -16,8 +16,7 @@ VARIANTS = ("smooth", "narrow", "many-valued")
 MAX_PROBABILITY_DEGREE = 0.7
 
 SEXES = ("female", "male")
-N_COUNTRIES = 293
-COUNTRIES = tuple(f"country_{i:03d}" for i in range(N_COUNTRIES))
+COUNTRIES = tuple(f"country_{i:03d}" for i in range(293))
 JOBS = ("cook", "driver", "engineer", "farmer", "nurse", "sales", "teacher", "welder")
 REGIONS = tuple(f"region_{i}" for i in range(10))
 BOUNDS: dict[str, tuple[float, float]] = {
@@ -31,8 +30,6 @@ INTEGERS = ("points", "hours", "experience")
 
 # Only one job attains the factor 1, so that a search has to find the right category too.
 _JOB_FACTORS = np.array([0.50, 0.55, 1.00, 0.40, 0.70, 0.60, 0.80, 0.45])
-_INCOME_PEAK, _INCOME_WIDTH = 62.0, 30.0
-_HOURS_PEAK, _HOURS_WIDTH = 41.0, 20.0
 
 # Each interval covers about a tenth of its column, so that the pocket covers about 1e-6 of all.
 _POCKET: dict[str, tuple[float, float]] = {
@@ -46,16 +43,16 @@ _POCKET_REGION = "region_6"
 
 # Cubing is a permutation of the integers modulo the prime 293 (3 does not divide 292). It looks
 # shuffled, yet unlike a seeded shuffle it can never change with the version of NumPy.
-_RANKS = (np.arange(N_COUNTRIES) ** 3 * 17 + 101) % N_COUNTRIES
-COUNTRY_WEIGHTS = np.linspace(0.0, 1.0, N_COUNTRIES)[_RANKS] ** 3
+_RANKS = (np.arange(len(COUNTRIES)) ** 3 * 17 + 101) % len(COUNTRIES)
+COUNTRY_WEIGHTS = np.linspace(0.0, 1.0, len(COUNTRIES))[_RANKS] ** 3
 SEX_WEIGHTS = np.array([0.0, 1.0])
 
 # A context that attains the whole degree in each kind of effect.
 PEAK: dict[str, dict[str, Any]] = {
     "bumps": {
         "points": 40,
-        "income": _INCOME_PEAK,
-        "hours": int(_HOURS_PEAK),
+        "income": 62.0,
+        "hours": 41,
         "experience": 15,
         "job": JOBS[int(np.argmax(_JOB_FACTORS))],
         "region": REGIONS[0],
@@ -189,8 +186,8 @@ def _codes(X: Any, name: str, levels: tuple[str, ...]) -> NDArray[np.intp]:
 
 
 def _bumps(X: Any) -> NDArray[np.float64]:
-    income = (_numbers(X, "income") - _INCOME_PEAK) / _INCOME_WIDTH
-    hours = (_numbers(X, "hours") - _HOURS_PEAK) / _HOURS_WIDTH
+    income = (_numbers(X, "income") - PEAK["bumps"]["income"]) / 30.0
+    hours = (_numbers(X, "hours") - PEAK["bumps"]["hours"]) / 20.0
     return np.exp(-(income**2)) * np.exp(-(hours**2)) * _JOB_FACTORS[_codes(X, "job", JOBS)]
 
 

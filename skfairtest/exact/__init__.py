@@ -1,4 +1,4 @@
-"""Certify bounds of the fairness degree, with one file for each model family."""
+"""Certify bounds of the fairness degree, with one file for each model verifier."""
 
 from skfairtest.exact._auditor import CertifiedAuditor
 from skfairtest.exact._certify import Certificate, certify

@@ -2,7 +2,7 @@
 
 That is exact, whatever the model and the constraint are, where bounds of boxes are not: these know
 nothing of a constraint that is a callable, and leave open what parts of a model have in common. It
-takes time in proportion to the inputs, so that the family's own search goes first for as long.
+takes time in proportion to the inputs, so that the verifier's own search goes first for as long.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import NO_ENGINE, Bracket, Family, Limits, Twins
+from skfairtest.exact._bracket import NO_ENGINE, Bracket, Limits, Twins, Verifier
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._tree_model import exponential_rounding
+from skfairtest.whitebox.graph import exponential_rounding
 
 #: Inputs of a domain up to which all of them are looked at, twins included, and those at a time.
 MOST_INPUTS, AT_A_TIME = 100_000, 4_096
@@ -21,28 +21,28 @@ MOST_INPUTS, AT_A_TIME = 100_000, 4_096
 SOON = 0.5
 
 
-def solve_whole(family: Family, space: InputSpace, incumbent: float, limits: Limits) -> Bracket:
+def solve_whole(verifier: Verifier, space: InputSpace, incumbent: float, limits: Limits) -> Bracket:
     """Return the bracket of the largest difference, of a small domain by looking at all inputs.
 
-    - `family`: the model, read out for this space, or for one with more twins.
+    - `verifier`: the model, read out for this space, or for one with more twins.
     - `space`: the inputs that exist; what its constraint excludes is left out.
     - `incumbent`: a difference that is attained.
     - `limits`: when to stop, and the relative width of the bracket that is narrow enough.
     """
     n_rows = space.n_inputs * space.twins_.n_combinations
-    if n_rows > MOST_INPUTS or _innermost(family).vague:
-        return family.solve(incumbent, limits)
-    inputs = _AllInputs(family, space, incumbent)
+    if n_rows > MOST_INPUTS or _innermost(verifier).vague:
+        return verifier.solve(incumbent, limits)
+    inputs = _AllInputs(verifier, space, incumbent)
     bracket, seconds = None, 0.0
-    if not family.quick:
+    if not verifier.quick:
         began = _clock.now()
         inputs.look(AT_A_TIME)
         seconds = (_clock.now() - began) * inputs.left
     if seconds > limits.by(0.5) - _clock.now():
-        return family.solve(incumbent, limits)
-    if family.quick or seconds > SOON:
+        return verifier.solve(incumbent, limits)
+    if verifier.quick or seconds > SOON:
         until = min(limits.deadline, _clock.now() + seconds) if seconds else limits.deadline
-        bracket = family.solve(incumbent, limits._replace(deadline=until))
+        bracket = verifier.solve(incumbent, limits._replace(deadline=until))
         if bracket.upper * (1 - limits.rtol) <= bracket.lower and inputs.holds(bracket):
             return bracket
     while inputs.left and not limits.is_late:
@@ -57,11 +57,11 @@ def input_of(space: InputSpace, first: Floats, second: Floats) -> Floats:
     return np.where(twin == first, second, first)
 
 
-def _innermost(family: Family) -> Family:
-    """Return the family whose `evaluate` those around it hand on."""
-    while isinstance(inner := getattr(family, "base", None), Family):
-        family = inner
-    return family
+def _innermost(verifier: Verifier) -> Verifier:
+    """Return the verifier whose `evaluate` those around it hand on."""
+    while isinstance(inner := getattr(verifier, "base", None), Verifier):
+        verifier = inner
+    return verifier
 
 
 class _AllInputs:
@@ -70,12 +70,12 @@ class _AllInputs:
     - `left`: inputs that are left, as a multiple of those of the last look.
     """
 
-    def __init__(self, family: Family, space: InputSpace, incumbent: float) -> None:
-        self.family, self.space, self.incumbent = family, space, incumbent
+    def __init__(self, verifier: Verifier, space: InputSpace, incumbent: float) -> None:
+        self.verifier, self.space, self.incumbent = verifier, space, incumbent
         self.codes = space.twins_.sensitive_values
         self.n_inputs, self.done, self.left = int(space.n_inputs), 0, 1.0
         self.twins: Twins | None = None
-        self.rounding = exponential_rounding(getattr(_innermost(family), "outputs", []))
+        self.rounding = exponential_rounding(getattr(_innermost(verifier), "outputs", []))
 
     def look(self, n_rows: int) -> None:
         """Look at the next inputs, about so many with their twins."""
@@ -88,7 +88,7 @@ class _AllInputs:
         self.left = (self.n_inputs - self.done) / n
         if not valid.any():
             return
-        said = self.family.evaluate(every[valid])
+        said = self.verifier.evaluate(every[valid])
         high, low = np.full((2, n * k, said.shape[1]), -np.inf)
         high[valid], low[valid] = said, -said
         high, low = high.reshape(n, k, -1), low.reshape(n, k, -1)
@@ -127,8 +127,11 @@ class _AllInputs:
         """Return what is known, with what another search has found."""
         n = self.done * len(self.codes)
         upper, reason = self.incumbent + 2 * self.rounding, "closed"
+        root = self.verifier.root_bound()
         if self.left:
-            upper, reason = self.family.root_bound(), "time"
+            upper, reason = root, "time"
+        elif root < 1e-300:
+            upper = max(upper, root)  # where weights cancel, only the model's rounding is left
         lower, twins, engine = self.incumbent, self.twins, NO_ENGINE
         if other is not None:
             engine = other.engine if self.left else NO_ENGINE

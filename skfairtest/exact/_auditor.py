@@ -14,7 +14,7 @@ from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
 from skfairtest.exact._bracketing import Closed, close, note_root_bound
-from skfairtest.exact._dispatch import check_supported, read_family, response_of
+from skfairtest.exact._dispatch import read_verifier, response_of
 from skfairtest.exact._support import Support, support_of
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
@@ -22,7 +22,7 @@ from skfairtest.oracle._model import check_response_method
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._boosting_libraries import library_of
+from skfairtest.whitebox._readers import check_model
 from skfairtest.workers._compiled import WHY_NOT
 
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
@@ -95,13 +95,14 @@ class CertifiedAuditor(BaseAuditor):
 
     Notes
     -----
-    These models can be certified, alone or behind steps that work on single columns: linear models
-    (also behind products of columns); decision trees, forests, extra-trees and gradient boosting,
-    also of XGBoost, LightGBM and CatBoost; bagging and voting of these; and networks
-    (`MLPRegressor`, `MLPClassifier` with any activation). For a model that wraps others
-    (`CalibratedClassifierCV`, `TransformedTargetRegressor`, stacks with a linear final estimator,
-    `OneVsRestClassifier`, averages of models of different kinds) the bound follows from the bounds
-    of the inner models.
+    These models can be certified, alone or behind steps that work on single columns: linear models,
+    linear discriminants and generalized linear models (such as `PoissonRegressor`); decision trees,
+    forests, extra-trees and gradient boosting, also of XGBoost, LightGBM and CatBoost; explainable
+    boosting of InterpretML; and networks (`MLPRegressor`, `MLPClassifier` with any activation). So
+    can models around these: averages (Bagging, Voting), stacks with a linear final estimator,
+    `TransformedTargetRegressor`, `CalibratedClassifierCV` and `OneVsRestClassifier`. Averages of
+    linear models are linear, and of trees one sum of trees; where models of different kinds are
+    mixed, or links follow on links, the bound follows from those of the inner models.
     For any other model `fit` raises an error that names what is not supported; `supports` says so
     beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
     (1 - strength) times that of the inner model; they have to average over all of the audited
@@ -205,40 +206,39 @@ class CertifiedAuditor(BaseAuditor):
         """
         check_response_method(response_method)
         try:
-            check_supported(estimator, response_of(estimator, response_method))
+            check_model(estimator, response_of(estimator, response_method))
         except (TypeError, ValueError) as error:
             return support_of(error)
         return support_of(None)
 
     def _check_own_params(self) -> None:
         check_bracket_params(self.rtol, self.engine)
-        if (library_of(self.estimator) or ("", ""))[1] == "Booster":
-            check_supported(
-                self.estimator, "unknown"
-            )  # before it is asked about tables, which it cannot read
+        if not hasattr(self.estimator, "fit"):
+            # Before it is asked about tables, which a booster of some library cannot read.
+            check_model(self.estimator, "unknown")
 
     def _prepare(self, oracle: Oracle) -> None:
-        check_supported(oracle.estimator, oracle.response)  # an error before the first query
+        check_model(oracle.estimator, oracle.response)  # an error before the first query
 
     def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the oracle, so that reading the model takes from it, too.
         limits = Limits(_clock.now() - oracle.stopping.seconds + seconds, self.rtol)
-        family, n_check_queries = read_family(
+        verifier, n_check_queries = read_verifier(
             oracle.estimator, oracle.space.relax_dependents(), oracle.response,
             COMPILED[self.engine], rng, self.n_jobs, limits.deadline,
         )  # fmt: skip
         oracle.measured["n_check_queries_"] = n_check_queries
         history = BoundHistory(lambda: oracle.stopping.seconds)
-        note_root_bound(oracle, family, history)
+        note_root_bound(oracle, verifier, history)
         # Whatever ends the run from here on, the results are those of what is known then.
         oracle.measured["history"] = history
-        most = FEW_QUERIES if family.quick else family.first_queries
+        most = FEW_QUERIES if verifier.quick else verifier.first_queries
         stop = self._first_search(oracle, rng, most, seconds)
         callback = stop is not None and stop.kind is StopReason.CALLBACK
         if callback:
             limits = limits._replace(deadline=-np.inf)
-        closed = close(oracle, family, limits, history)
+        closed = close(oracle, verifier, limits, history)
         oracle.measured["closed"] = closed
         if stop is not None and callback:
             raise stop
@@ -275,13 +275,13 @@ class CertifiedAuditor(BaseAuditor):
             return results | {"bound_history": {name: np.empty(0) for name in COLUMNS}}
         history: BoundHistory = measured["history"]
         closed: Closed | None = measured.get("closed")
-        ends = history.ends(found.degree, self.rtol) if closed is None else closed.ends
-        history.end(ends, found.seconds)
+        known = history.bounds(found.degree, self.rtol) if closed is None else closed.bounds
+        history.end(known, found.seconds)
         return results | {
-            "fairness_degree_upper_bound_": ends.upper,
-            "gap_": ends.gap,
-            "certified_": ends.certified,
-            "is_loose_": ends.is_loose,
+            "fairness_degree_upper_bound_": known.upper,
+            "gap_": known.gap,
+            "certified_": known.certified,
+            "is_loose_": known.is_loose,
             "engine_": "" if closed is None else closed.engine,
             "n_boxes_": history.n_boxes,
             "bound_history": {name: np.asarray(own) for name, own in history.points.items()},

@@ -9,6 +9,7 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
+from skfairtest.exact._bounds import Bounds
 from skfairtest.exact._compared_rows import rows_with_ends
 from skfairtest.space._space import InputSpace
 
@@ -16,10 +17,6 @@ from skfairtest.space._space import InputSpace
 COLUMNS = ("seconds", "boxes", "degree", "bound")
 #: Share of the gap that has to close until a history has another point.
 LEAST_STEP = 0.01
-#: Width, relative to the bound, that single precision takes of a bracket at most: beyond it people
-#: would write its ends differently.
-MOST_ROOM = 1e-4
-
 #: Codes of two twins.
 Twins = tuple[Floats, Floats]
 #: Returns the twins that attain the lower end of a bracket, or None if the search has none.
@@ -41,38 +38,6 @@ class Note(Protocol):
 
 def unnoted(lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /) -> None:
     """Note nothing: of a search whose bracket is not that of the whole."""
-
-
-class Ends(NamedTuple):
-    """Both ends of what is known of the fairness degree in the end, from which all else follows.
-
-    `degree` the model has confirmed, `upper` bounds it. `single` is the width that the model's own
-    single precision may keep them apart, and `rtol` the relative width that is narrow enough.
-    """
-
-    degree: float
-    upper: float
-    rtol: float
-    single: float = 0.0
-
-    @property
-    def gap(self) -> float:
-        """By how much the ends differ."""
-        return self.upper - self.degree
-
-    def within(self, room: float) -> bool:
-        """Return whether the ends agree to `rtol` and this width; nothing agrees with infinity."""
-        return bool(np.isfinite(self.upper)) and self.gap <= self.rtol * self.upper + room
-
-    @property
-    def certified(self) -> bool:
-        """Whether the ends agree to `rtol`, or up to a little that single precision may do."""
-        return self.within(min(self.single, MOST_ROOM * self.upper))
-
-    @property
-    def is_loose(self) -> bool:
-        """Whether the bound is more than twice the degree."""
-        return self.upper > 2 * self.degree
 
 
 class BoundHistory:
@@ -113,15 +78,15 @@ class BoundHistory:
                 return
         self._add(self._seconds(), lower, upper, n_boxes)
 
-    def ends(self, degree: float, rtol: float, single: float = 0.0) -> Ends:
+    def bounds(self, degree: float, rtol: float, single: float = 0.0) -> Bounds:
         """Return what is known: more than `degree` the model did not confirm."""
-        return Ends(degree, float(max(self.upper, degree)), rtol, single)
+        return Bounds(degree, float(max(self.upper, degree)), rtol, single)
 
-    def end(self, ends: Ends, seconds: float) -> None:
+    def end(self, bounds: Bounds, seconds: float) -> None:
         """Add the last point, that of a run of so many seconds."""
-        self.points["degree"] = [min(one, ends.degree) for one in self.points["degree"]]
-        self.points["bound"] = [max(one, ends.upper) for one in self.points["bound"]]
-        self._add(seconds, ends.degree, ends.upper, self.n_boxes)
+        self.points["degree"] = [min(one, bounds.lower) for one in self.points["degree"]]
+        self.points["bound"] = [max(one, bounds.upper) for one in self.points["bound"]]
+        self._add(seconds, bounds.lower, bounds.upper, self.n_boxes)
 
     def _add(self, seconds: float, lower: float, upper: float, n_boxes: int) -> None:
         point = seconds, int(n_boxes), float(lower), float(max(lower, upper))
@@ -202,7 +167,7 @@ class Bracket(NamedTuple):
     engine: Engine = NO_ENGINE
 
 
-class Family:
+class Verifier:
     """Model as it was read: a base for all that can be certified."""
 
     space: InputSpace
@@ -212,6 +177,8 @@ class Family:
     rounding: float = 0.0
     #: Whether the model computes in single precision.
     single: bool = False
+    #: No difference is larger, whatever rounding does: 1 of probabilities.
+    most: float = np.inf
     #: Whether outputs that tell twins apart may be further from those of `evaluate` than that.
     vague: bool = False
     #: Queries that are worth spending on a search beforehand. They are few where `solve` looks for
@@ -230,7 +197,7 @@ class Family:
     def with_rounding(self, upper: float) -> float:
         """Return a bound of what the model computes, from one of the model as it was read."""
         # Where nothing takes twins apart, their outputs are the same to the last bit.
-        return upper + 2 * self.rounding if upper > 0 else upper
+        return min(upper + 2 * self.rounding, max(self.most, upper)) if upper > 0 else upper
 
     def evaluate(self, Z: Floats) -> Floats:
         """Return outputs of the model as it was read, shape (n, n_outputs)."""

@@ -8,14 +8,14 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.exact._all_inputs import input_of, solve_whole
+from skfairtest.exact._bounds import Bounds
 from skfairtest.exact._bracket import (
     NO_ENGINE,
     Attained,
     BoundHistory,
-    Ends,
     Engine,
-    Family,
     Limits,
+    Verifier,
     unattained,
 )
 from skfairtest.oracle._oracle import Oracle
@@ -28,9 +28,9 @@ KINDS = {"time": StopReason.MAX_TIME}
 
 
 class Closed(NamedTuple):
-    """Bracket of the fairness degree that the model has confirmed, and why it ended there."""
+    """Bounds of the fairness degree that the model has confirmed, and why they ended there."""
 
-    ends: Ends
+    bounds: Bounds
     reason: str
     kind: StopReason
     engine: str = ""
@@ -38,7 +38,7 @@ class Closed(NamedTuple):
 
 def close(
     oracle: Oracle,
-    family: Family,
+    verifier: Verifier,
     limits: Limits,
     history: BoundHistory,
 ) -> Closed:
@@ -49,24 +49,24 @@ def close(
 
     - `oracle`: holds the largest disparity found so far; confirms the pair that the bound's search
       finds.
-    - `family`: the model, read out.
+    - `verifier`: the model, read out.
     - `history`: where the bracket is noted while it closes.
     """
-    root, rtol = note_root_bound(oracle, family, history), limits.rtol
+    root, rtol = note_root_bound(oracle, verifier, history), limits.rtol
 
     def note(lower: float, upper: float, n: int, twins: Attained = unattained, /) -> None:
-        history.note(lower, family.with_rounding(min(upper, root)), n, twins)
+        history.note(lower, verifier.with_rounding(min(upper, root)), n, twins)
 
     ended, engine = "closed" if root <= 0 else "time", NO_ENGINE
     # A closed form is worked out even where reading the model has taken all the time.
-    wanted = limits.deadline > -np.inf and (family.quick or not limits.is_late)
+    wanted = limits.deadline > -np.inf and (verifier.quick or not limits.is_late)
     if root > 0 and wanted:
         # Width is kept back for rounding, half of it at most: a search stops as soon as it may.
         least = max(oracle.degree, np.finfo(float).tiny)
-        room = min(ROOM, rtol / 2, 8 * family.rounding / least)
+        room = min(ROOM, rtol / 2, 8 * verifier.rounding / least)
         narrow = Limits(limits.deadline, rtol - room, note)
         try:
-            bracket = solve_whole(family, oracle.space, oracle.degree, narrow)
+            bracket = solve_whole(verifier, oracle.space, oracle.degree, narrow)
         except KeyboardInterrupt:
             if history.twins is not None:
                 confirm(oracle, *history.twins)
@@ -77,53 +77,53 @@ def close(
             confirm(oracle, *bracket.twins)
         # Of the model as it was read; the pair that attains it may differ by its rounding.
         upper = min(bracket.upper, root)
-        if ended == "closed" and upper - oracle.degree <= rtol * upper + 2 * family.rounding:
+        if ended == "closed" and upper - oracle.degree <= rtol * upper + 2 * verifier.rounding:
             ended = "rounding"  # whatever keeps the ends apart from here on
-    return closed_as(oracle, family, ended, rtol, history, engine)
+    return closed_as(oracle, verifier, ended, rtol, history, engine)
 
 
-def note_root_bound(oracle: Oracle, family: Family, history: BoundHistory) -> float:
+def note_root_bound(oracle: Oracle, verifier: Verifier, history: BoundHistory) -> float:
     """Note the bound that takes little time, and return it without what rounding adds to it."""
-    root = family.root_bound()
-    history.note(oracle.degree, family.with_rounding(root), 0)
+    root = verifier.root_bound()
+    history.note(oracle.degree, verifier.with_rounding(root), 0)
     return root
 
 
 def closed_as(
     oracle: Oracle,
-    family: Family,
+    verifier: Verifier,
     ended: str,
     rtol: float,
     history: BoundHistory,
     engine: Engine = NO_ENGINE,
 ) -> Closed:
     """Return the bracket that is known, by what ended the search for a bound."""
-    single = single_room(family, oracle)
-    ends = history.ends(oracle.degree, rtol, single)
-    if not ends.certified and ends.within(single):
+    single = single_room(verifier, oracle)
+    bounds = history.bounds(oracle.degree, rtol, single)
+    if not bounds.certified and bounds.within(single):
         ended = "rounding"
-    kind = StopReason.COMPLETE if ends.certified else KINDS.get(ended, StopReason.OPEN)
-    if not ends.certified:
-        reason = _reason(ended, rtol, oracle, max(family.rounding, single / 4))
+    kind = StopReason.COMPLETE if bounds.certified else KINDS.get(ended, StopReason.OPEN)
+    if not bounds.certified:
+        reason = _reason(ended, rtol, oracle, max(verifier.rounding, single / 4))
         reason += f" ({engine.advice})" if engine.advice else ""
-    elif ends.within(0.0):
+    elif bounds.within(0.0):
         reason = f"certified: the bracket is closed to rtol={rtol:g}"
     else:
         reason = (
-            f"certified: the ends differ by {ends.gap:.1g}, which the model's single precision "
+            f"certified: the bounds differ by {bounds.gap:.1g}, which the model's single precision "
             "may do"
         )
-    return Closed(ends, reason, kind, engine.library)
+    return Closed(bounds, reason, kind, engine.library)
 
 
-def single_room(family: Family, oracle: Oracle) -> float:
+def single_room(verifier: Verifier, oracle: Oracle) -> float:
     """Width at which a bracket of a single-precision model is closed; 0 for other models.
 
     Its outputs are off by so much themselves that no bracket can be narrower.
     """
     if oracle.worst is None:
         return 0.0
-    return float(family.single_room(float(np.abs(oracle.worst.outputs).max())))
+    return float(verifier.single_room(float(np.abs(oracle.worst.outputs).max())))
 
 
 def _reason(ended: str, rtol: float, oracle: Oracle, rounding: float) -> str:

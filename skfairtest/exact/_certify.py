@@ -14,21 +14,25 @@ from sklearn.utils.validation import check_is_fitted
 from skfairtest import _clock
 from skfairtest.base import BaseAuditor
 from skfairtest.exact._auditor import COMPILED, check_bracket_params, check_seconds
+from skfairtest.exact._bounds import Bounds
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close, closed_as, note_root_bound
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._compare import ROUNDING_SINGLE
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.whitebox.registry import Readings
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bracket that contains the true fairness degree; `certify` returns it.
+    """Bounds of the true fairness degree; `certify` returns them.
 
     Attributes
     ----------
+    bounds : Bounds
+        Both bounds and what counts as agreement, from which the next four follow.
     fairness_degree : float
         Largest disparity known: a lower bound of the true one.
     fairness_degree_upper_bound : float
@@ -36,8 +40,8 @@ class Certificate:
     gap : float
         The upper bound minus the fairness degree.
     certified : bool
-        Whether the bracket is closed: to `rtol`, or to the rounding of a model that computes in
-        single precision, if that is below 1e-4 of the bound; `stop_reason` then says how large.
+        Whether the bounds agree: to `rtol`, or to the rounding of a model that computes in single
+        precision, if that is below 1e-4 of the bound; `stop_reason` then says how large.
     found_share : float
         The largest disparity that the auditor had found, as a share of the upper bound; 1 if both
         are 0.
@@ -74,10 +78,7 @@ class Certificate:
     True
     """
 
-    fairness_degree: float
-    fairness_degree_upper_bound: float
-    gap: float
-    certified: bool
+    bounds: Bounds
     found_share: float
     worst_case: Any
     seconds: float
@@ -87,6 +88,26 @@ class Certificate:
     worst_case_class: Any = None
     response: str = "unknown"
     bound_history: Any = None
+
+    @property
+    def fairness_degree(self) -> float:
+        """Largest disparity known."""
+        return self.bounds.lower
+
+    @property
+    def fairness_degree_upper_bound(self) -> float:
+        """Upper bound: no disparity in the domain is larger."""
+        return self.bounds.upper
+
+    @property
+    def gap(self) -> float:
+        """The upper bound minus the fairness degree."""
+        return self.bounds.gap
+
+    @property
+    def certified(self) -> bool:
+        """Whether the bounds agree."""
+        return self.bounds.certified
 
     def _repr_html_(self) -> str:
         """Return the card that notebooks show."""
@@ -168,6 +189,21 @@ def certify(
     >>> certificate.certified, bool(certificate.found_share <= 1)
     (True, True)
     """
+    return bound(
+        auditor, Readings(), max_time=max_time, rtol=rtol, engine=engine, random_state=random_state
+    )
+
+
+def bound(
+    auditor: BaseAuditor,
+    readings: Readings,
+    *,
+    max_time: float | None,
+    rtol: float = 1e-9,
+    engine: str = "auto",
+    random_state: int | None = 0,
+) -> Certificate:
+    """Do what `certify` does, with models that were read before."""
     check_is_fitted(auditor)
     check_seconds("max_time", max_time)
     check_bracket_params(rtol, engine)
@@ -181,19 +217,19 @@ def certify(
         with oracle.sub_budget():  # a space of one input is exhausted at once
             oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
         _check_reproduced(auditor, oracle.degree)
-    family, _ = read_family(
+    verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine],
-        rng, auditor.n_jobs, limits.deadline,
+        rng, auditor.n_jobs, limits.deadline, readings,
     )  # fmt: skip
     found = oracle.degree
     history = BoundHistory(lambda: _clock.now() - began)
-    note_root_bound(oracle, family, history)
+    note_root_bound(oracle, verifier, history)
     try:
-        closed = close(oracle, family, limits, history)
+        closed = close(oracle, verifier, limits, history)
     except KeyboardInterrupt:
-        closed = closed_as(oracle, family, "time", rtol, history)._replace(reason="interrupted")
-    ends, seconds = closed.ends, _clock.now() - began
-    history.end(ends, seconds)
+        closed = closed_as(oracle, verifier, "time", rtol, history)._replace(reason="interrupted")
+    bounds, seconds = closed.bounds, _clock.now() - began
+    history.end(bounds, seconds)
     worst = outputs = of_class = None
     if oracle.worst is not None:
         pair = np.stack([oracle.worst.first, oracle.worst.second])
@@ -202,11 +238,8 @@ def certify(
             outputs = np.array(oracle.worst.outputs)
         of_class = oracle.model.output_name(oracle.worst.output)
     return Certificate(
-        fairness_degree=ends.degree,
-        fairness_degree_upper_bound=ends.upper,
-        gap=ends.gap,
-        certified=ends.certified,
-        found_share=found / ends.upper if ends.upper > 0 else 1.0,
+        bounds,
+        found_share=found / bounds.upper if bounds.upper > 0 else 1.0,
         worst_case=worst,
         seconds=seconds,
         stop_reason=closed.reason,

@@ -7,7 +7,6 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
-from skfairtest.whitebox._monotone_features import MonotoneFeatures
 
 #: Rows that enter pieces at most; a column may have two thousand.
 MOST_ROWS = 4_096
@@ -38,8 +37,7 @@ def rows_of_pieces(space: InputSpace, every: list[Features], rng: np.random.Gene
     - the result (n, n_attributes): as many as the column has values, or ends of pieces, that has
       the most; constraints are not looked at.
     """
-    # Of features in parts that never fall, those that they are parts of.
-    every = [own.inner if isinstance(own, MonotoneFeatures) else own for own in every]
+    every = [read for own in every for read in own.read_of_steps]
     codes = []
     for j in range(space.n_features):
         parts = [

@@ -18,7 +18,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._best_first import BestFirst
-from skfairtest.exact._bracket import NO_ENGINE, Attained, Bracket, Family, Limits, unattained
+from skfairtest.exact._bracket import NO_ENGINE, Attained, Bracket, Limits, Verifier, unattained
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.space._space import InputSpace
@@ -41,10 +41,10 @@ def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
     return space.with_layout(space.layout.with_columns(columns))
 
 
-class ConstrainedFamily(Family):
+class ConstrainedVerifier(Verifier):
     """Model as it was read, over the valid part of the domain.
 
-    - `make`: reads the model out for a space, ``make(space, deadline)``.
+    - `make`: bounds the model over a part of the domain, ``make(space, deadline)``.
 
     - `root`: the box of all valid rows.
     """
@@ -60,6 +60,7 @@ class ConstrainedFamily(Family):
         self.root = narrowed(space, self.admission.root.low[0], self.admission.root.high[0])
         self.base = make(self.root, deadline)
         self.rounding: float = self.base.rounding
+        self.first_queries = self.base.first_queries
 
     def single_room(self, top: float) -> float:
         return float(self.base.single_room(top))
@@ -99,17 +100,17 @@ class Part(NamedTuple):
 class _Parts:
     """Bounds parts of the domain, and cuts them."""
 
-    def __init__(self, family: ConstrainedFamily, incumbent: float, limits: Limits) -> None:
-        self.family, self.limits = family, limits
-        self.space, self.admission = family.space, family.admission
-        rule = family.admission.rule
+    def __init__(self, verifier: ConstrainedVerifier, incumbent: float, limits: Limits) -> None:
+        self.verifier, self.limits = verifier, limits
+        self.space, self.admission = verifier.space, verifier.admission
+        rule = verifier.admission.rule
         assert rule is not None
         self.rule = rule
         self.queue: BestFirst[Part] = BestFirst(incumbent, limits)
         #: Why a part was left open, if one was, and what searched the last part.
         self.unsettled, self.engine = "", NO_ENGINE
         self.rng = np.random.default_rng(0)
-        self.queue.push(family.root_bound(), Part(family.admission.root.copy(), False))
+        self.queue.push(verifier.root_bound(), Part(verifier.admission.root.copy(), False))
 
     def run(self) -> Bracket:
         """Bound one part after another."""
@@ -131,14 +132,14 @@ class _Parts:
             until = self.limits.by(0.5 if self.queue.n_open else 1.0)
         else:
             until = min(deadline, max(self.limits.by(FIRST_SHARE), now + FIRST_SECONDS))
-        family = self.family.base
+        verifier = self.verifier.base
         if self.queue.n_boxes > 1:
-            family = self.family._make(space, until)
-        upper = min(upper, float(family.root_bound()))
+            verifier = self.verifier._make(space, until)
+        upper = min(upper, float(verifier.root_bound()))
         if upper <= self.queue.enough:
             self.queue.settle(upper)
             return
-        bracket = family.solve(self.queue.incumbent, Limits(until, self.limits.rtol, self._note))
+        bracket = verifier.solve(self.queue.incumbent, Limits(until, self.limits.rtol, self._note))
         self.queue.n_boxes += bracket.n_boxes
         self.engine = bracket.engine
         upper = min(upper, bracket.upper)
@@ -187,7 +188,7 @@ class _Parts:
         flat = pairs.reshape(2 * n, -1)
         valid = space.valid(flat).reshape(n, 2).all(axis=1)
         if valid.any():
-            answers = self.family.evaluate(pairs[valid].reshape(-1, flat.shape[1]))
+            answers = self.verifier.evaluate(pairs[valid].reshape(-1, flat.shape[1]))
             answers = answers.reshape(int(valid.sum()), 2, -1)
             gaps = np.abs(answers[:, 0] - answers[:, 1])
             i, o = np.unravel_index(gaps.argmax(), gaps.shape)

@@ -3,49 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from skfairtest.whitebox._unsupported import Unsupported
-
-SEARCH = "SBFTAuditor and RandomAuditor search with any estimator, without a bound."
-_TREES = "A forest or gradient boosting, such as HistGradientBoosting, is as flexible."
-_LINEAR = "LogisticRegression has a linear decision boundary, too."
-_COUNTS = (
-    "HistGradientBoostingRegressor(loss='poisson') has the same link, and so has "
-    "TransformedTargetRegressor(LinearRegression(), func=numpy.log, inverse_func=numpy.exp)."
-)
-_TARGETS = "MultiOutputClassifier or MultiOutputRegressor fits one model for each target."
-#: The nearest alternative to a model that is not supported, by the name of its class.
-NEAREST = {
-    "AdaBoostClassifier": "GradientBoostingClassifier boosts trees, too.",
-    "AdaBoostRegressor": "GradientBoostingRegressor boosts trees, too.",
-    "Booster": "Fit the wrapper that has scikit-learn's methods: XGBClassifier or XGBRegressor, "
-    "LGBMClassifier or LGBMRegressor.",
-    "ClassifierChain": _TARGETS,
-    "GammaRegressor": _COUNTS,
-    "GaussianNB": _LINEAR,
-    "GaussianProcessClassifier": _TREES,
-    "GaussianProcessRegressor": _TREES,
-    "KNeighborsClassifier": _TREES,
-    "KNeighborsRegressor": _TREES,
-    "KernelRidge": _TREES,
-    "LinearDiscriminantAnalysis": _LINEAR,
-    "NeuralNet": "MLPClassifier and MLPRegressor are networks, too.",
-    "NuSVC": "Use SVC(kernel='linear') or LinearSVC.",
-    "NuSVR": "Use SVR(kernel='linear') or LinearSVR.",
-    "OneVsOneClassifier": "Use OneVsRestClassifier.",
-    "OutputCodeClassifier": "Use OneVsRestClassifier.",
-    "PoissonRegressor": _COUNTS,
-    "QuadraticDiscriminantAnalysis": _TREES,
-    "RadiusNeighborsClassifier": _TREES,
-    "RadiusNeighborsRegressor": _TREES,
-    "RegressorChain": _TARGETS,
-    "TweedieRegressor": _COUNTS,
-}
-KINDS = (
-    "Linear models, trees, forests, gradient boosting and networks can be certified, and "
-    "models around these that calibrate, stack, average or transform the target."
-)
+from skfairtest.whitebox._unsupported import SEARCH, Unsupported
 
 
 @dataclass(frozen=True)
@@ -67,13 +26,13 @@ class Support:
 
     Examples
     --------
-    >>> from sklearn.linear_model import PoissonRegressor
+    >>> from sklearn.neighbors import KNeighborsRegressor
     >>> from skfairtest import CertifiedAuditor
-    >>> support = CertifiedAuditor.supports(PoissonRegressor())
+    >>> support = CertifiedAuditor.supports(KNeighborsRegressor())
     >>> bool(support), support.reason
-    (False, 'PoissonRegressor cannot be certified.')
-    >>> print(support.nearest[:51])
-    HistGradientBoostingRegressor(loss='poisson') has t
+    (False, 'KNeighborsRegressor cannot be certified.')
+    >>> print(support.nearest[:54])
+    A forest or gradient boosting, such as HistGradientBoo
     """
 
     supported: bool
@@ -85,15 +44,6 @@ class Support:
 
     def __str__(self) -> str:
         return "supported" if self else f"{self.reason} {self.nearest}".strip()
-
-
-def not_certified(model: Any) -> Unsupported:
-    """Return the error about a model that is not supported."""
-    name = type(model).__name__
-    for base in type(model).__mro__:
-        if base.__name__ in NEAREST:
-            return Unsupported(f"{name} cannot be certified.", f"{NEAREST[base.__name__]} {SEARCH}")
-    return Unsupported(f"{name} cannot be certified.", f"{KINDS} {SEARCH}")
 
 
 def support_of(error: TypeError | ValueError | None) -> Support:

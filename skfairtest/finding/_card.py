@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import number, shorten, value_in_words, with_difference
+from skfairtest.finding._words import number, shorten, value_text, with_difference
 
 #: Characters of a name or a value that are shown; the rest of a longer one is cut off.
 MOST_CHARACTERS = 200
@@ -90,11 +90,11 @@ def _within(places: Sequence[str]) -> str:
 
 def in_html(value: Any) -> str:
     """Return a name or a value as escaped text, cut if it is very long."""
-    words = value if isinstance(value, str) else value_in_words(value)
+    words = value if isinstance(value, str) else value_text(value)
     cut = shorten(words, MOST_CHARACTERS)
     # Only what no column has room for is broken within a word.
     longest = max(map(len, re.split(r"[\s-]", cut)))
-    # Letters of a word that a column of a phone has room for.
+    # A column of a phone has room for words of 16 letters.
     long = ' class="skft-long"' if longest > 16 else ""
     # A name written from right to left must not turn what stands beside it.
     return f"<bdi{long}>{escape(cut)}</bdi>"
@@ -170,13 +170,13 @@ def _outputs(pair: Pair) -> str:
         rows.append(("predicted", pair.labels))
     if not rows:
         return ""
-    told = "".join(
+    body = "".join(
         f'<tr class="skft-output"><th scope="row">{in_html(name)}</th>'
         + "".join(f"<td>{in_html(value)}</td>" for value in values)
         + "</tr>"
         for name, values in rows
     )
-    return f"<tfoot>{told}</tfoot>"
+    return f"<tfoot>{body}</tfoot>"
 
 
 def numbers_table(
@@ -200,15 +200,15 @@ def numbers_table(
         f"<tr{_CHANGED if marked is not None and first == marked else ''}>"
         f'<th scope="row">{in_html(first)}</th>'
         + "".join(
-            f"<td{kind}>{in_html(_told(value))}</td>"
+            f"<td{kind}>{in_html(_cell_text(value))}</td>"
             for kind, value in zip(kinds[1:], rest, strict=True)
         )
         + "</tr>"
         for first, *rest in rows
     )
-    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    titled = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
-        f'<div class="skft-scroll"><table>{told}<thead><tr>{head}</tr></thead>'
+        f'<div class="skft-scroll"><table>{titled}<thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
@@ -217,7 +217,7 @@ _CHANGED = ' class="skft-changed"'
 _NUMBER = ' class="skft-number"'
 
 
-def _told(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, numbers.Integral):
         return f"{int(value):,}"
     return value if isinstance(value, str) else number(value)
@@ -228,7 +228,7 @@ def findings_card(
     sentence: str,
     *,
     pair: Pair | None = None,
-    bracket: str = "",
+    detail: str = "",
     table: str = "",
     facts: Sequence[tuple[str, str]] = (),
     note: str = "",
@@ -245,8 +245,8 @@ def findings_card(
         The finding.
     pair : Pair, default=None
         Twins that show the finding.
-    bracket : str, default=""
-        A sentence that says how large the difference can get.
+    detail : str, default=""
+        A second sentence, such as how large the difference can get.
     table : str, default=""
         HTML that is shown as it is, such as that of `numbers_table`.
     facts : sequence of (str, str), default=()
@@ -270,14 +270,14 @@ def findings_card(
         f'<p class="skft-sentence">{escape(_capital(sentence))}</p>',
         pair_table(pair, most) if pair is not None and not folded else "",
         table,
-        f"<p>{escape(bracket)}</p>" if bracket else "",
+        f"<p>{escape(detail)}</p>" if detail else "",
     ]
     if facts:
-        told = "".join(
+        listed = "".join(
             f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts
         )
         kind_of = "skft-answers" if folded else "skft-facts"
-        html.append(f'<dl class="{kind_of}">{told}</dl>')
+        html.append(f'<dl class="{kind_of}">{listed}</dl>')
     if pair is not None and folded:
         html.append(
             f"<details><summary>{escape(folded)}</summary>{pair_table(pair, most)}</details>"

@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 
 from skfairtest.finding._card import findings_card, numbers_table
 from skfairtest.finding._pair import Pair, make_pair, worst_pair
-from skfairtest.finding._words import difference_in_words, name_output, number, value_in_words
+from skfairtest.finding._words import difference_sentence, name_output, number, value_text
 
 _TWINS = "Twins are two inputs identical but for the sensitive columns. "
 _TWINS_NOTE = _TWINS + (
@@ -51,7 +51,7 @@ def auditor_card(auditor: Any) -> str:
     sentence = f"no difference found in {auditor.n_inputs_:,} inputs"
     facts = _cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_)
     if pair is not None:
-        sentence = difference_in_words(pair)
+        sentence = difference_sentence(pair)
         # Without a threshold all twins of a regressor differ, so that a number says nothing.
         if auditor.threshold is not None:
             facts.insert(0, ("threshold", number(auditor.threshold)))
@@ -65,9 +65,9 @@ def auditor_card(auditor: Any) -> str:
         f"{type(auditor).__name__} of {model_name(auditor.estimator_)}",
         sentence,
         pair=pair,
-        bracket=""
+        detail=""
         if upper is None
-        else _bracket(auditor.fairness_degree_, upper, auditor.certified_),
+        else _bounds_sentence(auditor.fairness_degree_, upper, auditor.certified_),
         facts=facts,
         note=_note(pair, upper is not None and auditor.certified_),
     )
@@ -85,8 +85,8 @@ def moved_card(auditor: Any) -> str:
     if math.isfinite(auditor.placebo_rate_):
         facts.insert(0, ("share between random groups", number(auditor.placebo_rate_)))
     auc = auditor.map_quality_["auc_after"]
-    told = "not judged" if auc.isna().any() else number(auc.max())
-    facts.insert(0, ("AUC of moved rows against real ones, at most", told))
+    largest = "not judged" if auc.isna().any() else number(auc.max())
+    facts.insert(0, ("AUC of moved rows against real ones, at most", largest))
     return findings_card(
         f"{type(auditor).__name__} of {model_name(auditor.estimator_)}",
         sentence,
@@ -108,14 +108,14 @@ def certificate_card(certificate: Any) -> str:
             difference=certificate.fairness_degree,
             threshold=None,
         )
-        sentence = difference_in_words(pair)
+        sentence = difference_sentence(pair)
         if pair.outputs is None and certificate.response != "labels":
             sentence = f"largest difference {number(pair.difference)}"
     return findings_card(
         type(certificate).__name__,
         sentence,
         pair=pair,
-        bracket=_bracket(
+        detail=_bounds_sentence(
             certificate.fairness_degree,
             certificate.fairness_degree_upper_bound,
             certificate.certified,
@@ -131,14 +131,13 @@ def rules_card(auditor: Any) -> str:
     of = "predictions that were given" if model is None else model_name(model)
     kind = f"{type(auditor).__name__} of {of}"
     facts = [
-        ("rules compared", f"{auditor.n_rule_sets_:,}"),
+        ("rules compared", f"{auditor.n_rules_:,}"),
         *_cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_),
     ]
     state = auditor._state
     if not len(state["rules"]):
         return findings_card(kind, "no groups were compared", facts=facts, note=_GROUPS_NOTE)
-    # A table of all rules, of which there may be thousands, would take its time.
-    # Rules that are shown.
+    # A card shows five rules; a table of all, which may be thousands, would take its time.
     few = {name: value[:5] for name, value in state.items()}
     rules = auditor._table(few)
     worst = rules.iloc[0]
@@ -147,7 +146,7 @@ def rules_card(auditor: Any) -> str:
     names = {
         "rule": "group", "value_inside": "inside", "value_outside": "outside",
         "score": "difference", "low": "from", "high": "to", "differs": "differs",
-        "n_inside": f"{counted_by(auditor)} inside",
+        "n_inside": f"{auditor._counted} inside",
     }  # fmt: skip
     table = rules[list(names)].astype({"low": object})
     # A step-down test may show that such a difference is above 0, and not by how much.
@@ -169,11 +168,6 @@ def rules_card(auditor: Any) -> str:
     )
 
 
-def counted_by(auditor: Any) -> str:
-    """Say what an auditor of groups counts inside and outside of a rule."""
-    return str(auditor._counted)
-
-
 def share_name(auditor: Any) -> str:
     """Say what is compared between groups."""
     metric = getattr(auditor, "metric", None)
@@ -185,13 +179,13 @@ def share_name(auditor: Any) -> str:
         return "mean prediction"
     if not isinstance(favourable, list):
         return f"share of predictions of at least {number(favourable)}"
-    labels = " or ".join(map(value_in_words, favourable))
+    labels = " or ".join(map(value_text, favourable))
     if auditor.response_method == "predict_proba":
         return f"mean probability of {labels}"
     return f"share predicted {labels}"
 
 
-#: Where shares are taken, in words.
+#: Where shares are taken, as a card says it.
 _PLACES = {
     "rows": "rows held out",
     "near": "near the data",
@@ -251,7 +245,7 @@ def _alternatives(table: Any) -> list[tuple[str, str]]:
     measured = "moved" if "moved" in table else "group"
     place = "near" if table[measured].isna().all() else measured
     where = _PLACES[place].split(",")[0]
-    told = []
+    lines = []
     for name, row in table.iterrows():
         if row["kept"] or name == "original":
             continue
@@ -260,8 +254,8 @@ def _alternatives(table: Any) -> list[tuple[str, str]]:
             text = f"{number(row[place])} {where}, score {-row['score_drop']:+.3g}"
             if row["note"]:
                 text += f" ({row['note']})"
-        told.append((f"{name} instead", text))
-    return told
+        lines.append((f"{name} instead", text))
+    return lines
 
 
 def _measure(retrainer: Any) -> str:
@@ -274,17 +268,17 @@ def _measure(retrainer: Any) -> str:
 
 
 def _with_interval(measure: dict[str, float]) -> str:
-    told = number(measure["value"])
+    text = number(measure["value"])
     if math.isfinite(measure["low"]) and math.isfinite(measure["high"]):
-        told += f" ({number(measure['low'])} to {number(measure['high'])})"
-    return told
+        text += f" ({number(measure['low'])} to {number(measure['high'])})"
+    return text
 
 
 def _note(pair: Pair | None, certified: bool) -> str:
     return (_TWINS_NOTE if pair else _TWINS if certified else _NONE_NOTE) + _PROXIES
 
 
-def _bracket(found: float, upper: float, certified: bool) -> str:
+def _bounds_sentence(found: float, upper: float, certified: bool) -> str:
     proven = "(proven for all inputs in the domain)"
     if certified:
         if not upper:

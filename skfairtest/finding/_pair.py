@@ -82,12 +82,12 @@ class Pair:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Pair:
         """Make a pair from the dict of `to_dict`, also if JSON has turned its tuples into lists."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.items()
         }
-        told["cells"] = tuple(Cell(**cell) for cell in values["cells"])
-        return cls(**told)
+        fields["cells"] = tuple(Cell(**cell) for cell in values["cells"])
+        return cls(**fields)
 
 
 def make_pair(

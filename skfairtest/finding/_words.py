@@ -12,7 +12,7 @@ import pandas as pd
 
 from skfairtest.space._dates import ANY_DATE, date_text
 
-#: Digits that two outputs are told with, at least; more where they would read alike.
+#: Digits that two outputs are written with, at least; more where they would read alike.
 DIGITS = 3
 
 
@@ -72,7 +72,7 @@ def with_difference(first: float, second: float) -> tuple[str, str, str]:
     return *words, number(abs(first - second))
 
 
-def value_in_words(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Write the value of a cell."""
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return "missing"
@@ -82,19 +82,19 @@ def value_in_words(value: Any) -> str:
     return date_text(value) if isinstance(value, ANY_DATE) else str(value)
 
 
-def difference_in_words(pair: Any) -> str:
+def difference_sentence(pair: Any) -> str:
     """Write the difference that a `Pair` shows, with the two outputs.
 
     Examples
     --------
     >>> from skfairtest.finding._pair import Pair
-    >>> difference_in_words(Pair((), "probability of yes", (0.82, 0.22), None, 0.6))
+    >>> difference_sentence(Pair((), "probability of yes", (0.82, 0.22), None, 0.6))
     'largest difference 0.60 (probability of yes: 0.82 against 0.22)'
     """
     if pair.outputs is None:
         if pair.labels is None:
             return "the twins get different labels"
-        first, second = map(value_in_words, pair.labels)
+        first, second = map(value_text, pair.labels)
         return f"the twins get different labels ({first} against {second})"
     first, second, apart = with_difference(*pair.outputs)
     return f"largest difference {apart} ({pair.output}: {first} against {second})"
@@ -111,7 +111,7 @@ def percent(share: float | None) -> str:
     return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
 
 
-def said_by(error: BaseException, names: Sequence[Any] = ()) -> str:
+def message_of(error: BaseException, names: Sequence[Any] = ()) -> str:
     """The first line of what an error says, without the place in compiled code that said it.
 
     Behind it libraries have stack traces and paths of the machine, which are for nobody who reads

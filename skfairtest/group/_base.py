@@ -39,10 +39,8 @@ from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
 from skfairtest.oracle._stop import StopReason, StopSearch, stopped_by
 from skfairtest.workers._sending import n_workers
 
-#: Rows between two looks at the clock and the callbacks, for each worker; the first batch is small,
-#: since a model whose answers vary is refused after it.
-FIRST_BATCH, BATCH = 1_000, 16_384
-
+#: Rows between two looks at the clock and the callbacks, for each worker.
+BATCH = 16_384
 #: Share of the rows that a rule leaves outside, at least, to be ranked.
 MIN_OUTSIDE = 0.05
 
@@ -85,7 +83,7 @@ class GroupAuditor(
     False
     """
 
-    #: What `n_inside` and `n_outside` count, in words.
+    #: What `n_inside` and `n_outside` count, as it is written.
     _counted = "perturbed inputs"
 
     estimator: Any = field(default=None, kw_only=False)
@@ -151,7 +149,8 @@ class GroupAuditor(
         values: list[NDArray[Any]] = []
         ended: Any = None
         size = BATCH * n_workers(self.n_jobs)
-        for start, stop in pairwise([0, *range(FIRST_BATCH, len(rows), size), len(rows)]):
+        # The first batch is small, since a non-deterministic model is refused after it.
+        for start, stop in pairwise([0, *range(1_000, len(rows), size), len(rows)]):
             try:
                 values.append(answers.ask(rows[start:stop]))
                 if not start:
@@ -183,7 +182,7 @@ class GroupAuditor(
         support: Floats,
         ranked: NDArray[np.bool_],
         sides: Sides,
-        n_rule_sets: int,
+        n_rules: int,
         n_groups: int,
         favourable: Any,
         n_queries: int,
@@ -196,7 +195,7 @@ class GroupAuditor(
         return {
             "_state": {"rules": rules, **columns, "ranked": ranked},
             "favourable_": favourable,
-            "n_rule_sets_": n_rule_sets,
+            "n_rules_": n_rules,
             "n_groups_": n_groups,
             "n_queries_": n_queries,
             "stop_reason_": stop.text,
@@ -208,7 +207,7 @@ class GroupAuditor(
     ) -> None:
         """Take over what was fitted and found in place of the results of an earlier fit.
 
-        Nothing changes on the auditor before. `owner` was told the columns of X.
+        Nothing changes on the auditor before. `owner` knows the columns of X.
         """
         columns = {name: value for name, value in vars(owner).items() if is_result(name)}
         self._replace_results(columns | fitted | found | {"seconds_": _clock.now() - start})
@@ -264,7 +263,7 @@ class PoolAuditor(GroupAuditor):
         or of categories of terms. If a table has more than a million rules, None takes the largest
         number of conditions that leaves fewer than a million, with a warning.
     error_threshold : float, default=0.05
-        Largest distance between a score and the ends of its interval. The pool of rows is made
+        Largest distance between a score and the bounds of its interval. The pool of rows is made
         large enough for it. Even if few rules are compared, the default asks about at least 1,000
         rows on each side of a rule, other values in inverse proportion to their square. The
         distance is a difference of shares, computed for shares of one half; for means its unit is
@@ -280,7 +279,7 @@ class PoolAuditor(GroupAuditor):
     Attributes
     ----------
     rules_ : DataFrame
-        The kept rules, worst first: `rule` (in words), `attributes`, `conditions` (for each
+        The kept rules, worst first: `rule` (its text), `attributes`, `conditions` (for each
         attribute the values that match: a tuple of categories, in which None is a missing one, or
         an interval), `support` (share of the rows of X), `value_inside` and `value_outside` (shares
         of favourable predictions, or mean predictions of a regressor without a threshold), `score`
@@ -288,7 +287,7 @@ class PoolAuditor(GroupAuditor):
         (whether a difference was shown), `n_inside` and `n_outside` (numbers of perturbed inputs or
         texts that the model was asked about, not of rows of X), `ranked` (whether both sides are
         large enough to compare: a rule must leave 5% of the rows outside).
-    n_rule_sets_, n_groups_ : int
+    n_rules_, n_groups_ : int
         Number of frequent rules, and of the different groups that they describe: equal groups are
         counted once. The intervals allow for this number of groups.
     favourable_ : list, float or "mean"
@@ -311,7 +310,7 @@ class PoolAuditor(GroupAuditor):
     @property
     def _n_side(self) -> int:
         """Rows to ask about on each side of a rule, however few of them are compared."""
-        # Rows on each side of a rule for intervals that reach 0.05 on both sides of a score.
+        # With 1,000 rows on each side, an interval reaches 0.05 to both sides of the score.
         return math.ceil(1_000 * (0.05 / self.error_threshold) ** 2 - 1e-9)
 
     @property

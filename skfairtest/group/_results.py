@@ -13,25 +13,26 @@ from skfairtest._delegation import StoredResults
 from skfairtest._statistics import Sides, score_interval
 from skfairtest._typing import Floats
 from skfairtest.group._inference.pivot import Simultaneous, all_at_once
+from skfairtest.group._rules.tables import AttributeTables
 
 
 class Description(NamedTuple):
-    """A rule for people: words, and for each attribute its name and the values that match."""
+    """A rule for people: its text, and for each attribute its name and the values that match."""
 
-    words: str
+    text: str
     attributes: list[Any]
     conditions: list[Any]
 
 
 def describe(attributes: Sequence[Any], rule: NDArray[np.int16]) -> Description:
-    """A rule over columns of a table: the number of a rule for each attribute, -1 for none."""
+    """Describe a rule over columns of a table: the number of its condition on each, -1 for none."""
     parts = [
         (attribute, int(number))
         for attribute, number in zip(attributes, rule, strict=True)
         if number >= 0
     ]
     return Description(
-        " and ".join(attribute.words(number) for attribute, number in parts),
+        " and ".join(attribute.text(number) for attribute, number in parts),
         [attribute.name for attribute, _ in parts],
         [attribute.values(number) for attribute, number in parts],
     )
@@ -40,13 +41,12 @@ def describe(attributes: Sequence[Any], rule: NDArray[np.int16]) -> Description:
 class GroupResults(StoredResults):
     """Results as properties of `_state`, a dict of arrays; how rules read is the subclass's."""
 
-    _short: dict[str, Any]
     confidence: float
     correction: str
     max_rules: int
 
     def _describe(self, rule: NDArray[np.int16]) -> Description:
-        """A rule in words, the attributes that it names, and their values."""
+        """The text of a rule, the attributes that it names, and their values."""
         raise NotImplementedError
 
     def _columns(
@@ -82,23 +82,6 @@ class GroupResults(StoredResults):
             "n_outside": sides.n_out.astype(np.int64),
         }
 
-    def _short_table(self) -> pd.DataFrame:
-        """Rules of the short list, what each is a part of, and what it adds to that."""
-        state, short = self._result("short_list_"), self._short
-        chosen = {name: values[short["pattern"]] for name, values in state.items()}
-        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_pattern"]]
-        words = ["" if part is None else self._describe(part).words for part in parts]
-        return self._table(chosen).assign(
-            sub_rule=words, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
-        )
-
-    def _to_confirm(self, n_rules: int, short_list: bool | None) -> list[int]:
-        """Places of the rules that are estimated again: of the short list, or the worst."""
-        listed: list[int] = self._short["pattern"].tolist()
-        if short_list is False or (short_list is None and not listed):
-            listed = list(range(len(self._state["rules"])))
-        return listed[:n_rules]
-
     @property
     def rules_(self) -> pd.DataFrame:
         """The kept rules, worst first."""
@@ -106,12 +89,12 @@ class GroupResults(StoredResults):
 
     def _table(self, state: dict[str, Any]) -> pd.DataFrame:
         described = [self._describe(rule) for rule in state["rules"]]
-        words = {
-            "rule": [rule.words for rule in described],
+        columns = {
+            "rule": [rule.text for rule in described],
             "attributes": [rule.attributes for rule in described],
             "conditions": [rule.conditions for rule in described],
         }
-        return pd.DataFrame(words | {k: v for k, v in state.items() if k != "rules"})
+        return pd.DataFrame(columns | {k: v for k, v in state.items() if k != "rules"})
 
     @property
     def worst_rule_(self) -> pd.Series:
@@ -125,28 +108,28 @@ class GroupResults(StoredResults):
         return float(self._result("group_fairness_score_")["score"][0])
 
     def _largest_score(self) -> dict[str, Any]:
-        """The largest score, its rule, and between which ends it is, whichever has it in truth.
+        """The largest score, its rule, and its bounds, whichever rule has it in truth.
 
-        With intervals that hold for all rules at once it is no less than the largest lower end and
-        no more than the largest upper one.
+        With intervals that hold for all rules at once it is no less than the largest lower bound
+        and no more than the largest upper one.
         """
         state = self._result("group_fairness_score_")
-        # Rules that leave hardly anybody outside are too small a comparison to be judged.
-        judged = state["ranked"] if state["ranked"].any() else np.ones(len(state["rules"]), bool)
-        score = np.where(judged, state["score"], np.nan)
+        # Rules that leave hardly anybody outside are too small a comparison to count.
+        compared = state["ranked"] if state["ranked"].any() else np.ones(len(state["rules"]), bool)
+        score = np.where(compared, state["score"], np.nan)
         if np.isnan(score).all():
             return {"low": None, "high": None, "largest": None}
         worst = int(np.nanargmax(score))
-        low, high = (float(np.nanmax(state[end][judged])) for end in ("low", "high"))
+        low, high = (float(np.nanmax(state[bound][compared])) for bound in ("low", "high"))
         # Rules that were not kept have smaller scores, but may have wider intervals.
         is_whole = len(score) < self.max_rules
         largest = {
-            "rule": self._describe(state["rules"][worst]).words, "score": float(score[worst])
+            "rule": self._describe(state["rules"][worst]).text, "score": float(score[worst])
         }  # fmt: skip
         return {"low": low, "high": high if is_whole else None, "largest": largest}
 
     def _rule_number(self, rule: Any) -> int:
-        """Place of a rule in `rules_`, from that place, its words or its row."""
+        """Place of a rule in `rules_`, from that place, its text or its row."""
         rules = self._result("rules_")["rules"]
         if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
             if 0 <= rule < len(rules):
@@ -154,13 +137,13 @@ class GroupResults(StoredResults):
             raise ValueError(
                 f"rule must be a place in rules_, from 0 to {len(rules) - 1}; got {rule}."
             )
-        words = rule.get("rule") if isinstance(rule, (pd.Series, dict)) else rule
-        if isinstance(words, str):
+        text = rule.get("rule") if isinstance(rule, (pd.Series, dict)) else rule
+        if isinstance(text, str):
             for number, codes in enumerate(rules):
-                if self._describe(codes).words == words:
+                if self._describe(codes).text == text:
                     return number
         raise ValueError(
-            "rule must be a place in rules_, the words of one of its rules, or one of its rows; "
+            "rule must be a place in rules_, the text of one of its rules, or one of its rows; "
             f"got {rule!r}, which is none of its {len(rules)} rules."
         )
 
@@ -180,9 +163,65 @@ class GroupResults(StoredResults):
         with np.errstate(invalid="ignore"):
             same = np.sign(searched) == np.sign(sides.difference)
         table = {
-            "rule": [self._describe(state["rules"][number]).words for number in numbers],
+            "rule": [self._describe(state["rules"][number]).text for number in numbers],
             **columns,
             "searched_score": state["score"][chosen],
             "same_direction": same,
         }
         return pd.DataFrame(table)
+
+
+class TableResults(GroupResults):
+    """Results of rules over the columns of a table, with a short list. It has no parameters."""
+
+    _tables: AttributeTables
+    _short: dict[str, Any]
+
+    def _describe(self, rule: NDArray[np.int16]) -> Description:
+        return describe(self._tables.attributes, rule)
+
+    @property
+    def short_list_(self) -> pd.DataFrame:
+        """At most ten rules that do not repeat each other."""
+        state, short = self._result("short_list_"), self._short
+        chosen = {name: values[short["rule"]] for name, values in state.items()}
+        parts = [state["rules"][k] if k >= 0 else None for k in short["sub_rule"]]
+        texts = ["" if part is None else self._describe(part).text for part in parts]
+        return self._table(chosen).assign(
+            sub_rule=texts, **{k: short[k] for k in ("gain", "gain_low", "gain_high", "covered")}
+        )
+
+    def _to_confirm(self, n_rules: int, short_list: bool | None) -> list[int]:
+        """Places of the rules that are estimated again: of the short list, or the worst."""
+        listed: list[int] = self._short["rule"].tolist()
+        if short_list is False or (short_list is None and not listed):
+            listed = list(range(len(self._state["rules"])))
+        return listed[:n_rules]
+
+    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
+        """Tell which rows a rule holds for.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_features)
+            Rows with the columns and the kind of table seen in fit.
+        rule : int, str or Series
+            Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
+        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
+            The columns that are not in X, if fit was given any.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,)
+            True where the rule holds. A value that no condition names, such as a missing number,
+            matches no rule over its column.
+
+        Raises
+        ------
+        ValueError
+            If there is no such rule, or a `TestSGDAuditor` has not seen a sensitive value in fit.
+        """
+        number = self._rule_number(rule)
+        return self._tables.holds(
+            self._tables.numbers(X, sensitive_features), self._state["rules"][number]
+        )

@@ -91,7 +91,7 @@ def selection_table(
           ratio;
         - with `y_true`, `false_positive_rate`, `false_negative_rate` and `accuracy`, each with its
           count ``_n``; for a regressor `mean_error`, the mean of prediction minus target;
-        - the ends of the interval of each of these, ``_low`` and ``_high``;
+        - the bounds of the interval of each of these, ``_low`` and ``_high``;
         - `note`, which says that a group is small or why it has no ratio, else "".
 
         Rows whose sensitive value is missing come last in each attribute, as "(unknown)", without a
@@ -116,8 +116,8 @@ def selection_table(
     Rates have Wilson's intervals, means have Student's, and ratios have those of MOVER-R [1]_. The
     highest of several observed rates tends to be too high by chance, and another group may have the
     highest true rate. The interval of a ratio allows for both: it covers the ratio to the highest
-    true rate. This is why the ratio of the group with the highest rate is 1 while the lower end of
-    its interval is less than 1. All intervals assume that the rows are independent draws from a
+    true rate. This is why the ratio of the group with the highest rate is 1 while the lower bound
+    of its interval is less than 1. All intervals assume that the rows are independent draws from a
     population; they do not hold for all groups at once.
 
     The rate of a group of few rows is mostly chance: its interval is wide, and says how far the
@@ -167,12 +167,12 @@ def selection_table(
             "y_true": y_true, "sample_weight": sample_weight,
         }  # fmt: skip
         # The first that has an index says which rows these are.
-        beside, index = next(
+        first, index = next(
             ((k, v.index) for k, v in named.items() if isinstance(v, (pd.Series, pd.DataFrame))),
             ("y_pred", None),
         )
         for name, given in named.items():
-            check_index(given, index, beside, name)
+            check_index(given, index, first, name)
     of_rows = None if repeats is None else repeats.n
     attributes = sensitive_attributes(sensitive_features, n_cells, intersections, of_rows)
     parts = [
@@ -207,17 +207,17 @@ class _Part(NamedTuple):
 def _smallest_ratio(
     table: pd.DataFrame, parts: list[_Part], confidence: float
 ) -> tuple[float | None, float | None]:
-    """Between which the smallest impact ratio of all groups is, whichever has it in truth.
+    """Bounds of the smallest impact ratio of all groups, whichever has it in truth.
 
-    Each end misses at most as often as one end of an interval. The smallest of all lower ends is no
-    larger than that of the group in question. The smallest of many upper ends is too small by
-    chance, so each of these misses as many times more seldom as there are groups (Bonferroni).
+    Each bound misses at most as often as one bound of an interval. The smallest of all lower bounds
+    is no larger than that of the group in question. The smallest of many upper bounds is too small
+    by chance, so each of these misses as many times more seldom as there are groups (Bonferroni).
     """
     if "impact_ratio" not in table or not (n := int(table["impact_ratio"].notna().sum())):
         return None, None
     at_once = 1 - (1 - confidence) / n
-    ends = [ratios_to_highest(part.rates, part.compared, at_once).high for part in parts]
-    return float(table["impact_ratio_low"].min()), float(np.nanmin(np.concatenate(ends)))
+    uppers = [ratios_to_highest(part.rates, part.compared, at_once).high for part in parts]
+    return float(table["impact_ratio_low"].min()), float(np.nanmin(np.concatenate(uppers)))
 
 
 def _rates(
@@ -281,8 +281,8 @@ def _counted(
             "all rows. Pass arrays, or a column of labels that say whether a score is above it."
         )
     names = [sensitive] if isinstance(sensitive, str) else sensitive
-    told = {"y_pred": y_pred, "y_true": y_true, "sample_weight": sample_weight}
-    wrong = [name for name, value in told.items() if value is not None and not _is_name(value)]
+    columns = {"y_pred": y_pred, "y_true": y_true, "sample_weight": sample_weight}
+    wrong = [name for name, value in columns.items() if value is not None and not _is_name(value)]
     if y_pred is None or wrong or not isinstance(names, (list, tuple)) or not names:
         raise TypeError(
             "With data=, y_pred and sensitive_features must be names of its columns (a list of "
@@ -337,8 +337,8 @@ def _part(
             compared = (np.arange(len(share)) < n_groups) & (share >= min_share)
             compared &= np.isfinite(means.value)
             ratios = ratios_to_highest(means, compared, confidence)
-            ends = zip(("", "_low", "_high"), ratios, strict=True)
-            table |= {f"impact_ratio{end}": values for end, values in ends}
+            columns = zip(("", "_low", "_high"), ratios, strict=True)
+            table |= {f"impact_ratio{end}": values for end, values in columns}
             _note_ratios(notes, means, compared, share < min_share, ratios, unknown, min_share)
             if np.isfinite(ratios.value).any():
                 highest = table["group"][int(np.nanargmax(ratios.value))]

@@ -25,7 +25,7 @@ from skfairtest._validation import (
 )
 from skfairtest.exceptions import NoDisparityWarning, users_level
 from skfairtest.group._base import stop_of
-from skfairtest.group._inference.counting import pattern_sides
+from skfairtest.group._inference.counting import rule_sides
 from skfairtest.group._outcomes.answers import AskedMetric
 from skfairtest.group._outcomes.outcomes import (
     MetricRows,
@@ -35,26 +35,20 @@ from skfairtest.group._outcomes.outcomes import (
 )
 from skfairtest.group._rules.attribute import Division
 from skfairtest.group._rules.cuts import BINNINGS
-from skfairtest.group._rules.pattern_search import (
-    compare_patterns,
+from skfairtest.group._rules.frequent import FrequentRules
+from skfairtest.group._rules.rule_search import (
+    compare_rules,
     complexity_of,
-    frequent_patterns,
-    listed_patterns,
+    frequent_rules,
+    listed_rules,
 )
-from skfairtest.group._rules.patterns import Patterns
 from skfairtest.group._rules.tables import AttributeTables, tables_of_columns
 from skfairtest.group._subgroup_results import SubgroupResults
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._sensitive_features import n_rows, split_sensitive
 
 
-class KeepsTables:
-    """Declares what a saved `SubgroupAuditor` holds. This base has no parameters."""
-
-    _tables: AttributeTables
-
-
-class SubgroupAuditor(KeepsTables, SubgroupResults):
+class SubgroupAuditor(SubgroupResults):
     """Find the group for which a rate, an error or a mean differs most, on the rows as they are.
 
     A rule joins conditions by "and". Each condition says that one attribute has a category, lies in
@@ -130,7 +124,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     rules_ : DataFrame
         The kept rules, worst first. They are ordered by approximately the lower end of an interval
         that holds for all rules at once and, if that is 0, by the lower end of the rule's own
-        interval. Columns: `rule` (in words), `attributes`, `conditions` (for each attribute the
+        interval. Columns: `rule` (its text), `attributes`, `conditions` (for each attribute the
         value: a tuple of one category, in which None is a missing one, or an interval), `support`
         (share of the rows), `value_inside` and `value_outside` (the metric), `score` (their
         absolute difference, or that to the whole), `low` and `high` (the interval of the score),
@@ -151,7 +145,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         "failed".
     overall_ : float
         The metric on all rows that count.
-    n_rule_sets_, n_groups_ : int
+    n_rules_, n_groups_ : int
         Number of frequent rules, and of the different groups of rows that they describe and for
         which the metric is defined inside and outside. The intervals allow for this number of
         groups.
@@ -189,7 +183,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
     References
     ----------
     .. [1] Pastor, E., de Alfaro, L., & Baralis, E. (2021). Looking for trouble: analyzing
-       classifier behavior via pattern divergence. SIGMOD, 1400-1412. (DivExplorer.)
+       classifier behavior via rule divergence. SIGMOD, 1400-1412. (DivExplorer.)
     .. [2] Sagadeeva, S., & Boehm, M. (2021). SliceLine: fast, linear-algebra-based slice finding
        for ML model debugging. SIGMOD, 2290-2299.
     .. [3] Zhang, M., Sun, J., Wang, J., & Sun, B. (2022). TestSGD: Interpretable testing of neural
@@ -292,7 +286,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         truth = truth_of(self.metric, y, n)
         # Where predictions are given no model is asked, and all columns may stay where they are.
-        X, sensitive, beside = split_sensitive(
+        X, sensitive, not_in_model = split_sensitive(
             X,
             self.sensitive_features,
             values=sensitive_features,
@@ -301,9 +295,9 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         X = check_table(owner, X)
         if given is None:
             warn_of_target(X, target)
-        tables, protected = tables_of_columns(X, sensitive, self.attributes, beside)
-        patterns = self._patterns(tables, X, beside)
-        if given is not None:  # all that can be wrong with it is told before anything is stored
+        tables, protected = tables_of_columns(X, sensitive, self.attributes, not_in_model)
+        rules = self._rules(tables, X, not_in_model)
+        if given is not None:  # all that is wrong with it is an error before anything is stored
             rows = metric_rows(self.metric, given, truth, self.favourable, weights)
         seconds = _clock.now() - start
         if given is None:
@@ -316,7 +310,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         if given is None:
             rows, ended, n_queries = self._ask_rows(estimator, X, truth, weights, progress)
         stop = stop_of(ended, 0, 0)
-        found = self._compare(patterns, tables, rows, weights, n_queries, stop, rng)
+        found = self._compare(rules, tables, rows, weights, n_queries, stop, rng)
         fitted = {
             "estimator_": estimator,
             "_tables": tables,
@@ -337,14 +331,13 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
             least = math.ceil(1 / (1 - self.confidence) - 1e-9) - 1
             check_whole("n_resamples", self.n_resamples, least)
 
-    def _patterns(self, tables: AttributeTables, X: Any, beside: Any) -> Patterns:
+    def _rules(self, tables: AttributeTables, X: Any, not_in_model: Any) -> FrequentRules:
         """Divide the columns into values, and return the rules that enough rows satisfy."""
         # Of all columns nobody has asked for those that have one value.
         is_all = isinstance(self.attributes, str) and self.attributes == "all"
-        # Bins of a numeric column for which `bins` names none.
-        how = Division(5, self.binning)
-        columns = tables.divide(X, beside, self.bins, how, quiet=is_all)
-        return frequent_patterns(
+        how = Division(5, self.binning)  # five bins of a numeric column that `bins` does not name
+        columns = tables.divide(X, not_in_model, self.bins, how, quiet=is_all)
+        return frequent_rules(
             tables.attributes, columns, min_support=self.min_support, most=self.max_conditions,
             label="max_conditions",
         )  # fmt: skip
@@ -383,7 +376,7 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
 
     def _compare(
         self,
-        patterns: Patterns,
+        rules: FrequentRules,
         tables: AttributeTables,
         rows: MetricRows,
         weights: Floats | None,
@@ -394,11 +387,11 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         """Compare the groups of all frequent rules; returns the results by name."""
         counted = None if weights is None else weights[rows.counts]
         overall = float(np.average(rows.values[rows.counts], weights=counted))
-        complexity = complexity_of(patterns, tables.attributes)
-        everything = pattern_sides(patterns, rows.values, rows.counts, weights, binary=rows.binary)
-        intervals = self._at_once(everything, patterns, rows, weights, rng)
-        found = compare_patterns(
-            patterns,
+        complexity = complexity_of(rules, tables.attributes)
+        everything = rule_sides(rules, rows.values, rows.counts, weights, binary=rows.binary)
+        intervals = self._at_once(everything, rules, rows, weights, rng)
+        found = compare_rules(
+            rules,
             complexity,
             everything,
             rows,
@@ -412,25 +405,25 @@ class SubgroupAuditor(KeepsTables, SubgroupResults):
         of_kept = intervals.chosen(kept)
         columns = self._counted_columns(
             found.sides,
-            patterns.support[kept],
+            rules.support[kept],
             of_kept,
             found.part,
             (found.n_inside, found.n_outside),
         )
         results = self._found(
-            rules=patterns.conditions(kept),
-            support=patterns.support[kept],
+            rules=rules.conditions(kept),
+            support=rules.support[kept],
             ranked=found.defined,
             sides=found.sides,
-            n_rule_sets=patterns.n_patterns,
+            n_rules=rules.n_rules,
             n_groups=found.n_groups,
             favourable=rows.favourable,
             n_queries=n_queries,
             stop=stop,
             columns=columns,
         )
-        short = listed_patterns(
-            patterns,
+        short = listed_rules(
+            rules,
             found,
             of_kept.differs,
             rows,

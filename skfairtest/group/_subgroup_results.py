@@ -17,20 +17,20 @@ from skfairtest.group._base import GroupAuditor
 from skfairtest.group._inference.counting import (
     GivenRowSets,
     RowSets,
-    pattern_sides,
     rows_that_count,
+    rule_sides,
 )
 from skfairtest.group._inference.pivot import Simultaneous, all_at_once
 from skfairtest.group._inference.resampled import resampled
 from skfairtest.group._outcomes.answers import AskedMetric
 from skfairtest.group._outcomes.outcomes import MetricRows, metric_rows, truth_of
-from skfairtest.group._results import Description, describe
-from skfairtest.group._rules.pattern_search import part_of_whole
+from skfairtest.group._results import TableResults
+from skfairtest.group._rules.rule_search import part_of_whole
 
 AGAINST = ("rest", "whole")
 
 
-class SubgroupResults(GroupAuditor):
+class SubgroupResults(TableResults, GroupAuditor):
     """Base of `SubgroupAuditor` that shows its stored arrays as tables. Not for use by itself."""
 
     metric: str | Callable[..., Any] = "selection_rate"
@@ -41,7 +41,7 @@ class SubgroupResults(GroupAuditor):
     def _at_once(
         self,
         sides: Sides,
-        patterns: RowSets,
+        rules: RowSets,
         rows: MetricRows,
         weights: Floats | None,
         rng: np.random.Generator,
@@ -51,7 +51,7 @@ class SubgroupResults(GroupAuditor):
             return all_at_once(sides, confidence=self.confidence)
         return resampled(
             sides,
-            patterns,
+            rules,
             rows.values,
             rows.counts,
             weights,
@@ -72,54 +72,21 @@ class SubgroupResults(GroupAuditor):
         columns = self._columns(sides, support, intervals=intervals, part=part)
         columns["n_inside"], columns["n_outside"] = counted
         for side in counted:  # undefined is undefined
-            columns |= {end: np.where(side > 0, columns[end], np.nan) for end in ("low", "high")}
+            columns |= {
+                bound: np.where(side > 0, columns[bound], np.nan) for bound in ("low", "high")
+            }
         return columns
 
     @staticmethod
     def _notes(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
-        """What is not known of each rule, in words."""
+        """What is not known of each rule."""
         notes = np.full(len(columns["support"]), "", dtype=object)
         notes[columns["n_inside"] == 0] = "undefined: no row inside counts"
         notes[columns["n_outside"] == 0] = "undefined: no row outside counts"
         return notes
 
-    def _describe(self, rule: NDArray[np.int16]) -> Description:
-        return describe(self._tables.attributes, rule)
-
     def _table(self, state: dict[str, Any]) -> pd.DataFrame:
         return super()._table(state).assign(note=self._notes(state))
-
-    @property
-    def short_list_(self) -> pd.DataFrame:
-        """At most ten rules that do not repeat each other."""
-        return self._short_table()
-
-    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
-        """Tell which rows a rule holds for.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_rows, n_features)
-            Rows with the columns and the kind of table seen in fit.
-        rule : int, str or Series
-            Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
-        sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
-            The columns beside X, if fit was given any.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows,)
-            True where the rule holds. A value that fit has not seen matches no rule.
-
-        Raises
-        ------
-        ValueError
-            If there is no such rule.
-        """
-        number = self._rule_number(rule)
-        return self._tables.holds(
-            self._tables.numbers(X, sensitive_features), self._state["rules"][number]
-        )
 
     def confirm(
         self,
@@ -151,7 +118,7 @@ class SubgroupResults(GroupAuditor):
         y_pred : array-like of shape (n_rows,), default=None
             Predictions for X_new, needed if fit had no estimator.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_columns), default=None
-            The columns beside X_new, if fit was given any.
+            The columns that are not in X_new, if fit was given any.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows.
 
@@ -193,12 +160,12 @@ class SubgroupResults(GroupAuditor):
         held = np.array([self._tables.holds(columns, rule) for rule in rules], dtype=bool)
         held = held.reshape(-1, n)
         given_rules = GivenRowSets(held)
-        sides = pattern_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
+        sides = rule_sides(given_rules, rows.values, rows.counts, weights, binary=rows.binary)
         whole = self.against == "whole"
         part = part_of_whole(given_rules, rows, weights) if whole else None
         rng = make_generator(self.random_state)
         intervals = self._at_once(sides, given_rules, rows, weights, rng)
         counted = rows_that_count(given_rules, rows.counts)
-        columns = self._counted_columns(sides, given_rules.support, intervals, part, counted)
-        table = self._confirmation(numbers, sides, given_rules.support, columns)
-        return table.assign(note=self._notes(columns))
+        figures = self._counted_columns(sides, given_rules.support, intervals, part, counted)
+        table = self._confirmation(numbers, sides, given_rules.support, figures)
+        return table.assign(note=self._notes(figures))

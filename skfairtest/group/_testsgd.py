@@ -26,24 +26,24 @@ from skfairtest._validation import (
     warn_of_target,
 )
 from skfairtest.group._base import MIN_OUTSIDE, PoolAuditor, stop_of
-from skfairtest.group._inference.counting import GivenRowSets, pattern_sides
+from skfairtest.group._inference.counting import GivenRowSets, rule_sides
 from skfairtest.group._inference.pivot import chosen_sides, signed_root
 from skfairtest.group._outcomes.answers import Answers
 from skfairtest.group._outcomes.given_rows import GivenRows
 from skfairtest.group._pools.chunked_rows import ChunkedRows
 from skfairtest.group._pools.perturb import draw_near
-from skfairtest.group._results import Description, describe
+from skfairtest.group._results import TableResults
 from skfairtest.group._rules.attribute import MAX_LEVELS, Attribute, Division
-from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.cuts import BINNINGS
-from skfairtest.group._rules.pattern_search import (
+from skfairtest.group._rules.frequent import FrequentRules, RuleSubset, rows_of_share
+from skfairtest.group._rules.rule_search import (
     by_score,
     complexity_of,
-    frequent_patterns,
+    frequent_rules,
     places_of,
     simplest_of_equal,
 )
-from skfairtest.group._rules.patterns import ROUNDING, Patterns, PatternSubset
 from skfairtest.group._rules.short_list import short_list
 from skfairtest.group._rules.tables import AttributeTables, tables_of_space
 from skfairtest.space._chunks import Chunks
@@ -51,16 +51,10 @@ from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
 
 
-class KeepsTables:
-    """Declares what a saved `TestSGDAuditor` holds. This base has no parameters."""
-
-    tables_: AttributeTables
-
-
-class TestSGDAuditor(KeepsTables, PoolAuditor):
+class TestSGDAuditor(TableResults, PoolAuditor):
     """Find the group that gets the most different share of favourable outcomes.
 
-    A rule, which the paper calls a rule, names values of one or several sensitive attributes,
+    A rule, which the paper calls a rule set, names values of one or several sensitive attributes,
     joined by "and": a set of categories, or a range of adjacent bins. Every rule that holds for at
     least `min_support` of the rows is evaluated; its score is the difference between the share of
     favourable predictions on the rows for which it holds (inside) and on the others (outside).
@@ -217,14 +211,14 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             estimator = as_it_stands(self.estimator, y)
             X, tables = owner._tables_of(X, sensitive_features, estimator)
         space = tables.inputs.space
-        cells, patterns = self._patterns(tables, space, chunked)
+        cells, rules = self._rules(tables, space, chunked)
         if space.constraints_ and not space.valid(space.data).any():
             raise ValueError(
                 f"The constraint of space= holds for none of the {len(space.data)} rows of X, so "
                 "the model cannot be asked about inputs near them. Correct "
                 "InputSpace(constraint=...), or pass rows for which it holds."
             )
-        smaller = _smaller_sides(patterns)
+        smaller = _smaller_sides(rules)
         seconds = _clock.now() - start
         if y is not None:  # else nothing is fitted that could want them
             fit_params = self._routed(fit_params, sensitive_features)
@@ -236,7 +230,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         pool = space if chunked is None else chunked.pool
         draw = partial(draw_near, pool, rng=rng, are_drawn=chunked is not None)
         found, values, ended = self._search(
-            patterns, smaller, tables.attributes, cells, answers, draw, progress
+            rules, smaller, tables.attributes, cells, answers, draw, progress
         )
         tables.forget_data()
         fitted = {
@@ -244,45 +238,45 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             "space_": space,
             "sensitive_features_": tables.names,
             "one_hot_": space.layout.one_hot,
-            "tables_": tables,
+            "_tables": tables,
         }
         self._commit(owner, fitted, found, start)
         self._check_occurs(answers, values)
         self._finish(progress, ended)
         return self
 
-    def _patterns(
+    def _rules(
         self, tables: AttributeTables, space: InputSpace, chunked: ChunkedRows | None
-    ) -> tuple[Cells, Patterns]:
+    ) -> tuple[DistinctRows, FrequentRules]:
         """Divide the columns into cells of the rows, and return the rules that enough satisfy."""
-        # Bins of a numeric column for which `n_bins` names none.
+        # Ten bins of a numeric column that `n_bins` does not name.
         how = Division(10, self.binning, few=2, sets=True, most=MAX_LEVELS, label="n_bins")
         columns = tables.divide(None, None, self.n_bins, how)
         if chunked is None:
-            cells = Cells(columns, [attribute.n_values for attribute in tables.attributes])
+            cells = DistinctRows(columns, [attribute.n_values for attribute in tables.attributes])
         else:
             cells = chunked.cells(tables, space)
-        patterns = frequent_patterns(
+        rules = frequent_rules(
             tables.attributes, list(cells.codes.T), min_support=self.min_support,
             most=self.max_attributes, label="max_attributes", weights=cells.count,
         )  # fmt: skip
-        return cells, patterns
+        return cells, rules
 
     def _tables_of(
         self, X: Any, sensitive_features: Any, estimator: Any
     ) -> tuple[Any, AttributeTables]:
         """Return the columns of X that the model takes, and where the sensitive attributes are."""
-        X, sensitive, beside = split_sensitive(
+        X, sensitive, not_in_model = split_sensitive(
             X, self.sensitive_features, values=sensitive_features, estimator=estimator
         )
-        return check_table(self, X), tables_of_space(X, sensitive, beside, self.space)
+        return check_table(self, X), tables_of_space(X, sensitive, not_in_model, self.space)
 
     def _search(
         self,
-        patterns: Patterns,
+        rules: FrequentRules,
         smaller: float,
         attributes: list[Attribute],
-        cells: Cells,
+        cells: DistinctRows,
         answers: Answers,
         draw: Callable[[int], tuple[Ints, Any]],
         progress: Progress,
@@ -293,7 +287,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         so many rows, with the row of the data that each was made of. Returns the results, the
         predictions, and what ended the asking early.
         """
-        n_groups = len(np.unique(patterns.marks))  # equal groups are counted once
+        n_groups = len(np.unique(rules.marks))  # equal groups are counted once
         needed = n_needed(
             smaller, n_side=self._n_side, error=self.error_threshold,
             alpha=self._alpha(n_groups),
@@ -304,23 +298,23 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         values, ended = self._ask(answers, Z, 0.9, progress)
         if not len(values):
             raise ended
-        drawn = _Drawn(patterns, cells, seeds[: len(values)])
+        drawn = _Drawn(rules, cells, seeds[: len(values)])
         everyone = np.ones(len(values), dtype=bool)
-        sides = pattern_sides(drawn, values, everyone, binary=bool(answers.binary))
-        ranked = _leave_enough(patterns) & np.isfinite(sides.difference)
-        kept = _worst_first(patterns, attributes, sides, ranked)[: self.max_rules]
-        # The worst rules, of which those are listed that do not repeat each other.
+        sides = rule_sides(drawn, values, everyone, binary=bool(answers.binary))
+        ranked = _leave_enough(rules) & np.isfinite(sides.difference)
+        kept = _worst_first(rules, attributes, sides, ranked)[: self.max_rules]
+        # The short list is chosen from the 2,000 worst rules.
         worst = kept[ranked[kept]][:2_000]
-        of_worst = drawn._replace(patterns=patterns.subset(worst))
+        of_worst = drawn._replace(rules=rules.subset(worst))
         short = self._listed(
-            of_worst, patterns.conditions(worst), chosen_sides(sides, worst), values, n_groups
+            of_worst, rules.conditions(worst), chosen_sides(sides, worst), values, n_groups
         )
         found = self._found(
-            rules=patterns.conditions(kept),
-            support=patterns.support[kept],
+            rules=rules.conditions(kept),
+            support=rules.support[kept],
             ranked=ranked[kept],
             sides=chosen_sides(sides, kept),
-            n_rule_sets=patterns.n_patterns,
+            n_rules=rules.n_rules,
             n_groups=n_groups,
             favourable=answers.favourable,
             n_queries=answers.n_queries,
@@ -331,7 +325,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
     def _listed(
         self,
         drawn: _Drawn,
-        rules: NDArray[np.int16],
+        conditions: NDArray[np.int16],
         sides: Sides,
         values: Floats,
         n_groups: int,
@@ -340,7 +334,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         critical = float(stats.norm.isf(self._alpha(n_groups) / 2))
         listed = short_list(
             drawn,
-            rules,
+            conditions,
             sides,
             values,
             np.ones(len(values), dtype=bool),
@@ -351,42 +345,6 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         return {name: np.asarray(column) for name, column in listed._asdict().items()}
 
     # Results ---------------------------------------------------------------------------------
-
-    @property
-    def short_list_(self) -> pd.DataFrame:
-        """At most ten rules that do not repeat each other, as those of `SubgroupAuditor`."""
-        return self._short_table()
-
-    def _describe(self, rule: NDArray[np.int16]) -> Description:
-        return describe(self.tables_.attributes, rule)
-
-    def matches(self, X: Any, rule: Any, *, sensitive_features: Any = None) -> NDArray[np.bool_]:
-        """Tell which rows a rule holds for.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_rows, n_features)
-            Rows with the columns and the kind of table seen in fit.
-        rule : int, str or Series
-            Position in `rules_`, the text of the rule in its column `rule`, or a row of `rules_`.
-        sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
-            The columns beside X, if fit was given any.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows,)
-            True where the rule holds. A row with a missing number matches no rule over that
-            attribute.
-
-        Raises
-        ------
-        ValueError
-            If there is no such rule, or a sensitive value was not seen in fit.
-        """
-        number = self._rule_number(rule)
-        return self.tables_.holds(
-            self.tables_.numbers(X, sensitive_features), self._state["rules"][number]
-        )
 
     def confirm(
         self,
@@ -412,7 +370,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
             Whether to take the rules of `short_list_` or the worst of `rules_`, many of which
             describe nearly the same rows. None takes the short list if it is not empty.
         sensitive_features : array-like or DataFrame of shape (n_rows, n_attributes), default=None
-            The columns beside X_new, if fit was given any.
+            The columns that are not in X_new, if fit was given any.
 
         Returns
         -------
@@ -427,7 +385,7 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         """
         self._result("confirm")
         check_whole("n_rules", n_rules, 1)
-        columns = self.tables_.numbers(X_new, sensitive_features)
+        columns = self._tables.numbers(X_new, sensitive_features)
         if not len(columns[0]):
             raise ValueError("X_new has no rows. Pass rows on which to confirm the rules.")
         rows = GivenRows(self.space_.layout.container.check_names(X_new))
@@ -437,64 +395,63 @@ class TestSGDAuditor(KeepsTables, PoolAuditor):
         values = answers.ask(np.arange(len(columns[0])))
         numbers = self._to_confirm(n_rules, short_list)
         rules = self._state["rules"][numbers]
-        inside = GivenRowSets(np.array([self.tables_.holds(columns, rule) for rule in rules]))
+        inside = GivenRowSets(np.array([self._tables.holds(columns, rule) for rule in rules]))
         everyone = np.ones(len(values), dtype=bool)
-        sides = pattern_sides(inside, values, everyone, binary=bool(answers.binary))
+        sides = rule_sides(inside, values, everyone, binary=bool(answers.binary))
         return self._confirmation(numbers, sides, inside.support)
 
 
-def _leave_enough(patterns: Patterns) -> Bools:
-    """Whether each pattern leaves so many rows outside that it can be compared with others."""
-    enough: Bools = patterns.total - patterns.counts >= MIN_OUTSIDE * patterns.total * ROUNDING
-    return enough
+def _leave_enough(rules: FrequentRules) -> Bools:
+    """Whether each rule leaves so many rows outside that it can be compared with others."""
+    return rules.total - rules.counts >= rows_of_share(MIN_OUTSIDE, rules.total)
 
 
-def _smaller_sides(patterns: Patterns) -> float:
-    """Share of rows on the smaller side, the smallest of those of patterns that can be ranked."""
-    outside = patterns.total - patterns.counts
-    ranked = _leave_enough(patterns)
+def _smaller_sides(rules: FrequentRules) -> float:
+    """Share of rows on the smaller side, the smallest of those of rules that can be ranked."""
+    outside = rules.total - rules.counts
+    ranked = _leave_enough(rules)
     if not ranked.any():
         raise ValueError(
-            f"Each of the {patterns.n_patterns} frequent rules holds for nearly all rows: at most "
-            f"{outside.max() / patterns.total:.4g} of the rows are outside of one, but at least "
+            f"Each of the {rules.n_rules} frequent rules holds for nearly all rows: at most "
+            f"{outside.max() / rules.total:.4g} of the rows are outside of one, but at least "
             f"{MIN_OUTSIDE:g} are needed. Lower min_support."
         )
-    return float(np.minimum(patterns.counts, outside)[ranked].min() / patterns.total)
+    return float(np.minimum(rules.counts, outside)[ranked].min() / rules.total)
 
 
 def _worst_first(
-    patterns: Patterns, attributes: list[Attribute], sides: Sides, ranked: Bools
+    rules: FrequentRules, attributes: list[Attribute], sides: Sides, ranked: Bools
 ) -> Ints:
-    """Order the groups by their scores, each by its simplest pattern."""
-    complexity, places = complexity_of(patterns, attributes), places_of(patterns, attributes)
-    distinct = simplest_of_equal(patterns.marks, complexity, places)
+    """Order the groups by their scores, each by its simplest rule."""
+    complexity, places = complexity_of(rules, attributes), places_of(rules, attributes)
+    distinct = simplest_of_equal(rules.marks, complexity, places)
     order = by_score(
         np.abs(sides.difference)[distinct], ranked[distinct], complexity[distinct],
-        patterns.counts[distinct], places[distinct],
+        rules.counts[distinct], places[distinct],
     )  # fmt: skip
     return distinct[order]
 
 
 class _Drawn(NamedTuple):
-    """Patterns of rows that were drawn from others, and that have the cells of these."""
+    """Rules of rows that were drawn from others, and that have the cells of these."""
 
-    patterns: Patterns | PatternSubset
-    cells: Cells
+    rules: FrequentRules | RuleSubset
+    cells: DistinctRows
     rows: Ints
 
     @property
-    def n_patterns(self) -> int:
+    def n_rules(self) -> int:
         """How many there are."""
-        return self.patterns.n_patterns
+        return self.rules.n_rules
 
     def among(self, rows: Ints) -> _Drawn:
-        """The same patterns of some of the drawn rows."""
+        """The same rules of some of the drawn rows."""
         return self._replace(rows=self.rows[rows])
 
-    def inside(self, pattern: int) -> Bools:
-        """Which of the drawn rows a pattern holds for."""
-        return np.asarray(self.patterns.inside(pattern)[self.cells.of_row[self.rows]])
+    def inside(self, rule: int) -> Bools:
+        """Which of the drawn rows a rule holds for."""
+        return np.asarray(self.rules.inside(rule)[self.cells.of_row[self.rows]])
 
     def sums(self, values: NDArray[Any]) -> Floats:
-        """Sum of each column over the drawn rows inside of each pattern."""
-        return self.patterns.sums(self.cells.sums(self.rows, values))
+        """Sum of each column over the drawn rows inside of each rule."""
+        return self.rules.sums(self.cells.sums(self.rows, values))

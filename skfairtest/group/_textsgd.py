@@ -27,7 +27,7 @@ from skfairtest.group._pools.text_sample import (
     side,
 )
 from skfairtest.group._results import Description
-from skfairtest.group._rules.words import quoted
+from skfairtest.group._rules.condition_text import quoted
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 
@@ -181,7 +181,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
 
         Returns the results, the predictions, and what ended the asking early.
         """
-        n_rules = corpus.n_rule_sets(frequent)
+        n_rules = corpus.n_rules(frequent)
         sample, needed = plan_sample(
             corpus,
             frequent,
@@ -212,7 +212,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
             support=corpus.support(table[order]),
             ranked=ranked[order],
             sides=make_sides(inside[order], outside[order], bool(answers.binary)),
-            n_rule_sets=n_rules,
+            n_rules=n_rules,
             n_groups=n_rules,
             favourable=answers.favourable,
             n_queries=answers.n_queries,
@@ -225,7 +225,7 @@ class TextSGDAuditor(KeepsTerms, PoolAuditor):
     ) -> tuple[Asked, Any]:
         """Ask about the texts inside of all rules, several rules in one batch."""
         asked = Asked([], [])
-        todo = corpus.rule_sets(sample)
+        todo = corpus.rules(sample)
         start = 0
         while start < len(todo):
             first, rows = start, 0

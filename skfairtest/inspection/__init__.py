@@ -1,6 +1,6 @@
 """Displays in the manner of scikit-learn's, which draw what audits found."""
 
-from skfairtest.inspection._bracket_display import BracketDisplay
+from skfairtest.inspection._bounds_display import BoundsDisplay
 from skfairtest.inspection._curve_display import DisparityCurveDisplay
 from skfairtest.inspection._flip_display import FlipTestDisplay
 from skfairtest.inspection._group_display import GroupScoresDisplay
@@ -11,7 +11,7 @@ from skfairtest.inspection._pareto_display import ParetoDisplay
 from skfairtest.inspection._selection_display import SelectionDisplay
 
 __all__ = [
-    "BracketDisplay",
+    "BoundsDisplay",
     "DisparityCurveDisplay",
     "FlipTestDisplay",
     "GroupScoresDisplay",

@@ -62,8 +62,8 @@ def pair_at(auditor: Any, place: int | None) -> Pair | None:
     if Z is None:
         return None
     if auditor.response_ == "labels":
-        said = auditor.estimator_.predict(auditor.space_.decode(Z))
-        first, second = np.asarray(said).tolist()
+        predicted = auditor.estimator_.predict(auditor.space_.decode(Z))
+        first, second = np.asarray(predicted).tolist()
         return make_pair(
             auditor.space_.decode(Z),
             outputs=None,

@@ -20,16 +20,13 @@ from skfairtest.inspection._style import (
     ink,
     legend,
     span,
-    steps,
+    step_style,
     wrap,
 )
 from skfairtest.oracle._compare import disparity_curve
 from skfairtest.oracle._model import Model
 from skfairtest.oracle._rows_audit import compare_table
 from skfairtest.space._space import InputSpace
-
-#: Points that a curve keeps at most; at each the share is exact.
-MOST_POINTS = 500
 
 
 class DisparityCurveDisplay(Display):
@@ -209,7 +206,7 @@ class DisparityCurveDisplay(Display):
         end = span([*self.table["difference"], self.threshold or 0.0])[1]
         for place, name in enumerate(names):
             curve = self.table[self.table["name"] == name]
-            style = {**steps(place, curve), **(line_kwargs or {})}
+            style = {**step_style(place, curve), **(line_kwargs or {})}
             # To the end of the axis, so that a curve of one point is seen as well.
             x, y = [*curve["difference"], end], [*curve["share"], curve["share"].iloc[-1]]
             self.lines_ += ax.plot(x, y, **style)

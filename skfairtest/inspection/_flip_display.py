@@ -16,7 +16,6 @@ from skfairtest.inspection._style import (
     Display,
     axes_for,
     bars,
-    beside,
     figures,
     finish,
     ink,
@@ -27,6 +26,7 @@ from skfairtest.inspection._style import (
     rows_axis,
     shorten,
     span,
+    texts_on_right,
 )
 
 KINDS = ("flips", "columns")
@@ -167,7 +167,7 @@ class FlipTestDisplay(Display):
         at = np.arange(len(shown))
         share, low, high = shown[["share", "low", "high"]].to_numpy(dtype=float).T
         self.intervals_, self.points_ = row_intervals(ax, at, share, low, high, **point_kwargs)
-        ends = [*share, *low, *high]
+        drawn = [*share, *low, *high]
         placebo = shown["placebo"].to_numpy(dtype=float) if "placebo" in shown else share * np.nan
         if np.isfinite(placebo).any():
             (chance,) = ax.plot(
@@ -176,16 +176,16 @@ class FlipTestDisplay(Display):
             legend(
                 ax, [*self.points_[:1], chance], ["between these groups", "groups made by chance"]
             )
-            ends += [*placebo]
+            drawn += [*placebo]
         texts = [
             f"{figures(value, share=True)[0]}   {n:,.0f} rows"
             for value, n in zip(share, shown["n_rows"], strict=True)
         ]
-        ax.set_xlim(span(ends))
+        ax.set_xlim(span(drawn))
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
         percent_axis(ax)
-        beside(ax, texts)
+        texts_on_right(ax, texts)
         words = f"share of the group whose output changes if it is moved\n{bars(self.confidence)}"
         remark = left_out(len(table) - len(shown), len(table), "rows")
         ax.set_xlabel(words + remark, parse_math=False)
@@ -217,7 +217,7 @@ class FlipTestDisplay(Display):
         ax.set_xlim(span(way[known]))
         if known.any():
             legend(ax, [own, self.points_[int(known.argmax())]], ["own value", "of moved twins"])
-        beside(ax, texts, "mean")
+        texts_on_right(ax, texts, "mean")
         group, to = (shown[name].iloc[0] for name in ("group", "to"))
         words = (
             "mean move in standard deviations of the column\n"

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skfairtest.finding._fitted_cards import counted_by, share_name
-from skfairtest.finding._words import value_in_words
+from skfairtest.finding._fitted_cards import share_name
+from skfairtest.finding._words import value_text
 from skfairtest.inspection._asking import check_auditor
 from skfairtest.inspection._style import (
     FOUND,
@@ -17,7 +17,6 @@ from skfairtest.inspection._style import (
     Display,
     axes_for,
     bars,
-    beside,
     figures,
     finish,
     ink,
@@ -28,6 +27,7 @@ from skfairtest.inspection._style import (
     row_intervals,
     rows_axis,
     span,
+    texts_on_right,
     width,
     wrap,
 )
@@ -150,8 +150,8 @@ class GroupScoresDisplay(Display):
         taken.attrs["n_groups"] = auditor.n_groups_
         measure = share_name(auditor)
         if measure == "selection rate" and isinstance(auditor.favourable_, list):
-            measure = f"share predicted {' or '.join(map(value_in_words, auditor.favourable_))}"
-        return cls(taken, auditor.confidence, auditor.correction, measure, counted_by(auditor))
+            measure = f"share predicted {' or '.join(map(value_text, auditor.favourable_))}"
+        return cls(taken, auditor.confidence, auditor.correction, measure, auditor._counted)
 
     def plot(
         self, ax: Any = None, *, most: int = 20, point_kwargs: Any = None
@@ -174,7 +174,7 @@ class GroupScoresDisplay(Display):
         """
         kept = self.table[~_mirrored(self.table)]
         table = kept.iloc[:most]
-        # Inches of a figure below which the words of rules are broken sooner.
+        # In a figure of at most seven inches rules are broken into shorter lines.
         wide = ax is None or ax.figure.get_size_inches()[0] > 7.0
         names = [_broken(rule, 40 if wide else 30) for rule in table["rule"]]
         n_lines = 1 + max((name.count("\n") for name in names), default=0)
@@ -189,10 +189,10 @@ class GroupScoresDisplay(Display):
         at, differs = np.arange(len(table)), self._differ(table)
         # A step-down test may show that such a difference is above 0, and not by how much.
         above = differs & (low <= 0)
-        ends = [sign * np.where(above, score, low), sign * high]
+        bounds = [sign * np.where(above, score, low), sign * high]
         colors = [FOUND if one else NEUTRAL for one in differs]
         self.intervals_, self.points_ = row_intervals(
-            ax, at, sign * score, *ends, color=colors, hollow=~differs, size=8,
+            ax, at, sign * score, *bounds, color=colors, hollow=~differs, size=8,
             **(point_kwargs or {}),
         )  # fmt: skip
         shown, texts = {}, []
@@ -203,11 +203,11 @@ class GroupScoresDisplay(Display):
             texts.append(f"{' | '.join(both)} ({n_inside[place]:,.0f})")
         if above.any():
             shown["differs, not known by how much"] = ax.hlines(
-                at[above], 0, ends[0][above], color=FOUND, linewidth=1, linestyle=":"
+                at[above], 0, bounds[0][above], color=FOUND, linewidth=1, linestyle=":"
             )
-        ax.set_xlim(span(np.concatenate([sign * score, *ends])))
+        ax.set_xlim(span(np.concatenate([sign * score, *bounds])))
         ax.axvline(0, color=ink(), linewidth=1)
-        beside(ax, texts, f"inside | outside ({self.counted})")
+        texts_on_right(ax, texts, f"inside | outside ({self.counted})")
         of = max(len(kept), self.table.attrs.get("n_groups", 0))
         ax.set_xlabel(self._label(share) + _left_out(len(table), of), parse_math=False)
         if share:
@@ -229,7 +229,7 @@ class GroupScoresDisplay(Display):
 
     @staticmethod
     def _differ(table: pd.DataFrame) -> NDArray[Any]:
-        """Tell which rules show a difference; the ends of intervals at 0 alone do not."""
+        """Tell which rules show a difference; intervals that have a bound at 0 alone do not."""
         shown: Any = table["differs"] if "differs" in table else table["low"] > 0
         return np.asarray(shown, dtype=bool)
 

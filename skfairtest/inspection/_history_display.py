@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from skfairtest.inspection._asking import by_name, check_auditor
-from skfairtest.inspection._style import Display, axes_for, finish, legend, steps
+from skfairtest.inspection._style import Display, axes_for, finish, legend, step_style
 
 LABELS = {
     "queries": "rows that the model was asked about", "seconds": "seconds",
@@ -17,15 +17,16 @@ COLUMNS = ("name", "queries", "seconds", "found", "degree")
 
 
 class HistoryDisplay(Display):
-    """Draw the course of one or several searches over queries or seconds.
+    """Draw the history of one or several searches over queries or seconds.
 
-    A course is the largest difference, or the number of discriminatory inputs, found so far. Make
+    A history is the largest difference, or the number of discriminatory inputs, found so far. Make
     the display with `from_auditors`.
 
     Parameters
     ----------
     table : DataFrame
-        Points of the courses, with the columns `name`, `queries`, `seconds`, `found` and `degree`.
+        Points of the histories, with the columns `name`, `queries`, `seconds`, `found` and
+        `degree`.
 
     Attributes
     ----------
@@ -34,11 +35,11 @@ class HistoryDisplay(Display):
     figure_ : matplotlib Figure
         Their figure.
     lines_ : list of matplotlib Line2D
-        The courses, in the order of the names.
+        The histories, in the order of the names.
 
     Notes
     -----
-    One run of a random search shows little: another seed has another course. Compare runs on one
+    One run of a random search shows little: another seed has another history. Compare runs on one
     model and one domain.
 
     Examples
@@ -58,12 +59,12 @@ class HistoryDisplay(Display):
 
     @classmethod
     def from_auditors(cls, auditors: Any) -> HistoryDisplay:
-        """Show the courses of fitted auditors.
+        """Show the histories of fitted auditors.
 
         Parameters
         ----------
         auditors : BaseAuditor, or dict of str to BaseAuditor
-            Fitted auditors. If one was interrupted, its course until then is shown.
+            Fitted auditors. If one was interrupted, its history until then is shown.
 
         Returns
         -------
@@ -75,27 +76,27 @@ class HistoryDisplay(Display):
         NotFittedError
             If an auditor is not fitted.
         TypeError
-            If one is not an auditor of twins, because others record no course.
+            If one is not an auditor of twins, because others record no history.
         """
-        courses = []
+        histories = []
         for name, one in by_name(auditors).items():
             check_auditor(one, cls.__name__)
-            course = one.history_
+            history = one.history_
             last = {
                 "queries": one.n_queries_, "seconds": one.seconds_, "found": one.n_found_,
                 "degree": one.fairness_degree_,
             }  # fmt: skip
             first = dict.fromkeys(last, 0)
             # Every run begins with nothing, and what it had at its end it had until then.
-            parts = [pd.DataFrame([first]), course[list(last)], pd.DataFrame([last])]
+            parts = [pd.DataFrame([first]), history[list(last)], pd.DataFrame([last])]
             whole = pd.concat([part for part in parts if len(part)], ignore_index=True)
-            courses.append(whole.assign(name=name))
-        return cls(pd.concat(courses, ignore_index=True)[list(COLUMNS)])
+            histories.append(whole.assign(name=name))
+        return cls(pd.concat(histories, ignore_index=True)[list(COLUMNS)])
 
     def plot(
         self, ax: Any = None, *, x: str = "queries", y: str = "degree", line_kwargs: Any = None
     ) -> HistoryDisplay:
-        """Draw the courses.
+        """Draw the histories.
 
         Parameters
         ----------
@@ -107,7 +108,7 @@ class HistoryDisplay(Display):
             The result that is drawn on the vertical axis: the largest difference, or the number of
             inputs whose difference is above the threshold.
         line_kwargs : dict, default=None
-            Passed to matplotlib for the courses.
+            Passed to matplotlib for the histories.
 
         Returns
         -------
@@ -126,9 +127,9 @@ class HistoryDisplay(Display):
         self.lines_ = []
         names = list(dict.fromkeys(self.table["name"]))
         for place, name in enumerate(names):
-            course = self.table[self.table["name"] == name]
-            style = {**steps(place, course), **(line_kwargs or {})}
-            self.lines_ += ax.plot(course[x], course[y], **style)
+            history = self.table[self.table["name"] == name]
+            style = {**step_style(place, history), **(line_kwargs or {})}
+            self.lines_ += ax.plot(history[x], history[y], **style)
         ax.set(xlabel=LABELS[x], ylabel=LABELS[y])
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)

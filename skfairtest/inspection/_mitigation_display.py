@@ -30,17 +30,13 @@ from skfairtest.inspection._style import (
     wrap,
 )
 from skfairtest.mitigation import MitigationComparison
-from skfairtest.mitigation._comparison.recommend import IN_POINTS, Words, short_group
+from skfairtest.mitigation._comparison.recommend import IN_POINTS, Sentences, short_group
 
 #: Measures in the order of the panels, and what is written below each.
 PLACES = {"rows": "people", "near": "inputs near\nthem", "uniform": "uniform\ninputs"}
 GROUP, SCORE, RATE = "group", "score", "rate"
 #: Groups whose rates are drawn at most: the largest.
 MOST_GROUPS = len(MARKERS)
-#: Inches of the picture's width, of the names of the models, and of what stands around the rows.
-WIDTH, NAMES, AROUND = 6.2, 1.6, 0.7
-#: Letters of a line across the picture, and points of a line of small ones.
-LINE, LETTER = 74, 14
 
 
 class MitigationDisplay(Display):
@@ -52,10 +48,10 @@ class MitigationDisplay(Display):
     ----------
     table : DataFrame
         One row per model and measure, and per group (the largest first) where the measure is
-        "rate", with the columns `model`, `measure`, `group`, `value`, `low` and `high`, the ends of
-        its interval (NaN if there is none). The measures "rows", "near" and "uniform" say how often
-        twins are treated differently, "group" is the largest difference between a group and the
-        others, "score" the change of the model's score, and "rate" the rate of favourable
+        "rate", with the columns `model`, `measure`, `group`, `value`, `low` and `high`, the bounds
+        of its interval (NaN if there is none). The measures "rows", "near" and "uniform" say how
+        often twins are treated differently, "group" is the largest difference between a group and
+        the others, "score" the change of the model's score, and "rate" the rate of favourable
         predictions of a group.
     what : str, default="share of inputs whose twins are treated differently"
         Name of what "rows", "near" and "uniform" measure, as it is written.
@@ -172,7 +168,7 @@ class MitigationDisplay(Display):
         ]
         drop = retrainer.score_drop_
         rows.append(("original", SCORE, "", 0.0, None, None))
-        # The score's change is the drop with its sign turned, and so are the ends.
+        # The score's change is the drop with its sign turned, and so are the bounds.
         rows.append(("mitigated", SCORE, "", -drop["value"], -drop["high"], -drop["low"]))
         is_mean = is_regressor(retrainer) and getattr(retrainer.auditor, "threshold", None) is None
         kept = retrainer.estimator_ is retrainer.original_estimator_
@@ -224,10 +220,10 @@ class MitigationDisplay(Display):
             for model in known.index
         ]
         recommended = comparison.recommend()
-        told = Words(settings)
+        names = Sentences(settings)
         what = _what(True)
         if not settings["is_mean"]:
-            what = f"would get {told.changed} if only {told.sensitive} were changed"
+            what = f"would get {names.changed} if only {names.sensitive} were changed"
         return cls(
             _table(rows),
             what,
@@ -263,11 +259,12 @@ class MitigationDisplay(Display):
         order = [*PLACES, GROUP, SCORE, RATE]
         measures = sorted(set(self.table["measure"]), key=order.index)
         n_rows = max(2, len(names))
-        message = wrap(self.message, LINE, 3)
+        message = wrap(self.message, 74, 3)  # as many letters as fit across the picture
         n_groups = self.table.loc[self.table["measure"] == RATE, "group"].nunique()
-        head = LETTER * max(2, min(n_groups, MOST_GROUPS)) + 8
-        height = AROUND + (head + 18 * (message.count("\n") + 1)) / 72 + 1.2 * ROW * n_rows
-        ax = axes_for(ax, self, (WIDTH, height))
+        # In points: 14 for each line of the legend in small letters, and 18 for one of the message.
+        head = 14 * max(2, min(n_groups, MOST_GROUPS)) + 8
+        height = 0.7 + (head + 18 * (message.count("\n") + 1)) / 72 + 1.2 * ROW * n_rows
+        ax = axes_for(ax, self, (6.2, height))
         ax.set_axis_off()
         self.panels_: dict[str, Any] = {}
         self.points_: dict[tuple[str, str, str], Any] = {}
@@ -285,8 +282,8 @@ class MitigationDisplay(Display):
             panel.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
             panel.set_ylim(n_rows - 0.4, -0.75)
             panel.set_yticks(range(len(names)))
-            told = [shorten(name, 20) for name in names] if place == 0 else [""] * len(names)
-            panel.set_yticklabels(told, parse_math=False)
+            labels = [shorten(name, 20) for name in names] if place == 0 else [""] * len(names)
+            panel.set_yticklabels(labels, parse_math=False)
         self._mark(names)
         self._write(ax, names, notes, shares, message, head)
         return finish(self, ax)
@@ -323,7 +320,7 @@ class MitigationDisplay(Display):
             # The original's change of its own score is no news, and rates are read by the legend.
             if np.isfinite(value) and measure != RATE and (measure, model) != (SCORE, "original"):
                 panel.annotate(
-                    self._told(measure, value), (value, at), xytext=(0, 5),
+                    self._figure(measure, value), (value, at), xytext=(0, 5),
                     textcoords="offset points", ha="center", va="bottom", fontsize="small",
                     fontweight="bold" if chosen else "normal",
                 )  # fmt: skip
@@ -356,7 +353,7 @@ class MitigationDisplay(Display):
             return self.rate != "mean prediction"
         return not self.what.startswith("mean")
 
-    def _told(self, measure: str, value: float) -> str:
+    def _figure(self, measure: str, value: float) -> str:
         if measure == SCORE and self.score in IN_POINTS:
             return f"{round(100 * value, 1) + 0.0:+.1f}"
         return percent(value) if self._is_share(measure) else brief(value)
@@ -416,7 +413,8 @@ class MitigationDisplay(Display):
                 handletextpad=0.1, borderpad=0, labelspacing=0.2,
             )  # fmt: skip
         self.message_ = ax.annotate(
-            message, (0, 1), xycoords="axes fraction", xytext=(-72 * NAMES, head),
+            # From where the names of the models begin, 1.6 inches on the left of the axes.
+            message, (0, 1), xycoords="axes fraction", xytext=(-72 * 1.6, head),
             textcoords="offset points", ha="left", va="bottom", fontweight="bold",
             parse_math=False,
         )  # fmt: skip
@@ -431,14 +429,14 @@ def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
 def _before_and_after(retrainer: Any, *, is_mean: bool, kept: bool) -> str:
     before, after = (found["rows"]["value"] for found in (retrainer.before_, retrainer.after_))
     if is_mean:
-        told = f"twins differ by {brief(before)} on average"
+        sentence = f"twins differ by {brief(before)} on average"
         now = brief(after)
     else:
-        told = f"{percent(before)} of the people are treated differently from a twin"
+        sentence = f"{percent(before)} of the people are treated differently from a twin"
         now = percent(after)
     if kept:
-        return f"The original is kept: {told}"
-    return f"{told[:1].upper()}{told[1:]}; after the mitigation {now}"
+        return f"The original is kept: {sentence}"
+    return f"{sentence[:1].upper()}{sentence[1:]}; after the mitigation {now}"
 
 
 def _what(mean: bool) -> str:

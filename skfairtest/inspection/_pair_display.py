@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import number, value_in_words, with_difference
+from skfairtest.finding._words import number, value_text, with_difference
 from skfairtest.inspection._asking import check_auditor, pair_at
 from skfairtest.inspection._style import (
     FOUND,
@@ -158,9 +158,8 @@ class PairDisplay(Display):
             The display.
         """
         shown, folded, n_changed = self._cells(most)
-        # Without outputs nothing stands above the heads of the table.
-        # Rows of the card that the predictions take, its label and the heads of the table among
-        # them.
+        # The predictions, with their label and the heads of the table, take 4.6 rows of the card;
+        # without outputs nothing stands above the heads.
         top = 4.6 if self.pair is not None and self.pair.outputs is not None else 1.0
         height = top + len(shown) + (1.0 if folded else 0.2)
         ax = axes_for(ax, self, (7.0, ROW * height if self.pair else 1.0))
@@ -190,7 +189,7 @@ class PairDisplay(Display):
             return [], 0, 0
         shown, folded = self.pair.changed_first(most)
         changed = [cell for cell in shown if cell.changed]
-        # Changed cells that a card has room for.
+        # A card has room for 30 changed cells.
         kept = changed[:30] + [cell for cell in shown if not cell.changed]
         return kept, len(folded) + len(shown) - len(kept), len(changed)
 
@@ -199,12 +198,12 @@ class PairDisplay(Display):
         assert pair is not None and pair.outputs is not None
         self.dumbbell_ = inner = ax.inset_axes([0.02, 0.1, 0.96, 1.9], transform=ax.transData)
         high, low = pair.outputs
-        ends = [high, low] if pair.threshold is None else [high, low, low + pair.threshold]
+        drawn = [high, low] if pair.threshold is None else [high, low, low + pair.threshold]
         if pair.output.startswith("probability"):
-            ends += [0.0, 1.0]
-        least, largest = span(ends, zero=False)
-        room = 0.1 * (largest - least)  # for the figures beside the points
-        inner.set(xlim=(least - room, largest + room), ylim=(-1, 1), yticks=[])
+            drawn += [0.0, 1.0]
+        least, largest = span(drawn, zero=False)
+        margin = 0.1 * (largest - least)  # for the figures beside the points
+        inner.set(xlim=(least - margin, largest + margin), ylim=(-1, 1), yticks=[])
         if pair.output.startswith("probability"):
             inner.set_xticks([0, 0.25, 0.5, 0.75, 1])
         bare(inner)
@@ -243,7 +242,7 @@ class PairDisplay(Display):
             words = with_difference(*pair.outputs)[:2]
         else:
             first, second = pair.labels or ("", "")
-            words = value_in_words(first), value_in_words(second)
+            words = value_text(first), value_text(second)
         for side, (at, most) in enumerate(zip(COLUMNS[1:], LETTERS[1:], strict=True)):
             ax.plot(
                 [at + 0.01], [top - 0.5], linestyle="", marker=MARKERS[side], color=TWIN[side],
@@ -256,7 +255,7 @@ class PairDisplay(Display):
         ax.plot([0, 1], [top, top], color=ink(), linewidth=0.8)
 
     def _draw_cell(self, ax: Any, y: float, size: float, cell: Cell) -> None:
-        values = value_in_words(cell.first), value_in_words(cell.second)
+        values = value_text(cell.first), value_text(cell.second)
         style: dict[str, Any] = {"weight": "bold"} if cell.changed else {"alpha": 0.85}
         if cell.changed:
             # A band, a sign and bold letters: three ways to see it, of which colour is none.

@@ -14,7 +14,6 @@ from skfairtest.inspection._style import (
     Display,
     axes_for,
     bars,
-    beside,
     figures,
     finish,
     ink,
@@ -25,6 +24,7 @@ from skfairtest.inspection._style import (
     rows_axis,
     shorten,
     span,
+    texts_on_right,
     wrap,
 )
 
@@ -212,18 +212,18 @@ class SelectionDisplay(Display):
         )
         texts = [""] * n_rows
         for place, one, n, note in zip(at, value, counts, notes, strict=True):
-            said = figures(one, share=share)[0] if np.isfinite(one) else ABSENT
-            words = f"{said}   {_count(n)} rows"
+            rate = figures(one, share=share)[0] if np.isfinite(one) else ABSENT
+            words = f"{rate}   {_count(n)} rows"
             texts[place] = words + (f"   ({letters.get(note, '…')})" if note else "")
-        ends = [*value, *low, *high]
-        ax.set_xlim((-0.02, 1.02) if share else span(ends))
+        drawn = [*value, *low, *high]
+        ax.set_xlim((-0.02, 1.02) if share else span(drawn))
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)
         if share:
             percent_axis(ax)
         if measure == "mean_error":
             ax.axvline(0, color=ink(), linewidth=1)
-        self.texts_ = beside(ax, texts)
+        self.texts_ = texts_on_right(ax, texts)
 
 
 def _notes(table: pd.DataFrame) -> list[str]:

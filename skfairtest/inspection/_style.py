@@ -115,7 +115,7 @@ def series(place: int) -> dict[str, Any]:
     }
 
 
-def steps(place: int, points: Any) -> dict[str, Any]:
+def step_style(place: int, points: Any) -> dict[str, Any]:
     """Return the style of one of several step curves: colour, line and marks."""
     return {
         **series(place), "linewidth": 2, "markersize": 5, "markevery": (0.05 * (place % 3), 0.2),
@@ -125,8 +125,7 @@ def steps(place: int, points: Any) -> dict[str, Any]:
 
 def is_many(points: Any) -> bool:
     """Tell whether an artist of so many points should be rasterized."""
-    # Points of one artist above which a picture holds it as pixels.
-    return len(points) > 2000
+    return len(points) > 2000  # more make files large and slow, and cannot be told apart
 
 
 def bare(ax: Any, keep: Iterable[str] = ("bottom",)) -> None:
@@ -143,7 +142,7 @@ def rows_axis(ax: Any, names: Sequence[str]) -> None:
     bare(ax)
 
 
-def beside(ax: Any, texts: Sequence[str], head: str = "") -> list[Any]:
+def texts_on_right(ax: Any, texts: Sequence[str], head: str = "") -> list[Any]:
     """Write texts on the right of the axes, one per row."""
     from matplotlib.transforms import blended_transform_factory
 
@@ -315,8 +314,8 @@ def span(values: Iterable[float], *, zero: bool = True) -> tuple[float, float]:
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
-    room = 0.06 * (high - low) or 0.06 * max(abs(high), 1.0)
-    return (low if zero and low == 0 else low - room), high + room
+    margin = 0.06 * (high - low) or 0.06 * max(abs(high), 1.0)
+    return (low if zero and low == 0 else low - margin), high + margin
 
 
 # Letters ------------------------------------------------------------------------------------------

@@ -19,9 +19,9 @@ from skfairtest._parameters import check_real
 from skfairtest._validation import check_table, make_generator
 from skfairtest.exceptions import MitigationWarning, users_level
 from skfairtest.individual import AequitasAuditor
-from skfairtest.mitigation._labelers import Panel, check_labeler
+from skfairtest.mitigation._labelers import Ensemble, check_labeler
 from skfairtest.mitigation._retraining.training import seeded
-from skfairtest.mitigation._retraining.twin_strategies import Twins
+from skfairtest.mitigation._retraining.twin_strategies import TwinStrategy
 from skfairtest.space._containers import make_container
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
@@ -36,7 +36,7 @@ class Lesson(NamedTuple):
     y: Values
     classes: Values
     model: Any = None
-    panel: Any = None
+    ensemble: Any = None
 
 
 class FairnessAugmenter(PackageBase, BaseSampler):
@@ -195,7 +195,7 @@ class FairnessAugmenter(PackageBase, BaseSampler):
         rng = make_generator(self.random_state)
         auditor = AequitasAuditor() if self.auditor is None else clone(self.auditor)
         lesson = Lesson(X, y, classes)
-        twins = Twins(lesson, auditor, rng)
+        twins = TwinStrategy(lesson, auditor, rng)
         model = seeded(self.estimator, int(rng.integers(2**31 - 1))).fit(X, y, **params)
         self.estimator_ = model
         n_pairs = max(1, int(self.share * len(y) / 2))
@@ -212,8 +212,8 @@ class FairnessAugmenter(PackageBase, BaseSampler):
             return X, y
         chosen = np.arange(min(len(first), n_pairs))
         first, second = take_rows(first, chosen), take_rows(second, chosen)
-        panel = Panel(twins.space, X, y, regression=False, seed=int(rng.integers(2**31 - 1)))
-        lesson = lesson._replace(model=model, panel=panel)
+        ensemble = Ensemble(twins.space, X, y, regression=False, seed=int(rng.integers(2**31 - 1)))
+        lesson = lesson._replace(model=model, ensemble=ensemble)
         labels = twins.label(lesson, first, second, self.labeler).astype(y.dtype)
         self.n_added_ = 2 * len(chosen)
         return stack([X, first, second]), np.concatenate([y, labels, labels])

@@ -48,15 +48,15 @@ def estimate_on(
     space: InputSpace,
     X: Any,
     *,
-    homes: Ints | None = None,
+    cluster_ids: Ints | None = None,
     confidence: float = 0.95,
     settings: dict[str, Any] | None = None,
 ) -> DiscriminationEstimate:
     """The estimate on a table of inputs, each compared with all its twins.
 
-    `homes` are the rows that inputs are made of, where they are.
+    `cluster_ids` say which row an input is made of, where inputs are made of rows.
     """
-    judged = judge(estimator, space, X, settings or {}, most=None)._replace(homes=homes)
+    judged = judge(estimator, space, X, settings or {}, most=None)._replace(cluster_ids=cluster_ids)
     n_found, degree = int(judged.differs.sum()), float(judged.disparity.max(initial=0.0))
     rate, low, high = 0.0, 0.0, 1.0  # where there are no inputs, nothing is known
     if len(X):
@@ -160,17 +160,17 @@ def estimate_discrimination(
     rng = make_generator(random_state)
     template = BaseAuditor(sensitive_features=sensitive_features, space=space)
     space = template._make_space(table_or_chunks(template, X))
-    homes = None
+    cluster_ids = None
     if near is None:
         inputs = space.decode(draw_uniform(space, n_samples, rng))
     elif near == "data":
-        Z, homes = draw_crossings(space, n_samples, rng)
+        Z, cluster_ids = draw_crossings(space, n_samples, rng)
         inputs = space.decode(Z)
     else:
         inputs = space.rows(np.sort(rng.permutation(len(space.data))[:n_samples]))
     settings = {"threshold": threshold, "response_method": response_method, "n_jobs": n_jobs}
     return estimate_on(
-        estimator, space, inputs, homes=homes, confidence=confidence, settings=settings
+        estimator, space, inputs, cluster_ids=cluster_ids, confidence=confidence, settings=settings
     )
 
 

@@ -36,8 +36,8 @@ class FoundPairs:
         Whether both twins will be added, or `first` alone.
     estimator : estimator
         The model that treats them differently.
-    panel : Panel
-        Models of other families, fitted on the training rows: ``panel.votes(table)`` gives the
+    ensemble : Ensemble
+        Models of other families, fitted on the training rows: ``ensemble.votes(table)`` gives the
         predictions of each.
     classes : ndarray of shape (n_classes,) or None
         Class labels; None for a regression.
@@ -49,7 +49,7 @@ class FoundPairs:
     second: Any
     both: bool
     estimator: Any
-    panel: Panel
+    ensemble: Ensemble
     classes: Values | None
     others: tuple[Any, ...] = ()
 
@@ -84,7 +84,7 @@ def majority_label(pairs: FoundPairs) -> Values:
        ASE, 98-108. (Labels of the inputs that are added.)
     """
     tables = pairs.twins if pairs.both else [pairs.first]
-    votes = [vote for table in tables for vote in pairs.panel.votes(table)]
+    votes = [vote for table in tables for vote in pairs.ensemble.votes(table)]
     if pairs.classes is None:
         return np.mean(votes, axis=0)
     counts = np.stack([(np.stack(votes) == label).sum(axis=0) for label in pairs.classes], axis=1)
@@ -138,8 +138,8 @@ def opposite_label(pairs: FoundPairs) -> Values:
     """
     if pairs.classes is None or len(pairs.classes) != 2:
         return np.asarray(pairs.estimator.predict(pairs.second))
-    said = np.asarray(pairs.estimator.predict(pairs.first))
-    return np.where(said == pairs.classes[0], pairs.classes[1], pairs.classes[0])
+    predicted = np.asarray(pairs.estimator.predict(pairs.first))
+    return np.where(predicted == pairs.classes[0], pairs.classes[1], pairs.classes[0])
 
 
 LABELERS: dict[str, Callable[[FoundPairs], Values]] = {
@@ -179,12 +179,7 @@ def label_pairs(labeler: Any, pairs: FoundPairs) -> Values:
     return labels
 
 
-#: Rows that the panel learns from at most: its vote need not be sharp, and a round has to be quick.
-LESSON = 20_000
-TREES = 30
-
-
-class Panel:
+class Ensemble:
     """Diverse classifiers, or regressors, on the codes of an input space.
 
     Parameters
@@ -215,8 +210,9 @@ class Panel:
         """The fitted models; fitted when they are first asked for."""
         if not self._models:
             Z, y = self.space.encode(self.X), self.y
-            if len(Z) > LESSON:
-                rows = np.random.default_rng(self.seed).choice(len(Z), LESSON, replace=False)
+            most = 20_000  # rows: a vote need not be sharp, and a round has to be quick
+            if len(Z) > most:
+                rows = np.random.default_rng(self.seed).choice(len(Z), most, replace=False)
                 Z, y = Z[rows], y[rows]
             with warnings.catch_warnings():
                 # A vote of a model that has not converged is a vote; columns may be all missing.
@@ -237,16 +233,17 @@ class Panel:
 def _members(regression: bool, seed: int) -> list[Any]:
     """Models of different families, so that they do not share their mistakes."""
     filled, scaled = SimpleImputer(keep_empty_features=True), StandardScaler()
+    n_trees = 30  # quick rather than sharp
     if regression:
         return [
             DecisionTreeRegressor(min_samples_leaf=20, random_state=seed),
             make_pipeline(filled, scaled, Ridge()),
-            HistGradientBoostingRegressor(max_iter=TREES, random_state=seed),
+            HistGradientBoostingRegressor(max_iter=n_trees, random_state=seed),
         ]
     return [
         DecisionTreeClassifier(min_samples_leaf=20, random_state=seed),
         make_pipeline(filled, scaled, LogisticRegression()),
         make_pipeline(filled, GaussianNB()),
-        HistGradientBoostingClassifier(max_iter=TREES, random_state=seed),
+        HistGradientBoostingClassifier(max_iter=n_trees, random_state=seed),
         make_pipeline(filled, DecisionTreeClassifier(max_depth=4, random_state=seed)),
     ]

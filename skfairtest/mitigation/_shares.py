@@ -34,18 +34,18 @@ class Measure(NamedTuple):
 class Judged(NamedTuple):
     """How a model treats the twins of some inputs; arrays of shape (n,).
 
-    `homes` are the rows that inputs are near to, where they are made of rows: what is known of
-    such inputs is known of so many rows.
+    `cluster_ids` say which row an input is near to, where inputs are made of rows: inputs of one
+    row are a cluster, and as much is known as there are rows.
     """
 
     differs: Bools
     disparity: Floats
-    homes: Ints | None = None
+    cluster_ids: Ints | None = None
 
     def part(self, start: int, end: int | None) -> Judged:
         """Some of the inputs."""
-        homes = None if self.homes is None else self.homes[start:end]
-        return Judged(self.differs[start:end], self.disparity[start:end], homes)
+        cluster_ids = None if self.cluster_ids is None else self.cluster_ids[start:end]
+        return Judged(self.differs[start:end], self.disparity[start:end], cluster_ids)
 
     def measure(self, *, mean: bool, confidence: float = 0.95) -> Measure:
         """Share of the inputs whose twins are treated differently, or mean of their difference.
@@ -58,12 +58,14 @@ class Judged(NamedTuple):
             return Measure(np.nan, np.nan, np.nan)
         if not mean:
             found = int(self.differs.sum())
-            if self.homes is not None:
-                return Measure(found / n, *share_of_rows(self.differs, self.homes, confidence))
+            if self.cluster_ids is not None:
+                return Measure(
+                    found / n, *share_of_rows(self.differs, self.cluster_ids, confidence)
+                )
             return Measure(found / n, *wilson_interval(found, n, confidence))
         value, size = float(self.disparity.mean()), float(n)
-        if self.homes is not None:
-            size = effective_rows(self.disparity, self.homes, confidence)
+        if self.cluster_ids is not None:
+            size = effective_rows(self.disparity, self.cluster_ids, confidence)
         error = stats.norm.isf((1 - confidence) / 2) * self.disparity.std() / np.sqrt(size)
         return Measure(value, max(0.0, value - error), value + error)
 
@@ -97,15 +99,15 @@ def affordable_inputs(space: InputSpace, n: int) -> int:
 
 def together(parts: list[Judged]) -> Judged:
     """Inputs judged in parts as one; rows of different parts are different rows."""
-    homes, n = [], 0
+    cluster_ids, n = [], 0
     for part in parts:
-        if part.homes is not None:
-            homes.append(part.homes + n)
-            n += int(part.homes.max(initial=-1)) + 1
+        if part.cluster_ids is not None:
+            cluster_ids.append(part.cluster_ids + n)
+            n += int(part.cluster_ids.max(initial=-1)) + 1
     return Judged(
         np.concatenate([part.differs for part in parts]),
         np.concatenate([part.disparity for part in parts]),
-        np.concatenate(homes) if len(homes) == len(parts) else None,
+        np.concatenate(cluster_ids) if len(cluster_ids) == len(parts) else None,
     )
 
 
@@ -133,12 +135,12 @@ class Crossings:
         """See `draw_crossings`."""
         if self.space.plausibility is not None:
             sample = self._source.sample(n, rng)
-            assert sample.homes is not None  # plausible inputs are drawn near the data
-            return Crossed(sample.rows, sample.homes)
+            assert sample.cluster_ids is not None  # plausible inputs are drawn near the data
+            return Crossed(sample.rows, sample.cluster_ids)
         first = self._source.crossings(n, rng)
         n_first = len(first.rows)
         if not 0 < n_first < n:
             return first
         more = self._source.crossings(int(1.2 * n * n / n_first), rng)
         rows = np.concatenate([first.rows, more.rows])
-        return Crossed(rows, np.concatenate([first.homes, more.homes])).part(slice(n))
+        return Crossed(rows, np.concatenate([first.cluster_ids, more.cluster_ids])).part(slice(n))

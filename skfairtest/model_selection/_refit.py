@@ -205,7 +205,7 @@ def two_columns(cv_results: Any, objective: str, unfairness: str | None) -> tupl
         others = [name for name in names if name != objective]
         if len(others) != 1:
             raise ValueError(
-                f"unfairness=None needs exactly one metric beside {objective!r}; got {others}. "
+                f"unfairness=None needs exactly one metric besides {objective!r}; got {others}. "
                 "Name the audit scorer: unfairness=..."
             )
         unfairness = others[0]

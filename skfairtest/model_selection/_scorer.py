@@ -309,7 +309,7 @@ def make_audit_scorer(
     budget favours models whose differences are hard to find. The degree has the units of the
     outputs: compare all candidates by the same outputs, such as probabilities, or use a rate. A
     model may score 0 because it does not see the sensitive columns; its proxies are not examined,
-    but by a `FlipTestAuditor`: its map moves them, and the columns may be beside X. The map is
+    but by a `FlipTestAuditor`: its map moves them, and the columns may be outside X. The map is
     learned from the rows that are scored. Its errors change some outputs as well, of all
     candidates, so that the best possible score is somewhat below 0.
 

@@ -10,7 +10,7 @@ from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._stop import StopReason
 from skfairtest.oracle._stopping import StoppingRules
 from skfairtest.space._space import InputSpace
-from skfairtest.space._valid_rows import Sample, ValidRows
+from skfairtest.space._valid_rows import DrawnRows, ValidRows
 
 #: Up to this many combinations of sensitive values all twins of an input are compared; beyond it,
 #: two.
@@ -40,7 +40,7 @@ class Draws:
         self.space, self.valid_rows = space, valid_rows
         self._stopping, self.accepts = stopping, accepts
 
-    def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> Sample:
+    def sample(self, n: int, rng: np.random.Generator, *, uniform: bool = False) -> DrawnRows:
         """Draw valid inputs; return them, and which of them are fresh draws."""
         deadline = self._stopping.budget.deadline
         sample = self.valid_rows.sample(

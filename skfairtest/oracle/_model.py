@@ -20,7 +20,7 @@ from skfairtest import _clock
 from skfairtest._threads import Threads, one_thread
 from skfairtest._typing import Floats
 from skfairtest.exceptions import EstimatorFailedError, WorkersFailedError
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
 from skfairtest.oracle._row_hash import row_keys
 from skfairtest.space._rows import slice_rows
 from skfairtest.space._space import InputSpace
@@ -231,7 +231,7 @@ class Model:
             raise
         except Exception as error:
             layout = getattr(self.space, "layout", None)
-            said = said_by(error, layout.container.names if layout else ())
+            said = message_of(error, layout.container.names if layout else ())
             raise EstimatorFailedError(
                 f"{self._name}.{method} raised {type(error).__name__} on a batch of {len(Z)} rows: "
                 f"{said}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."

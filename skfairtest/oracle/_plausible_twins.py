@@ -8,7 +8,7 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._row_hash import Keys, KeySet, distinct
-from skfairtest.space._plausible.judge import Plausibility
+from skfairtest.space._plausible.plausibility import Plausibility
 
 #: Rows of either answer that are remembered; once there are more, memory begins anew.
 MOST_REMEMBERED = 100_000

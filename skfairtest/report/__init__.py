@@ -4,7 +4,7 @@ from skfairtest.report._audit import audit
 from skfairtest.report._audit_models import audit_models
 from skfairtest.report._limits import LimitCheck as LimitCheck
 from skfairtest.report._limits import Limits
-from skfairtest.report._limits import Outcome as Outcome
+from skfairtest.report._limits import LimitsOutcome as LimitsOutcome
 from skfairtest.report._report import AuditReport
 
 __all__ = [

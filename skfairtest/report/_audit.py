@@ -26,7 +26,7 @@ from skfairtest.oracle._favourable import (
     resolve_favourable,
     warn_of_guess,
 )
-from skfairtest.report._data import Completed, Cost, Report, Search
+from skfairtest.report._data import Completed, Cost, Report, SearchPart
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.describe import (
     describe_data,
@@ -36,7 +36,7 @@ from skfairtest.report._measure.describe import (
     repeating_code,
     versions,
 )
-from skfairtest.report._measure.fits import check_beside, check_columns, check_targets
+from skfairtest.report._measure.fits import check_columns, check_not_in_model, check_targets
 from skfairtest.report._measure.moved import check_transports
 from skfairtest.report._measure.plain import plain
 from skfairtest.report._measure.plan import Measured, Plan, in_words
@@ -221,7 +221,7 @@ def audit(
     in_table = beside is None or set(beside) <= set(make_container(X).names)
     X = sensitive.X
     if beside is not None:
-        check_beside(beside)
+        check_not_in_model(beside)
     space = template._make_space_of(sensitive)
     # Without the model: copies of the template would copy it.
     template.set_params(estimator=None)
@@ -246,7 +246,7 @@ def audit(
     return AuditReport(data, auditors=case.auditors)
 
 
-def _warn_of_no_disparity(case: Case, search: Search) -> None:
+def _warn_of_no_disparity(case: Case, search: SearchPart) -> None:
     """Warn that no part has shown a difference: parts keep their warnings to themselves."""
     auditor = case.auditors.get(search.label)
     if auditor is None or not hasattr(auditor, "stop_reason_"):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skfairtest.finding._words import listed
 from skfairtest.report import _known
-from skfairtest.report._known import Known
+from skfairtest.report._known import KnownFigure
 from skfairtest.report._render.words import not_taken
 
 
@@ -44,8 +44,8 @@ UNKNOWN = (np.nan, np.nan, np.nan)
 
 
 def _figures(report: dict[str, Any]) -> dict[str, tuple[float, float, float]]:
-    """Return each figure with the ends of its interval."""
-    found: dict[str, Known] = {}
+    """Return each figure with the bounds of its interval."""
+    found: dict[str, KnownFigure] = {}
     for search in report["searches"]:
         rows, label = search["rows"], search["label"]
         found[f"largest difference: {label}"] = _known.degree(search)
@@ -81,7 +81,7 @@ def _says(a: tuple[float, float, float], b: tuple[float, float, float]) -> str:
         return "higher"
     if a == b:
         return "equal"
-    return "the ends overlap"
+    return "the intervals overlap"
 
 
 def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]) -> list[str]:
@@ -100,8 +100,8 @@ def _notes(first: dict[str, Any], second: dict[str, Any], names: tuple[str, str]
     if first["data"]["n_rows"] != second["data"]["n_rows"]:
         notes.append("The numbers of rows differ.")
     for name, report in zip(names, (first, second), strict=True):
-        if beside := not_taken(report["searches"]):
-            notes.append(f"The model of {name} does not take {listed(beside, 'or')}.")
+        if not_in_model := not_taken(report["searches"]):
+            notes.append(f"The model of {name} does not take {listed(not_in_model, 'or')}.")
         if report["status"] != "complete":
             notes.append(f"{name} is {report['status']}: {report['reason']}")
     return notes

@@ -23,7 +23,7 @@ Ended = Annotated[Literal["done", "left out", "failed", "interrupted"], "Whether
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ReportPart:
     """Whether a part of the audit ran, and what it cost."""
 
     status: Ended = "done"
@@ -33,11 +33,11 @@ class Part:
     queries: Annotated[int, "Rows that were given to the model."] = 0
     seconds: Annotated[float, {"minimum": 0}] = 0.0
     #: What it brought, for a line of progress; and how much was done where time was short.
-    told: str = field(default="", metadata=UNWRITTEN)
+    summary: str = field(default="", metadata=UNWRITTEN)
     early: str = field(default="", metadata=UNWRITTEN)
 
 
-AnyPart = TypeVar("AnyPart", bound=Part)
+AnyPart = TypeVar("AnyPart", bound=ReportPart)
 
 
 # The people in the table -----------------------------------------------------------------------
@@ -56,7 +56,7 @@ class Above:
 
 
 @dataclass(frozen=True)
-class Curve:
+class DifferenceCurve:
     """Share of the rows whose difference exceeds each of these."""
 
     difference: list[float] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Group:
+class PeopleOfGroup:
     """The people of a group."""
 
     group: str
@@ -105,7 +105,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows(Part):
+class RowsPart(ReportPart):
     """The rows of the data compared with their twins."""
 
     n: Annotated[int, "Rows compared."] = 0
@@ -123,8 +123,8 @@ class Rows(Part):
     ] = None
     low: Annotated[
         Share,
-        "The share of all rows is at least this: of a sample of the rows the lower end of its 95% "
-        "interval; null where the rate is exact.",
+        "The share of all rows is at least this: of a sample of the rows the lower bound of its "
+        "95% interval; null where the rate is exact.",
     ] = None
     high: Annotated[
         Share,
@@ -135,7 +135,7 @@ class Rows(Part):
         float | None, "Of a regressor's predictions, from their 5th to their 95th percentile."
     ] = None
     above: list[Above] = field(default_factory=list)
-    curve: Curve = Curve()
+    curve: DifferenceCurve = DifferenceCurve()
     worst: Annotated[list[WorstRow], "The worst rows, at most ten.", TEN] = field(
         default_factory=list
     )
@@ -155,7 +155,7 @@ class Rows(Part):
         "other labels are.",
     ] = None
     by_group: Annotated[
-        list[Group],
+        list[PeopleOfGroup],
         "These rows by group and by what they would get instead; a row may count in several "
         "directions.",
     ] = field(default_factory=list)
@@ -165,7 +165,7 @@ class Rows(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bracket(Part):
+class CertificatePart(ReportPart):
     """How large the difference can get."""
 
     found: Annotated[float | None, "What the search had found."] = None
@@ -174,7 +174,7 @@ class Bracket(Part):
         float | None,
         "No difference in the domain is larger; null where the model could not be certified.",
     ] = None
-    certified: Annotated[bool, "Whether both ends meet."] = False
+    certified: Annotated[bool, "Whether both bounds meet."] = False
     stop_reason: str = ""
     engine: Annotated[
         str, 'What searched for the bound of trees, "numpy" or "numba"; empty where none did.'
@@ -182,8 +182,8 @@ class Bracket(Part):
 
 
 @dataclass(frozen=True)
-class History:
-    """The course of the search."""
+class SearchHistory:
+    """What the search had found after so many queries and seconds."""
 
     queries: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -211,7 +211,7 @@ class AllPairs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search(Part):
+class SearchPart(ReportPart):
     """Twins that differ in these sensitive attributes."""
 
     sensitive: list[str]
@@ -240,7 +240,7 @@ class Search(Part):
     pair_has_a_row: Annotated[
         bool, "Whether one of the pair is a row of the data, so that the other is its twin."
     ] = False
-    history: History = History()
+    history: SearchHistory = SearchHistory()
     further_pairs: Annotated[
         list[Pair],
         "The worst discriminatory inputs with their twins, at most ten, any two of which differ in "
@@ -248,16 +248,16 @@ class Search(Part):
         TEN,
     ] = field(default_factory=list)
     all_pairs: AllPairs = AllPairs()
-    rows: Rows = Rows()
-    bracket: Bracket = Bracket()
+    rows: RowsPart = RowsPart()
+    bracket: CertificatePart = CertificatePart()
 
 
 # Groups ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A group of rows, or of perturbed inputs, beside all others."""
+class ReportedRule:
+    """A group of rows, or of perturbed inputs, compared with all others."""
 
     rule: str
     support: Annotated[float, "Share of the rows of the data that the rule holds for."]
@@ -280,7 +280,7 @@ class Largest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared(Part):
+class GroupsPart(ReportPart):
     """Groups, each compared with everything else."""
 
     favourable: str = ""
@@ -294,12 +294,12 @@ class Compared(Part):
         "The largest score of all is at most this; null where not all of them were kept.",
     ] = None
     largest: Annotated[Largest | None, "Null where nothing was compared."] = None
-    rules: Annotated[list[Rule], {"maxItems": 20}] = field(default_factory=list)
+    rules: Annotated[list[ReportedRule], {"maxItems": 20}] = field(default_factory=list)
     stop_reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerturbedGroups(Compared):
+class PerturbedGroupsPart(GroupsPart):
     """Rule sets over perturbed inputs near the rows, by TestSGD.
 
     Their n_inside and n_outside count perturbed inputs, not rows.
@@ -307,7 +307,7 @@ class PerturbedGroups(Compared):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupsOfRows(Compared):
+class GroupsOfRowsPart(GroupsPart):
     """Groups of rows of the data, by SubgroupAuditor.
 
     Intervals are about people like them, and hold for all groups at once.
@@ -326,7 +326,7 @@ class GroupsOfRows(Compared):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection(Part):
+class SelectionPart(ReportPart):
     """The selection table: rates by group."""
 
     favourable: str = ""
@@ -364,7 +364,7 @@ class Flips:
     low: Annotated[float | None, "The share of all people of the group is at least this (95%)."]
     high: Annotated[float | None, "The share of all people of the group is at most this (95%)."]
     placebo: Annotated[
-        float | None, "The share under maps between groups of people that chance has made."
+        float | None, "The share under maps between random groups of people: its permutation null."
     ]
     beyond_low: Annotated[float | None, "The share exceeds that by at least this (95%)."]
     beyond_high: Annotated[float | None, "The share exceeds that by at most this (95%)."]
@@ -416,7 +416,7 @@ class MapQuality:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moved(Part):
+class MovedPart(ReportPart):
     """People with their moved twins: the attribute changed with what goes along with it.
 
     Moved twins are no counterfactuals. They say who is at the same place in another group, and
@@ -456,7 +456,7 @@ class Moved(Part):
 
 
 @dataclass(frozen=True)
-class Model:
+class ReportedModel:
     """The model."""
 
     class_: str
@@ -469,7 +469,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Data:
+class ReportedData:
     """The table."""
 
     n_rows: int
@@ -481,7 +481,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Attribute:
+class ReportedAttribute:
     """An attribute of the domain: one column, or a one-hot group."""
 
     name: Any
@@ -493,15 +493,15 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class Domain:
+class ReportedDomain:
     """Which inputs exist."""
 
-    attributes: list[Attribute]
+    attributes: list[ReportedAttribute]
     conditions: list[str]
 
 
 @dataclass(frozen=True)
-class Favourable:
+class ReportedFavourable:
     """Which predictions were taken as favourable."""
 
     labels: Annotated[
@@ -560,36 +560,36 @@ class Report:
     status: Completed
     reason: Annotated[str, "Why it is not complete."]
     sentence: Annotated[str, "The finding."] = ""
-    model: Model
-    data: Data
-    domain: Domain
+    model: ReportedModel
+    data: ReportedData
+    domain: ReportedDomain
     sensitive_features: Annotated[list[str], {"minItems": 1}]
     threshold: float | None
-    favourable: Favourable
+    favourable: ReportedFavourable
     limits: Annotated[LimitsGiven | None, "Null where none were given."] = None
     rows_of_people: Annotated[
         Literal["worst", "counts", "none"],
         "What is left of the rows of data in this file: all, counts without rows, or nothing.",
     ] = "worst"
     searches: Annotated[
-        list[Search],
+        list[SearchPart],
         "Each sensitive attribute alone, then all together.",
         {"minItems": 1},
     ]
     carries: Annotated[str, "Which attribute carries the difference."] = ""
     groups: Annotated[
-        GroupsOfRows,
+        GroupsOfRowsPart,
         "Groups of rows that sensitive attributes describe: rates of favourable predictions, or "
         "mean predictions.",
     ]
-    perturbed_groups: Annotated[PerturbedGroups | None, "Null where nobody asked."]
-    selection: Selection
+    perturbed_groups: Annotated[PerturbedGroupsPart | None, "Null where nobody asked."]
+    selection: SelectionPart
     errors: Annotated[
-        list[GroupsOfRows],
+        list[GroupsOfRowsPart],
         "For which groups the model errs most, by SubgroupAuditor; one a metric.",
     ]
     moved: Annotated[
-        list[Moved],
+        list[MovedPart],
         "People with their moved twins, for each sensitive attribute and map; of an attribute, the "
         "first map that was done is what limits are about.",
     ]

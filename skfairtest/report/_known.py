@@ -9,7 +9,7 @@ from skfairtest.report._measure.plain import real
 from skfairtest.report._render.words import group_named, with_some_twins
 
 
-class Known(NamedTuple):
+class KnownFigure(NamedTuple):
     """A figure of a report and the interval in which it is known to be.
 
     Attributes
@@ -19,9 +19,9 @@ class Known(NamedTuple):
     value : float
         The measured value. NaN if it was not measured.
     low, high : float
-        Ends of the interval. NaN if an end is unknown.
+        Bounds of the interval. NaN if a bound is unknown.
     interval : str
-        Kind of the interval: "exact", "95% interval", "certified bracket", ...
+        Kind of the interval: "exact", "95% interval", "certified bounds", ...
     """
 
     figure: str
@@ -31,7 +31,7 @@ class Known(NamedTuple):
     interval: str
 
 
-def degree(search: dict[str, Any]) -> Known:
+def degree(search: dict[str, Any]) -> KnownFigure:
     """Return the largest difference: at least what was found, at most what is certified."""
     label = " and ".join(map(str, search["sensitive"]))
     if not search["taken"]:
@@ -41,11 +41,13 @@ def degree(search: dict[str, Any]) -> Known:
     found = max((x for x in (real(search["degree"]), on_rows) if x == x), default=math.nan)
     upper = real(search["bracket"]["upper"])
     upper = max(upper, found) if found == found else upper
-    interval = "lower bound" if math.isnan(upper) else "certified bracket"
-    return Known(f"largest difference between twins in {label}", found, found, upper, interval)
+    interval = "lower bound" if math.isnan(upper) else "certified bounds"
+    return KnownFigure(
+        f"largest difference between twins in {label}", found, found, upper, interval
+    )
 
 
-def rate(search: dict[str, Any]) -> Known:
+def rate(search: dict[str, Any]) -> KnownFigure:
     """Return the share of the rows of data that are discriminatory."""
     label = " and ".join(map(str, search["sensitive"]))
     figure = f"share of rows that a twin in {label} shows to be discriminatory"
@@ -54,23 +56,23 @@ def rate(search: dict[str, Any]) -> Known:
     return share_of(search["rows"], search["rows"], figure)
 
 
-def share_of(rows: dict[str, Any], part: dict[str, Any], figure: str) -> Known:
+def share_of(rows: dict[str, Any], part: dict[str, Any], figure: str) -> KnownFigure:
     """Return a share of the rows of data, exact if all were compared with all their twins."""
     value = real(part["rate"])
     if part["low"] is None:
-        return Known(figure, value, value, value, "exact")
+        return KnownFigure(figure, value, value, value, "exact")
     interval = "95% interval"
     if with_some_twins(rows):
-        interval = "lower bound" if rows["n"] == rows["n_rows"] else "95% interval's lower end"
-    return Known(figure, value, part["low"], part["high"], interval)
+        interval = "lower bound" if rows["n"] == rows["n_rows"] else "95% interval's lower bound"
+    return KnownFigure(figure, value, part["low"], part["high"], interval)
 
 
-def _zero(figure: str) -> Known:
+def _zero(figure: str) -> KnownFigure:
     """Return 0, for twins in columns that the model does not take."""
-    return Known(figure, 0.0, 0.0, 0.0, "by construction")
+    return KnownFigure(figure, 0.0, 0.0, 0.0, "by construction")
 
 
-def degree_on_rows(search: dict[str, Any]) -> Known:
+def degree_on_rows(search: dict[str, Any]) -> KnownFigure:
     """Return the largest difference on the rows of data; a sample gives a lower bound."""
     rows = search["rows"]
     if not search["taken"]:
@@ -78,14 +80,14 @@ def degree_on_rows(search: dict[str, Any]) -> Known:
     value = real(rows["degree"])
     is_exact = rows["n"] == rows["n_rows"] and not with_some_twins(rows)
     high, interval = (value, "exact") if is_exact else (math.nan, "lower bound")
-    return Known("largest difference on rows", value, value, high, interval)
+    return KnownFigure("largest difference on rows", value, value, high, interval)
 
 
-def largest_score(part: dict[str, Any]) -> Known:
+def largest_score(part: dict[str, Any]) -> KnownFigure:
     """Return the largest score of all groups of rows, whichever group has it in truth.
 
     With intervals that hold for all groups at once, the largest true score is at least the largest
-    of the lower ends and at most the largest of the upper ones.
+    of the lower bounds and at most the largest of the upper ones.
     """
     interval = f"{part['confidence']:.0%} interval for all groups at once"
     worst, n = part["largest"], part["n_rule_sets"]
@@ -93,7 +95,9 @@ def largest_score(part: dict[str, Any]) -> Known:
         f"difference in {part['metric'].replace('_', ' ')} between all others and the rows "
         f"where {worst['rule']}, the largest of {n:,} group{'s' * (n != 1)} of rows"
     )
-    return Known(figure, real(worst["score"]), real(part["low"]), real(part["high"]), interval)
+    return KnownFigure(
+        figure, real(worst["score"]), real(part["low"]), real(part["high"]), interval
+    )
 
 
 def impact_ratios(selection: dict[str, Any]) -> list[dict[str, Any]]:
@@ -106,7 +110,7 @@ def selection_rows(selection: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(selection["columns"], row, strict=True)) for row in selection["rows"]]
 
 
-def smallest_ratio(selection: dict[str, Any], rows: list[dict[str, Any]]) -> Known:
+def smallest_ratio(selection: dict[str, Any], rows: list[dict[str, Any]]) -> KnownFigure:
     """Return the smallest impact ratio of these rows, whichever group has it in truth.
 
     `rows` are those of `impact_ratios`, or fewer: ratios are then to the highest rate among these,
@@ -124,10 +128,10 @@ def smallest_ratio(selection: dict[str, Any], rows: list[dict[str, Any]]) -> Kno
     figure = f"impact ratio of {group_named(worst)} to {best}, the smallest of {len(rows):,} groups"
     if not is_whole:
         value = ratio(worst) if ratio(worst) < math.inf else math.nan
-        return Known(figure, value, math.nan, math.nan, "estimate")
+        return KnownFigure(figure, value, math.nan, math.nan, "estimate")
     interval = f"{selection['confidence']:.0%} interval for all groups at once"
     low, high = real(selection["low"]), real(selection["high"])
-    return Known(figure, ratio(worst), low, high, interval)
+    return KnownFigure(figure, ratio(worst), low, high, interval)
 
 
 def first_maps(moved: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -139,11 +143,11 @@ def first_maps(moved: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(first.values())
 
 
-def moved_rate(parts: list[dict[str, Any]]) -> Known:
+def moved_rate(parts: list[dict[str, Any]]) -> KnownFigure:
     """Return the largest share of people whose moved twins get another decision.
 
     `parts` has one map for each attribute. The largest true share is at least the largest of the
-    lower ends, and at most the largest of the upper ones.
+    lower bounds, and at most the largest of the upper ones.
     """
     worst = max(parts, key=lambda part: real(part["rate"]))
     figure = (
@@ -154,7 +158,9 @@ def moved_rate(parts: list[dict[str, Any]]) -> Known:
         figure += f", the largest of {len(parts)} attributes"
     known = [part for part in parts if part["low"] is not None and part["high"] is not None]
     low = max((real(part["low"]) for part in known), default=math.nan)
-    # Without an interval of each attribute nobody knows the upper end.
+    # Without an interval of each attribute nobody knows the upper bound.
     whole = len(known) == len(parts)
     high = max(real(part["high"]) for part in parts) if whole else math.nan
-    return Known(figure, real(worst["rate"]), low, high, "95% interval" if known else "estimate")
+    return KnownFigure(
+        figure, real(worst["rate"]), low, high, "95% interval" if known else "estimate"
+    )

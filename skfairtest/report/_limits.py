@@ -14,12 +14,12 @@ from skfairtest.finding._words import percent, two_numbers
 from skfairtest.group._rules.sensitive_groups import TIMES
 from skfairtest.group._selection import MISSING
 from skfairtest.report import _known
-from skfairtest.report._known import Known
+from skfairtest.report._known import KnownFigure
 from skfairtest.report._measure.plain import real
 from skfairtest.report._render.words import (
     beyond_domain,
+    bounds_text,
     compared_with,
-    ends_in_words,
     group_named,
     of_people,
     with_some_twins,
@@ -109,12 +109,12 @@ def parts_for(limits: Limits) -> dict[str, Any]:
     return {
         "certify": "auto" if limits.max_degree is not None else False,
         "groups": "auto" if limits.max_group_score is not None else False,
-        "moved": QuantileTransport() if moved else False,  # others stand beside the first map
+        "moved": QuantileTransport()
+        if moved
+        else False,  # the others are compared with the first map
     }
 
 
-#: Groups that were not judged which a sentence names; `left_out` has all.
-NAMED = 3
 SHARES = ("max_on_data_rate", "min_impact_ratio", "max_moved_rate")
 
 
@@ -136,9 +136,9 @@ class LimitCheck:
     value : float or None
         The figure. None if it was not measured.
     low, high : float or None
-        Ends of the interval in which it is known to be. None if an end is unknown.
+        Bounds of the interval in which it is known to be. None if a bound is unknown.
     interval : str
-        Kind of the interval: "exact", "95% interval", "certified bracket", ...
+        Kind of the interval: "exact", "95% interval", "certified bounds", ...
     words : str
         A sentence that says what was and was not shown.
     left_out : list of str
@@ -172,19 +172,19 @@ class LimitCheck:
     left_out: list[str]
 
 
-def figure_in_words(check: LimitCheck) -> str:
+def figure_sentence(check: LimitCheck) -> str:
     """Describe the figure of a limit, and the interval in which it is known to be."""
     if check.value is None:
         return f"{check.figure}: not measured"
-    words = f"{check.figure}: {beside(check.value, check.limit)}"
+    words = f"{check.figure}: {unlike_limit(check.value, check.limit)}"
     if check.low is None or check.high is None or check.low == check.high:
         return f"{words} ({check.interval})"
-    low, high = beside(check.low, check.limit), beside(check.high, check.limit)
+    low, high = unlike_limit(check.low, check.limit), unlike_limit(check.high, check.limit)
     return f"{words} ({low} to {high}, {check.interval})"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LimitsOutcome:
     """Result of `AuditReport.check`: whether a report is within its limits.
 
     Attributes
@@ -199,8 +199,8 @@ class Outcome:
 
     Examples
     --------
-    >>> from skfairtest.report import Outcome
-    >>> Outcome("within", [], "No limits were given.").exit_code
+    >>> from skfairtest.report import LimitsOutcome
+    >>> LimitsOutcome("within", [], "No limits were given.").exit_code
     0
     """
 
@@ -214,7 +214,7 @@ class Outcome:
         return EXIT_CODES[self.status]
 
 
-def check_limits(report: Any, limits: Limits) -> Outcome:
+def check_limits(report: Any, limits: Limits) -> LimitsOutcome:
     """Compare a report with limits, and decide whether each of them holds.
 
     `AuditReport.check` documents how; a dict has a report's data.
@@ -235,7 +235,7 @@ def check_limits(report: Any, limits: Limits) -> Outcome:
     fails = search["degree"] is None or (not checks and search.get("status") == "failed")
     if data["status"] == "failed" and status != "exceeded" and asked and fails:
         status = "failed"
-    return Outcome(status, checks, _verdict(data, checks, status))
+    return LimitsOutcome(status, checks, _verdict(data, checks, status))
 
 
 def _verdict(data: dict[str, Any], checks: list[LimitCheck], status: str) -> str:
@@ -254,20 +254,20 @@ def in_full(limit: float) -> str:
     return f"{limit:,.12g}"
 
 
-def beside(value: float, limit: float) -> str:
+def unlike_limit(value: float, limit: float) -> str:
     """Return a figure with as many digits as are needed to tell it from its limit."""
     return two_numbers(value, limit)[0]
 
 
-def _at_most(known: Known, limit: float, estimates_decide: bool) -> str:
+def _at_most(known: KnownFigure, limit: float, estimates_decide: bool) -> str:
     """Check a figure that has to be at most the limit."""
     low, high = (known.value, known.value) if estimates_decide else (known.low, known.high)
     if low > limit:
         return "exceeded"
-    return "within" if high <= limit else "undecided"  # not so where no end is known (NaN)
+    return "within" if high <= limit else "undecided"  # not so where no bound is known (NaN)
 
 
-def _at_least(known: Known, limit: float, estimates_decide: bool) -> str:
+def _at_least(known: KnownFigure, limit: float, estimates_decide: bool) -> str:
     """Check a figure that has to be at least the limit."""
     low, high = (known.value, known.value) if estimates_decide else (known.low, known.high)
     if high < limit:
@@ -276,7 +276,12 @@ def _at_least(known: Known, limit: float, estimates_decide: bool) -> str:
 
 
 def _check(
-    name: str, limit: float, status: str, known: Known, words: str, left_out: Sequence[str] = ()
+    name: str,
+    limit: float,
+    status: str,
+    known: KnownFigure,
+    words: str,
+    left_out: Sequence[str] = (),
 ) -> LimitCheck:
     value, low, high = (None if math.isnan(x) else x for x in (known.value, known.low, known.high))
     return LimitCheck(
@@ -295,7 +300,9 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
         return _unknown("max_degree", limit, known, search)
     if status == "exceeded":
         where = " among the rows of the data" if beyond_domain(search) else ""
-        words = f"a difference of {beside(known.value, limit)}{where} is above {in_full(limit)}"
+        words = (
+            f"a difference of {unlike_limit(known.value, limit)}{where} is above {in_full(limit)}"
+        )
     elif status == "within":
         words = f"no difference in the domain is above {in_full(limit)} (proven)"
         if beyond_domain(search):
@@ -314,7 +321,7 @@ def _check_degree(data: dict[str, Any], limit: float, estimates_decide: bool) ->
         elif math.isnan(known.high):
             words += ", but there is no upper bound"
         else:
-            words += f", but it may be up to {beside(known.high, limit)} (proven)"
+            words += f", but it may be up to {unlike_limit(known.high, limit)} (proven)"
     return _check("max_degree", limit, status, known, words)
 
 
@@ -349,7 +356,7 @@ def _check_rate(data: dict[str, Any], limit: float, estimates_decide: bool) -> L
     )
     if rows["n"] < rows["n_rows"]:
         but = ", but" if status == "undecided" else ";"
-        ends = ends_in_words({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
+        ends = bounds_text({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
         words += f"{but} of all people {ends} ({known.interval})"
     elif some and status == "undecided":
         words += f", but people were compared {compared_with(search)}"
@@ -360,7 +367,7 @@ def _percent(share: float, limit: float) -> str:
     """Return a share in percent, with as many digits as tell it from its limit."""
     if share == limit or percent(share) != percent(limit):
         return percent(share)
-    return f"{beside(100 * share, 100 * limit)}%"
+    return f"{unlike_limit(100 * share, 100 * limit)}%"
 
 
 def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) -> LimitCheck:
@@ -378,22 +385,20 @@ def _check_groups(data: dict[str, Any], limit: float, estimates_decide: bool) ->
     # The search does not list what it leaves out; of known groups the selection table does.
     left_out = _groups_under(data["selection"], groups["min_support"])
     if left_out:
-        # Names of intersections have commas in them.
-        few = "; ".join(left_out[:NAMED]) + ("; and others" if len(left_out) > NAMED else "")
-        small += f" ({few} among them)"
+        small += f" ({_first_of(left_out)} among them)"
     side = "above" if known.value > limit else "within"
-    words = "; ".join([_told(known, limit, status, side), small, *alone])
+    words = "; ".join([_in_its_interval(known, limit, status, side), small, *alone])
     status = "undecided" if alone and status == "within" else status
     return _check("max_group_score", limit, status, known, words, [small, *left_out, *alone])
 
 
-def _told(known: Known, limit: float, status: str, side: str) -> str:
-    """Write a figure of groups beside its limit, and the interval in which it is known to be."""
-    words = f"{known.figure}: {beside(known.value, limit)}, {side} {in_full(limit)}"
+def _in_its_interval(known: KnownFigure, limit: float, status: str, side: str) -> str:
+    """Write a figure of groups, its limit and the interval in which it is known to be."""
+    words = f"{known.figure}: {unlike_limit(known.value, limit)}, {side} {in_full(limit)}"
     if math.isnan(known.low) or math.isnan(known.high):
         return words
     but = ", but it" if status == "undecided" else "; it"
-    low, high = beside(known.low, limit), beside(known.high, limit)
+    low, high = unlike_limit(known.low, limit), unlike_limit(known.high, limit)
     return f"{words}{but} may be from {low} to {high} ({known.interval})"
 
 
@@ -438,13 +443,12 @@ def _check_ratio(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     known = _known.smallest_ratio(selection, ratios)
     status = _at_least(known, limit, estimates_decide)
     side = "below" if known.value < limit else "not below"
-    words = _told(known, limit, status, side)
+    words = _in_its_interval(known, limit, status, side)
     widest = min(ratios, key=lambda row: real(row["impact_ratio_low"]))
     if status == "undecided" and group_named(widest) not in known.figure:
         words += f", because little is known of {group_named(widest)}"
     if small:
-        few = "; ".join(str(row["group"]) for row in small[:NAMED])
-        few += "; and others" if len(small) > NAMED else ""
+        few = _first_of([str(row["group"]) for row in small])
         words += (
             f"; not checked, as noted in the selection table: {len(small)} "
             f"group{'s' * (len(small) > 1)} ({few})"
@@ -485,33 +489,37 @@ def _check_moved(data: dict[str, Any], limit: float, estimates_decide: bool) -> 
     words = f"{known.figure}: {_percent(known.value, limit)}, {side} {in_full(100 * limit)}%"
     if not (math.isnan(known.low) or math.isnan(known.high)):
         but = ", but" if status == "undecided" and not missing else ";"
-        ends = ends_in_words({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
+        ends = bounds_text({"low": known.low, "high": known.high}, partial(_percent, limit=limit))
         words += f"{but} of all people {ends} ({known.interval})"
     left_out = [f"{part['attribute']}: {part['reason']}" for part in missing.values()]
     left_out += [words for part in parts for words in _people_not_moved(part)]
     if left_out:
-        few = "; ".join(left_out[:NAMED]) + ("; and others" if len(left_out) > NAMED else "")
-        words += f"; not checked: {few}"
+        words += f"; not checked: {_first_of(left_out)}"
     return _check(name, limit, status, known, words, left_out)
+
+
+def _first_of(left_out: list[str]) -> str:
+    """The first three; names of intersections have commas in them. The check itself has all."""
+    return "; ".join(left_out[:3]) + ("; and others" if len(left_out) > 3 else "")
 
 
 def _people_not_moved(part: dict[str, Any]) -> list[str]:
     """Whom a share of moved people says nothing about."""
     name = part["attribute"]
-    told = [f"{name} = {group}: too few rows to be moved" for group in part["not_moved"]]
+    reasons = [f"{name} = {group}: too few rows to be moved" for group in part["not_moved"]]
     if part["without_value"]:
-        told.append(f"{part['without_value']:,} rows without a value of {name}")
-    return told
+        reasons.append(f"{part['without_value']:,} rows without a value of {name}")
+    return reasons
 
 
-def _nothing(figure: str) -> Known:
-    return Known(figure, math.nan, math.nan, math.nan, "")
+def _nothing(figure: str) -> KnownFigure:
+    return KnownFigure(figure, math.nan, math.nan, math.nan, "")
 
 
 NO_RATIO = _nothing("smallest impact ratio")
 
 
-def _unknown(name: str, limit: float, known: Known, part: dict[str, Any]) -> LimitCheck:
+def _unknown(name: str, limit: float, known: KnownFigure, part: dict[str, Any]) -> LimitCheck:
     status = "failed" if part.get("status") == "failed" else "undecided"
     reason = part.get("reason") or "it was not measured"
     words = f"{name} could not be checked: {reason}"

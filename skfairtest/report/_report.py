@@ -13,7 +13,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
 from skfairtest.report._data import SCHEMA_VERSION, LimitsGiven, Report
-from skfairtest.report._limits import Limits, Outcome, check_limits
+from skfairtest.report._limits import Limits, LimitsOutcome, check_limits
 from skfairtest.report._measure.plain import plain, real, unlike
 from skfairtest.report._render.text import render_text
 from skfairtest.report._without_rows import without_rows
@@ -393,8 +393,8 @@ class AuditReport:
         Returns
         -------
         DataFrame
-            One row per figure, with both values, the ends of their intervals if there are any, the
-            change, and what is known of the change (`says`).
+            One row per figure, with both values, the bounds of their intervals if there are any,
+            the change, and what is known of the change (`says`).
 
         Raises
         ------
@@ -428,7 +428,7 @@ class AuditReport:
         )
         return AuditReport({**self._data, "limits": plain(given)}, auditors=self.auditors)
 
-    def check(self, limits: Limits | None = None, **named: Any) -> Outcome:
+    def check(self, limits: Limits | None = None, **named: Any) -> LimitsOutcome:
         """Compare the report with limits, and decide whether each of them holds.
 
         Parameters
@@ -440,7 +440,7 @@ class AuditReport:
 
         Returns
         -------
-        Outcome
+        LimitsOutcome
             Whether each figure is within its limit, and what is known of the figure: the status,
             one check per limit, and a verdict in words.
 
@@ -472,7 +472,7 @@ class AuditReport:
         - The share of people who get another decision when they are moved is that of the attribute
           with the largest one. Where an attribute has no share, as it has no groups or there was no
           time, the limit is not within, and undecided if the others do not exceed it. Groups of too
-          few rows beside others are named.
+          few rows are named as well.
 
         So the probability of calling a figure within its limit although it breaks the limit is at
         most 2.5%, and so is the probability of calling it exceeded although it keeps to the limit.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from skfairtest.space._constraints.base import name_of
 from skfairtest.space._layout import Layout
-from skfairtest.space._plausible.judge import Plausibility
+from skfairtest.space._plausible.plausibility import Plausibility
 from skfairtest.space._twins import Twins
 
 

@@ -11,32 +11,20 @@ from numpy.typing import NDArray
 from skfairtest.space._summary import ColumnSummary
 
 IDENTIFIER, FREE_TEXT = "identifier", "free text"
-#: Rows below which nothing is said, and the share of them that have a value of their own.
-LEAST_ROWS = 50
-UNIQUE = 0.95
-#: Of texts that repeat now and then, the share of different ones, the words that half of them have
-#: at least, and how many are looked at.
-UNIQUE_TEXTS = 0.5
-WORDS = 3
-LOOKED_AT = 200
-#: Repetitions that chance would bring among as many whole numbers of the same range, drawn evenly,
-#: and the share of them that may have come in an identifier. Measurements crowd together and repeat
-#: more often than even draws, so that these are never so few by chance.
-REPEATS = 16
-SHARE_OF_REPEATS = 1 / 8
 #: What the name of a column of whole numbers says.
 NAMES = frozenset(("id", "ids", "identifier", "uuid", "guid", "ssn", "rowid"))
 
 
 def what_texts_are(levels: NDArray[Any], n_present: int) -> str | None:
     """Return if the texts of a column are identifiers, free text, or neither (None)."""
-    if n_present < LEAST_ROWS or len(levels) < UNIQUE_TEXTS * n_present:
-        return None
-    some = levels[:: max(1, len(levels) // LOOKED_AT)]
+    if n_present < 50 or len(levels) < 0.5 * n_present:
+        return None  # too few rows to tell, or texts that people have in common
+    some = levels[:: max(1, len(levels) // 200)]
     n_words = [len(value.split()) for value in some if isinstance(value, str)]
-    if len(n_words) > len(some) / 2 and np.median(n_words) >= WORDS:
+    # Free text repeats now and then; half of its values have three words or more.
+    if len(n_words) > len(some) / 2 and np.median(n_words) >= 3:
         return FREE_TEXT
-    return IDENTIFIER if len(levels) >= UNIQUE * n_present else None
+    return IDENTIFIER if _nearly_all_differ(len(levels), n_present) else None
 
 
 def what_integers_are(name: Any, summary: ColumnSummary) -> str | None:
@@ -46,14 +34,20 @@ def what_integers_are(name: Any, summary: ColumnSummary) -> str | None:
     unless somebody sees to it that they do not.
     """
     n, n_different = summary.n_present, len(summary.distinct)
-    if n < LEAST_ROWS or n_different < UNIQUE * n:
+    if n < 50 or not _nearly_all_differ(n_different, n):
         return None
     if NAMES & {word.lower() for word in _words(str(name))}:
         return IDENTIFIER
     size = float(summary.distinct[-1] - summary.distinct[0]) + 1
     expected = n + size * np.expm1(n * np.log1p(-1 / size)) if size > 1 else 0.0
-    few = n - n_different <= SHARE_OF_REPEATS * expected
-    return IDENTIFIER if expected >= REPEATS and few else None
+    # Repetitions that even draws from the same range would bring. Measurements crowd together and
+    # repeat more often: an eighth of at least 16 is never so few by chance.
+    few = n - n_different <= expected / 8
+    return IDENTIFIER if expected >= 16 and few else None
+
+
+def _nearly_all_differ(n_different: int, n: int) -> bool:
+    return n_different >= 0.95 * n
 
 
 def _words(name: str) -> list[str]:
@@ -63,11 +57,13 @@ def _words(name: str) -> list[str]:
 
 def warning_of(columns: list[Any]) -> str:
     """Return the warning about such columns."""
-    said = {IDENTIFIER: "different in almost every row, like an identifier", FREE_TEXT: "free text"}
-    told = [f"{column.name!r} ({said[column.looks_like]})" for column in columns]
+    kinds = {
+        IDENTIFIER: "different in almost every row, like an identifier", FREE_TEXT: "free text"
+    }  # fmt: skip
+    named = [f"{column.name!r} ({kinds[column.looks_like]})" for column in columns]
     return (
-        f"X holds columns that identify rows: {', '.join(told)}. Searches try only their values in "
-        "X, and a result for one value says nothing about other rows. Leave them out of the model "
-        "and of X. If they are meant as they are, give their domains: InputSpace(bounds=...) for "
-        "numbers, InputSpace(categories=...) for others."
+        f"X holds columns that identify rows: {', '.join(named)}. Searches try only their values "
+        "in X, and a result for one value says nothing about other rows. Leave them out of the "
+        "model and of X. If they are meant as they are, give their domains: "
+        "InputSpace(bounds=...) for numbers, InputSpace(categories=...) for others."
     )

@@ -14,25 +14,13 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
 
-#: Rows and different values from which a grid is learned.
-LEAST_ROWS = 20
-LEAST_DISTINCT = 4
-#: Decimals that are tried, and steps that a grid may have from the smallest to the largest value.
-#: Beyond that the data must fill it: a tenth of the steps must occur.
-MOST_DECIMALS = 8
-MOST_STEPS = 200_000
-#: A column knows its amounts where each stands for so many rows on average, where its range has so
-#: many times as many steps as there are amounts, and where a new row would bring a new amount in
-#: fewer than this share of the rows beside the commonest amount.
-ROWS_PER_AMOUNT = 10
-STEPS_PER_AMOUNT = 10
-NEW_AMOUNTS = 0.05
+#: Amounts beyond which a column's amounts are not taken for all that exist.
 MOST_AMOUNTS = 2000
-#: Integers that a float holds.
-EXACT = 2.0**53
+#: Whole numbers up to here are floats, and so are sums of a few of them.
+EXACT = 2.0**51
 
 
-class Steps:
+class EqualSteps:
     """Numbers in equal steps, with consecutive whole codes; subclasses define the arithmetic.
 
     Parameters
@@ -76,7 +64,7 @@ class Steps:
         return first, max(first, last)
 
 
-class Fractions(Steps):
+class Fractions(EqualSteps):
     """Number ``(offset + code * step) / divisor``, all three whole: correctly rounded fractions."""
 
     def __init__(self, offset: int, step: int, divisor: int, dtype: str | None = None) -> None:
@@ -112,7 +100,7 @@ class Fractions(Steps):
         return float(self.step), float(self.offset), float(self.divisor)
 
 
-class Strides(Steps):
+class Strides(EqualSteps):
     """Number ``low + code * step``, for ends and steps that are no short fractions."""
 
     def __init__(self, low: float, step: float, dtype: str | None = None) -> None:
@@ -143,19 +131,20 @@ def knows_amounts(counts: Ints, n_steps: float) -> bool:
     of amounts that occur once over the number of rows, without the commonest amount (often zero).
     """
     n_rows, n_amounts = int(counts.sum()), len(counts)
-    if n_amounts > MOST_AMOUNTS or n_rows < ROWS_PER_AMOUNT * n_amounts:
-        return False
+    if n_amounts > MOST_AMOUNTS or n_rows < 10 * n_amounts:
+        return False  # each amount stands for ten rows on average
     others = n_rows - int(counts.max())
     seldom = int((counts == 1).sum())
-    return n_steps >= STEPS_PER_AMOUNT * n_amounts and seldom <= NEW_AMOUNTS * others
+    # Few of the steps occur, and fewer than one in twenty of the other rows would bring a new one.
+    return n_steps >= 10 * n_amounts and seldom <= 0.05 * others
 
 
 def learn_grid(
     distinct: Floats, n_distinct: int, n_rows: int, whole: bool, dtype: str | None
 ) -> Fractions | None:
     """Return the coarsest grid of decimals that all values are on."""
-    if n_rows < LEAST_ROWS or n_distinct < LEAST_DISTINCT:
-        return None
+    if n_rows < 20 or n_distinct < 4:
+        return None  # so few agree in a coarse step by chance
     divisor = 1
     if not whole:
         found = decimals_of(distinct, dtype)
@@ -164,20 +153,19 @@ def learn_grid(
         divisor = 10**found
     units = np.rint(distinct * divisor)
     width = float(units[-1] - units[0])
-    if max(abs(units[0]), abs(units[-1])) >= EXACT / 4:
+    if max(abs(units[0]), abs(units[-1])) >= EXACT:
         return None
     steps = np.diff(units).astype(np.int64)
     step = int(np.gcd.reduce(steps))
-    # Were all units possible, values would agree modulo the step by chance.
-    # Chance of the values seen, were the grid twice as fine or the list of amounts open, that is
-    # taken for none.
+    # Were all units possible, the values would agree modulo the step by this chance; one in a
+    # thousand is taken for none.
     if step > 1 and float(step) ** -(n_distinct - 1) > 1e-3:
         step = 1
     n_steps = width / step
     if whole and step == 1:
         return None  # plain integers
-    if not whole and n_steps > MOST_STEPS and n_steps > 10 * n_distinct:
-        return None
+    if not whole and n_steps > 200_000 and n_steps > 10 * n_distinct:
+        return None  # so fine a grid must be filled by the data
     grid = Fractions(int(units[0]) % step, step, divisor, dtype)
     return grid if grid.holds(distinct).all() and _can_hold(grid, distinct, dtype) else None
 
@@ -186,8 +174,8 @@ def decimals_of(distinct: Floats, dtype: str | None) -> int | None:
     """Return the least number of decimals that gives the very same numbers."""
     some = distinct[:: max(1, len(distinct) // 64)]
     if len(some) < len(distinct) and decimals_of(some, dtype) is None:
-        return None  # measurements, as a rule: told by a few of them
-    for decimals in range(MOST_DECIMALS + 1):
+        return None  # measurements, as a rule: a few of them show it
+    for decimals in range(9):  # more than 8 are measurements
         units = np.rint(distinct * 10.0**decimals)
         if np.array_equal(as_held(units / 10.0**decimals, dtype), distinct):
             return decimals
@@ -208,12 +196,12 @@ def _can_hold(grid: Fractions, distinct: Floats, dtype: str | None) -> bool:
     return grid.distance >= 8 * gap
 
 
-def given_steps(low: float, high: float, step: float, dtype: str | None) -> Steps | None:
+def given_steps(low: float, high: float, step: float, dtype: str | None) -> EqualSteps | None:
     """Return steps that are multiples of a step above the low end; None for integers."""
     start, stride = _fraction(low), _fraction(step)
     divisor = math.lcm(start.denominator, stride.denominator)
     most = max(abs(low), abs(high), step) * divisor
-    if most >= EXACT / 4:
+    if most >= EXACT:
         return Strides(low, step, dtype)
     offset, unit = int(start * divisor), int(stride * divisor)
     if divisor == 1 and unit == 1:

@@ -39,7 +39,7 @@ from skfairtest.space._domain import Domain
 from skfairtest.space._identifiers import warning_of
 from skfairtest.space._layout import Layout
 from skfairtest.space._learn import learn as learn_columns
-from skfairtest.space._plausible.judge import Plausibility
+from skfairtest.space._plausible.plausibility import Plausibility
 from skfairtest.space._protected_names import auto_sensitive
 from skfairtest.space._sample import SAMPLE_ROWS, sample_chunks
 from skfairtest.space._twins import Twins

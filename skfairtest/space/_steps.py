@@ -15,7 +15,7 @@ from skfairtest._typing import Floats
 from skfairtest.space._columns import Categorical, Column
 from skfairtest.space._facts import ColumnFacts
 from skfairtest.space._numbers import Numbers, finished
-from skfairtest.space._resolution import Steps, as_held, given_steps
+from skfairtest.space._resolution import EqualSteps, as_held, given_steps
 
 #: Codes of numbers beyond the listed ones go on by less than one half: by the first share up to one
 #: mean distance of listed numbers, then by the second for every doubling.
@@ -76,7 +76,7 @@ class Grid(Stepped):
     """Numbers in steps of one length: fractions of whole numbers, or strides of any length."""
 
     def __init__(
-        self, name: Any, low: float, high: float, steps: Steps, *,
+        self, name: Any, low: float, high: float, steps: EqualSteps, *,
         whole: bool, step: float = 1.0,
     ) -> None:  # fmt: skip
         super().__init__(name, low, high, step, steps.dtype)
@@ -89,7 +89,7 @@ class Grid(Stepped):
         if not facts.is_number:
             return None
         whole, (low, high) = facts.whole, facts.ends.tolist()
-        steps: Steps | None
+        steps: EqualSteps | None
         if facts.step is not None:
             steps = given_steps(low, high, float(facts.step), facts.dtype)
         else:

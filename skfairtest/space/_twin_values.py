@@ -7,11 +7,6 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._domain import Domain
 
-#: Twins that stand in for all where there are too many to compare them all: in total where several
-#: columns are sensitive, and of a column with more values than that.
-STAND_IN = 1000
-STAND_IN_OF_COLUMN = 256
-
 
 def representative_values(domain: Domain, sensitive: Ints, observed: list[Floats]) -> list[Floats]:
     """Return the values of each sensitive column that are compared; small columns keep all theirs.
@@ -32,12 +27,14 @@ def representative_values(domain: Domain, sensitive: Ints, observed: list[Floats
     """
     n_values = [domain.columns[j].n_values for j in sensitive]
     chosen = [np.empty(0)] * len(n_values)
-    room = float(STAND_IN)
+    # A thousand combinations stand in for all, of several sensitive columns; 256 values for all of
+    # one column. Each column gets an equal share, as a factor, of what smaller ones left over.
+    left = 1000.0
     for done, i in enumerate(np.argsort(n_values, kind="stable").tolist()):
-        share = max(2, int(room ** (1 / (len(n_values) - done)) + 1e-9))
-        j, n = int(sensitive[i]), min(share, STAND_IN_OF_COLUMN)
+        share = max(2, int(left ** (1 / (len(n_values) - done)) + 1e-9))
+        j, n = int(sensitive[i]), min(share, 256)
         chosen[i] = _representative(domain, j, observed[i], n)
-        room = max(1.0, room / len(chosen[i]))
+        left = max(1.0, left / len(chosen[i]))
     return chosen
 
 

@@ -6,42 +6,29 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._domain import Domain
-from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._plausible.neighbours import Crossed, Neighbours
+from skfairtest.space._plausible.plausibility import Plausibility
 
-#: Share of uniform draws that must be valid for a sample to be uniform, and draws that tell it.
-FAIR = 0.05
-ENOUGH = 2_000
-#: Draws of one sample before giving up; where all constraints repair rows, the second: half of
-#: those after the first `ENOUGH` are repaired, of which nearly all are valid where any are.
-MAX_DRAWS, MAX_REPAIRED = 100_000, 6_000
-#: Crossings near the data are drawn by the share that was kept so far, and so many times as many,
-#: so that once is mostly enough; at least a quarter of those before, but then no more than STOCK.
-SURPLUS = 1.03
-STOCK = 2048
-#: Rows that the constraint is asked about between two looks at the clock.
-CHUNK = 4096
-#: Valid rows that are remembered, and rows of the data that are tried for a start.
-MOST_KNOWN = 2_000
-MOST_DATA = 1_000
-#: A step from a valid row is at most 2 ** 6 steps of the column; of a real one at least 2 ** -6.
-SCALES = 6.0
+#: Draws of one sample before it gives up.
+MAX_DRAWS = 100_000
 
 
-class Sample(NamedTuple):
+class DrawnRows(NamedTuple):
     """Valid rows, and which of them are fresh draws: uniform ones, or crossings near the data.
 
-    The others are steps from rows that are known. `homes` are the rows that crossings are near to.
+    The others are steps from rows that are known. `cluster_ids` say which row of the data a
+    crossing is near to.
     """
 
     rows: Floats
     uniform: Bools
-    homes: Ints | None = None
+    cluster_ids: Ints | None = None
 
 
 class ValidRows:
@@ -81,8 +68,8 @@ class ValidRows:
         self._neighbours: Neighbours | None = None
         self.n_drawn = 0
         self.n_valid = 0
-        #: Crossings that were drawn and those of them that were kept, as if there had been a few
-        #: before the first, and those that are left over.
+        # Crossings that were drawn and those of them that were kept, as if there had been a few
+        # before the first, and those that are left over.
         self._n_crossed, self._n_near = 6, 5
         self._stock = Crossed(np.empty((0, domain.n_features)), np.empty(0, dtype=np.intp))
         self.most_draws = MAX_DRAWS
@@ -97,8 +84,8 @@ class ValidRows:
 
     @property
     def is_scarce(self) -> bool:
-        """Whether too few uniform draws are valid to go on with them alone."""
-        return self.n_drawn >= ENOUGH and self.n_valid < FAIR * self.n_drawn
+        """Whether too few uniform draws are valid to go on with them alone: one in twenty."""
+        return self.n_drawn >= 2_000 and self.n_valid < 0.05 * self.n_drawn
 
     def sample(
         self,
@@ -108,7 +95,7 @@ class ValidRows:
         uniform: bool = False,
         deadline: float | None = None,
         accepts: Callable[[Floats], Bools] | None = None,
-    ) -> Sample:
+    ) -> DrawnRows:
         """Draw n valid rows; see `InputSpace.sample`.
 
         `accepts` judges which rows are plausible, in place of `plausibility`.
@@ -118,17 +105,16 @@ class ValidRows:
                 accepts = self.plausibility.accepts
             return self._sample_near(n, rng, deadline, accepts)
         if not self.admission.rules:
-            return Sample(self.domain.draw(n, rng), np.ones(n, dtype=bool))
+            return DrawnRows(self.domain.draw(n, rng), np.ones(n, dtype=bool))
         kept, marks = [np.empty((0, self.domain.n_features))], [np.empty(0, dtype=bool)]
         n_kept = n_drawn = 0
         while n_kept < n and not is_late(deadline):
             size = max(n, 256)
             if self.is_scarce and not uniform:
-                # Draws that cost a constraint on a table hardly more than one does.
-                size = max(n, 2048)
+                size = max(n, 2048)  # which cost a constraint on a table hardly more than one does
                 batch = self._mixture(size, rng)
             else:
-                batch = Sample(self.admission.draw(size, rng), np.ones(size, dtype=bool))
+                batch = DrawnRows(self.admission.draw(size, rng), np.ones(size, dtype=bool))
             n_drawn += size
             valid = self._valid(batch.rows, deadline)
             looked_at = batch.uniform[: len(valid)]
@@ -142,18 +128,20 @@ class ValidRows:
             kept.append(rows)
             marks.append(mark)
             none = n_kept == 0 and (uniform or not len(self._known))
-            most = MAX_REPAIRED if self.admission.knows_all and not uniform else MAX_DRAWS
+            # Where all constraints repair rows, nearly all that are repaired are valid if any are:
+            # half of the draws, once uniform ones have turned out to be too few.
+            most = 6_000 if self.admission.knows_all and not uniform else MAX_DRAWS
             if n_drawn >= most and none and not is_late(deadline):
                 raise self.admission.unsatisfied(n_drawn, batch.rows)
             if n_drawn >= max(self.most_draws, size) and n_kept < n and not uniform:
                 # Few valid rows exist, or none within reach: those that are known come again.
                 self.most_draws //= 2
                 again = self._known[rng.integers(len(self._known), size=n - n_kept)]
-                return Sample(
+                return DrawnRows(
                     np.concatenate([*kept, again]),
                     np.concatenate([*marks, np.zeros(len(again), dtype=bool)]),
                 )
-        return Sample(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
+        return DrawnRows(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
 
     def crossings(self, n: int, rng: np.random.Generator, deadline: float | None = None) -> Crossed:
         """Draw at most n valid crossings of rows with their neighbours, plausible or not."""
@@ -164,7 +152,7 @@ class ValidRows:
     def _sample_near(
         self, n: int, rng: np.random.Generator, deadline: float | None,
         accepts: Callable[[Floats], Bools] | None,
-    ) -> Sample:  # fmt: skip
+    ) -> DrawnRows:  # fmt: skip
         """Draw crossings of rows with neighbours that are valid and, if asked for, plausible.
 
         Detectors take long for few rows: more are asked about than a small sample needs, and those
@@ -173,8 +161,10 @@ class ValidRows:
         n_drawn = 0
         while len(self._stock.rows) < n and not is_late(deadline):
             missing = n - len(self._stock.rows)
-            wanted = SURPLUS * missing * self._n_crossed / max(1, self._n_near)
-            size = int(min(max(256, wanted, min(STOCK, self._n_near / 4)), MAX_DRAWS))
+            # By the share that was kept so far, and a few more, so that once is mostly enough. The
+            # more were kept before, the more are drawn ahead, up to 2048.
+            wanted = 1.03 * missing * self._n_crossed / max(1, self._n_near)
+            size = int(min(max(256, wanted, min(2048, self._n_near / 4)), MAX_DRAWS))
             batch = self.crossings(size, rng, deadline)
             if accepts is not None:
                 batch = batch.part(accepts(batch.rows))
@@ -193,15 +183,15 @@ class ValidRows:
                 again = rng.integers(n_known, size=max(0, n - n_known))
                 self._stock = self._stock.part(np.concatenate([np.arange(n_known), again]))
         drawn, self._stock = self._stock.part(slice(n)), self._stock.part(slice(n, None))
-        return Sample(drawn.rows, np.ones(len(drawn.rows), dtype=bool), drawn.homes)
+        return DrawnRows(drawn.rows, np.ones(len(drawn.rows), dtype=bool), drawn.cluster_ids)
 
     def _valid(self, Z: Floats, deadline: float | None) -> Bools:
         """Return which rows are valid; it returns fewer rows if the time is up."""
         if deadline is None:
             return self.admission.valid(Z)
         verdicts = []
-        for start in range(0, len(Z), CHUNK):
-            verdicts.append(self.admission.valid(Z[start : start + CHUNK]))
+        for part in gen_batches(len(Z), 4096):  # between two looks at the clock
+            verdicts.append(self.admission.valid(Z[part]))
             if is_late(deadline):
                 break
         return np.concatenate(verdicts)
@@ -209,25 +199,26 @@ class ValidRows:
     def _remember(self, rows: Floats, rng: np.random.Generator) -> Bools:
         """Add rows to those that are known; which of them are new."""
         new = np.zeros(len(rows), dtype=bool)
-        if len(self._known) == MOST_KNOWN and not self.is_scarce:
+        most = 2_000
+        if len(self._known) == most and not self.is_scarce:
             return new
         known, first = np.unique(np.concatenate([self._known, rows]), axis=0, return_index=True)
         new[first[first >= len(self._known)] - len(self._known)] = True
-        if len(known) > MOST_KNOWN:
-            known = known[rng.permutation(len(known))[:MOST_KNOWN]]
+        if len(known) > most:
+            known = known[rng.permutation(len(known))[:most]]
         self._known = known
         return new
 
-    def _mixture(self, n: int, rng: np.random.Generator) -> Sample:
+    def _mixture(self, n: int, rng: np.random.Generator) -> DrawnRows:
         """Draw half of the rows uniformly, half as steps from valid rows."""
         if not self._knows_data:
             self._knows_data = True
-            Z = self.data[rng.permutation(len(self.data))[:MOST_DATA]]
+            Z = self.data[rng.permutation(len(self.data))[:1_000]]  # a start, not all that is known
             Z = self.admission.repair(self.domain.move_inside(Z, rng), rng)
             self._remember(Z[self.admission.valid(Z)], rng)
         repairs = self.admission.repairs
         if not len(self._known) and not repairs:
-            return Sample(self.domain.draw(n, rng), np.ones(n, dtype=bool))
+            return DrawnRows(self.domain.draw(n, rng), np.ones(n, dtype=bool))
         drawn = self.admission.draw(n // 2, rng)
         n_others = n - len(drawn)
         n_anew = (n_others // 2 if len(self._known) else n_others) if repairs else 0
@@ -236,7 +227,7 @@ class ValidRows:
             others.append(self.admission.repair(self._moved(n_others - n_anew, rng), rng))
         moved = np.concatenate(others)
         uniform = np.arange(len(drawn) + len(moved)) < len(drawn)
-        return Sample(np.concatenate([drawn, moved]), uniform)
+        return DrawnRows(np.concatenate([drawn, moved]), uniform)
 
     def _moved(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw steps from valid rows, leaving out steps that have led nowhere.
@@ -249,7 +240,8 @@ class ValidRows:
         first, second, third = self._known[rng.integers(len(self._known), size=(3, n))]
         mask = rng.random(first.shape) < 1 / domain.n_features
         mask[np.arange(n), rng.integers(domain.n_features, size=n)] = True
-        scale = 2.0 ** rng.uniform(np.where(domain.discrete, 0.0, -SCALES), SCALES, first.shape)
+        # At most 2 ** 6 steps of the column; of a real one at least 2 ** -6.
+        scale = 2.0 ** rng.uniform(np.where(domain.discrete, 0.0, -6.0), 6.0, first.shape)
         sign = rng.choice([-1.0, 1.0], size=first.shape)
         kind = rng.integers(4, size=n)
         mask[kind == 3] = True

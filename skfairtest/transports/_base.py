@@ -19,8 +19,6 @@ from skfairtest.space._layout import Layout
 from skfairtest.space._sensitive_features import check_index, index_of
 from skfairtest.space._space import InputSpace
 
-#: Rows that are moved at a time, so that memory does not grow with the table.
-CHUNK = 100_000
 #: Rows that a transport needs of each group: of one row no distribution is learned.
 LEAST_ROWS = 2
 
@@ -211,8 +209,8 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
         labels : ndarray of shape (n_groups,)
             The groups.
         stays : list of int, default=()
-            Positions of attributes that do not move, beside those in `keep`, such as those that say
-            the group.
+            Positions of attributes that do not move, in addition to those in `keep`, such as those
+            that say the group.
 
         Returns
         -------
@@ -268,8 +266,9 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
     def _move_in_place(self, moved: Floats, own: Ints, target: Ints) -> Floats:
         """Move rows of codes, which are overwritten, and return them."""
         columns = moved.T
-        for start in range(0, len(moved), CHUNK):
-            part = slice(start, start + CHUNK)
+        size = 100_000  # rows at a time, so that scratch memory does not grow with the table
+        for start in range(0, len(moved), size):
+            part = slice(start, start + size)
             pairs = own[part] * len(self.groups_) + target[part]
             counts = np.bincount(pairs)
             for pair in np.flatnonzero(counts):
@@ -376,8 +375,7 @@ def warn_of_single_values(
 
 def _has_single_value(values: Floats, rows: Ints) -> bool:
     """Whether the values of some rows are all the same, or all missing."""
-    # Rows of a group that are looked at first for a column with a single value: nearly always they
-    # differ, and a large table is not read once more.
+    # Nearly always the first rows differ, and a large table is not read once more.
     for some in (rows[:100], rows):
         part = values[some]
         if not ((part == part[0]).all() or np.isnan(part).all()):

@@ -8,13 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.transports._settings import SETTINGS
 
-#: Different values of a group that are kept of a column; of more, evenly spaced ranks.
-MOST_VALUES = 4096
-#: Equal parts that the range of a curve is divided into, and points in one of them at most.
-N_CELLS, MOST_IN_CELL = 1 << 15, 12
-#: Numbers from which on it pays to look them up in such parts.
-LEAST_FOR_CELLS = 5_000
 #: Ranks are told apart down to this: below it rounding decides.
 RANK_STEP = 1e-12
 
@@ -40,10 +35,10 @@ class Quantiles(NamedTuple):
     @classmethod
     def learn(cls, codes: Floats, discrete: bool) -> Quantiles:
         """Learn the distribution of some numbers, none of them missing."""
-        if not discrete and len(codes) > MOST_VALUES:
+        if not discrete and len(codes) > SETTINGS.n_values:
             codes = np.sort(codes)
             if (codes[1:] > codes[:-1]).all():  # so most often, and then nothing need be counted
-                kept = np.linspace(0, len(codes) - 1, MOST_VALUES).round().astype(np.intp)
+                kept = _even(len(codes))
                 middle = (kept + 0.5) / len(codes)
                 return cls(codes[kept], middle, middle)
         values, counts = _counted(codes, discrete)
@@ -55,11 +50,10 @@ class Quantiles(NamedTuple):
             once = counts == 1
             middle = (low + high) / 2
             low, high = np.where(once, middle, low), np.where(once, middle, high)
-        if len(values) > MOST_VALUES:
-            even = np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(np.intp)
+        if len(values) > SETTINGS.n_values:
             # Values that many rows share are no points of a curve.
-            often = counts > max(1.0, len(codes) / MOST_VALUES)
-            kept = np.union1d(even, np.flatnonzero(often))
+            often = counts > max(1.0, len(codes) / SETTINGS.n_values)
+            kept = np.union1d(_even(len(values)), np.flatnonzero(often))
             values, low, high = values[kept], low[kept], high[kept]
             if discrete:
                 low = np.concatenate([[0.0], high[:-1]])
@@ -82,13 +76,13 @@ class Quantiles(NamedTuple):
         return np.where(is_out, outside, ranks)
 
     def at(self, ranks: Floats) -> Floats:
-        """Return the numbers at some ranks; beyond the first and last rank these are the ends."""
+        """Return the numbers at some ranks; beyond all known ones, the first or the last one."""
         at = np.minimum(_places(self.high, ranks - RANK_STEP), len(self.values) - 1)
         before = np.maximum(at - 1, 0)
         gap = self.low[at] - self.high[before]
         share = np.where(gap > 0, (ranks - self.high[before]) / np.where(gap > 0, gap, 1), 1.0)
         share = np.clip(share, 0.0, 1.0)
-        # Of two equal ends, arithmetic may leave a number beside both.
+        # Between two equal values, arithmetic may leave a number outside of both.
         between = self.values[before] + share * (self.values[at] - self.values[before])
         between = np.clip(between, self.values[before], self.values[at])
         between = np.where(share < 1, between, self.values[at])
@@ -102,8 +96,8 @@ class Quantiles(NamedTuple):
         return len(self.values) > 1 and bool((self.low == self.high).all())
 
 
-class Curve(NamedTuple):
-    """A function that never falls: straight lines from point to point, and level beyond the ends.
+class MonotoneMap(NamedTuple):
+    """A function that never falls: straight lines from point to point, and level outside of them.
 
     Attributes
     ----------
@@ -126,7 +120,7 @@ class Curve(NamedTuple):
     most: int
 
     @classmethod
-    def between(cls, own: Quantiles, other: Quantiles) -> Curve:
+    def between(cls, own: Quantiles, other: Quantiles) -> MonotoneMap:
         """Return the map of numbers of one group, a curve, to those with equal ranks in another."""
         knots = np.interp(np.concatenate([other.low, other.high]), own.low, own.values)
         x = np.unique(np.concatenate([own.values, knots]))
@@ -139,9 +133,9 @@ class Curve(NamedTuple):
         # A line too steep for a number is a step.
         slope[~np.isfinite(slope)] = 0.0
         end = np.append(y[1:], y[-1])
-        counts = np.bincount(_cells(x, x), minlength=N_CELLS)
+        counts = np.bincount(_cells(x, x))
         cells = (np.cumsum(counts) - counts - 1).astype(np.int32)
-        if counts.max() > MOST_IN_CELL:
+        if counts.max() > 12:  # then halving is quicker than going through the points of a part
             cells = cells[:0]
         return cls(x, y, slope, end, cells, int(counts.max()))
 
@@ -164,9 +158,14 @@ class Curve(NamedTuple):
         return np.minimum(moved, self.end.take(at), out=moved)
 
 
+def _even(n: int) -> Ints:
+    """Return so many evenly spaced positions among n as are kept of a column."""
+    return np.linspace(0, n - 1, SETTINGS.n_values).round().astype(np.intp)
+
+
 def _cells(x: Floats, inside: Floats) -> NDArray[np.int32]:
-    """Return the part of the range of x that numbers in it lie in; it rises with them."""
-    return ((inside - x[0]) / (x[-1] - x[0]) * (N_CELLS - 1)).astype(np.int32)
+    """Return which of 2**15 parts of the range of x numbers lie in; the last has the largest x."""
+    return ((inside - x[0]) / (x[-1] - x[0]) * (2**15 - 1)).astype(np.int32)
 
 
 def _places(values: Floats, numbers: Floats) -> NDArray[np.intp]:
@@ -176,11 +175,11 @@ def _places(values: Floats, numbers: Floats) -> NDArray[np.intp]:
     smaller, as parts rise with numbers, and few are in the same one.
     """
     spread = values[-1] - values[0] if len(values) else 0.0
-    if len(numbers) < LEAST_FOR_CELLS or not 0 < spread < np.inf:
+    if len(numbers) < SETTINGS.n_to_look_up or not 0 < spread < np.inf:
         return np.searchsorted(values, numbers)
-    counts = np.bincount(_cells(values, values), minlength=N_CELLS)
+    counts = np.bincount(_cells(values, values))
     most = int(counts.max())
-    if most > MOST_IN_CELL // 2:
+    if most > 6:  # then halving is quicker than going through the values of a part
         return np.searchsorted(values, numbers)
     before = np.cumsum(counts) - counts
     at = before.take(_cells(values, np.clip(numbers, values[0], values[-1])))
@@ -243,14 +242,14 @@ def recategorized(own: Floats, other: Floats, here: Ints, uniform: Floats) -> In
         if total <= 0:
             there[goes] = int(np.argmax(other))
             return there
-        ends = np.cumsum(excess) / total
+        upto = np.cumsum(excess) / total
         last = int(np.flatnonzero(excess)[-1])
-        there[goes] = np.minimum(np.searchsorted(ends, wanted, side="right"), last)
+        there[goes] = np.minimum(np.searchsorted(upto, wanted, side="right"), last)
         return there
     excess, total = excess[goes], excess[goes].sum(axis=1)
-    ends = np.cumsum(excess, axis=1)
+    upto = np.cumsum(excess, axis=1)
     # Sums of shares may end just below what is wanted.
-    after = (ends <= (wanted * total)[:, None]).sum(axis=1)
+    after = (upto <= (wanted * total)[:, None]).sum(axis=1)
     last = excess.shape[1] - 1 - np.argmax(excess[:, ::-1] > 0, axis=1)
     there[goes] = np.where(total > 0, np.minimum(after, last), np.argmax(other[goes], axis=1))
     return there

@@ -9,9 +9,7 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.space._columns import Column
 from skfairtest.transports._quantile import categories, is_missing, n_categories
-
-#: Categories up to which a column is one-hot encoded, and a classifier of it learned.
-MOST_CATEGORIES = 30
+from skfairtest.transports._settings import SETTINGS
 
 
 class Feature(NamedTuple):
@@ -39,7 +37,7 @@ class Feature(NamedTuple):
         present = codes[~absent]
         if column.is_category:
             n = n_categories(column, codes)
-            if n <= MOST_CATEGORIES:
+            if n <= SETTINGS.one_hot_categories:
                 return cls(n, 0.0, 1.0, False)
         centre = float(present.mean()) if len(present) else 0.0
         scale = float(present.std()) if len(present) else 0.0

@@ -28,9 +28,11 @@ from skfairtest.transports._quantile import (
     within,
 )
 from skfairtest.transports._ranks import RowRanks
+from skfairtest.transports._settings import SETTINGS
 
-#: Of numbers on their way: any number, and NaN where one is missing.
-FREE = Real("on the way", -np.inf, np.inf)
+#: Numbers that a plan sends rows to, before they are rounded and cut off at a column's bounds; NaN
+#: where one is missing.
+UNBOUNDED = Real("unrounded", -np.inf, np.inf)
 
 NO_POT = (
     "OptimalTransport needs POT, which comes with the extra `transport` (pip install "
@@ -38,14 +40,14 @@ NO_POT = (
 )
 
 
-class Sample(NamedTuple):
+class GroupSample(NamedTuple):
     """Different rows of a group, and how often each occurs."""
 
     codes: Floats
     counts: Ints
 
     @classmethod
-    def draw(cls, Z: Floats, most: int, rng: np.random.Generator) -> Sample:
+    def draw(cls, Z: Floats, most: int, rng: np.random.Generator) -> GroupSample:
         """Take all rows, or so many at random."""
         if len(Z) > most:
             Z = Z[np.sort(rng.choice(len(Z), most, replace=False))]
@@ -78,9 +80,7 @@ class Projection(NamedTuple):
         """Return where a plan, whose rows sum to 1, sends rows: to these codes of a sample."""
         if column.is_category:
             other = categories(codes, n)
-            # Categories up to which shares of the plan are kept for each row; of more, the
-            # commonest one.
-            if n <= 200:
+            if n <= SETTINGS.planned_categories:
                 return cls(np.empty(0), plan @ np.eye(n)[other])
             return cls(np.empty(0), other[plan.argmax(axis=1)][:, None].astype(float))
         absent = is_missing(column, codes)
@@ -110,7 +110,7 @@ def kinds(column: Column, codes: Floats, n: int) -> Ints:
     return np.asarray(is_missing(column, codes)).astype(np.intp)
 
 
-class Passage(NamedTuple):
+class ColumnPlan(NamedTuple):
     """How one column of the rows in a group's sample is moved to another group.
 
     Both kinds of plan blur: an entropic one sends a row to the mean of many, also within its own
@@ -142,15 +142,15 @@ class Passage(NamedTuple):
     last: ColumnMap | None = None
 
     def ending(
-        self, column: Column, own: Sample, other: Sample, ranks: RowRanks, j: int
-    ) -> Passage:  # fmt: skip
-        """Return the passage at whose end the shares of values are put right."""
+        self, column: Column, own: GroupSample, other: GroupSample, ranks: RowRanks, j: int
+    ) -> ColumnPlan:  # fmt: skip
+        """Return the plan with distributions by which the shares of values are put right."""
         every, codes = np.arange(len(own.codes)), own.codes[:, j]
         sent = np.repeat(self._sent(column, codes, every, ranks, j), own.counts)
         wanted = np.repeat(other.codes[:, j], other.counts)
         if not column.is_category:
             wanted = np.where(is_missing(column, wanted), np.nan, wanted)
-        return self._replace(last=ColumnMap.learn(_on_the_way(column), [sent, wanted]))
+        return self._replace(last=ColumnMap.learn(_unrounded(column), [sent, wanted]))
 
     def move(
         self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
@@ -158,7 +158,7 @@ class Passage(NamedTuple):
         """Move codes of rows as those of the sample, at positions `like`, are moved."""
         assert self.last is not None
         sent = self._sent(column, codes, like, ranks, j)
-        moved = self.last.move(_on_the_way(column), sent, 0, 1, ranks, -1 - j)
+        moved = self.last.move(_unrounded(column), sent, 0, 1, ranks, -1 - j)
         if not column.is_category:
             missing = np.where(is_missing(column, codes), codes, code_of_missing(column))
             moved = np.where(np.isnan(moved), missing, within(column, moved))
@@ -175,7 +175,7 @@ class Passage(NamedTuple):
         gone = becomes_missing(own, self.there.shares[like], absent, ranks.uniform(2 * j + 1))
         # As in domain adaptation, a row that is not in the sample is shifted as its neighbour is.
         away = np.where(absent, 0.0, codes - self.here.means[like])
-        sent = within(column if self.rounds else FREE, self.there.means[like] + away)
+        sent = within(column if self.rounds else UNBOUNDED, self.there.means[like] + away)
         return np.where(gone, np.nan, sent)
 
     def _recategorize(self, column: Column, codes: Floats, like: Ints, uniform: Floats) -> Floats:
@@ -194,8 +194,8 @@ class Passage(NamedTuple):
         return np.where(is_seen[:, None], shares, itself)
 
 
-def _on_the_way(column: Column) -> Column:
-    return column if column.is_category else FREE
+def _unrounded(column: Column) -> Column:
+    return column if column.is_category else UNBOUNDED
 
 
 def _check_reg(name: str, value: Any) -> None:
@@ -207,10 +207,10 @@ def _check_reg(name: str, value: Any) -> None:
 class OptimalResults:
     """What `fit` sets, apart from parameters; `skfairtest.io` reads the types."""
 
-    maps_: dict[str, list[Passage]]
+    maps_: dict[str, list[ColumnPlan]]
     features_: list[Feature]
     levels_: list[int]
-    samples_: list[Sample]
+    samples_: list[GroupSample]
 
 
 class OptimalTransport(OptimalResults, BaseTransport):
@@ -311,7 +311,9 @@ class OptimalTransport(OptimalResults, BaseTransport):
             n_categories(column, Z[:, j]) if column.is_category else 0
             for j, column in enumerate(layout.columns)
         ]
-        self.samples_ = [Sample.draw(Z[groups == g], self.max_rows, rng) for g in range(n_groups)]
+        self.samples_ = [
+            GroupSample.draw(Z[groups == g], self.max_rows, rng) for g in range(n_groups)
+        ]
         return {}
 
     def _measured(self) -> list[tuple[int, Feature, Column]]:
@@ -343,21 +345,18 @@ class OptimalTransport(OptimalResults, BaseTransport):
         ot = _pot()
         here, there = self.samples_[own], self.samples_[target]
         if reg is None:
-            # Steps of the exact solver, which needs some hundred thousand for 5,000 rows.
-            plan = ot.emd(here.shares, there.shares, cost, numItermax=10_000_000)
+            plan = ot.emd(here.shares, there.shares, cost, numItermax=SETTINGS.exact_steps)
         else:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 # What POT warns of is refused below.
                 warnings.simplefilter("ignore", UserWarning)
-                # Steps of the entropic solver.
-                # Deviation of the shares of all rows at which it stops, as a share of their length.
                 plan = ot.sinkhorn(
-                    here.shares, there.shares, cost, reg, numItermax=2_000,
-                    stopThr=1e-3 * float(np.linalg.norm(there.shares)), warn=False,
+                    here.shares, there.shares, cost, reg, numItermax=SETTINGS.entropic_steps,
+                    stopThr=SETTINGS.entropic_error * float(np.linalg.norm(there.shares)),
+                    warn=False,
                 )  # fmt: skip
             sums = plan.sum(axis=1)
-            # Deviation of the entropic plan's shares of rows that is still called equal, as a
-            # share.
+            # Of a row of which less than half arrives, the plan does not say where it goes.
             if not np.isfinite(plan).all() or (sums < 0.5 * here.shares).any():
                 return None
         plan = np.asarray(plan, dtype=np.float64)
@@ -375,9 +374,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
             return exact, self._nearest(own)
         within = self._costs(own, own) / scale
         names = "from group {!r} to group {!r}".format(*self.groups_[[own, target]].tolist())
-        # How often the regularization is doubled where no plan is found, as few rows lie far from
-        # all.
-        for doubled in range(5 + 1):
+        for doubled in range(SETTINGS.n_doublings + 1):
             reg = self.reg * 2**doubled
             there = self._plan(own, target, cost / scale, reg)
             here = None if there is None else self._plan(own, own, within, reg)
@@ -415,9 +412,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
         sample = self.samples_[own]
         n, points = len(sample.codes), self._points(sample.codes)
         d = len(self._measured())
-        # Nearest rows, each with itself, over which an exact plan is averaged; fewer of many
-        # columns.
-        k = min(5, round(n ** (2 / (d + 2))))
+        k = min(SETTINGS.n_nearest, round(n ** (2 / (d + 2))))
         from sklearn.neighbors import NearestNeighbors
 
         near = NearestNeighbors(n_neighbors=k).fit(points)
@@ -427,36 +422,36 @@ class OptimalTransport(OptimalResults, BaseTransport):
         weights /= weights.sum(axis=1, keepdims=True)
         return weights
 
-    def _passages(self, own: int, target: int) -> list[Passage]:
+    def _column_plans(self, own: int, target: int) -> list[ColumnPlan]:
         key = f"{own},{target}"
         if key not in self.maps_:
-            plan, within_own = self._plans(own, target)
-            there = self._projections(plan, target)
+            to_other, within_own = self._plans(own, target)
+            there = self._projections(to_other, target)
             if self.reg is None:
                 there = [projection.averaged(within_own) for projection in there]
             here = self._projections(within_own, own)
             mine, other = self.samples_[own], self.samples_[target]
             ranks = RowRanks(mine.codes, self.random_state or 0)
-            passages = []
+            plans = []
             for k, j in enumerate(self.moving_.tolist()):
                 column, n = self.layout_.columns[j], self.levels_[j] or 2
                 seen = np.bincount(kinds(column, mine.codes[:, j], n), minlength=n) > 0
-                passage = Passage(seen, there[k], here[k], self.reg is not None)
-                passages.append(passage.ending(column, mine, other, ranks, j))
-            self.maps_[key] = passages
+                plan = ColumnPlan(seen, there[k], here[k], self.reg is not None)
+                plans.append(plan.ending(column, mine, other, ranks, j))
+            self.maps_[key] = plans
         return self.maps_[key]
 
     @one_thread()
     def _move(self, Z: Floats, own: int, target: int) -> Floats:
-        passages, sample = self._passages(own, target), self.samples_[own].codes
+        plans, sample = self._column_plans(own, target), self.samples_[own].codes
         from sklearn.neighbors import NearestNeighbors
 
         nearest = NearestNeighbors(n_neighbors=1).fit(self._points(sample))
         like = nearest.kneighbors(self._points(Z), return_distance=False)[:, 0]
         ranks, moved = RowRanks(Z, self.random_state or 0), Z.copy()
-        for j, passage in zip(self.moving_.tolist(), passages, strict=True):
+        for j, plan in zip(self.moving_.tolist(), plans, strict=True):
             column = self.layout_.columns[j]
-            moved[:, j] = passage.move(column, Z[:, j], like, ranks, j)
+            moved[:, j] = plan.move(column, Z[:, j], like, ranks, j)
         return moved
 
 

@@ -11,11 +11,10 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport, named_columns
-from skfairtest.transports._couplings import Curve, Quantiles, recategorized, shares_of
+from skfairtest.transports._couplings import MonotoneMap, Quantiles, recategorized, shares_of
 from skfairtest.transports._ranks import RowRanks
+from skfairtest.transports._settings import SETTINGS
 
-#: Parts that a column of numbers in `by` is cut into, each with about as many rows.
-N_PARTS = 4
 #: Key of the maps of all rows, whatever their values of `by`.
 ALL_ROWS = ""
 
@@ -51,7 +50,7 @@ class ColumnMap(NamedTuple):
 
     def move(
         self, column: Column, codes: Floats, own: int, target: int,
-        ranks: RowRanks, j: int, curves: dict[Any, Curve] | None = None,
+        ranks: RowRanks, j: int, curves: dict[Any, MonotoneMap] | None = None,
     ) -> Floats:  # fmt: skip
         """Return the codes of rows of one group where the other group has the same ranks.
 
@@ -67,7 +66,7 @@ class ColumnMap(NamedTuple):
         if of_own.is_curve and not column.discrete:
             curves = {} if curves is None else curves
             if (own, target) not in curves:
-                curves[own, target] = Curve.between(of_own, numbers)
+                curves[own, target] = MonotoneMap.between(of_own, numbers)
             curve = curves[own, target]
             if isinstance(known, slice) or known.all():
                 moved[stays] = curve.at(codes[stays])
@@ -102,7 +101,7 @@ def code_of_missing(column: Column) -> float:
 
 
 def within(column: Column, numbers: Floats) -> Floats:
-    """Return numbers as a column may have them: in its steps, and between its ends."""
+    """Return numbers as a column may have them: in its steps, and between its bounds."""
     numbers = np.rint(numbers) if column.discrete else numbers
     return np.clip(numbers, column.low, min(column.high, column.top))
 
@@ -234,7 +233,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
                 "keep= and by= name all columns, so that nothing would move. Leave out those that "
                 "may."
             )
-        self._curves: dict[Any, dict[Any, Curve]] = {}
+        self._curves: dict[Any, dict[Any, MonotoneMap]] = {}
         self.by_ = np.array(by, dtype=np.intp)
         self.cuts_ = [_cuts(layout.columns[j], Z[:, j]) for j in by]
         maps: dict[str, list[ColumnMap]] = {}
@@ -243,8 +242,7 @@ class QuantileTransport(QuantileResults, BaseTransport):
             cells, which = np.unique(self._cells(Z), axis=0, return_inverse=True)
             for k, cell in enumerate(cells):
                 rows = which.ravel() == k
-                # Rows that each group needs in a cell of `by` to be described there.
-                if np.bincount(groups[rows], minlength=n_groups).min() >= 20:
+                if np.bincount(groups[rows], minlength=n_groups).min() >= SETTINGS.rows_in_cell:
                     maps[_key(cell)] = self._of_rows(layout, Z[rows], groups[rows], n_groups)
         return maps
 
@@ -284,10 +282,9 @@ class QuantileTransport(QuantileResults, BaseTransport):
             moved[:, j] = column_map.move(column, codes, own, target, ranks, j, curves)
         return moved
 
-    def _curves_of(self, key: str, j: int, own: int, target: int) -> dict[Any, Curve]:
+    def _curves_of(self, key: str, j: int, own: int, target: int) -> dict[Any, MonotoneMap]:
         """Return where the curve of a column and pair of groups is kept, once it is known."""
-        # Curves from group to group that are kept, each of some hundred kilobytes.
-        if len(self._curves) > 256:
+        if len(self._curves) > 256:  # each takes some hundred kilobytes
             self._curves = {}
         return self._curves.setdefault((key, j, own, target), {})
 
@@ -304,7 +301,7 @@ def _key(cell: Ints) -> str:
 
 def _cuts(column: Column, codes: Floats) -> Floats:
     """Return where the codes of a column in `by` are cut: between categories, or in quarters."""
-    values = np.unique(codes[~np.isnan(codes)])
-    if column.is_category or len(values) <= N_PARTS:
+    values, n_parts = np.unique(codes[~np.isnan(codes)]), SETTINGS.n_parts
+    if column.is_category or len(values) <= n_parts:
         return values
-    return np.unique(np.quantile(codes[~np.isnan(codes)], np.arange(1, N_PARTS) / N_PARTS))
+    return np.unique(np.quantile(codes[~np.isnan(codes)], np.arange(1, n_parts) / n_parts))

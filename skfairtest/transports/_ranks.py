@@ -7,9 +7,6 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
 
-#: Odd multipliers of SplitMix64, which mixes the bits of a number.
-FIRST, SECOND, STEP = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15
-
 
 class RowRanks:
     """Uniform numbers of rows, one for each purpose, that follow from the rows and a seed.
@@ -33,7 +30,7 @@ class RowRanks:
     def _keys(self) -> NDArray[np.uint64]:
         # At the first use: where nothing is equal nobody asks.
         if self._made is None:
-            keys = np.full(len(self._Z), np.uint64(self._seed * STEP % 2**64))
+            keys = np.full(len(self._Z), _step(self._seed))
             for j in range(self._Z.shape[1]):
                 # Minus zero is zero, and one missing value is like another.
                 codes = self._Z[:, j] + 0.0
@@ -44,13 +41,19 @@ class RowRanks:
 
     def uniform(self, purpose: int, rows: NDArray[np.intp] | slice = slice(None)) -> Floats:
         """Return numbers in [0, 1), shape (n,): others for each purpose."""
-        keys = self._keys[rows] + np.uint64((purpose + 1) * STEP % 2**64)
+        keys = self._keys[rows] + _step(purpose + 1)
         numbers: Floats = (_mixed(keys) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return numbers
 
 
+def _step(times: int) -> np.uint64:
+    """Return what SplitMix64 adds to a number in so many steps."""
+    return np.uint64(times * 0x9E3779B97F4A7C15 % 2**64)
+
+
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    keys = keys + np.uint64(STEP)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(FIRST)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(SECOND)
+    """Mix the bits of numbers by a step of SplitMix64."""
+    keys = keys + _step(1)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))

@@ -17,7 +17,7 @@ from skfairtest.space._columns import Column
 from skfairtest.space._layout import Layout
 from skfairtest.transports._base import BaseTransport, named_columns
 from skfairtest.transports._couplings import Quantiles
-from skfairtest.transports._features import MOST_CATEGORIES, Feature
+from skfairtest.transports._features import Feature
 from skfairtest.transports._quantile import (
     ColumnMap,
     categories,
@@ -27,11 +27,8 @@ from skfairtest.transports._quantile import (
     within,
 )
 from skfairtest.transports._ranks import RowRanks
+from skfairtest.transports._settings import SETTINGS
 
-#: Rows of a group from which a model is learned; of fewer the shares and ranks are taken alone.
-LEAST_TO_LEARN = 40
-#: Parts of the rows that are predicted by models which did not see them.
-N_FOLDS = 3
 #: Small models: what they make of chance looks like an effect of the group.
 BOOSTING = {
     "max_leaf_nodes": 5, "learning_rate": 0.1, "min_samples_leaf": 40, "early_stopping": False,
@@ -67,7 +64,8 @@ class Residuals(NamedTuple):
         cls, F: Floats, y: Floats, regressors: list[Any], rng: np.random.Generator
     ) -> Residuals:
         """Learn from features of shape (n, n_features) and numbers of shape (n,)."""
-        fold = rng.permutation(len(y)) % N_FOLDS
+        # Three parts, each of which is predicted by models that did not see it.
+        fold = rng.permutation(len(y)) % 3
         regressor, predicted = _best(regressors, F, y, fold)
         mean = clone(regressor).fit(F, y)
         fitted, unseen = y - _predict(mean, F), y - predicted
@@ -75,18 +73,18 @@ class Residuals(NamedTuple):
         if len(regressors) > 1:
             regressor, _ = _best(regressors, F, distance, fold)
         spread = clone(regressor).fit(F, distance)
-        # Spread of the residuals that is allowed at least, as a share of their mean spread.
+        # A spread that is predicted as less than a tenth of the mean one is not believed.
         least = 0.1 * float(distance.mean())
         # Of a constant column any spread will do.
         least = least if least > 0 else 1.0
         centre, around = _predict(mean, F), np.maximum(_predict(spread, F), least)
         own, other = (Quantiles.learn(away / around, False) for away in (fitted, unseen))
-        # Ranks drawn for each row, to see what numbers the models make of them.
+        # Five random ranks for each row show what numbers the models make of ranks.
         drawn = [centre + around * other.at(rng.random(len(y))) for _ in range(5)]
         made = np.concatenate(drawn)
-        # Chance of so large a difference between these numbers and those of the group, below which
-        # the models are taken to be wrong. To follow the group's numbers where they are right adds
-        # its chance.
+        # The models are taken to be wrong if chance makes so large a difference between these
+        # numbers and those of the group in less than a tenth of cases. To follow the group's
+        # numbers where the models are right would add their chance.
         differ = ks_2samp(made, y).pvalue < 0.1
         numbers = Quantiles.learn(made, False) if differ else None
         return cls(mean, spread, least, own, other, numbers)
@@ -128,7 +126,8 @@ class Choice(NamedTuple):
     def learn(cls, F: Floats, y: Ints, classifier: Any, shares: Floats) -> Choice:
         """Learn from features and categories of rows of a group with these shares."""
         classes = np.unique(y)
-        if not 1 < len(classes) <= MOST_CATEGORIES or not F.shape[1] or len(y) < LEAST_TO_LEARN:
+        too_many = len(classes) > SETTINGS.one_hot_categories
+        if too_many or len(classes) < 2 or not F.shape[1] or len(y) < SETTINGS.rows_to_learn:
             return cls(None, classes, shares)
         model = clone(classifier).fit(F, y)
         return cls(model, np.asarray(model.classes_, dtype=np.intp), shares)
@@ -261,7 +260,7 @@ class SequentialTransport(SequentialResults, BaseTransport):
     graph: Any = None
     regressor: Any = checked(default=None, check=_check_regressor)
     classifier: Any = checked(default=None, check=_check_classifier)
-    max_rows: int = whole(default=20_000, least=LEAST_TO_LEARN)
+    max_rows: int = whole(default=20_000, least=SETTINGS.rows_to_learn)
 
     @one_thread()
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:
@@ -311,7 +310,8 @@ class SequentialTransport(SequentialResults, BaseTransport):
         seed = self.random_state or 0
         conditional.choices.append(Choice.learn(G, y, _seeded(classifier, seed), shares))
         numbers, there = None, np.flatnonzero(~absent)
-        if not column.is_category and len(conditional.parents) and len(there) >= LEAST_TO_LEARN:
+        enough = len(conditional.parents) and len(there) >= SETTINGS.rows_to_learn
+        if enough and not column.is_category:
             spread_out = _between_steps(column, codes[there], uniform[there])
             models = [_seeded(regressor, seed) for regressor in regressors]
             numbers = Residuals.learn(G[there], spread_out, models, rng)
@@ -385,8 +385,8 @@ class SequentialTransport(SequentialResults, BaseTransport):
 
     def _places(self, columns: Any) -> Ints:
         """Return the positions of some columns among the features."""
-        ends = np.cumsum([feature.width for feature in self.features_])
-        parts = [np.arange(ends[j] - self.features_[j].width, ends[j]) for j in columns]
+        stops = np.cumsum([feature.width for feature in self.features_])
+        parts = [np.arange(stops[j] - self.features_[j].width, stops[j]) for j in columns]
         return np.concatenate([np.empty(0, dtype=np.intp), *parts]).astype(np.intp)
 
     @one_thread()
@@ -446,7 +446,7 @@ def _best(regressors: list[Any], F: Floats, y: Floats, fold: Ints) -> tuple[Any,
     found = []
     for regressor in regressors:
         unseen = np.empty(len(y))
-        for k in range(N_FOLDS):
+        for k in np.unique(fold):
             out = fold == k
             unseen[out] = _predict(clone(regressor).fit(F[~out], y[~out]), F[out])
         found.append(unseen)

@@ -1,4 +1,4 @@
-"""Gradient boosting of other libraries: which models are theirs, and who reads them.
+"""What the readers of gradient boosting of other libraries share.
 
 XGBoost, LightGBM and CatBoost are no dependencies of this package, and nothing here imports them: a
 model that was fitted with one of them is recognised by the names of its classes, and read through
@@ -7,85 +7,54 @@ what it offers itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from skfairtest.whitebox._catboost import check_catboost, read_catboost
 from skfairtest.whitebox._features import Chain
-from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
-from skfairtest.whitebox._lightgbm import check_lightgbm, read_lightgbm
-from skfairtest.whitebox._tree_model import Output
-from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._xgboost import check_xgboost, read_xgboost
-
-#: Wrappers with scikit-learn's interface that are read, by library.
-WRAPPERS = {
-    "xgboost": ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor"),
-    "lightgbm": ("LGBMClassifier", "LGBMRegressor"),
-    "catboost": ("CatBoostClassifier", "CatBoostRegressor"),
-}
-#: What sees to it that the settings of a model are such that it can be read.
-CHECKS = {"xgboost": check_xgboost, "lightgbm": check_lightgbm, "catboost": check_catboost}
-READERS = {"xgboost": read_xgboost, "lightgbm": read_lightgbm, "catboost": read_catboost}
-#: What a wrapper predicts with, besides its own methods.
-BOOSTERS = {"xgboost": "_Booster", "lightgbm": "_Booster", "catboost": "_object"}
+from skfairtest.whitebox._library_code import LIBRARIES, check_library_code, has_name
+from skfairtest.whitebox._unsupported import OWN_CODE, Unsupported
+from skfairtest.whitebox.graph import Output
+from skfairtest.whitebox.registry import Reader
 
 
-def library_of(model: Any) -> tuple[str, str] | None:
-    """The library that a model comes from, and the name of its class there.
+def library_reader(
+    library: str,
+    wrappers: tuple[str, ...],
+    booster: str,
+    check: Callable[[Any, str], Any],
+    read: Callable[[Any, Chain, str], list[Output]],
+) -> Reader:
+    """The reader of a library's models.
 
-    - the result: also of a subclass of a library's class; None for models of no such library.
+    - `wrappers`: classes with scikit-learn's interface that are read.
+    - `booster`: what a wrapper predicts with, besides its own methods.
+    - `check`: sees to it that the settings of a model are such that it can be read.
     """
-    for cls in type(model).__mro__:
-        root = cls.__module__.partition(".")[0]
-        if root in WRAPPERS:
-            return root, cls.__name__
-    return None
 
+    def check_all(model: Any, response: str, steps: list[Any]) -> None:
+        name = next(c.__name__ for c in type(model).__mro__ if c.__module__.startswith(library))
+        if name == "Booster":
+            load = ", or load a saved model with its load_model" if library == "xgboost" else ""
+            raise Unsupported(
+                f"A raw Booster of {library} cannot be certified, since nothing in it says how "
+                f"tables become its input. Expected its wrapper {' or '.join(wrappers[:2])}; got "
+                f"{name}.",
+                f"Fit with the wrapper{load}.",
+            )
+        if name not in wrappers:
+            raise Unsupported(
+                f"{name} of {library} cannot be certified.",
+                f"Expected {', '.join(wrappers)}. {OWN_CODE}",
+            )
+        check_library_code(model, OWN_CODE, (*LIBRARIES, library))
+        inner = getattr(model, booster, None)
+        if inner is not None:
+            check_library_code(inner, OWN_CODE, (library, f"_{library}"))
+        if response != "labels":
+            check(model, response)
 
-def is_library_model(model: Any) -> bool:
-    """Whether a model is one of the wrappers that are read, or a subclass of one."""
-    found = library_of(model)
-    return found is not None and found[1] in WRAPPERS[found[0]]
-
-
-def check_library_model(model: Any, hint: str) -> None:
-    """See that a model of such a library is one that is read, and predicts with its own code."""
-    found = library_of(model)
-    assert found is not None
-    library, name = found
-    wrappers = " or ".join(WRAPPERS[library][:2])
-    if name == "Booster":
-        raise Unsupported(
-            f"A raw Booster of {library} cannot be certified, since nothing in it says how tables "
-            f"become its input. Expected its wrapper {wrappers}; got {name}.",
-            "Fit with the wrapper"
-            + (", or load a saved model with its load_model." if library == "xgboost" else "."),
-        )
-    if name not in WRAPPERS[library]:
-        raise Unsupported(
-            f"{name} of {library} cannot be certified.",
-            f"Expected {', '.join(WRAPPERS[library])}. {hint}",
-        )
-    check_library_code(model, hint, (*LIBRARIES, library))
-    booster = getattr(model, BOOSTERS[library], None)
-    if booster is not None:
-        check_library_code(booster, hint, (library, f"_{library}"))
-
-
-def check_library_settings(model: Any, response: str) -> None:
-    """See that a model of such a library, fitted or not, has settings with which it can be read."""
-    found = library_of(model)
-    assert found is not None
-    CHECKS[found[0]](model, response)
-
-
-def read_library(model: Any, chain: Chain, response: str) -> list[Output]:
-    """Outputs of a model of such a library as sums of trees.
-
-    Parameters and result are as those of `read_ensemble`, of a fitted model.
-
-    - `ValueError`: if the model has settings that are not understood.
-    """
-    found = library_of(model)
-    assert found is not None
-    return READERS[found[0]](model, chain, response)
+    return Reader(
+        lambda model: has_name(model, library, ()),
+        check_all,
+        read,
+    )

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats
+from skfairtest.whitebox._boosting_libraries import library_reader
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._fitted_trees import Split, Tree, grown, nodes_of
 from skfairtest.whitebox._library_trees import features_of, is_plain
 from skfairtest.whitebox._own_steps import OwnStep
 from skfairtest.whitebox._tables import as_numbers
-from skfairtest.whitebox._tree_model import (
+from skfairtest.whitebox._unsupported import Unsupported
+from skfairtest.whitebox.graph import (
     EXPONENTIAL,
     Output,
     Part,
@@ -28,7 +30,6 @@ from skfairtest.whitebox._tree_model import (
     link_of_scores,
     linked,
 )
-from skfairtest.whitebox._unsupported import Unsupported
 
 IDENTITIES = ("RMSE", "MAE", "Quantile", "Huber", "MAPE", "LogCosh", "Expectile", "Lq")
 EXPONENTIALS = ("Poisson", "Tweedie")
@@ -37,8 +38,6 @@ PROBABILITIES = ("Logloss", "CrossEntropy", "MultiClass")
 
 def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     """CatBoostClassifier or CatBoostRegressor on columns of numbers.
-
-    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     - `ValueError`: if `check_catboost` refuses it.
     """
@@ -148,3 +147,7 @@ def _trees(saved: Any, n_outputs: int, name: str) -> list[Tree]:
 
         trees.append(grown((len(tests) - 1, 0), at_level))
     return trees + [grown(tree, nested) for tree in saved.get("trees", [])]
+
+
+WRAPPERS = ("CatBoostClassifier", "CatBoostRegressor")
+READER = library_reader("catboost", WRAPPERS, "_object", check_catboost, read_catboost)

@@ -10,6 +10,7 @@ threshold in real arithmetic gives thresholds that are off by a rounding error, 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -54,12 +55,9 @@ class Features:
     """
 
     def __init__(self, space: InputSpace, steps: list[Any]) -> None:
-        self.space, self.steps = space, steps
-        self.continuous = continuous_attributes(space)
-        self.grids = [
-            np.empty(0) if self.continuous[j] else attribute_grid(space, j)
-            for j in range(space.n_features)
-        ]
+        self.steps = steps
+        self._lie_in(space)
+        self._tables: dict[int, Floats] = {}
         self.identity = not steps
         self.pieces: dict[int, Floats] = {
             j: _with_missing(space, j)
@@ -88,6 +86,52 @@ class Features:
                 self.pieces.setdefault(int(j), np.array([space.domain.low[j]]))
         self._check()
         self._check_pieces()
+
+    @property
+    def read_of_steps(self) -> list[Features]:
+        """The features, as they were read, that these are made of."""
+        return [self]
+
+    def _lie_in(self, space: InputSpace) -> None:
+        """Take the attributes of a space, and the values of those that have few."""
+        self.space, self.continuous = space, continuous_attributes(space)
+        self.grids = [
+            np.empty(0) if self.continuous[j] else attribute_grid(space, j)
+            for j in range(space.n_features)
+        ]
+
+    def over(self, space: InputSpace) -> Features:
+        """The same features over a part of the domain, or with other sensitive attributes.
+
+        - `space`: has the same columns, whose ends may be others, inside of these.
+        """
+        own = copy.copy(self)
+        own._lie_in(space)
+        own._tables, few = {}, []
+        for j in np.flatnonzero(~own.continuous).tolist():
+            if self.continuous[j]:
+                few += self.of(j).tolist()  # what had too many values for a table
+                continue
+            places = (own.grids[j] - self.grids[j][0]).astype(np.intp)
+            own._tables |= {int(t): self.table(int(t))[places] for t in self.of(j)}
+        codes = [own.grids[self.source[t]] for t in few]
+        if few:
+            asked = np.repeat(few, [len(at) for at in codes])
+            seen = self.evaluate(asked, np.concatenate(codes))
+            ends = np.cumsum([len(at) for at in codes])[:-1]
+            own._tables |= dict(zip(few, np.split(seen, ends), strict=True))
+        own.pieces = {}
+        for j, first in self.pieces.items():
+            low, high = space.domain.low[j], space.domain.high[j]
+            if own.continuous[j]:
+                after = np.append(first[1:], np.inf)
+                own.pieces[j] = np.maximum(first, low)[(after > low) & (first <= high)]
+        own.origin = self.origin.copy()
+        wide = np.flatnonzero((self.source >= 0) & own.continuous[self.source])
+        own.origin[wide] = self.evaluate(wide, space.domain.low[self.source[wide]])
+        for t, values in own._tables.items():
+            own.origin[t] = values[0]
+        return own
 
     def _cut_by(self, k: int, table: Any) -> Any:
         """Cut real columns where a step changes direction; rows of the probe that reach it."""
@@ -213,6 +257,18 @@ class Features:
             found.append([j for j, block in enumerate(self._blocks) if changed[block].any()])
         return found
 
+    def sizes(self) -> Floats:
+        """The largest absolute values of the features, over the whole domain."""
+        sizes, source, domain = np.abs(self.origin), self.source, self.space.domain
+        continuous = np.flatnonzero((source >= 0) & self.continuous[np.maximum(source, 0)])
+        # All of an attribute at once, as steps take long for a row, and little longer for many.
+        ends = np.concatenate([domain.low[source[continuous]], domain.high[source[continuous]]])
+        values = self.evaluate(np.tile(continuous, 2), ends).reshape(2, -1)
+        sizes[continuous] = np.abs(values).max(axis=0)
+        for t in np.setdiff1d(np.flatnonzero(source >= 0), continuous):
+            sizes[t] = np.abs(self.table(int(t))).max()
+        return np.asarray(sizes)
+
     def transform(self, Z: Floats) -> Floats:
         """The features of rows of codes, shape (n, n_features)."""
         if self.identity and self.plain:
@@ -230,6 +286,8 @@ class Features:
 
     def table(self, feature: int) -> Floats:
         """Values of a feature along the grid of its attribute, shape (n_values,)."""
+        if feature in self._tables:
+            return self._tables[feature]
         return np.asarray(self._probed[self._blocks[self.source[feature]], feature])
 
     def of(self, attribute: int) -> Ints:
@@ -344,6 +402,49 @@ class Features:
         return order.code(np.sort(ranks, axis=1))
 
 
+class SideBySide(Features):
+    """The features behind several chains of steps, one after another.
+
+    - `parts`: of one space.
+    """
+
+    def __init__(self, parts: list[Features]) -> None:
+        self.parts = parts
+        first = parts[0]
+        self.space, self.continuous, self.grids = first.space, first.continuous, first.grids
+        self.steps, self.identity, self.pieces = [], False, {}
+        self.rounded = set().union(*(part.rounded for part in parts))
+        self.is_single = any(part.is_single for part in parts)
+        self.source = np.concatenate([part.source for part in parts])
+        self.origin = np.concatenate([part.origin for part in parts])
+        self._starts = np.cumsum([0, *(len(part.source) for part in parts)])
+
+    @property
+    def read_of_steps(self) -> list[Features]:
+        return [read for part in self.parts for read in part.read_of_steps]
+
+    def transform(self, Z: Floats) -> Floats:
+        return np.hstack([part.transform(Z) for part in self.parts])
+
+    def table(self, feature: int) -> Floats:
+        k = int(np.searchsorted(self._starts, feature, side="right")) - 1
+        return self.parts[k].table(feature - int(self._starts[k]))
+
+    def evaluate(self, features: Ints, codes: Floats) -> Floats:
+        of = np.searchsorted(self._starts, features, side="right") - 1
+        out = np.empty(len(features))
+        for k, part in enumerate(self.parts):
+            own = of == k
+            if own.any():
+                out[own] = part.evaluate(features[own] - self._starts[k], codes[own])
+        return out
+
+    def piece_ends(self, attribute: int) -> tuple[Floats, Floats]:
+        ends = [part.piece_ends(attribute) for part in self.parts]
+        first, last = (np.unique(np.concatenate(side)) for side in zip(*ends, strict=True))
+        return first, last
+
+
 def _with_missing(space: InputSpace, attribute: int) -> Floats:
     """First codes of the numbers and of what means missing, in the domain of an attribute."""
     order = CodeOrder(space, attribute)
@@ -382,14 +483,19 @@ class Chain:
     def __init__(self, space: InputSpace, steps: Any = ()) -> None:
         self.space = space
         self.steps = list(steps)
-        self._features: Features | None = None
+        self._found: dict[str, Any] = {}
+
+    def once(self, what: str, make: Callable[[], Any]) -> Any:
+        """What is known of the steps: models behind the same chain share it."""
+        if what not in self._found:
+            self._found[what] = make()
+        return self._found[what]
 
     @property
     def features(self) -> Features:
         """What a model behind the steps sees."""
-        if self._features is None:
-            self._features = Features(self.space, self.steps)
-        return self._features
+        found: Features = self.once("features", lambda: Features(self.space, self.steps))
+        return found
 
     def first_table(self) -> Any:
         """One row of the domain behind the steps, in the container that the model is shown."""
@@ -398,7 +504,7 @@ class Chain:
     def showing(self, features: Features) -> Chain:
         """The same steps, with other features that are made of theirs."""
         other = Chain(self.space, self.steps)
-        other._features = features
+        other._found["features"] = features
         return other
 
     def then(self, *steps: Any) -> Chain:

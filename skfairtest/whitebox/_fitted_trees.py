@@ -9,7 +9,7 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.whitebox._features import Features
-from skfairtest.whitebox._tree_model import Nodes, Part, Tests
+from skfairtest.whitebox.graph import Nodes, Part, Tests
 
 NO_SETS = np.zeros((0, 1), dtype=bool)
 

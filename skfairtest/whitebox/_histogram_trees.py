@@ -4,7 +4,7 @@ scikit-learn offers no public way to the trees of these models, so this file, an
 four private attributes: `_predictors` (the trees), `_baseline_prediction` (what they are added
 to), `_preprocess_X` (how a table is coded before it reaches them), and `_loss`'s name through
 the public parameter. What was read is compared with the model's own outputs before it is used, as
-for every family; so a release that changes them ends in an error, never in a wrong bound.
+for every model; so a release that changes them ends in an error, never in a wrong bound.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._fitted_trees import Tree, parts_of
+from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._own_steps import OwnStep
-from skfairtest.whitebox._tree_model import EXPONENTIAL, Output, link_of_scores, linked
+from skfairtest.whitebox._unsupported import OWN_CODE
+from skfairtest.whitebox.graph import EXPONENTIAL, Output, link_of_scores, linked
+from skfairtest.whitebox.registry import Reader
 
 HISTOGRAM = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 #: Losses whose predictions are exponentials of the sum of trees.
@@ -36,10 +39,8 @@ class _Preprocess(OwnStep):
         return self.model._preprocess_X(table, reset=False)
 
 
-def read_histogram(model: Any, chain: Chain, response: str) -> list[Output]:
+def _read(model: Any, chain: Chain, response: str) -> list[Output]:
     """HistGradientBoostingRegressor or HistGradientBoostingClassifier.
-
-    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     - `ValueError`: if this release of scikit-learn keeps its trees elsewhere.
     """
@@ -76,3 +77,10 @@ def _tree(predictor: Any) -> Tree:
         bits.reshape(-1, N_CODES).astype(bool),
         np.where(nodes["is_categorical"], nodes["bitset_idx"].astype(np.intp), -1),
     )
+
+
+READER = Reader(
+    lambda model: isinstance(model, HISTOGRAM),
+    lambda model, response, steps: check_library_code(model, OWN_CODE),
+    _read,
+)

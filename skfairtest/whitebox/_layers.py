@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.neural_network import MLPClassifier, MLPRegressor
+from scipy.special import expit, softmax
 
 from skfairtest._typing import Floats
 
@@ -52,6 +52,28 @@ class Layers:
     def single(self) -> bool:
         """Whether the model computes in single precision."""
         return self.unit > 2.0**-50
+
+    @property
+    def n_outputs(self) -> int:
+        """How many outputs there are: of a softmax of two classes, that of the second."""
+        width = next(len(op.base) for op in self.operations[::-1] if isinstance(op, Affine))
+        return 1 if self.out == "softmax" and width == 2 else width
+
+    def evaluate(self, X: Floats) -> Floats:
+        """Outputs of rows of features, (n, n_outputs)."""
+        functions = {RELU: lambda x: np.maximum(x, 0.0), TANH: np.tanh, LOGISTIC: expit}
+        for operation in self.operations:
+            if isinstance(operation, Affine):
+                X = X @ operation.weights + operation.base
+            else:
+                X = np.asarray(functions[operation](X))
+        if self.out == "logistic":
+            return np.asarray(expit(X))
+        if self.out == "exp":
+            return np.exp(X)
+        if self.out == "softmax":
+            return np.asarray(softmax(X, axis=1))[:, -self.n_outputs :]
+        return X
 
     def error(self, sizes: Floats, n_outputs: int, caps: list[Floats] | None = None) -> float:
         """How far rounding may carry the outputs of two twins.
@@ -117,24 +139,3 @@ class Network(NamedTuple):
             activations.append(operation)
         maps.append(reduce(Affine.then, since))
         return cls([m.weights for m in maps], [m.base for m in maps], activations, layers.out)
-
-
-MLP = (MLPClassifier, MLPRegressor)
-
-
-def read_mlp(model: Any) -> Layers:
-    """A fitted network of scikit-learn."""
-    out = model.out_activation_
-    kinds = [RELU, TANH, LOGISTIC, IDENTITY]
-    if model.activation not in kinds or out not in ("identity", "logistic", "softmax", "exp"):
-        raise ValueError(
-            f"{type(model).__name__} has the activation {model.activation!r} and {out!r} at the "
-            f"output; expected one of {kinds}, and identity, logistic, softmax or exp."
-        )
-    single = model.coefs_[0].dtype == np.float32
-    layers = Layers(out=out, unit=2.0**-24 if single else 2.0**-53)
-    for k, (W, b) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
-        layers.operations.append(Affine(np.asarray(W, np.float64), np.asarray(b, np.float64)))
-        if model.activation != IDENTITY and k + 1 < len(model.coefs_):
-            layers.operations.append(model.activation)
-    return layers

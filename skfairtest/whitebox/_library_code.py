@@ -75,3 +75,14 @@ def _is_library_method(attribute: Any, libraries: tuple[str, ...]) -> bool:
         else:
             return False
     return True
+
+
+def has_name(model: Any, library: str, names: tuple[str, ...]) -> bool:
+    """Whether a model is of one of a library's classes, or a subclass; nothing is imported.
+
+    - `names`: of classes; none: all that the library has.
+    """
+    return any(
+        cls.__module__.partition(".")[0] == library and (not names or cls.__name__ in names)
+        for cls in type(model).__mro__
+    )

@@ -10,7 +10,7 @@ import pandas as pd
 from skfairtest._typing import Floats
 from skfairtest.whitebox._features import Chain, Features
 from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
-from skfairtest.whitebox._tree_model import Part
+from skfairtest.whitebox.graph import Part
 
 #: Half the distance from 1 to the next number in single precision: the error of one operation.
 SINGLE_UNIT = 2.0**-24

@@ -13,12 +13,14 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
+from skfairtest.whitebox._boosting_libraries import library_reader
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._fitted_trees import Split, coded_features, grown, parts_of
 from skfairtest.whitebox._library_trees import codes_of, features_of, is_plain
 from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
 from skfairtest.whitebox._tables import as_numbers
-from skfairtest.whitebox._tree_model import (
+from skfairtest.whitebox._unsupported import Unsupported
+from skfairtest.whitebox.graph import (
     EXPONENTIAL,
     IDENTITY,
     LOGISTIC,
@@ -27,7 +29,6 @@ from skfairtest.whitebox._tree_model import (
     Part,
     linked,
 )
-from skfairtest.whitebox._unsupported import Unsupported
 
 #: The newest version of the format that was checked.
 NEWEST = 4
@@ -53,8 +54,6 @@ OTHER_NAMES = {
 
 def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     """LGBMClassifier or LGBMRegressor.
-
-    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     - `ValueError`: if it has settings that are not understood.
     """
@@ -237,3 +236,7 @@ class _Table(OwnStep):
         together = np.column_stack(columns)
         # All columns get one type, single precision where none of them needs more.
         return together.astype(np.result_type(*kinds)).astype(np.float64)
+
+
+WRAPPERS = ("LGBMClassifier", "LGBMRegressor")
+READER = library_reader("lightgbm", WRAPPERS, "_Booster", check_lightgbm, read_lightgbm)

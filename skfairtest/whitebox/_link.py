@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 
@@ -20,6 +21,8 @@ def probability_link(model: Any, n_scores: int, hint: str) -> str:
             return "clipped"
         if model.loss == "log_loss":
             return "sigmoid"
+    if isinstance(model, LinearDiscriminantAnalysis):
+        return "sigmoid" if n_scores == 1 else "softmax"
     if isinstance(model, LogisticRegression):
         wish = getattr(model, "multi_class", "auto")
         if wish == "multinomial":

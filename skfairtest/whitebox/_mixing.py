@@ -48,6 +48,11 @@ def unmixed(chain: Chain) -> Unmixed | None:
 
     - `ValueError`: if a step after one that mixes columns is no affine map.
     """
+    found: Unmixed | None = chain.once("unmixed", lambda: _unmixed(chain))
+    return found
+
+
+def _unmixed(chain: Chain) -> Unmixed | None:
     before, after = _taken_apart(chain)
     features = before.features
     if features.pieces:

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code
+from skfairtest.whitebox._unsupported import Unsupported
 
 
 class Mixture(NamedTuple):
@@ -35,13 +37,32 @@ class Mixture(NamedTuple):
     values: Any
 
 
-def read_mixture(estimator: Any, hint: str) -> Mixture | None:
-    """What an estimator says of itself; None for one that is no such mixture.
+def read_mixture(estimator: Any, hint: str) -> Mixture:
+    """What such an estimator says of itself.
 
     - `ValueError`: if the estimator says so, and does not predict with the code of this package.
     """
-    if not hasattr(type(estimator), "_as_mixture"):
-        return None
     check_library_code(estimator, hint, (*LIBRARIES, "skfairtest"))
     mixture: Mixture = estimator._as_mixture()
     return mixture._replace(strength=float(np.float64(mixture.strength)))
+
+
+def check_averaged(chain: Chain, mixture: Mixture) -> None:
+    """See that a model averages over all that twins differ in.
+
+    - `chain`: the steps before the model.
+    - `mixture`: the model; its columns are those of the table that the last step makes.
+    """
+    own, space = set(mixture.places), chain.space
+    features = chain.features if chain.steps else None
+    rest = []
+    for j in space.sensitive:
+        behind = space.layout.places[j] if features is None else features.of(j).tolist()
+        if not own.issuperset(behind):
+            rest.append(space.feature_names[j])
+    if rest:
+        raise Unsupported(
+            f"The model does not average over all of {rest!r}, in which twins differ.",
+            "Audit only columns that it averages over, or search with SBFTAuditor, which needs no "
+            "bound.",
+        )

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Floats
+from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._layers import Affine
 
@@ -32,6 +33,7 @@ class MonotoneFeatures(Features):
         )
         self.steps, self.identity, self.pieces = inner.steps, False, {}
         self.rounded, self.is_single = inner.rounded, inner.is_single
+        self._tables = {}
         of: list[int] = []  # the feature that a part belongs to
         sign: list[float] = []
         ends: list[tuple[float, float]] = []  # codes between which it moves
@@ -80,21 +82,23 @@ class MonotoneFeatures(Features):
         values = np.where(codes >= self._ends[:, 1], self._at_ends[:, 1], values)
         return np.asarray(self._sign * values)
 
+    @property
+    def read_of_steps(self) -> list[Features]:
+        return [self.inner]
+
     def transform(self, Z: Floats) -> Floats:
         """The features of rows of codes, shape (n, n_features)."""
         return self._parts(self.inner.transform(Z), Z)
 
     def table(self, feature: int) -> Floats:
         """Values of a feature along the grid of its attribute, shape (n_values,)."""
+        if feature in self._tables:
+            return self._tables[feature]
         return self.inner.table(int(self._of[feature]))
 
-    def evaluate(self, features: Ints, codes: Floats) -> Floats:
-        """Features of continuous attributes at one code each, shape (n,)."""
-        source, out = self.source[features], np.empty(len(features))
-        for j in np.unique(source):
-            own = np.flatnonzero(source == j)
-            # Many features of one attribute are asked for at the same codes.
-            some, back = np.unique(codes[own], return_inverse=True)
-            parts = self._parts(self.inner.along(int(j), some), self._rows_of(int(j), some))
-            out[own] = parts[back, features[own]]
-        return out
+    def over(self, space: InputSpace) -> Features:
+        """The same parts over a part of the domain: each moves where it did, and is held there."""
+        own = super().over(space)
+        assert isinstance(own, MonotoneFeatures)
+        own.inner, own.pieces = self.inner.over(space), {}
+        return own

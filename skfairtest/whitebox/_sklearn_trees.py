@@ -23,20 +23,23 @@ from sklearn.tree import (
 )
 
 from skfairtest._typing import Floats
-from skfairtest.whitebox._features import Features
+from skfairtest.whitebox._features import Chain, Features
 from skfairtest.whitebox._fitted_trees import Tree, nodes_of, parts_of
-from skfairtest.whitebox._tree_model import (
+from skfairtest.whitebox._library_code import check_library_code
+from skfairtest.whitebox._unsupported import OWN_CODE, Unsupported
+from skfairtest.whitebox._unwrap import run_steps
+from skfairtest.whitebox.graph import (
     IDENTITY,
     LOGISTIC,
     Group,
     Output,
     Part,
+    Seen,
     last_rounded,
     link_of_scores,
     linked,
 )
-from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox._unwrap import run_steps
+from skfairtest.whitebox.registry import Reader
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 FORESTS = (
@@ -69,12 +72,17 @@ def _of_rounded(thresholds: NDArray[Any]) -> Floats:
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 
-def check_trees(model: Any, response: str) -> None:
+def check_trees(model: Any, response: str, steps: list[Any]) -> None:
     """See that a classifier has one target, and that boosting starts from a constant.
 
     - `model`: a tree, a forest or gradient boosting of scikit-learn, fitted or not.
-    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
     """
+    # With the trees of an ensemble, and what gradient boosting starts from.
+    inside = [*np.ravel(getattr(model, "estimators_", [])), getattr(model, "init_", "zero")]
+    for part in (model, *(part for part in inside if not isinstance(part, str))):
+        check_library_code(part, OWN_CODE)
+    if response == "labels":
+        return
     name = type(model).__name__
     if getattr(model, "n_outputs_", 1) > 1 and response != "regression":
         raise Unsupported(
@@ -90,13 +98,15 @@ def check_trees(model: Any, response: str) -> None:
         )
 
 
-def read_average(model: Any, features: Features, response: str) -> list[Output]:
-    """A tree, or a forest: the mean of its trees.
-
-    - `response` {"regression", "predict_proba"}: what is asked of it.
-    - the result: one an output of a regressor; one a class, or that of the second of two classes.
-    """
-    check_trees(model, response)
+def read_average(model: Any, chain: Chain, response: str) -> list[Output]:
+    """A tree, or a forest: the mean of its trees."""
+    check_trees(model, response, [])
+    features = chain.features
+    if response == "decision_function":
+        raise Unsupported(
+            f"{type(model).__name__} has no decision_function.",
+            "Use response_method='predict_proba'.",
+        )
     fitted = list(model.estimators_) if isinstance(model, FORESTS) else [model]
     if response == "regression":
         trees = [_tree(tree, tree.tree_.value[:, :, 0]) for tree in fitted]
@@ -110,13 +120,10 @@ def read_average(model: Any, features: Features, response: str) -> list[Output]:
     return [[Group(IDENTITY, 1.0, [Part(0.0, [(nodes, column, share)])])] for column in columns]
 
 
-def read_boosting(model: Any, features: Features, response: str) -> list[Output]:
-    """GradientBoostingRegressor or GradientBoostingClassifier.
-
-    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
-    - `ValueError`: if the model starts from another model.
-    """
-    check_trees(model, response)
+def _read_boosting(model: Any, chain: Chain, response: str) -> list[Output]:
+    """GradientBoostingRegressor or GradientBoostingClassifier."""
+    check_trees(model, response, [])
+    features = chain.features
     n_rounds, n_sums = model.estimators_.shape
     trees = [_tree(tree, tree.tree_.value[:, 0, :1]) for tree in model.estimators_.ravel()]
     group = np.tile(np.arange(n_sums), n_rounds)
@@ -136,8 +143,15 @@ def _start(model: Any, features: Features, parts: list[Part]) -> Any:
     is_regressor = isinstance(model, GradientBoostingRegressor)
     score = model.predict if is_regressor else model.decision_function
     scores = np.ravel(np.asarray(score(table), dtype=np.float64))
-    T = features.transform(Z)
-    return [
-        scores[k] - part.evaluate({id(n): n.leaves(T) for n, _, _ in part.trees}, 1)[0]
-        for k, part in enumerate(parts)
-    ]
+    seen = Seen(Z)
+    return [scores[k] - part.evaluate(seen)[0] for k, part in enumerate(parts)]
+
+
+READERS = (
+    Reader(
+        lambda model: isinstance(model, (*TREES, *FORESTS)),
+        check_trees,
+        lambda *of: [*read_average(*of)],
+    ),
+    Reader(lambda model: isinstance(model, BOOSTED), check_trees, _read_boosting),
+)

@@ -40,6 +40,7 @@ from skfairtest._typing import Floats
 from skfairtest.whitebox._library_code import check_library_code
 from skfairtest.whitebox._monotone_pieces import Breakpoints, breakpoints_of, has_known_breakpoints
 from skfairtest.whitebox._own_steps import OwnStep
+from skfairtest.whitebox._skrub import check_ordered, is_skrub, is_squashing, steps_inside
 from skfairtest.whitebox._tables import as_numbers, column_places, take_columns
 from skfairtest.whitebox._unsupported import Unsupported
 from skfairtest.whitebox._unwrap import flat_steps, run_step, run_steps
@@ -69,8 +70,8 @@ BY_COLUMN = (*MONOTONE, *SELECTORS, *ENCODERS, *BENDING, *IMPUTERS)
 HINT = (
     "Models can be certified behind a Pipeline, ColumnTransformer or FeatureUnion of steps that "
     "work on single columns: scalers, encoders, SimpleImputer, selectors of columns, "
-    "PowerTransformer, QuantileTransformer, numpy functions in FunctionTransformer and "
-    "'passthrough'. SBFTAuditor searches with any estimator."
+    "PowerTransformer, QuantileTransformer, numpy functions in FunctionTransformer, skrub's "
+    "TableVectorizer and 'passthrough'. SBFTAuditor searches with any estimator."
 )
 #: Functions of short types are rounded to few digits; what has wrapped round is far off.
 COARSE = 1e-2
@@ -137,6 +138,11 @@ def check_kind(step: Any, hint: str, also: tuple[type, ...] = ()) -> None:
     """
     if isinstance(step, OwnStep):
         return
+    if is_skrub(step):
+        for inner in steps_inside(step, hint):
+            for part in flat_steps(inner, hint):
+                check_kind(part, hint)
+        return
     check_library_code(step, hint)
     if isinstance(step, BRANCHING):
         for steps, _, _ in branches_of(step):
@@ -179,6 +185,9 @@ def check_step(step: Any, table: Any, real: list[int]) -> list[Breakpoints]:
     """
     check_kind(step, HINT)
     if not real:
+        return []
+    if is_skrub(step):
+        check_ordered(step, real, SCALERS)
         return []
     if type(step) in ENCODERS:
         raise Unsupported(
@@ -225,7 +234,9 @@ def is_rounded(step: Any) -> bool:
     """
     if type(step) is FunctionTransformer:
         return not _is_plain(step)
-    return type(step) in (PowerTransformer, QuantileTransformer, SplineTransformer)
+    return type(step) in (PowerTransformer, QuantileTransformer, SplineTransformer) or is_squashing(
+        step
+    )
 
 
 def _is_plain(step: Any) -> bool:

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from skfairtest._delegation import DelegatingEstimator
 from skfairtest.exceptions import EstimatorFailedError
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
 from skfairtest.whitebox._library_code import LIBRARIES, check_library_code, foreign_code
 from skfairtest.whitebox._own_steps import OwnStep
 
@@ -103,7 +103,7 @@ def run_step(step: Any, table: Any) -> Any:
     except Exception as error:
         raise EstimatorFailedError(
             f"{type(step).__name__}.transform raised {type(error).__name__} on rows of the input "
-            f"space: {said_by(error)}. If such rows cannot occur, exclude them by "
+            f"space: {message_of(error)}. If such rows cannot occur, exclude them by "
             "InputSpace(bounds=...) or InputSpace(categories=...)."
         ) from error
 

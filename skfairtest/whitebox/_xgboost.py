@@ -15,7 +15,8 @@ import pandas as pd
 from scipy import sparse
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
+from skfairtest.whitebox._boosting_libraries import library_reader
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._fitted_trees import Tree, coded_features, parts_of, sets_of
 from skfairtest.whitebox._library_trees import (
@@ -27,7 +28,8 @@ from skfairtest.whitebox._library_trees import (
 )
 from skfairtest.whitebox._own_steps import MissingSentinel, OwnStep
 from skfairtest.whitebox._tables import as_numbers
-from skfairtest.whitebox._tree_model import (
+from skfairtest.whitebox._unsupported import Unsupported
+from skfairtest.whitebox.graph import (
     EXPONENTIAL,
     IDENTITY,
     LOGISTIC,
@@ -37,7 +39,6 @@ from skfairtest.whitebox._tree_model import (
     last_rounded,
     linked,
 )
-from skfairtest.whitebox._unsupported import Unsupported
 
 #: The newest major version of the format that was checked.
 NEWEST = 3
@@ -81,7 +82,7 @@ def _settings_of(model: Any) -> _Settings:
     except ValueError as error:
         raise Unsupported(
             f"{type(model).__name__} has settings that XGBoost itself does not take: "
-            f"{said_by(error)}.",
+            f"{message_of(error)}.",
             "Set them back to those that it was fitted with, or fit it again.",
         ) from error
     version = saved.get("version", [0])
@@ -148,8 +149,6 @@ def _bases(scores: str, link: str) -> Floats:
 
 def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     """XGBClassifier, XGBRegressor or one of their forests.
-
-    Parameters and result are as those of `read_ensemble`, of a fitted model.
 
     - `ValueError`: if it has settings that are not understood.
     """
@@ -351,3 +350,7 @@ def _codes(column: pd.Series, levels: Levels) -> Floats:
     known = {level.decode(): code for code, level in enumerate(levels)}
     number = np.array([known.get(name, np.nan) for name in names] + [np.nan])
     return np.asarray(number[column.cat.codes.to_numpy()], dtype=np.float64)
+
+
+WRAPPERS = ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")
+READER = library_reader("xgboost", WRAPPERS, "_Booster", check_xgboost, read_xgboost)

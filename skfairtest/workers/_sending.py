@@ -24,8 +24,6 @@ from skfairtest.exceptions import WorkersFailedError
 LIMIT = 60.0
 #: Seconds between two looks at a cluster.
 EVERY = 0.5
-#: A timeout that makes joblib stop waiting.
-AT_ONCE = 1e-6
 
 
 def n_workers(n_jobs: int | None) -> int:
@@ -232,7 +230,7 @@ def _watched(client: Any, parallel: Parallel) -> Iterator[list[BaseException]]:
                 message = f"the cluster has had no workers, or not answered, for {LIMIT:g} seconds"
                 given_up.append(TimeoutError(message))
             if given_up:
-                parallel.timeout = AT_ONCE
+                parallel.timeout = 1e-6  # which makes joblib stop waiting at once
                 return
 
     if client is not None:

@@ -293,7 +293,7 @@ def test_junit_of_undecided_failed_and_hostile(run):
     check = skfairtest.report.LimitCheck(
         "max_degree", 0.1, "failed", bad, None, None, None, "", bad, [bad]
     )
-    outcome = skfairtest.report.Outcome("failed", [check], bad)
+    outcome = skfairtest.report.LimitsOutcome("failed", [check], bad)
     root = ET.fromstring(_audit.junit(report, outcome).encode())
     assert root.get("errors") == "1"
     report = AuditReport.from_dict(nothing_found())

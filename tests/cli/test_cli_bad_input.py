@@ -32,9 +32,9 @@ from tiers import SAMPLE, slow_sample
 
 from skfairtest import FairnessRetrainer, MarginalizedClassifier, RandomAuditor
 from skfairtest.__main__ import main
-from skfairtest.cli._case import Case, read_favourable
-from skfairtest.cli._data_file import Table, read_table
+from skfairtest.cli._data_file import DataTable, read_table
 from skfairtest.cli._errors import CommandError
+from skfairtest.cli._inputs import CommandInputs, read_favourable
 from skfairtest.cli._model_file import load_model
 from skfairtest.cli._training import trained_values
 from skfairtest.datasets import load_loans
@@ -449,10 +449,10 @@ def test_what_is_favourable_is_read_as_the_model_has_it():
         (blanks, " yes ", " yes "),
         (LogisticRegression().fit(X, X["sex"]), "1", 1),
     ]:
-        case = Case(model, Table(X, None, ["sex"], None), None)
+        case = CommandInputs(model, DataTable(X, None, ["sex"], None), None)
         assert read_favourable(argparse.Namespace(favourable=given), case) == taken
     with pytest.raises(CommandError, match="the smallest prediction that is favourable, or mean"):
-        case = Case(regressor(people()), Table(X, None, ["sex"], None), None)
+        case = CommandInputs(regressor(people()), DataTable(X, None, ["sex"], None), None)
         read_favourable(argparse.Namespace(favourable="high"), case)
     assert resolve_favourable(None, [" Granted", " Refused"]).labels == [" Granted"]
 

@@ -134,7 +134,7 @@ def test_certify_that_is_interrupted(run, monkeypatch):
     code, out, _ = run(*words)
     assert code == 130 and out.startswith("Interrupted.")
     assert json.loads(Path("out.json").read_text(encoding="utf-8"))["upper_bound"] >= 5
-    monkeypatch.setattr("skfairtest.exact._auditor.read_family", interrupt)
+    monkeypatch.setattr("skfairtest.exact._auditor.read_verifier", interrupt)
     code, _, err = run(*words)
     assert code == 130 and "interrupted before the end" in err
 

@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tiers import slow_sample
 
 from skfairtest import MarginalizedClassifier, RandomAuditor, audit
-from skfairtest.cli._data_file import Table, read_table
+from skfairtest.cli._data_file import DataTable, read_table
 from skfairtest.cli._errors import CommandError
 
 WORDS = [
@@ -174,7 +174,7 @@ def test_figures_are_the_same_from_all_files(name, tmp_path):
     settings = {"auditor": RandomAuditor(max_queries=200), "random_state": 0, "max_time": None}
     told = [
         audit(model, found.X, found.y, sensitive_features="word", progress=False, **settings)
-        for found in (Table(X, y, ["word"], None), *tables)
+        for found in (DataTable(X, y, ["word"], None), *tables)
     ]
     figures = [figures_of(report.to_dict()) for report in told]
     assert figures[1] == figures[0] == figures[2]
@@ -194,11 +194,11 @@ def test_words_that_look_missing_are_told(kind, tmp_path, monkeypatch, capsys):
     assert "column 'word' holds 'NA', 'None' in 40 rows, which is read as text" in said
     assert "column 'group' holds 'null' in 20 rows" in said
     assert found.X["word"].tolist() == X["word"].tolist()
-    assert found.beside["group"].tolist() == X["group"].tolist()
+    assert found.not_in_model["group"].tolist() == X["group"].tolist()
     X[["group"]].to_csv(tmp_path / "groups.csv", index=False)
     X.drop(columns="group").to_csv(where, index=False)
     found = read_table(str(where), model, sensitive=[], sensitive_file=str(tmp_path / "groups.csv"))
-    assert found.beside["group"].tolist() == X["group"].tolist()
+    assert found.not_in_model["group"].tolist() == X["group"].tolist()
     X.astype({"age": object}).assign(age=["NA", 3, 4] * 20).to_csv(where, index=False)
     with pytest.raises(CommandError, match="Column 'age' holds 'NA' in 20 rows among numbers"):
         read_table(str(where), model, **told)

@@ -14,7 +14,7 @@ from sklearn.neural_network import MLPRegressor
 from skfairtest import InputSpace, MarginalizedRegressor
 from skfairtest.exact import _all_inputs
 from skfairtest.exact._all_inputs import solve_whole
-from skfairtest.exact._bracket import Bracket, Family, Limits
+from skfairtest.exact._bracket import Bracket, Limits, Verifier
 
 MODELS = {
     "linear": LogisticRegression(),
@@ -85,7 +85,7 @@ def test_two_twins_with_what_follows_from_each():
         np.testing.assert_array_equal(space.twins_.with_sensitive(z[None], row[:1])[0], row)
 
 
-class Slow(Family):
+class Slow(Verifier):
     """A model of two twins, whose looks and whose own search take time."""
 
     def __init__(self, look, search, closes):
@@ -110,7 +110,7 @@ class Slow(Family):
 
 
 @pytest.mark.parametrize(
-    ("family", "seconds", "upper", "n_looks", "n_searches"),
+    ("verifier", "seconds", "upper", "n_looks", "n_searches"),
     [
         (Slow(0.01, 1.0, True), 60, 18.0, 9, 0),  # all of it takes no time
         (Slow(1.0, 2.0, True), 60, 18.0, 1, 1),  # the search is sooner done
@@ -119,14 +119,14 @@ class Slow(Family):
         (Slow(1.0, 5.0, True), 10, 18.0, 1, 1),
     ],
 )  # fmt: skip
-def test_the_search_of_the_family_has_as_long_as_the_look(
-    family, seconds, upper, n_looks, n_searches, monkeypatch
+def test_the_search_of_the_verifier_has_as_long_as_the_look(
+    verifier, seconds, upper, n_looks, n_searches, monkeypatch
 ):
     monkeypatch.setattr(_all_inputs, "AT_A_TIME", 20)
-    family.n_rows = family.n_searches = 0
+    verifier.n_rows = verifier.n_searches = 0
     X = pd.DataFrame({"a": [0, 1] * 45, "b": np.arange(90) % 10, "c": np.arange(90) % 9})
     space = InputSpace().fit(X, ["a"])
-    found = solve_whole(family, space, 0.0, Limits(CLOCK.now() + seconds, 1e-9))
+    found = solve_whole(verifier, space, 0.0, Limits(CLOCK.now() + seconds, 1e-9))
     assert found.upper == upper
-    assert (family.n_rows // 20, family.n_searches) == (n_looks, n_searches)
+    assert (verifier.n_rows // 20, verifier.n_searches) == (n_looks, n_searches)
     assert found.lower == (18.0 if upper == 18.0 else 0.0)

@@ -28,17 +28,15 @@ from sklearn.preprocessing import (
     OneHotEncoder,
 )
 from sklearn.tree import DecisionTreeRegressor
+from verifiers import tree_verifier
 
 from skfairtest import InputSpace
-from skfairtest.exact import _linear
-from skfairtest.exact._composite import APART
-from skfairtest.exact._dispatch import read_family
-from skfairtest.exact._trees import family as family_of_trees
-from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._composition import APART
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, signs
-from skfairtest.whitebox import _monotone_pieces
+from skfairtest.whitebox import _linear_models, _monotone_pieces, registry
 from skfairtest.whitebox._monotone_pieces import breakpoints_of
-from skfairtest.whitebox._tree_model import Group, Part, link_value
+from skfairtest.whitebox.graph import Group, Part, link_value
 from skfairtest.workers._compiled import plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
@@ -296,14 +294,14 @@ def rare_forest(several=False):
 
 def read_wrongly(monkeypatch, change):
     """Have trees read with one mistake; `change` is given the nodes."""
-    exact = family_of_trees.read_ensemble
+    exact = registry.read_model
 
     def read(*asked):
-        outputs = exact(*asked)
-        change(outputs[0][0].parts[0].trees[0][0])
-        return outputs
+        graph = exact(*asked)
+        change(graph.outputs[0][0].parts[0].trees[0][0])
+        return graph
 
-    monkeypatch.setattr(family_of_trees, "read_ensemble", read)
+    monkeypatch.setattr(registry, "read_model", read)
 
 
 def rarest(model, nodes, space):
@@ -320,10 +318,10 @@ def test_rows_reach_all_leaves(several):
     model, X = rare_forest(several)
     space = InputSpace().fit(X, ["s"])
     response = "predict_proba" if several else "regression"
-    family = TreeFamily(model, space, response, False)
+    verifier = tree_verifier(model, space, response, False)
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        Z = family.through(rng)
+        Z = verifier.through(rng)
         assert np.array_equal(space.domain.clip(Z), Z)
         leaves = 0
         for tree in model.estimators_:
@@ -346,9 +344,9 @@ def test_a_column_whose_codes_hold_zero_and_whose_values_do_not():
     model = GradientBoostingRegressor(n_estimators=3).fit(X, X["s"] * (X["v"] > 1300))
     space = InputSpace().fit(X, ["s"])
     assert space.domain.low[1] == 0  # which stands for 1000
-    Z = TreeFamily(model, space, "regression", False).through(rng)
+    Z = tree_verifier(model, space, "regression", False).through(rng)
     assert space.contains(Z).all()
-    assert read_family(model, space, "regression", False, rng)
+    assert read_verifier(model, space, "regression", False, rng)
 
 
 def wrong_leaf(nodes, leaf):
@@ -378,7 +376,7 @@ def test_a_mistake_below_a_rare_test_is_seen(mistake, place, monkeypatch):
 
     read_wrongly(monkeypatch, change)
     with pytest.raises(ValueError, match="gives other outputs"):
-        read_family(model, space, "regression", False, np.random.default_rng(0))
+        read_verifier(model, space, "regression", False, np.random.default_rng(0))
 
 
 def test_a_mistake_about_a_set_of_categories_is_seen(monkeypatch):
@@ -397,20 +395,20 @@ def test_a_mistake_about_a_set_of_categories_is_seen(monkeypatch):
 
     read_wrongly(monkeypatch, change)
     with pytest.raises(ValueError, match="gives other outputs"):
-        read_family(model, InputSpace().fit(X, ["s"]), "regression", False, rng)
+        read_verifier(model, InputSpace().fit(X, ["s"]), "regression", False, rng)
 
 
 def weigh_wrongly(monkeypatch, place):
     """Have linear models read with one wrong weight."""
-    exact = _linear.linear_map
+    exact = _linear_models.linear_map
 
     def read(*asked):
-        weights, *rest = exact(*asked)
-        weights = weights.copy()
+        own = exact(*asked)
+        weights = own.weights.copy()
         weights[place] += 0.1
-        return weights, *rest
+        return own._replace(weights=weights)
 
-    monkeypatch.setattr(_linear, "linear_map", read)
+    monkeypatch.setattr(_linear_models, "linear_map", read)
 
 
 def test_a_mistake_about_one_of_many_values_is_seen(monkeypatch):

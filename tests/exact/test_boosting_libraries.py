@@ -34,7 +34,7 @@ from sklearn.preprocessing import (
 
 from skfairtest import CertifiedAuditor, MarginalizedRegressor, Order, RandomAuditor, certify
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace
 
@@ -46,11 +46,11 @@ SINGLE = 1e-5
 
 
 def read(model, X, sensitive, response=None):
-    """The family of a fitted model, and its space."""
+    """The verifier of a fitted model, and its space."""
     space = InputSpace().fit(X, sensitive)
     rng = np.random.default_rng(0)
-    family, _ = read_family(model, space, response or response_of(model), False, rng)
-    return family, space
+    verifier, _ = read_verifier(model, space, response or response_of(model), False, rng)
+    return verifier, space
 
 
 def own_answers(model, space, Z):
@@ -60,13 +60,13 @@ def own_answers(model, space, Z):
 
 def check_enumerated(library, model, X, sensitive):
     """The bracket is closed, and its ends are the largest difference that there is."""
-    family, space = read(model, X, sensitive)
-    bracket = family.solve(0.0, Limits(np.inf, 1e-12))
+    verifier, space = read(model, X, sensitive)
+    bracket = verifier.solve(0.0, Limits(np.inf, 1e-12))
     degree = enumerated_degree(model, space, response_of(model))
     tolerance = (SINGLE if library == "xgboost" else 1e-9) * max(1.0, degree)
     assert bracket.lower == pytest.approx(degree, abs=tolerance)
     assert bracket.upper == pytest.approx(degree, abs=tolerance)
-    assert bracket.upper + 2 * family.rounding >= degree
+    assert bracket.upper + 2 * verifier.rounding >= degree
     return degree
 
 
@@ -128,9 +128,9 @@ def small(library, kind="squared", **more):
 
 def check_closed(model, X, sensitive, response=None):
     """The bracket is closed, the model shows its lower end, and no random pair shows more."""
-    family, space = read(model, X, sensitive, response)
-    bracket = family.solve(0.0, Limits(np.inf, 1e-9))
-    room = max(family.single_room(1.0), 1e-9)
+    verifier, space = read(model, X, sensitive, response)
+    bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
+    room = max(verifier.single_room(1.0), 1e-9)
     assert bracket.upper - bracket.lower <= room
     assert bracket.twins is not None
     one, two = own_answers(model, space, np.stack(bracket.twins))
@@ -140,7 +140,7 @@ def check_closed(model, X, sensitive, response=None):
     other[:, space.free] = Z[:, space.free]
     gaps = np.abs(own_answers(model, space, Z) - own_answers(model, space, other))
     assert gaps.max() <= bracket.upper + room
-    return family, space
+    return verifier, space
 
 
 @EVERY_LIBRARY
@@ -193,11 +193,11 @@ def test_real_and_long_columns(library, kind):
     if kind == "int64":
         X = (X * [1, 1e8, 3e8]).astype(np.int64)  # more digits than single precision has
     X = pd.DataFrame(X, columns=list("abc")) if kind == "frame" else X.astype(kind)
-    family, space = check_closed(small(library).fit(X, y), X, [0])
+    verifier, space = check_closed(small(library).fit(X, y), X, [0])
     # Rows at the borders of cells, where "below" and "at most" differ.
-    Z = family.rows(3000, np.random.default_rng(2))
-    off = np.abs(family.evaluate(Z) - own_answers(small(library).fit(X, y), space, Z))
-    assert off.max() <= 2 * family.rounding
+    Z = verifier.rows(3000, np.random.default_rng(2))
+    off = np.abs(verifier.evaluate(Z) - own_answers(small(library).fit(X, y), space, Z))
+    assert off.max() <= 2 * verifier.rounding
 
 
 @pytest.mark.parametrize(
@@ -210,13 +210,13 @@ def test_a_mark_of_missing_values_inside_a_real_column(library, more):
     X[:, 0] = rng.integers(1, 4, 200)
     y = X[:, 1] * X[:, 0] + 5 * (X[:, 1] == 0) + 3 * (X[:, 2] == 0) * X[:, 0]
     model = small(library, **more).fit(X, y)
-    family, space = check_closed(model, X, [0])
-    Z = family.rows(2000, rng)
+    verifier, space = check_closed(model, X, [0])
+    Z = verifier.rows(2000, rng)
     Z[rng.random(Z.shape) < 0.3] = 0
     Z = space.domain.clip(Z)
     assert (Z[:, 1:] == 0).any()
-    off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
-    assert off <= 2 * family.rounding
+    off = np.abs(verifier.evaluate(Z) - own_answers(model, space, Z)).max()
+    assert off <= 2 * verifier.rounding
     as_numbers = small(library).fit(X, y)
     assert np.abs(as_numbers.predict(X) - model.predict(X)).max() > 0.01
 
@@ -247,12 +247,12 @@ def test_numbers_next_to_zero_in_sparse_tables():
     )
     y = X[:, 0] * (X[:, 1] >= 0) + (X[:, 1] > 0)
     model = make_pipeline(scale, small("lightgbm")).fit(X, y)
-    family, space = check_closed(model, X, [0])
+    verifier, space = check_closed(model, X, [0])
     # LightGBM makes such numbers zero in other tables, and compares them here.
     zero = float(np.float32(1e-35))
     Z = np.array([[s, x] for s in (0, 1) for x in (-2 * zero, -zero, -zero / 2, 0, zero / 2, zero)])
     Z = np.vstack([Z, np.nextafter(Z, -np.inf) * [0, 1] + Z * [1, 0]])
-    np.testing.assert_allclose(family.evaluate(Z), own_answers(model, space, Z), atol=1e-12)
+    np.testing.assert_allclose(verifier.evaluate(Z), own_answers(model, space, Z), atol=1e-12)
 
 
 def test_columns_of_polars_with_categories():
@@ -273,17 +273,17 @@ def test_isotonic_calibration_of_single_precision():
     y = X[:, 0] * (X[:, 1] > 0.2) + 0.6 * rng.normal(size=900) > 0.8
     inner = small("xgboost", "two classes", n_estimators=12)
     model = CalibratedClassifierCV(inner, method="isotonic", cv=2).fit(X, y.astype(int))
-    family, space = read(model, X, [0])
-    bracket = family.solve(0.0, Limits(np.inf, 0.01))
+    verifier, space = read(model, X, [0])
+    bracket = verifier.solve(0.0, Limits(np.inf, 0.01))
     Z = np.repeat(space.domain.draw(4000, rng), 2, axis=0)
     Z[:, 0] = np.tile([0, 1], 4000)
     said = own_answers(model, space, Z)
-    low, high = family.reach(Z)
+    low, high = verifier.reach(Z)
     assert ((low <= said) & (said <= high)).all()
-    assert np.abs(said[::2] - said[1::2]).max() <= bracket.upper + 2 * family.rounding
+    assert np.abs(said[::2] - said[1::2]).max() <= bracket.upper + 2 * verifier.rounding
     assert bracket.upper < 1
     # So steep that what is stated of its own rounding says nothing.
-    assert family.rounding + 1e-9 < np.abs(said - family.evaluate(Z)).max()
+    assert verifier.rounding + 1e-9 < np.abs(said - verifier.evaluate(Z)).max()
 
 
 @EVERY_LIBRARY
@@ -381,11 +381,11 @@ def test_single_precision_is_in_the_bound():
     X = rng.normal(size=(2000, 4))
     y = 1000 + X[:, 0] * X[:, 1] + 10 * (X[:, 2] > 0)
     model = small("xgboost", n_estimators=300, learning_rate=0.05, max_depth=5).fit(X, y)
-    family, space = read(model, X, [2])
+    verifier, space = read(model, X, [2])
     Z = space.domain.draw(5000, rng)
-    off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
-    assert 1e-6 < off <= family.rounding < 1e-4 * 1000
-    assert family.single_room(0.0) >= 4 * off
+    off = np.abs(verifier.evaluate(Z) - own_answers(model, space, Z)).max()
+    assert 1e-6 < off <= verifier.rounding < 1e-4 * 1000
+    assert verifier.single_room(0.0) >= 4 * off
 
 
 def test_features_that_no_tree_uses_and_models_without_trees():
@@ -453,10 +453,10 @@ def test_catboost_behind_an_encoder_and_on_real_columns():
     X, y = mixed_frame()
     encode = make_column_transformer((OneHotEncoder(), ["s", "c"]), remainder="passthrough")
     model = make_pipeline(encode, cat_model("real")).fit(X, y)
-    family, space = check_closed(model, X, "s")
-    Z = family.rows(2000, np.random.default_rng(0))
-    off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
-    assert off <= 2 * family.rounding
+    verifier, space = check_closed(model, X, "s")
+    Z = verifier.rows(2000, np.random.default_rng(0))
+    off = np.abs(verifier.evaluate(Z) - own_answers(model, space, Z)).max()
+    assert off <= 2 * verifier.rounding
     finite = X.drop(columns=["x", "c"]).assign(c=np.where(X["c"].isna(), np.nan, X["k"] > 1))
     encode = make_column_transformer(
         (OrdinalEncoder(), ["s"]), (OrdinalEncoder(), ["c"]), remainder="passthrough"
@@ -569,12 +569,12 @@ def test_codes_given_as_numbers():
     values = [-1.0, -0.5, 0.0, 0.5, 1.0, 2.7, 4.0, 40.0]
     for model in (coded, light):
         space = InputSpace(categories={1: values}).fit(X, [0])
-        family, _ = read_family(model, space, "regression", False, rng)
+        verifier, _ = read_verifier(model, space, "regression", False, rng)
         Z = space.domain.draw(300, rng)
         assert len(np.unique(Z[:, 1])) == len(values)
-        off = np.abs(family.evaluate(Z) - own_answers(model, space, Z)).max()
-        assert off <= 2 * family.rounding
-        bracket = family.solve(0.0, Limits(np.inf, 1e-9))
+        off = np.abs(verifier.evaluate(Z) - own_answers(model, space, Z)).max()
+        assert off <= 2 * verifier.rounding
+        bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
         assert bracket.upper == pytest.approx(enumerated_degree(model, space, "regression"))
 
 

@@ -67,7 +67,7 @@ from skfairtest import (
     RandomAuditor,
     SBFTAuditor,
 )
-from skfairtest.exact._expression import rising_gap
+from skfairtest.exact._composition import rising_gap
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from certify_cases import bracket_alone, certified, exhaustive_degree
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -17,10 +18,16 @@ from sklearn.ensemble import (
     StackingRegressor,
 )
 from sklearn.linear_model import Ridge
+from sklearn.neural_network import MLPRegressor
 from tiers import SAMPLE
 
-from skfairtest import Implies, InputSpace, Linear, Order
-from skfairtest.exact._dispatch import read_family
+from skfairtest import Implies, InputSpace, Linear, Order, RandomAuditor, _clock
+from skfairtest.exact import _constrained
+from skfairtest.exact._bracket import Limits
+from skfairtest.exact._certify import bound
+from skfairtest.exact._dispatch import read_verifier
+from skfairtest.whitebox import registry
+from skfairtest.whitebox.registry import Readings
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
@@ -80,15 +87,15 @@ LIBRARIES = ("xgboost", "lightgbm")
 def test_rounding_of_probabilities_is_allowed_for_as_without_a_constraint():
     X, y = table()
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y > y.median())
-    families = [
-        read_family(
+    verifiers = [
+        read_verifier(
             model, InputSpace(constraint=constraint).fit(X, ["s"]), "predict_proba", False,
             np.random.default_rng(0),
         )[0]
         for constraint in (None, Order("low", "<=", "high"))
     ]  # fmt: skip
-    assert families[0].with_rounding(0.9) == families[1].with_rounding(0.9)
-    assert 0.9 < families[0].with_rounding(0.9) < 0.9 + 2 * families[0].rounding
+    assert verifiers[0].with_rounding(0.9) == verifiers[1].with_rounding(0.9)
+    assert 0.9 < verifiers[0].with_rounding(0.9) < 0.9 + 2 * verifiers[0].rounding
 
 
 @pytest.mark.parametrize("kind", map(of_library, MODELS))
@@ -112,3 +119,66 @@ def test_the_bound_is_that_of_the_valid_inputs(kind, monkeypatch):
         bracket, rounding = bracket_alone(auditor)
         assert degree <= bracket.upper + rounding
         assert bracket.lower <= degree * (1 + 1e-5) + rounding
+
+
+def test_a_constraint_forgets_nothing_of_the_verifier():
+    """One that excludes nothing leaves the budget of the first search as it is."""
+    X, y = table()
+    for model in (
+        FOREST,
+        Ridge(),
+        MLPRegressor(hidden_layer_sizes=(3,), max_iter=20, random_state=0),
+    ):
+        model = clone(model).fit(X, y)
+        plain, constrained = (
+            read_verifier(
+                model, InputSpace(constraint=constraint).fit(X, ["s"]), "regression", False,
+                np.random.default_rng(0),
+            )[0]
+            for constraint in (None, Order("low", "<=", "high"))
+        )  # fmt: skip
+        assert constrained.first_queries == plain.first_queries
+
+
+@pytest.mark.parametrize("kind", ["forest", "stack"])
+def test_a_model_is_read_once_for_all_parts_of_a_domain(kind, monkeypatch):
+    X, y = table()
+    model = MODELS[kind]().fit(X, y)
+    reads, parts = counting_reads(monkeypatch), []
+    narrowed = _constrained.narrowed
+    monkeypatch.setattr(_constrained, "narrowed", lambda *box: parts.append(box) or narrowed(*box))
+    space = InputSpace(constraint=Linear({"low": 1, "high": 1, "part": 2}, "<=", 3))
+    asked = space.fit(X, ["s"]), "regression", False, np.random.default_rng(0)
+    verifier, _ = read_verifier(model, *asked)
+    verifier.solve(0.0, Limits(_clock.now() + 60, 1e-9))
+    assert len(parts) > 2
+    assert reads.count(type(model)) == 1
+
+
+def test_a_model_is_read_once_for_all_sensitive_attributes(monkeypatch):
+    X, y = table()
+    model = MODELS["forest"]().fit(X, y)
+    reads, readings = counting_reads(monkeypatch), Readings()
+    for sensitive in ("s", "part", ["s", "part"]):
+        auditor = RandomAuditor(model, sensitive_features=sensitive, random_state=0)
+        auditor.set_params(max_queries=300).fit(X)
+        certificate = bound(auditor, readings, max_time=60)
+        assert certificate.certified
+        assert certificate.fairness_degree == pytest.approx(exhaustive_degree(auditor))
+    assert len(reads) == 1
+    # The same names, with other values behind the same codes.
+    other = RandomAuditor(model, sensitive_features="s", random_state=0, max_queries=300)
+    certificate = bound(other.fit(X.assign(part=2 * X["part"])), readings, max_time=60)
+    assert len(reads) == 2
+
+
+def counting_reads(monkeypatch):
+    """Classes of the models that are read from here on."""
+    reads, read = [], registry.read_model
+
+    def counted(estimator, chain, response):
+        reads.append(type(estimator))
+        return read(estimator, chain, response)
+
+    monkeypatch.setattr(registry, "read_model", counted)
+    return reads

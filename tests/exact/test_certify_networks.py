@@ -25,7 +25,7 @@ from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._networks.activation_bounds import Layer, bounded_activation
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.slope_search import SlopeSearch
@@ -152,20 +152,20 @@ def check_slopes(model, X):
     """The bound by slopes alone is above the degree at each step, and comes down to it."""
     auditor = certified(model, X, max_time=0.1)
     degree = exhaustive_degree(auditor)
-    family, _ = read_family(
+    verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
     limits = Limits(np.inf, 1e-9)
-    boxes = BoxSearch(family.relaxation, 0.0, limits)
+    boxes = BoxSearch(verifier.relaxation, 0.0, limits)
     slopes = SlopeSearch.make(boxes, limits)
-    slack = 1e-9 * degree + 2 * family.rounding
+    slack = 1e-9 * degree + 2 * verifier.rounding
     bounds = [slopes.upper]
     while not slopes.queue.is_spent:
         slopes.step(degree * (1 + 1e-9))
         bounds.append(slopes.upper)
     assert min(bounds) >= degree - slack
     # Scores' differences alone do not close the bracket of a probability.
-    if family.network.out == "identity":
+    if verifier.network.out == "identity":
         assert bounds[-1] <= degree + slack
     assert boxes.queue.incumbent <= degree + slack
     return bounds

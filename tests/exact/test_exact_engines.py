@@ -11,12 +11,12 @@ import pytest
 from certify_cases import small_table
 from places import TOP
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
+from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor, RandomAuditor, certify
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._trees import family as families
 from skfairtest.exact._trees import stored_code
-from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._trees import verifier as verifiers
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.space._space import InputSpace
 
@@ -37,14 +37,14 @@ def uncompiled(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("compiled, though it should not be")
 
-    monkeypatch.setattr(families, "is_compiled", lambda: False)
-    monkeypatch.setattr(families, "warm_up", refuse)
-    monkeypatch.setattr(families, "CompiledSearch", refuse)
+    monkeypatch.setattr(verifiers, "is_compiled", lambda: False)
+    monkeypatch.setattr(verifiers, "warm_up", refuse)
+    monkeypatch.setattr(verifiers, "CompiledSearch", refuse)
     monkeypatch.setattr(refuse, "library", "numba", raising=False)
 
 
 def test_auto_searches_with_numpy_where_nothing_is_compiled(forest, uncompiled):
-    bracket = TreeFamily(*forest, "regression").solve(0.0, Limits(np.inf, 1e-9))
+    bracket = tree_verifier(*forest, "regression").solve(0.0, Limits(np.inf, 1e-9))
     assert bracket.reason == "closed"
     assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9)
     assert bracket.engine == ("numpy", "")
@@ -57,8 +57,8 @@ def test_an_open_bracket_of_numpy_says_what_compiling_brings(
     monkeypatch.setattr(stored_code, "is_compiled", lambda: False)
     monkeypatch.setattr(stored_code, "WHY_NOT", why_not)
     for compiled, says in ((None, brings), (False, "")):
-        family = TreeFamily(*forest, "regression", compiled)
-        bracket = family.solve(0.0, Limits(clock.now() + 0.02, 1e-9))
+        verifier = tree_verifier(*forest, "regression", compiled)
+        bracket = verifier.solve(0.0, Limits(clock.now() + 0.02, 1e-9))
         assert bracket.reason == "time"
         assert bracket.engine.library == "numpy"
         assert says in bracket.engine.advice and bool(says) == bool(bracket.engine.advice)
@@ -91,17 +91,17 @@ def test_the_compiled_search_takes_over_from_the_best_bounds(forest, monkeypatch
             super().__init__(problem, incumbent)
             begun.append(incumbent)
 
-    monkeypatch.setattr(families, "is_compiled", lambda: True)
-    monkeypatch.setattr(families, "CompiledSearch", Compiled)
-    monkeypatch.setattr(families, "ALONE", 0.03)  # the search is a short one
+    monkeypatch.setattr(verifiers, "is_compiled", lambda: True)
+    monkeypatch.setattr(verifiers, "CompiledSearch", Compiled)
+    monkeypatch.setattr(verifiers, "ALONE", 0.03)  # the search is a short one
     notes = []
     limits = Limits(1e12, 1e-9, lambda *bracket: notes.append(bracket[:2]))
-    bracket = TreeFamily(*forest, "regression").solve(0.0, limits)
+    bracket = tree_verifier(*forest, "regression").solve(0.0, limits)
     assert bracket.reason == "closed" and bracket.engine == ("numba", "")
     assert len(begun) == 1 and begun[0] in [low for low, _ in notes]
     uppers = [upper for _, upper in notes]
     assert uppers == sorted(uppers, reverse=True)  # what NumPy had shown counts from there on
-    again = TreeFamily(*forest, "regression", False).solve(0.0, limits)
+    again = tree_verifier(*forest, "regression", False).solve(0.0, limits)
     assert bracket.upper == pytest.approx(again.upper, rel=1e-9)
 
 
@@ -230,8 +230,8 @@ def test_the_command_leaves_nothing_to_compile(tmp_path):
 
 def test_where_there_is_no_time_to_read_the_ranges_of_the_trees_bound(forest):
     model, space = forest
-    late = TreeFamily(model, space, "regression", False, deadline=-np.inf)
-    exact = TreeFamily(model, space, "regression", False)
+    late = tree_verifier(model, space, "regression", False, deadline=-np.inf)
+    exact = tree_verifier(model, space, "regression", False)
     assert late.problems == []
     assert late.root_bound() == pytest.approx(exact.root_bound())
     assert late.solve(0.0, Limits(-np.inf, 1e-9)).reason == "time"
@@ -244,8 +244,8 @@ def test_ranges_bound_links_too():
     X = np.column_stack([rng.integers(0, 3, 300), rng.normal(size=(300, 3))])
     y = np.digitize(X[:, 0] + X[:, 1], [0.5, 1.5])
     model = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
-    late = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False, deadline=0.0)
-    exact = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False)
+    late = tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", False, deadline=0.0)
+    exact = tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", False)
     upper = exact.solve(0.0, Limits(np.inf, 1e-9)).upper
     assert upper <= late.root_bound() <= 1
 
@@ -262,6 +262,6 @@ def test_no_threads_of_this_machine_stand_in_for_a_cluster(forest):
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
-        assert TreeFamily(model, space, "regression", False, 2).n_workers == 1
+        assert tree_verifier(model, space, "regression", False, 2).n_workers == 1
     with joblib.parallel_config("threading"):
-        assert TreeFamily(model, space, "regression", False, 2).n_workers == 2
+        assert tree_verifier(model, space, "regression", False, 2).n_workers == 2

@@ -12,12 +12,12 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tiers import slow_sample
+from verifiers import network_verifier
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks import box_search as _splits
 from skfairtest.exact._networks import unit_search as _units
-from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.lagrangian import Ramps, bound
 from skfairtest.exact._networks.local_search import LocalSearch
 from skfairtest.exact._networks.unit_search import UnitSearch
@@ -38,7 +38,7 @@ def table(rng, n=80, *, real=True):
 
 
 def network(seed, *, real=True, units=None, classes=False, outputs=1, single=False):
-    """A network with weights at random behind encoders, and its family."""
+    """A network with weights at random behind encoders, and its verifier."""
     rng = np.random.default_rng(seed)
     frame = table(rng, real=real)
     texts = ["c", "t"] if rng.random() < 0.5 else ["c"]
@@ -62,27 +62,27 @@ def network(seed, *, real=True, units=None, classes=False, outputs=1, single=Fal
         net.intercepts_ = [biases.astype(np.float32) for biases in net.intercepts_]
     sensitive = ["s"] if rng.random() < 0.5 else ["s", "t"]
     space = InputSpace().fit(frame, sensitive)
-    family = NetworkFamily(model, space, "predict_proba" if classes else "regression")
-    return model, frame, sensitive, family
+    verifier = network_verifier(model, space, "predict_proba" if classes else "regression")
+    return model, frame, sensitive, verifier
 
 
-def largest(family, Z):
+def largest(verifier, Z):
     """Largest difference among twins over rows of codes, by the network as it was read."""
-    space = family.space
+    space = verifier.space
     answers = []
     for values in space.twins_.sensitive_values:
         twins = Z.copy()
         twins[:, space.sensitive] = values
-        answers.append(family.evaluate(twins))
+        answers.append(verifier.evaluate(twins))
     return float(np.ptp(np.stack(answers), axis=0).max())
 
 
-def found_by_search(family):
+def found_by_search(verifier):
     """Largest differences after each step of the local search, by the network as it was read."""
-    search = LocalSearch(family.network, np.random.default_rng(0))
+    search = LocalSearch(verifier.network, np.random.default_rng(0))
     while True:
         search.step(NO_LIMITS)
-        answers = family.evaluate(np.stack(search.twins()))
+        answers = verifier.evaluate(np.stack(search.twins()))
         yield float(np.abs(answers[0] - answers[1]).max())
 
 
@@ -95,22 +95,23 @@ def every_row(space):
 
 @pytest.mark.parametrize("seed", some(range(12), range(2, 12)))
 def test_any_multipliers_give_a_bound_of_every_point(seed):
-    *_, family = network(seed)
-    units = UnitSearch.make(family.relaxation, NO_LIMITS)
-    sets, effects = units.sets, family.network.effects
+    *_, verifier = network(seed)
+    units = UnitSearch.make(verifier.relaxation, NO_LIMITS)
+    sets, effects = units.sets, verifier.network.effects
     rng = np.random.default_rng(seed)
-    Z = family.rows(200, rng)
-    Z[:, family.space.sensitive] = family.space.twins_.sensitive_values[0]
+    Z = verifier.rows(200, rng)
+    Z[:, verifier.space.sensitive] = verifier.space.twins_.sensitive_values[0]
     sums = (
-        family.network.features.transform(Z) @ family.network.weights[0] + family.network.biases[0]
+        verifier.network.features.transform(Z) @ verifier.network.weights[0]
+        + verifier.network.biases[0]
     )
-    sums = sums - sum(effects.tables[j][0] for j in family.network.sensitive)
+    sums = sums - sum(effects.tables[j][0] for j in verifier.network.sensitive)
     one, two = sets.parts[rng.integers(len(sets.parts), size=(2, 1))[:, 0]]
     n = len(effects.base)
     # A box of u that holds some of the points only.
     low = np.where(rng.random(n) < 0.2, sums[0] - 1.0, units.shared.least)
     high = np.where(rng.random(n) < 0.2, sums[0] + 1.0, units.shared.most)
-    ramps = Ramps(*(a[None] for a in (family.network.weights[1][:, 0], one, two, low, high)))
+    ramps = Ramps(*(a[None] for a in (verifier.network.weights[1][:, 0], one, two, low, high)))
     inside = ((sums >= low) & (sums <= high)).all(axis=1)
     inside[0] = True
     parts = ramps.at(sums[inside]).sum(axis=1)
@@ -123,50 +124,50 @@ def test_any_multipliers_give_a_bound_of_every_point(seed):
 @pytest.mark.parametrize("seed", some(range(20), [0, *range(2, 20)]))
 def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
     monkeypatch.setattr(_units, "MOST_NODES", 4)
-    *_, family = network(seed, real=False, classes=seed % 3 == 0, outputs=1 + (seed % 3 == 1))
-    units, pairs = UnitSearch.make(family.relaxation, NO_LIMITS), found_by_search(family)
-    degree = largest(family, every_row(family.space))
+    *_, verifier = network(seed, real=False, classes=seed % 3 == 0, outputs=1 + (seed % 3 == 1))
+    units, pairs = UnitSearch.make(verifier.relaxation, NO_LIMITS), found_by_search(verifier)
+    degree = largest(verifier, every_row(verifier.space))
     last = np.inf
     for _ in range(40):
-        assert degree <= units.upper + family.rounding
+        assert degree <= units.upper + verifier.rounding
         assert units.upper <= last + 1e-12
         last = units.upper
         for _ in range(6):
             units.step(0.0)
         found = next(pairs)
-        assert found <= degree + family.rounding
+        assert found <= degree + verifier.rounding
     assert found >= 0.999 * degree  # the local search finds it on so small a grid
 
 
 @slow_sample
 @pytest.mark.parametrize("seed", some(range(100, 112), range(102, 112)))
 def test_no_find_is_above_the_bound_of_units(seed):
-    model, frame, sensitive, family = network(
+    model, frame, sensitive, verifier = network(
         seed, classes=seed % 2 == 0, units=20, single=seed % 5 == 0
     )
-    units, pairs = UnitSearch.make(family.relaxation, NO_LIMITS), found_by_search(family)
+    units, pairs = UnitSearch.make(verifier.relaxation, NO_LIMITS), found_by_search(verifier)
     for _ in range(30):
         units.step(0.0)
-    upper = units.upper + 2 * family.rounding
+    upper = units.upper + 2 * verifier.rounding
     assert max(next(pairs) for _ in range(5)) <= upper
     for tester in (RandomAuditor, SBFTAuditor):
         found = tester(model, sensitive_features=sensitive, max_queries=500, random_state=0)
         assert found.fit(frame).fairness_degree_ <= upper
-    assert largest(family, family.rows(2000, np.random.default_rng(seed))) <= upper
+    assert largest(verifier, verifier.rows(2000, np.random.default_rng(seed))) <= upper
 
 
 @pytest.mark.parametrize("seed", [200, 201, 202])
 def test_local_search_report_what_the_network_answers(seed):
-    *_, family = network(seed, classes=seed == 201)
-    local_search = LocalSearch(family.network, np.random.default_rng(0))
+    *_, verifier = network(seed, classes=seed == 201)
+    local_search = LocalSearch(verifier.network, np.random.default_rng(0))
     local_search.step(NO_LIMITS)
     local_search.step(NO_LIMITS)
     twins = np.stack(local_search.twins())
-    answers = family.evaluate(twins)
+    answers = verifier.evaluate(twins)
     assert np.abs(answers[0] - answers[1]).max() == pytest.approx(local_search.best, rel=1e-5)
-    assert (twins >= family.space.domain.low).all()
-    assert (twins <= family.space.domain.high).all()
-    np.testing.assert_array_equal(*twins[:, family.space.free])
+    assert (twins >= verifier.space.domain.low).all()
+    assert (twins <= verifier.space.domain.high).all()
+    np.testing.assert_array_equal(*twins[:, verifier.space.free])
 
 
 @slow_sample
@@ -186,11 +187,11 @@ def test_brackets_close_by_units_and_are_the_same_again():
 
 @slow_sample
 def test_full_memory_ends_with_a_bracket(monkeypatch):
-    model, frame, sensitive, family = network(8, units=14)
+    model, frame, sensitive, verifier = network(8, units=14)
     monkeypatch.setattr(_units, "MOST_BYTES", 0)
     monkeypatch.setattr(_splits, "MOST_OPEN_BOXES", 50)
-    bracket = family.solve(0.0, Limits(np.inf, 1e-9))
-    assert largest(family, family.rows(500, np.random.default_rng(0))) <= bracket.upper
+    bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
+    assert largest(verifier, verifier.rows(500, np.random.default_rng(0))) <= bracket.upper
     assert bracket.lower <= bracket.upper
 
 
@@ -202,26 +203,26 @@ def test_scales_beyond_single_precision_keep_the_bound(scale, n):
         net = model[-1]
         net.coefs_[0] *= scale
         net.intercepts_[0] *= scale
-        family = NetworkFamily(model, case[-1].space, "regression")
-        degree = largest(family, every_row(family.space))
-        units = UnitSearch.make(family.relaxation, NO_LIMITS)
+        verifier = network_verifier(model, case[-1].space, "regression")
+        degree = largest(verifier, every_row(verifier.space))
+        units = UnitSearch.make(verifier.relaxation, NO_LIMITS)
         for _ in range(24):
             units.step(0.0)
-            assert degree <= units.upper + 2 * family.rounding
+            assert degree <= units.upper + 2 * verifier.rounding
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(1000, 1400, 100))
 def test_hundreds_of_networks_are_not_crossed(start):
     for seed in range(start, start + 100):
-        *_, family = network(seed, real=bool(seed % 2), classes=seed % 3 == 0)
-        units, pairs = UnitSearch.make(family.relaxation, NO_LIMITS), found_by_search(family)
-        rows = family.rows(500, np.random.default_rng(seed))
-        degree = largest(family, rows if seed % 2 else every_row(family.space))
+        *_, verifier = network(seed, real=bool(seed % 2), classes=seed % 3 == 0)
+        units, pairs = UnitSearch.make(verifier.relaxation, NO_LIMITS), found_by_search(verifier)
+        rows = verifier.rows(500, np.random.default_rng(seed))
+        degree = largest(verifier, rows if seed % 2 else every_row(verifier.space))
         for _ in range(4):
             for _ in range(6):
                 units.step(0.0)
-            assert max(degree, next(pairs)) <= units.upper + 2 * family.rounding
+            assert max(degree, next(pairs)) <= units.upper + 2 * verifier.rounding
 
 
 @slow_sample

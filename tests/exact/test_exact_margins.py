@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tiers import slow_sample, some
+from verifiers import network_verifier
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._networks.family import NetworkFamily
 from skfairtest.exact._networks.margin_search import MarginSearch
 from skfairtest.space._space import InputSpace
 
@@ -21,7 +21,7 @@ NO_LIMITS = Limits(np.inf, 0.0)
 
 
 def linear(seed, *, n_classes=3, n_real=0, steep=2.0):
-    """A logistic regression with coefficients at random, its data and its family."""
+    """A logistic regression with coefficients at random, its data and its verifier."""
     rng = np.random.default_rng(seed)
     n = 60
     frame = pd.DataFrame({"s": np.arange(n) % 3, "k": np.arange(n) % 5})
@@ -36,7 +36,7 @@ def linear(seed, *, n_classes=3, n_real=0, steep=2.0):
     own.coef_ = rng.normal(size=own.coef_.shape) * steep
     own.intercept_ = rng.normal(size=own.intercept_.shape)
     space = InputSpace().fit(frame, sensitive_features="s")
-    return model, frame, NetworkFamily(model, space, "predict_proba")
+    return model, frame, network_verifier(model, space, "predict_proba")
 
 
 def largest_difference(model, frame):
@@ -56,9 +56,9 @@ def largest_difference(model, frame):
 @pytest.mark.parametrize("seed", some(range(60)))
 @pytest.mark.parametrize("n_classes", some([3, 4, 5]))
 def test_boxes_of_leads_are_never_below_the_truth(n_classes, seed):
-    model, frame, family = linear(seed, n_classes=n_classes, steep=[0.1, 2.0, 30.0][seed % 3])
+    model, frame, verifier = linear(seed, n_classes=n_classes, steep=[0.1, 2.0, 30.0][seed % 3])
     truth = largest_difference(model, frame)
-    search = MarginSearch.make(family.relaxation, NO_LIMITS)
+    search = MarginSearch.make(verifier.relaxation, NO_LIMITS)
     first = search.upper
     for _ in range(40):
         assert search.upper >= truth - 1e-12
@@ -67,8 +67,8 @@ def test_boxes_of_leads_are_never_below_the_truth(n_classes, seed):
 
 
 def test_boxes_that_no_inputs_reach_are_left_out():
-    _, _, family = linear(1, n_real=3)
-    search = MarginSearch.make(family.relaxation, NO_LIMITS)
+    _, _, verifier = linear(1, n_real=3)
+    search = MarginSearch.make(verifier.relaxation, NO_LIMITS)
     (_, _, box) = search.queue._heap[0]
     far = box._replace(low=box.high + 1.0, high=box.high + 2.0)
     assert search._bound(far)[0] == -np.inf
@@ -77,9 +77,9 @@ def test_boxes_that_no_inputs_reach_are_left_out():
 
 @pytest.mark.parametrize("seed", some(range(40), 2))
 def test_real_columns_close_the_bracket_by_leads_alone(seed):
-    _, _, family = linear(seed, n_real=3, steep=1.0)
-    search = MarginSearch.make(family.relaxation, NO_LIMITS)
-    bracket = family.solve(0.0, Limits(np.inf, 1e-2))
+    _, _, verifier = linear(seed, n_real=3, steep=1.0)
+    search = MarginSearch.make(verifier.relaxation, NO_LIMITS)
+    bracket = verifier.solve(0.0, Limits(np.inf, 1e-2))
     for _ in range(300):
         if search.queue.is_spent and search.queue.incumbent > 0:
             break

@@ -22,12 +22,13 @@ from tree_points import value_at
 pytest.importorskip("numba")
 
 
+from verifiers import tree_verifier
+
 from skfairtest.exact import _all_inputs
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.best_first import OPENED
 from skfairtest.exact._trees.driver import CompiledSearch
-from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.leaf_pairs import ask_tree
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes
 from skfairtest.exact._trees.listed_nodes import MOST_LEAVES, MOST_NODES, summands_of
@@ -74,7 +75,7 @@ def make_problem(name, seed):
     shares = [1 / 3, 2 / 3] if name == "three classes" else [0.5]
     model.fit(X, np.searchsorted(np.quantile(y, shares), y) if classes else y)
     response = "predict_proba" if classes else "regression"
-    return TreeFamily(model, InputSpace().fit(X, ["s"]), response, True).problems[0]
+    return tree_verifier(model, InputSpace().fit(X, ["s"]), response, True).problems[0]
 
 
 def random_box(whole, rng):
@@ -236,7 +237,7 @@ def test_boxes_are_priced_where_cuts_alone_take_longer(monkeypatch):
     shares = []
     for make in (RandomForestClassifier, GradientBoostingClassifier):
         model = make(random_state=0).fit(X, y)
-        problem = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
+        problem = tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
         worker, priced = driver.Worker(problem, driver.node_boxes_of(problem), 0.0, 1), []
         price_top = worker.price_top
         monkeypatch.setattr(worker, "price_top", lambda r, p=price_top, n=priced: n.append(p(r)))
@@ -298,8 +299,8 @@ def test_no_cut_leaves_a_part_without_cells(without_whole_domains, seed):
 def test_workers_hand_over_boxes_with_their_prices(without_whole_domains):
     X, y = make_table(3)
     model = RandomForestRegressor(20, random_state=0).fit(X, y)
-    family = TreeFamily(model, InputSpace().fit(X, ["s"]), "regression", True)
-    search = CompiledSearch(family.problems[0], 0.0, 2)
+    verifier = tree_verifier(model, InputSpace().fit(X, ["s"]), "regression", True)
+    search = CompiledSearch(verifier.problems[0], 0.0, 2)
     one, two = search.workers
     one.most = 60.0
     one.work(Limits(np.inf, 0.0))

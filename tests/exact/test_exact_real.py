@@ -19,10 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample
+from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.space._space import InputSpace
 
 
@@ -118,13 +118,13 @@ def check_interval(name, seed, single, integers, compiled):
     model, X, sensitive = make_case(name, seed, single, integers)
     response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
     space = InputSpace().fit(X, sensitive)
-    family = TreeFamily(model, space, response, compiled)
-    bracket = family.solve(0.0, Limits(np.inf, 1e-9))
+    verifier = tree_verifier(model, space, response, compiled)
+    bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
     degree = enumerated_degree(model, X, sensitive)
     assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9, abs=1e-12)
     assert bracket.lower == pytest.approx(degree, rel=1e-9, abs=1e-9)
     if bracket.twins is not None:
-        one, two = family.evaluate(np.stack(bracket.twins))
+        one, two = verifier.evaluate(np.stack(bracket.twins))
         assert np.abs(one - two).max() == pytest.approx(bracket.lower, rel=1e-9)
     # Random values of the interval never show more.
     rng = np.random.default_rng(seed)

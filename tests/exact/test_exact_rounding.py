@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample, some
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import BoundHistory, Bracket, Family, Limits
+from skfairtest.exact._bracket import BoundHistory, Bracket, Limits, Verifier
 from skfairtest.exact._bracketing import close
 
 
@@ -91,8 +91,8 @@ def test_rounding_of_single_precision_is_named():
 MANY = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
 
 
-class Single(Family):
-    """A family of single precision whose bracket has a given width, relative to what is known."""
+class Single(Verifier):
+    """A verifier of single precision whose bracket has a given width, relative to what is known."""
 
     def __init__(self, width):
         self.width = width
@@ -112,8 +112,8 @@ def test_single_precision_is_no_excuse_for_ends_that_differ(width):
     worst = SimpleNamespace(outputs=np.array([2.121, 0.0]))
     oracle = SimpleNamespace(degree=2.121, worst=worst, space=MANY)
     closed = close(oracle, Single(width), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
-    assert closed.ends.upper == pytest.approx(2.121 * (1 + width))
-    assert closed.ends.certified == (width < 1e-4)
+    assert closed.bounds.upper == pytest.approx(2.121 * (1 + width))
+    assert closed.bounds.certified == (width < 1e-4)
     if width:
         assert "rounding" in closed.reason or "differ by 0.0001" in closed.reason
 
@@ -133,13 +133,13 @@ def test_single_precision_is_no_excuse_for_ends_that_differ(width):
 def test_what_is_certified_follows_from_both_ends(degree, upper, single, certified):
     history = BoundHistory(lambda: 0.0)
     history.note(degree, upper, 0)
-    ends = history.ends(degree, 1e-9, single)
+    ends = history.bounds(degree, 1e-9, single)
     assert ends.certified == certified and ends.gap == upper - degree
     assert ends.is_loose == (upper > 2 * degree)
 
 
-class Closing(Family):
-    """A family whose search stops as soon as its bracket is as narrow as it has to be."""
+class Closing(Verifier):
+    """A verifier whose search stops as soon as its bracket is as narrow as it has to be."""
 
     rounding = 1e-11
 
@@ -153,7 +153,7 @@ class Closing(Family):
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
     oracle = SimpleNamespace(degree=1.0, worst=None, space=MANY)
     closed = close(oracle, Closing(), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
-    assert closed.ends.certified, closed.reason
-    assert closed.ends.upper > 1
+    assert closed.bounds.certified, closed.reason
+    assert closed.bounds.upper > 1
     wide = close(oracle, Closing(), Limits(np.inf, 0.1), BoundHistory(lambda: 0.0))
-    assert wide.ends.certified, wide.reason
+    assert wide.bounds.certified, wide.reason

@@ -18,11 +18,12 @@ from tree_points import value_at
 
 pytest.importorskip("numba")
 
+from verifiers import tree_verifier
+
 from skfairtest import CertifiedAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees.best_first import N_SPARE
 from skfairtest.exact._trees.driver import CompiledSearch
-from skfairtest.exact._trees.family import TreeFamily
 from skfairtest.exact._trees.line_search import LineSearch
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.split_choice import heaviest
@@ -39,7 +40,7 @@ def make_data(seed=0, n=400):
 def make_problem(**params):
     X, y = make_data()
     model = RandomForestRegressor(20, random_state=0, **params).fit(X, y)
-    return TreeFamily(model, InputSpace().fit(X, [0]), "regression", True).problems[0]
+    return tree_verifier(model, InputSpace().fit(X, [0]), "regression", True).problems[0]
 
 
 def make_search(n_workers=1, **params):
@@ -59,8 +60,8 @@ def line_searches():
         (boosted, cells > 0, "predict_proba"),
         (boosted, cells, "predict_proba"),
     ):
-        family = TreeFamily(model.fit(X, target), space, response, False)
-        yield from (LineSearch(problem) for problem in family.problems)
+        verifier = tree_verifier(model.fit(X, target), space, response, False)
+        yield from (LineSearch(problem) for problem in verifier.problems)
 
 
 def value_of(search, cells):
@@ -194,7 +195,7 @@ def probability_problem(seed=1):
     score = 0.6 * X[:, 0] * (X[:, 1] > 0.5) + 1.5 * np.abs(X[:, 2]) + X[:, 3] * (X[:, 4] > 0)
     y = (rng.random(1500) < 1 / (1 + np.exp(-1.5 - score))).astype(int)
     model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=12, random_state=0).fit(X, y)
-    return TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
+    return tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
 
 
 @pytest.mark.parametrize("engine", some([ListSearch, CompiledSearch]))

@@ -15,7 +15,7 @@ from tiers import some
 
 from skfairtest import CertifiedAuditor, InputSpace, Order, RandomAuditor, certify
 from skfairtest.exact import _bracketing
-from skfairtest.exact._bracket import BoundHistory, Family, Limits
+from skfairtest.exact._bracket import BoundHistory, Limits, Verifier
 from skfairtest.individual._sbft.tuned import TunedSearch
 
 N_MOMENTS = 10
@@ -178,7 +178,7 @@ def test_a_model_that_is_not_read_yet_has_no_bound(monkeypatch):
     def interrupted(*args, **params):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("skfairtest.exact._auditor.read_family", interrupted)
+    monkeypatch.setattr("skfairtest.exact._auditor.read_verifier", interrupted)
     with pytest.raises(KeyboardInterrupt):
         auditor.fit(X)
     assert auditor.stop_kind_ == "interrupted"
@@ -186,8 +186,8 @@ def test_a_model_that_is_not_read_yet_has_no_bound(monkeypatch):
     assert not len(auditor.bound_history_)
 
 
-class Noting(Family):
-    """A family whose search knows a pair, and is interrupted before it returns it."""
+class Noting(Verifier):
+    """A verifier whose search knows a pair, and is interrupted before it returns it."""
 
     def __init__(self, twins):
         self.twins = twins

@@ -7,11 +7,12 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
 from tiers import slow_sample
+from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
 from skfairtest.exact._bracket import Limits, Pace
 from skfairtest.exact._trees.covering_rows import _Cover
-from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.oracle._model import Model
 
 
@@ -36,7 +37,7 @@ def costly(monkeypatch, clock):
 
             monkeypatch.setattr(kind, name, slow)
 
-        sleeping(TreeFamily, "evaluate", lambda Z: row * len(Z))
+        sleeping(TreeVerifier, "evaluate", lambda Z: row * len(Z))
         sleeping(Model, "ask", lambda Z: asked * len(Z))
         sleeping(_Cover, "_joined", lambda *args: batch)
 
@@ -101,9 +102,9 @@ def test_time_that_an_output_leaves_goes_to_the_others(clock):
     X, y = load_wine(return_X_y=True)
     X[:, 0] = X[:, 0] > 13
     model = HistGradientBoostingClassifier(max_iter=60, max_depth=3, random_state=0).fit(X, y)
-    family = TreeFamily(model, InputSpace().fit(X, [0]), "predict_proba", False)
+    verifier = tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", False)
     incumbent = 0.7
-    assert sorted(problem.root_bound() > incumbent for problem in family.problems) == [
+    assert sorted(problem.root_bound() > incumbent for problem in verifier.problems) == [
         False,
         True,
         True,
@@ -112,7 +113,7 @@ def test_time_that_an_output_leaves_goes_to_the_others(clock):
     brackets = []
     for seconds in (5.0, 10.0):
         deadline = clock.now() + seconds
-        brackets.append(family.solve(incumbent, Limits(deadline, 1e-9)))
+        brackets.append(verifier.solve(incumbent, Limits(deadline, 1e-9)))
         assert brackets[-1].reason == "time" and clock.now() >= deadline
-    assert incumbent < brackets[1].upper <= brackets[0].upper < family.root_bound()
+    assert incumbent < brackets[1].upper <= brackets[0].upper < verifier.root_bound()
     assert brackets[1].n_boxes > 1.8 * brackets[0].n_boxes

@@ -34,7 +34,7 @@ from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDis
 from skfairtest.finding import _card
 from skfairtest.finding._card import card_css, findings_card, in_html, numbers_table, pair_table
 from skfairtest.finding._pair import Cell, Pair, worst_pair
-from skfairtest.finding._words import difference_in_words, two_numbers
+from skfairtest.finding._words import difference_sentence, two_numbers
 from skfairtest.inspection._style import COLORS
 
 EVIL = "<script>alert('x')</script> \"&amp;'"
@@ -133,12 +133,12 @@ def test_names_and_values_are_text_whatever_they_say():
     )
     pair = Pair(cells, f"probability of {EVIL}", (0.5, 0.25), (EVIL, "b"), 0.25, None)
     html = findings_card(
-        EVIL, EVIL, pair=pair, bracket=EVIL, facts=[(EVIL, EVIL)], note=EVIL,
+        EVIL, EVIL, pair=pair, detail=EVIL, facts=[(EVIL, EVIL)], note=EVIL,
         table=numbers_table(["", EVIL], [(EVIL, EVIL)], EVIL),
     )  # fmt: skip
     read = Reader(html)
     assert "script" not in read.tags and "<script" not in html
-    # Everywhere as it was written: kind, sentence, pair, table, bracket, facts, note.
+    # Everywhere as it was written: kind, sentence, pair, table, detail, facts, note.
     assert read.text.count(EVIL) == 14
     assert {"שלום", "名前", "missing", "('a', 1)"} <= set(read.texts)
     assert html.count("<bdi") == html.count("</bdi>") > 8
@@ -225,7 +225,7 @@ def test_a_card_stands_above_scikit_learn_s_html():
     bundle = auditor._repr_mimebundle_()
     assert bundle["text/plain"] == repr(auditor)
     assert bundle["text/html"].count("skft-card") == html.count("skft-card") > 0
-    sentence = difference_in_words(worst_pair(auditor))
+    sentence = difference_sentence(worst_pair(auditor))
     assert sentence.startswith("largest difference 0.") and "probability of yes" in sentence
     assert sentence.capitalize()[1:] in Reader(auditor._card()).text
 
@@ -320,7 +320,7 @@ def test_nothing_found():
     assert "skft-pair" not in Reader(auditor._card()).classes
 
 
-def test_brackets():
+def test_bounds():
     X, y = people()
     tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     auditor = CertifiedAuditor(tree, sensitive_features="sex", max_queries=300, random_state=0)
@@ -431,7 +431,7 @@ def audited_on(X, model):
     return RandomAuditor(model, sensitive_features="sex", max_queries=50, random_state=0).fit(X)
 
 
-def test_rule_sets():
+def test_rules():
     X, y = people()
     X = X.assign(sex=np.where(X["sex"], "m", EVIL))
     model = Rule()
@@ -448,7 +448,7 @@ def test_rule_sets():
     assert "each by itself" in card(auditor)
 
 
-def test_rule_sets_of_means_and_thresholds():
+def test_rules_of_means_and_thresholds():
     X, _ = people()
     model = LinearRegression().fit(X, X["a"] + 3 * X["sex"])
     means = TestSGDAuditor(model, sensitive_features="sex", random_state=0).fit(X)

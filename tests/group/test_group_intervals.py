@@ -15,7 +15,7 @@ from skfairtest._statistics import (
     score_interval,
     wilson,
 )
-from skfairtest.group._inference.counting import GivenRowSets, GroupRows, Repeats, pattern_sides
+from skfairtest.group._inference.counting import GivenRowSets, GroupRows, Repeats, rule_sides
 from skfairtest.group._inference.pivot import all_at_once
 
 Z = 1.959963984540054
@@ -223,7 +223,7 @@ def test_groups_are_counted_alike_whether_they_overlap_or_not(binary, weighted):
     values = (rng.random(400) < 0.3) * 1.0 if binary else 1e6 + rng.exponential(size=400)
     weights = rng.exponential(size=400) * (rng.random(400) < 0.9) if weighted else None
     sets = GivenRowSets(codes == np.arange(6)[:, None])  # the last one has no rows
-    sides = pattern_sides(sets, values, counts, weights, binary=binary)
+    sides = rule_sides(sets, values, counts, weights, binary=binary)
     means = GroupRows(codes, 6, weights).mean(values, counts)
     assert means.size == pytest.approx(sides.n) and means.n[5] == 0
     assert means.value == pytest.approx(sides.mean, nan_ok=True, rel=1e-12)

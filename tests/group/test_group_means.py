@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from tiers import slow_sample, some
 
-from skfairtest.group._rules.patterns import Patterns
+from skfairtest.group._rules.frequent import FrequentRules
 
 OURS = "moderated, resampled"
 
@@ -68,11 +68,11 @@ def test_the_check_can_fail(bench):
 def test_sums_of_many_columns_are_those_of_each(n_values, compiled):
     rng = np.random.default_rng(0)
     columns = [column.astype(np.int16) for column in rng.integers(0, n_values, (3, 300))]
-    patterns = Patterns(
+    rules = FrequentRules(
         columns, [n_values] * 3, min_support=0.005, max_conditions=3, compiled=compiled
     )
     values, rows = rng.normal(size=(300, 20)), rng.permutation(300)[:170]
-    for found, here in ((patterns, values), (patterns.among(rows), values[rows])):
+    for found, here in ((rules, values), (rules.among(rows), values[rows])):
         sums = found.sums(here)
-        for g in range(0, patterns.n_patterns, 7):
+        for g in range(0, rules.n_rules, 7):
             assert sums[g] == pytest.approx(here[found.inside(g)].sum(axis=0))

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tiers import slow_sample
 
 from skfairtest import InputSpace, TestSGDAuditor
-from skfairtest.group._inference.counting import pattern_sides
+from skfairtest.group._inference.counting import rule_sides
 from skfairtest.group._results import describe
 from skfairtest.group._rules.attribute import MAX_LEVELS, Division
-from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.cuts import cut_points, quantiles
-from skfairtest.group._rules.pattern_search import frequent_patterns
-from skfairtest.group._rules.patterns import Patterns
+from skfairtest.group._rules.frequent import FrequentRules
+from skfairtest.group._rules.rule_search import frequent_rules
 from skfairtest.group._rules.tables import tables_of_space
 from skfairtest.group._testsgd import _Drawn, _worst_first
 
@@ -53,7 +53,7 @@ def loop_over_rules(values, n_bins):
             yield mask.to_numpy(), int(np.isfinite(low)) + int(np.isfinite(high))
 
 
-def loop_over_rule_sets(frame, n_bins, min_support):
+def loop_over_frequent_rules(frame, n_bins, min_support):
     """(columns, mask) of every frequent rule, and for each mask how simply it can be said."""
     found, simplest = Counter(), {}
     rules = {name: list(loop_over_rules(frame[name], n_bins)) for name in frame}
@@ -120,26 +120,26 @@ class Counted:
         how = Division(10, "uniform", few=2, sets=True, most=MAX_LEVELS, label="n_bins")
         columns = tables.divide(None, None, n_bins, how)
         self.tables, self.attributes = tables, tables.attributes
-        self.cells = Cells(columns, [attribute.n_values for attribute in self.attributes])
+        self.cells = DistinctRows(columns, [attribute.n_values for attribute in self.attributes])
         settings = {"most": None, "label": "max_attributes", **wish}
-        self.patterns = frequent_patterns(
+        self.rules = frequent_rules(
             self.attributes, list(self.cells.codes.T), min_support=min_support,
             weights=self.cells.count, **settings,
         )  # fmt: skip
 
-    def described(self, patterns):
+    def described(self, rules):
         """Columns and words of rules."""
-        for rule in self.patterns.conditions(patterns):
+        for rule in self.rules.conditions(rules):
             words, attributes, _ = describe(self.attributes, rule)
             yield tuple(attributes), words
 
     def compare(self, seeds, values, binary):
         """The groups, worst first, and what was observed."""
-        drawn = _Drawn(self.patterns, self.cells, seeds)
+        drawn = _Drawn(self.rules, self.cells, seeds)
         everyone = np.ones(len(values), dtype=bool)
-        sides = pattern_sides(drawn, values, everyone, binary=binary)
+        sides = rule_sides(drawn, values, everyone, binary=binary)
         ranked = np.isfinite(sides.difference)
-        return _worst_first(self.patterns, self.attributes, sides, ranked), sides
+        return _worst_first(self.rules, self.attributes, sides, ranked), sides
 
 
 @slow_sample
@@ -147,22 +147,22 @@ class Counted:
 def test_every_rule_set_is_found_once_with_its_support_and_share(frame, n_bins, min_support):
     if not len(frame.columns):
         return
-    expected, simplest = loop_over_rule_sets(frame, n_bins, min_support)
+    expected, simplest = loop_over_frequent_rules(frame, n_bins, min_support)
     if not expected:
         with pytest.raises(ValueError, match="largest support"):
             Counted(frame, n_bins, min_support)
         return
     counted = Counted(frame, n_bins, min_support)
     found = Counter()
-    everything = np.arange(counted.patterns.n_patterns)
+    everything = np.arange(counted.rules.n_rules)
     for (names, words), rows in zip(
-        counted.described(everything), counted.patterns.counts, strict=True
+        counted.described(everything), counted.rules.counts, strict=True
     ):
         mask = mask_of_words(words, frame)
         assert mask.sum() == rows, words
         found[names, mask.tobytes()] += 1
     assert found == expected
-    assert len(set(counted.patterns.marks.tolist())) == len(simplest)
+    assert len(set(counted.rules.marks.tolist())) == len(simplest)
     check_comparison(frame, counted, simplest)
 
 
@@ -174,13 +174,13 @@ def check_comparison(frame, counted, simplest):
         values = rng.normal(5, 2, 300) if not binary else (rng.random(300) < 0.3).astype(float)
         kept, sides = counted.compare(seeds, values, binary)
         seen = set()
-        rules = counted.patterns.conditions(kept)
+        rules = counted.rules.conditions(kept)
         for place, rule, (names, words) in zip(kept, rules, counted.described(kept), strict=True):
             mask = mask_of_words(words, frame)
             assert (len(names), reading_of(counted, rule)) == simplest[mask.tobytes()], words
             inside = values[mask[seeds]]
             outside = values[~mask[seeds]]
-            assert sides.n[place] == len(inside) and counted.patterns.counts[place] == mask.sum()
+            assert sides.n[place] == len(inside) and counted.rules.counts[place] == mask.sum()
             for side, mean, variance in (
                 (inside, sides.mean[place], sides.variance[place]),
                 (outside, sides.mean_out[place], sides.variance_out[place]),
@@ -219,7 +219,7 @@ def test_rows_taken_together_and_numba_change_nothing(frame, n_bins):
         "min_support": 0.05, "max_conditions": 3,
     }  # fmt: skip
     ways = [
-        (Patterns(columns, weights=weights, compiled=compiled, **settings), table)
+        (FrequentRules(columns, weights=weights, compiled=compiled, **settings), table)
         for columns, weights, table in (
             (rows, None, V), (list(cells.codes.T), cells.count, together)
         )
@@ -227,7 +227,7 @@ def test_rows_taken_together_and_numba_change_nothing(frame, n_bins):
     ]  # fmt: skip
     first, table = ways[0]
     for other, own in ways[1:]:
-        for name in ("parents", "items", "counts"):
+        for name in ("parents", "last", "counts"):
             np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
         same = [np.unique(p.marks, return_inverse=True)[1].size for p in (first, other)]
         assert same[0] == same[1]
@@ -310,9 +310,9 @@ def test_what_is_printed_divides_the_rows(values, bins):
         assert len(cuts) and (np.diff(cuts) > 0).all()
         assert different[0] < cuts[0] and cuts[-1] <= different[-1]
         attribute = attribute_of(values, bins, "uniform", sets=False)
-        for item in range(len(attribute.cuts) + 1):
-            held = attribute.numbers(values) == item
-            said = mask_of_words(attribute.words(item), pd.DataFrame({"age": values}))
+        for condition in range(len(attribute.cuts) + 1):
+            held = attribute.numbers(values) == condition
+            said = mask_of_words(attribute.text(condition), pd.DataFrame({"age": values}))
             assert (said == held).all()
 
 
@@ -334,17 +334,17 @@ def test_edges_stay_as_they_are_given():
     values = np.random.default_rng(0).random(100)
     edges = [0.123456789012345, 0.5]
     assert attribute_of(values, edges).cuts.tolist() == edges
-    assert attribute_of(values, edges).words(0) == "age < 0.123456789012345"
+    assert attribute_of(values, edges).text(0) == "age < 0.123456789012345"
 
 
 def test_number_of_rules():
     # The paper: 30 subsets of five values; 10 bins have 55 runs, one of which is everybody.
-    assert attribute_of(np.arange(101)).n_items == 54
-    assert attribute_of(list("abcde") * 4, name="race").n_items == 30
+    assert attribute_of(np.arange(101)).n_conditions == 54
+    assert attribute_of(list("abcde") * 4, name="race").n_conditions == 30
 
 
 def all_words(attribute):
-    return [attribute.words(item) for item in range(attribute.n_items)]
+    return [attribute.text(condition) for condition in range(attribute.n_conditions)]
 
 
 def test_words():
@@ -408,13 +408,13 @@ def test_words_tell_rules_apart_and_matches_returns_their_rows(name, models):
 
 
 def test_names_of_columns_are_quoted_where_they_read_as_rules():
-    words = [attribute_of(["u", "v"] * 5, name=name).words(0) for name in ("a", "a = 1 and b")]
+    words = [attribute_of(["u", "v"] * 5, name=name).text(0) for name in ("a", "a = 1 and b")]
     assert words == ["a = u", '"a = 1 and b" = u']
 
 
 def test_conditions_of_ranges():
     age = attribute_of(np.arange(101))
-    intervals = {age.words(j): age.values(j) for j in range(age.n_items)}
+    intervals = {age.text(j): age.values(j) for j in range(age.n_conditions)}
     assert intervals["age from 40 to below 60"] == pd.Interval(40, 60, closed="left")
     assert intervals["age < 10"] == pd.Interval(-np.inf, 10, closed="left")
     assert intervals["age >= 90"] == pd.Interval(90, np.inf, closed="left")
@@ -434,7 +434,7 @@ def test_cells_do_not_overflow():
     # 64 ** 12 keys: written into 64 bits, the first two columns would be lost.
     columns = [rng.integers(0, 63, 60) for _ in range(12)]
     columns[2:] = [np.zeros(60, dtype=np.intp)] * 10
-    cells = Cells(columns, [63] * 12)
+    cells = DistinctRows(columns, [63] * 12)
     table = np.column_stack(columns)
     different = np.unique(table, axis=0)
     assert len(cells.codes) == len(different)
@@ -474,11 +474,11 @@ def test_too_many_rule_sets_have_fewer_conditions_or_a_way_out():
     frame = pd.DataFrame({f"share_{j}": rng.random(200) for j in range(10)})
     with pytest.warns(UserWarning, match="Only rules of up to max_attributes=2 are"):
         fewer = Counted(frame, 10, 0.05)
-    assert fewer.patterns.depths.max() == 2
+    assert fewer.rules.depths.max() == 2
     with pytest.raises(ValueError, match="More than|more than 1,000,000 rules.*max_attributes=2"):
         Counted(frame, 10, 0.05, most=3)
     asked = Counted(frame, 10, 0.05, most=2)
-    assert asked.patterns.n_patterns == fewer.patterns.n_patterns
+    assert asked.rules.n_rules == fewer.rules.n_rules
     many = pd.DataFrame({"land": [f"c{j % 20}" for j in range(200)], "x": rng.random(200)})
     with pytest.raises(ValueError, match="'land' has 20 categories.*Merge"):
         Counted(many, 10, 0.05)
@@ -486,4 +486,4 @@ def test_too_many_rule_sets_have_fewer_conditions_or_a_way_out():
 
 def test_support_at_the_threshold_is_enough():
     frame = pd.DataFrame({"group": ["a"] + ["b"] * 19, "x": range(20)})
-    assert Counted(frame, 10, 0.05, ["group"]).patterns.n_patterns == 2
+    assert Counted(frame, 10, 0.05, ["group"]).rules.n_rules == 2

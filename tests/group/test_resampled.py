@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dense_patterns import DensePatterns
+from dense_rules import DenseRules
 from hypothesis import given
 from hypothesis import strategies as st
 from other_intervals import simultaneous
@@ -13,7 +13,7 @@ from tiers import slow_sample, some
 
 from skfairtest._statistics import Shape, Sides
 from skfairtest.group._inference import resampled as _resampled
-from skfairtest.group._inference.counting import pattern_sides
+from skfairtest.group._inference.counting import rule_sides
 from skfairtest.group._inference.pivot import all_at_once, interval_at, signed_root
 from skfairtest.group._inference.resampled import resampled
 
@@ -105,16 +105,16 @@ def test_means_have_welchs_interval():
 @given(st.integers(0, 10_000), st.booleans(), st.booleans())
 def test_sides_are_those_of_a_loop(seed, binary, weighted):
     rng = np.random.default_rng(seed)
-    patterns = DensePatterns(rng.integers(0, 3, (40, 3)))
+    rules = DenseRules(rng.integers(0, 3, (40, 3)))
     values = rng.integers(0, 2, 40).astype(float) if binary else rng.normal(1e3, 1, 40)
     counts = rng.random(40) < 0.8
     weights = rng.uniform(0.1, 3, 40) if weighted else None
-    sides = pattern_sides(patterns, values, counts, weights, binary=binary)
+    sides = rule_sides(rules, values, counts, weights, binary=binary)
     w = np.ones(40) if weights is None else weights
-    for g in range(patterns.n_patterns):
+    for g in range(rules.n_rules):
         for rows, n, mean, variance in (
-            (patterns.inside(g) & counts, sides.n, sides.mean, sides.variance),
-            (~patterns.inside(g) & counts, sides.n_out, sides.mean_out, sides.variance_out),
+            (rules.inside(g) & counts, sides.n, sides.mean, sides.variance),
+            (~rules.inside(g) & counts, sides.n_out, sides.mean_out, sides.variance_out),
         ):
             if not rows.any():
                 assert n[g] == 0 and np.isnan(mean[g])
@@ -130,22 +130,22 @@ def test_sides_are_those_of_a_loop(seed, binary, weighted):
                 assert variance[g] == pytest.approx(v, abs=1e-6)
 
 
-def permuted_roots(patterns, values, counts, weights, binary, rng):
+def permuted_roots(rules, values, counts, weights, binary, rng):
     moved = values.copy()
     moved[counts] = rng.permuted(values[counts])
-    return signed_root(pattern_sides(patterns, moved, counts, weights, binary=binary))
+    return signed_root(rule_sides(rules, moved, counts, weights, binary=binary))
 
 
-def multiplied_roots(patterns, values, counts, weights, rng):
+def multiplied_roots(rules, values, counts, weights, rng):
     """Distances from the mean times normal numbers; the difference by its standard deviation."""
     normal = np.zeros(len(values))
     normal[counts] = rng.standard_normal(counts.sum())
     w = np.ones(len(values)) if weights is None else weights
     middle = np.average(values[counts], weights=w[counts])
     roots = []
-    for g in range(patterns.n_patterns):
+    for g in range(rules.n_rules):
         moved, variance = [], 0.0
-        for rows in (patterns.inside(g) & counts, ~patterns.inside(g) & counts):
+        for rows in (rules.inside(g) & counts, ~rules.inside(g) & counts):
             share = w[rows] / w[rows].sum()
             residuals = values[rows] - middle
             moved.append((share * residuals) @ normal[rows])
@@ -180,13 +180,13 @@ def naive(observed, draw, n_resamples):
 def test_resampled_is_the_textbooks_loop(binary, weighted, seed, monkeypatch):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 3, (80, 3))
-    patterns = DensePatterns(codes, min_support=0.05, most=2)
+    rules = DenseRules(codes, min_support=0.05, most=2)
     effect = 0.35 * (codes[:, 0] == 1)
     values = (rng.random(80) < 0.2 + effect).astype(float) if binary else rng.normal(3 * effect, 1)
     counts = rng.random(80) < 0.9
     weights = rng.uniform(0.5, 2, 80) if weighted else None
-    sides = pattern_sides(patterns, values, counts, weights, binary=binary)
-    arguments = (sides, patterns, values, counts, weights)
+    sides = rule_sides(rules, values, counts, weights, binary=binary)
+    arguments = (sides, rules, values, counts, weights)
 
     def run():
         return resampled(*arguments, confidence=0.9, n_resamples=59, rng=np.random.default_rng(1))
@@ -195,12 +195,12 @@ def test_resampled_is_the_textbooks_loop(binary, weighted, seed, monkeypatch):
     first, observed = np.random.default_rng(1), signed_root(sides)
     critical, p_value = naive(
         observed,
-        lambda: permuted_roots(patterns, values, counts, weights, binary, first),
+        lambda: permuted_roots(rules, values, counts, weights, binary, first),
         59,
     )
     if not binary:  # shares have equal distributions where they have equal means
         other, p_other = naive(
-            observed, lambda: multiplied_roots(patterns, values, counts, weights, first), 59
+            observed, lambda: multiplied_roots(rules, values, counts, weights, first), 59
         )
         critical, p_value = max(critical, other), np.maximum(p_value, p_other)
     assert found.critical == pytest.approx(critical)
@@ -217,14 +217,14 @@ def test_resampled_is_the_textbooks_loop(binary, weighted, seed, monkeypatch):
 
 def test_weights_of_one_are_no_weights():
     rng = np.random.default_rng(0)
-    patterns = DensePatterns(rng.integers(0, 3, (60, 3)), min_support=0.05)
+    rules = DenseRules(rng.integers(0, 3, (60, 3)), min_support=0.05)
     values, counts = rng.integers(0, 2, 60).astype(float), rng.random(60) < 0.7
     found = []
     for weights in (None, np.ones(60)):
-        sides = pattern_sides(patterns, values, counts, weights, binary=True)
+        sides = rule_sides(rules, values, counts, weights, binary=True)
         found.append(
             resampled(
-                sides, patterns, values, counts, weights,
+                sides, rules, values, counts, weights,
                 confidence=0.9, n_resamples=39, rng=np.random.default_rng(2),
             )
         )  # fmt: skip
@@ -235,12 +235,12 @@ def test_weights_of_one_are_no_weights():
 def reported(kind, runs):
     """Share of tables without effect and with rare outcomes in which Bonferroni says "differs"."""
     rng = np.random.default_rng(0)
-    patterns = DensePatterns(rng.integers(0, 3, (600, 4)), min_support=0.02)
+    rules = DenseRules(rng.integers(0, 3, (600, 4)), min_support=0.02)
     wrong = 0
     for _ in range(runs):
         values = (rng.random(600) < 0.05).astype(float)
-        sides = pattern_sides(patterns, values, np.ones(600, dtype=bool), binary=True)
-        shared = {"confidence": 0.95, "n_rules": patterns.n_patterns}
+        sides = rule_sides(rules, values, np.ones(600, dtype=bool), binary=True)
+        shared = {"confidence": 0.95, "n_rules": rules.n_rules}
         if kind == "root":
             differs = all_at_once(sides, **shared).differs
         else:
@@ -254,18 +254,18 @@ def test_with_rare_outcomes_the_signed_root_reports_nothing_and_newcombe_does():
     assert reported("root", 60) <= 0.05 < 0.1 < reported("newcombe", 60)
 
 
-def test_patterns_that_are_left_out_say_nothing_and_cost_nothing():
+def test_rules_that_are_left_out_say_nothing_and_cost_nothing():
     rng = np.random.default_rng(0)
-    patterns = DensePatterns(rng.integers(0, 3, (90, 3)), min_support=0.02)
+    rules = DenseRules(rng.integers(0, 3, (90, 3)), min_support=0.02)
     values, counts = rng.integers(0, 2, 90).astype(float), np.ones(90, dtype=bool)
-    sides = pattern_sides(patterns, values, counts, binary=True)
-    kept = patterns.support > 0.2
+    sides = rule_sides(rules, values, counts, binary=True)
+    kept = rules.support > 0.2
     few = resampled(
-        sides._replace(n=np.where(kept, sides.n, 0.0)), patterns, values, counts,
+        sides._replace(n=np.where(kept, sides.n, 0.0)), rules, values, counts,
         confidence=0.95, n_resamples=99, rng=np.random.default_rng(0),
     )  # fmt: skip
     every = resampled(
-        sides, patterns, values, counts,
+        sides, rules, values, counts,
         confidence=0.95, n_resamples=99, rng=np.random.default_rng(0),
     )  # fmt: skip
     assert (few.low[~kept] == -1).all() and (few.high[~kept] == 1).all()
@@ -276,24 +276,24 @@ def test_patterns_that_are_left_out_say_nothing_and_cost_nothing():
 def test_of_many_rows_some_are_permuted(binary, monkeypatch):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, (4000, 3))
-    patterns = DensePatterns(codes, most=1)
+    rules = DenseRules(codes, most=1)
     values = (rng.random(4000) < 0.4 + 0.1 * codes[:, 0]).astype(float)
     if not binary:
         values = 5 * values + rng.normal(size=4000)
     counts = rng.random(4000) < 0.9
-    sides = pattern_sides(patterns, values, counts, binary=binary)
-    n_rows, among = [], DensePatterns.among
+    sides = rule_sides(rules, values, counts, binary=binary)
+    n_rows, among = [], DenseRules.among
 
     def noted(self, rows):
         n_rows.append(len(rows))
         return among(self, rows)
 
-    monkeypatch.setattr(DensePatterns, "among", noted)
+    monkeypatch.setattr(DenseRules, "among", noted)
     found = []
     for least in (400, 10**9):
         monkeypatch.setattr(_resampled, "LEAST_ROWS", least)
         found.append(
-            resampled(sides, patterns, values, counts, confidence=0.95, rng=rng, n_resamples=199)
+            resampled(sides, rules, values, counts, confidence=0.95, rng=rng, n_resamples=199)
         )
     assert n_rows[0] < 1000 < n_rows[1] == counts.sum()
     few, every = found
@@ -304,24 +304,24 @@ def test_of_many_rows_some_are_permuted(binary, monkeypatch):
 
 def test_too_few_permutations_are_refused():
     rng = np.random.default_rng(0)
-    patterns = DensePatterns(rng.integers(0, 2, (20, 2)))
+    rules = DenseRules(rng.integers(0, 2, (20, 2)))
     values, counts = rng.integers(0, 2, 20).astype(float), np.ones(20, dtype=bool)
-    sides = pattern_sides(patterns, values, counts, binary=True)
+    sides = rule_sides(rules, values, counts, binary=True)
     with pytest.raises(ValueError, match=r"at least 19\. Raise n_resamples, or lower"):
-        resampled(sides, patterns, values, counts, confidence=0.95, n_resamples=18, rng=rng)
+        resampled(sides, rules, values, counts, confidence=0.95, n_resamples=18, rng=rng)
 
 
-def test_where_patterns_overlap_the_price_is_less_than_bonferronis():
+def test_where_rules_overlap_the_price_is_less_than_bonferronis():
     rng = np.random.default_rng(0)
     # Six attributes, of which five say nearly the same, as names of one thing do.
     codes = rng.integers(0, 3, (400, 6))
     for j in range(1, 5):
         codes[:, j] = np.where(rng.random(400) < 0.95, codes[:, 0], codes[:, j])
-    patterns = DensePatterns(codes, min_support=0.1)
+    rules = DenseRules(codes, min_support=0.1)
     values, counts = (rng.random(400) < 0.3).astype(float), np.ones(400, dtype=bool)
-    sides = pattern_sides(patterns, values, counts, binary=True)
-    found = resampled(sides, patterns, values, counts, confidence=0.95, rng=rng, n_resamples=199)
-    assert found.critical < stats.norm.isf(0.025 / patterns.n_patterns) - 0.5
+    sides = rule_sides(rules, values, counts, binary=True)
+    found = resampled(sides, rules, values, counts, confidence=0.95, rng=rng, n_resamples=199)
+    assert found.critical < stats.norm.isf(0.025 / rules.n_rules) - 0.5
 
 
 # Coverage ----------------------------------------------------------------------------------------
@@ -349,8 +349,8 @@ def simulated(case, runs, correction, *, n_rows=600, n_resamples=199):
     held, quiet = 0, 0
     for _ in range(runs):
         codes = rng.integers(0, 3, (n_rows, 4))
-        patterns = DensePatterns(codes, min_support=0.02)
-        inside = ((patterns.rules[:, None] < 0) | (patterns.rules[:, None] == grid)).all(axis=2)
+        rules = DenseRules(codes, min_support=0.02)
+        inside = ((rules.conditions[:, None] < 0) | (rules.conditions[:, None] == grid)).all(axis=2)
         truth = mean(grid)
         true = inside @ truth / inside.sum(axis=1) - ~inside @ truth / (~inside).sum(axis=1)
         if scale is None:
@@ -359,10 +359,10 @@ def simulated(case, runs, correction, *, n_rows=600, n_resamples=199):
             noise = rng.normal(size=n_rows) if shape == "normal" else rng.exponential(size=n_rows)
             values = mean(codes) + scale(codes) * (noise - (shape == "exponential"))
         counts = np.ones(n_rows, dtype=bool)
-        sides = pattern_sides(patterns, values, counts, binary=scale is None)
+        sides = rule_sides(rules, values, counts, binary=scale is None)
         if correction == "resampling":
             low, high, differs = resampled(
-                sides, patterns, values, counts,
+                sides, rules, values, counts,
                 confidence=0.95, rng=rng, n_resamples=n_resamples,
             )[:3]  # fmt: skip
         else:
@@ -374,7 +374,7 @@ def simulated(case, runs, correction, *, n_rows=600, n_resamples=199):
 
 def check(case, runs):
     held, quiet = simulated(case, runs, "resampling")
-    # What 95% would fall below in one of 10,000 tries; where no pattern is spared, permutations
+    # What 95% would fall below in one of 10,000 tries; where no rule is spared, permutations
     # are approximate, and half a percent is allowed for it.
     least = stats.binom.ppf(1e-4, runs, 0.95 if "no effect" in case else 0.945) / runs
     assert held >= least and quiet >= least, (held, quiet)

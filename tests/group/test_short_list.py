@@ -1,14 +1,14 @@
-"""Of many patterns a few: places of parts, gains, and what planted pockets lead to."""
+"""Of many rules a few: places of parts, gains, and what planted pockets lead to."""
 
 import numpy as np
 import pytest
-from dense_patterns import DensePatterns
+from dense_rules import DenseRules
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 from tiers import slow_sample
 
-from skfairtest.group._inference.counting import pattern_sides
+from skfairtest.group._inference.counting import rule_sides
 from skfairtest.group._inference.pivot import interval_at, signed_root
 from skfairtest.group._inference.resampled import resampled
 from skfairtest.group._rules.short_list import (
@@ -43,7 +43,7 @@ def test_best_parts_are_those_of_a_loop(seed):
     # Every part of a frequent rule is frequent: all are there, as in a search.
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 2, (30, 4))
-    rules = DensePatterns(codes, most=4).rules
+    rules = DenseRules(codes, most=4).conditions
     rules = rng.permutation(rules, axis=0)
     score, candidates = rng.integers(0, 5, len(rules)) / 5, rng.random(len(rules)) < 0.6
     length = (rules >= 0).sum(axis=1)
@@ -58,27 +58,27 @@ def test_best_parts_are_those_of_a_loop(seed):
 
 
 @given(st.integers(0, 10_000), st.booleans(), st.booleans())
-@example(120, False, False)  # no row of the smaller pattern counts
+@example(120, False, False)  # no row of the smaller rule counts
 def test_the_rest_of_a_part_is_that_of_a_loop(seed, binary, weighted):
     rng = np.random.default_rng(seed)
-    patterns = DensePatterns(rng.integers(0, 2, (60, 3)))
+    rules = DenseRules(rng.integers(0, 2, (60, 3)))
     values = rng.integers(0, 2, 60).astype(float) if binary else rng.normal(1e4, 1, 60)
     counts = rng.random(60) < 0.9
     weights = rng.uniform(0.2, 3, 60) if weighted else None
     w = np.ones(60) if weights is None else weights
-    sides = pattern_sides(patterns, values, counts, weights, binary=binary)
-    part = parents(patterns.rules).max(axis=1)
-    sums = patterns.sums(np.where(counts, [w, w**2], 0.0).T) if weighted else None
+    sides = rule_sides(rules, values, counts, weights, binary=binary)
+    part = parents(rules.conditions).max(axis=1)
+    sums = rules.sums(np.where(counts, [w, w**2], 0.0).T) if weighted else None
     against = rest_of(sides, part, sums)
-    for i in range(patterns.n_patterns):
-        rows = counts & patterns.inside(part[i]) & ~patterns.inside(i)
+    for i in range(rules.n_rules):
+        rows = counts & rules.inside(part[i]) & ~rules.inside(i)
         if part[i] < 0 or not rows.any():
             assert against.n_out[i] == 0 and np.isnan(against.mean_out[i])
             continue
         mean = np.average(values[rows], weights=w[rows])
         assert against.n_out[i] == pytest.approx(w[rows].sum() ** 2 / (w[rows] ** 2).sum())
         assert against.mean_out[i] == pytest.approx(mean)
-        if rows.sum() > 1 and counts[patterns.inside(i)].sum() > 1:
+        if rows.sum() > 1 and counts[rules.inside(i)].sum() > 1:
             size = against.n_out[i]
             variance = np.average((values[rows] - mean) ** 2, weights=w[rows])
             variance *= 1.0 if binary else size / (size - 1)
@@ -86,18 +86,18 @@ def test_the_rest_of_a_part_is_that_of_a_loop(seed, binary, weighted):
 
 
 def listed(codes, values, *, binary=True, weights=None, min_support=0.02, **options):
-    patterns = DensePatterns(codes, min_support=min_support)
+    rules = DenseRules(codes, min_support=min_support)
     counts = np.ones(len(codes), dtype=bool)
-    sides = pattern_sides(patterns, values, counts, weights, binary=binary)
+    sides = rule_sides(rules, values, counts, weights, binary=binary)
     found = resampled(
-        sides, patterns, values, counts, weights,
+        sides, rules, values, counts, weights,
         confidence=0.95, n_resamples=199, rng=np.random.default_rng(0),
     )  # fmt: skip
     short = short_list(
-        patterns, patterns.rules, sides, values, counts, weights,
+        rules, rules.conditions, sides, values, counts, weights,
         differs=found.differs, critical=found.critical, **options,
     )  # fmt: skip
-    return patterns, sides, found, short
+    return rules, sides, found, short
 
 
 def pocket(seed, n_rows=6000, rate=0.1, inside=0.5):
@@ -110,13 +110,13 @@ def pocket(seed, n_rows=6000, rate=0.1, inside=0.5):
 
 def test_a_pocket_is_listed_without_its_parts_and_its_parts_parts():
     codes, values = pocket(0)
-    patterns, sides, found, short = listed(codes, values)
-    # Many patterns differ, and all of them for one reason.
+    rules, sides, found, short = listed(codes, values)
+    # Many rules differ, and all of them for one reason.
     assert found.differs.sum() > 20
-    assert patterns.rules[short.pattern].tolist() == [[0, 0, -1, -1]]
-    part = short.sub_pattern[0]
-    assert patterns.rules[part].tolist() in ([0, -1, -1, -1], [-1, 0, -1, -1])
-    inside, rest = patterns.inside(short.pattern[0]), patterns.inside(part)
+    assert rules.conditions[short.rule].tolist() == [[0, 0, -1, -1]]
+    part = short.sub_rule[0]
+    assert rules.conditions[part].tolist() in ([0, -1, -1, -1], [-1, 0, -1, -1])
+    inside, rest = rules.inside(short.rule[0]), rules.inside(part)
     rest = rest & ~inside
     assert short.gain[0] == pytest.approx(values[inside].mean() - values[rest].mean())
     assert 0.2 < short.gain_low[0] < short.gain[0] < short.gain_high[0] < 0.6
@@ -128,12 +128,12 @@ def test_two_pockets_are_two_lines_the_worse_one_first():
     codes = rng.integers(0, 3, (6000, 4))
     first, second = codes[:, 0] == 1, (codes[:, 2:] == 2).all(axis=1)
     values = (rng.random(6000) < 0.1 + 0.3 * first + 0.45 * (second & ~first)).astype(float)
-    patterns, sides, _, short = listed(codes, values)
-    rules = patterns.rules[short.pattern]
+    rules, sides, _, short = listed(codes, values)
+    rules = rules.conditions[short.rule]
     assert [-1, -1, 2, 2] in rules[:, :].tolist() or [0, -1, 2, 2] in rules.tolist()
     assert [1, -1, -1, -1] in rules.tolist() and len(rules) <= 4
     assert (np.diff(short.covered) > 0).all() and short.covered[-1] <= 1
-    score = np.abs(sides.difference[short.pattern])
+    score = np.abs(sides.difference[short.rule])
     assert (np.diff(score) <= 0).all()
 
 
@@ -143,14 +143,14 @@ def test_groups_of_one_partition_are_not_listed_as_each_others_rest():
     values = (rng.random(2000) < 0.2 + 0.4 * codes[:, 0]).astype(float)
     _, _, found, short = listed(codes, values)
     # Both halves differ from each other by the same: one line says it.
-    assert found.differs.sum() > 2 and len(short.pattern) == 1
+    assert found.differs.sum() > 2 and len(short.rule) == 1
 
 
 def test_equal_groups_once_by_the_simplest_rule():
     codes, values = pocket(1)
     twice = np.column_stack([codes, (codes[:, :2] == 0).all(axis=1).astype(int)])
-    patterns, _, _, short = listed(twice, values)
-    assert patterns.rules[short.pattern].tolist() == [[-1, -1, -1, -1, 1]]
+    rules, _, _, short = listed(twice, values)
+    assert rules.conditions[short.rule].tolist() == [[-1, -1, -1, -1, 1]]
 
 
 def test_means_weights_and_both_directions():
@@ -158,45 +158,45 @@ def test_means_weights_and_both_directions():
     codes = rng.integers(0, 3, (3000, 3))
     values = rng.normal(1.0 * (codes[:, 0] == 0) - 2.0 * (codes[:, 1] == 2), 1)
     weights = rng.uniform(0.5, 1.5, 3000)
-    patterns, sides, _, short = listed(codes, values, binary=False, weights=weights)
-    assert set(np.sign(sides.difference[short.pattern])) == {-1.0, 1.0}
-    assert len(short.pattern) <= 4
+    rules, sides, _, short = listed(codes, values, binary=False, weights=weights)
+    assert set(np.sign(sides.difference[short.rule])) == {-1.0, 1.0}
+    assert len(short.rule) <= 4
     only = listed(codes, values, binary=False, weights=weights, most=1)[3]
-    assert only.pattern.tolist() == short.pattern[:1].tolist()
+    assert only.rule.tolist() == short.rule[:1].tolist()
 
 
 def test_another_score_is_another_order():
     codes, values = pocket(0, inside=0.3)
-    patterns, sides, found, short = listed(codes, values)
+    rules, sides, found, short = listed(codes, values)
     lower = listed(codes, values, score=sides.n * np.abs(sides.difference))[3]
-    assert len(lower.pattern) and not np.array_equal(lower.pattern, short.pattern)
+    assert len(lower.rule) and not np.array_equal(lower.rule, short.rule)
 
 
 def test_where_nothing_differs_nothing_is_listed():
     codes, _ = pocket(0, n_rows=500)
     values = np.tile([0.0, 1.0], 250)
-    patterns = DensePatterns(codes)
+    rules = DenseRules(codes)
     counts = np.ones(500, dtype=bool)
-    sides = pattern_sides(patterns, values, counts, binary=True)
+    sides = rule_sides(rules, values, counts, binary=True)
     short = short_list(
-        patterns, patterns.rules, sides, values, counts,
-        differs=np.zeros(patterns.n_patterns, dtype=bool), critical=4.0,
+        rules, rules.conditions, sides, values, counts,
+        differs=np.zeros(rules.n_rules, dtype=bool), critical=4.0,
     )  # fmt: skip
     assert [len(column) for column in short] == [0] * 6
 
 
-def test_what_a_pattern_adds_is_an_interval_for_all_at_once():
+def test_what_a_rule_adds_is_an_interval_for_all_at_once():
     codes, values = pocket(0)
-    patterns, sides, found, short = listed(codes, values)
-    several = found.differs & ((patterns.rules >= 0).sum(axis=1) > 1)
+    rules, sides, found, short = listed(codes, values)
+    several = found.differs & ((rules.conditions >= 0).sum(axis=1) > 1)
     needed = stats.norm.isf(0.025 / several.sum())
-    part = np.full(patterns.n_patterns, -1)
-    part[short.pattern] = short.sub_pattern
+    part = np.full(rules.n_rules, -1)
+    part[short.rule] = short.sub_rule
     against = rest_of(sides, part)
     low, high = interval_at(against, needed)
-    assert short.gain_low == pytest.approx(low[short.pattern])
-    assert short.gain_high == pytest.approx(high[short.pattern])
-    assert (np.abs(signed_root(against))[short.pattern] > needed).all()
+    assert short.gain_low == pytest.approx(low[short.rule])
+    assert short.gain_high == pytest.approx(high[short.rule])
+    assert (np.abs(signed_root(against))[short.rule] > needed).all()
 
 
 def share_with_more(runs, first=0):
@@ -204,8 +204,8 @@ def share_with_more(runs, first=0):
     wrong = 0
     for seed in range(first, first + runs):
         codes, values = pocket(seed, n_rows=2000, inside=0.6)
-        patterns, _, _, short = listed(codes, values, min_support=0.01)
-        rules = patterns.rules[short.pattern]
+        rules, _, _, short = listed(codes, values, min_support=0.01)
+        rules = rules.conditions[short.rule]
         wrong += bool(((rules[:, :2] == 0).all(axis=1) & (rules[:, 2:] >= 0).any(axis=1)).any())
     return wrong / runs
 

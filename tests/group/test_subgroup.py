@@ -1,4 +1,4 @@
-"""SubgroupAuditor: the same patterns and figures as loops over a table, and what it refuses."""
+"""SubgroupAuditor: the same rules and figures as loops over a table, and what it refuses."""
 
 import itertools
 import re
@@ -22,7 +22,7 @@ from tiers import slow_sample, some
 from skfairtest import SubgroupAuditor, selection_table
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group._outcomes.outcomes import OUTCOMES
-from skfairtest.group._rules.patterns import Patterns
+from skfairtest.group._rules.frequent import FrequentRules
 
 METRICS = tuple(OUTCOMES)
 LABELS = METRICS[:6]
@@ -64,8 +64,8 @@ def loop_metric(metric, y, p, w):
     return np.average(np.asarray(values, dtype=float)[counts], weights=w[counts])
 
 
-def loop_patterns(codes, min_support, most):
-    """Every frequent pattern of a table of numbers, as {columns and values: rows}."""
+def loop_rules(codes, min_support, most):
+    """Every frequent rule of a table of numbers, as {columns and values: rows}."""
     found = {}
     differ = [j for j in range(codes.shape[1]) if len(set(codes[:, j])) > 1]
     for size in range(1, most + 1):
@@ -78,8 +78,8 @@ def loop_patterns(codes, min_support, most):
     return found
 
 
-def of_patterns(patterns):
-    rules = patterns.conditions(np.arange(patterns.n_patterns))
+def of_rules(rules):
+    rules = rules.conditions(np.arange(rules.n_rules))
     return [tuple((j, v) for j, v in enumerate(rule.tolist()) if v >= 0) for rule in rules]
 
 
@@ -90,28 +90,28 @@ def of_patterns(patterns):
     n=st.integers(2, 150),
     compiled=st.booleans(),
 )
-def test_patterns_and_sums_are_those_of_a_loop(data, sizes, n, compiled):
+def test_rules_and_sums_are_those_of_a_loop(data, sizes, n, compiled):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     codes = np.column_stack([rng.integers(0, size, n) for size in sizes])
     min_support = data.draw(st.sampled_from([0.01, 0.05, 0.1, 0.3, 0.5]))
     most = data.draw(st.integers(1, len(sizes)))
-    patterns = Patterns(
+    rules = FrequentRules(
         list(codes.T), sizes, min_support=min_support, max_conditions=most, compiled=compiled
     )
-    expected = loop_patterns(codes, min_support, most)
-    found = of_patterns(patterns)
+    expected = loop_rules(codes, min_support, most)
+    found = of_rules(rules)
     assert len(found) == len(expected)
     assert set(found) == set(expected)
     V = rng.normal(size=(n, 10))
-    sums, counted = patterns.sums(V), patterns.sums(V > 0)
-    for place, pattern in enumerate(found):
-        rows = expected[pattern]
-        assert patterns.counts[place] == len(rows)
-        assert patterns.inside(place).nonzero()[0].tolist() == rows.tolist()
+    sums, counted = rules.sums(V), rules.sums(V > 0)
+    for place, rule in enumerate(found):
+        rows = expected[rule]
+        assert rules.counts[place] == len(rows)
+        assert rules.inside(place).nonzero()[0].tolist() == rows.tolist()
         np.testing.assert_allclose(sums[place], V[rows].sum(axis=0), atol=1e-9)
         assert counted[place].tolist() == (V[rows] > 0).sum(axis=0).tolist()
     groups = {tuple(rows) for rows in expected.values()}
-    assert len(groups) == len(set(patterns.marks.tolist()))
+    assert len(groups) == len(set(rules.marks.tolist()))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_each_group_once_by_its_simplest_rule():
     X["copy"] = np.where(X["sex"] == "f", "x", "z")
     auditor = SubgroupAuditor(metric="accuracy", attributes="all").fit(X, y, y_pred=p)
     groups = [auditor.matches(X, rule).tobytes() for rule in auditor.rules_["rule"]]
-    assert len(groups) == len(set(groups)) == auditor.n_groups_ < auditor.n_rule_sets_
+    assert len(groups) == len(set(groups)) == auditor.n_groups_ < auditor.n_rules_
     assert not auditor.rules_["rule"].str.contains("copy").any() or (
         not auditor.rules_["rule"].str.contains("sex").all()
     )
@@ -416,7 +416,7 @@ def test_more_than_a_million_rules_are_refused_or_shortened():
     fits = int(re.search(r"max_conditions=(\d+) leaves", str(told.value))[1])
     with pytest.warns(UserWarning, match=f"up to max_conditions={fits} are compared") as caught:
         auditor.set_params(max_conditions=None).fit(X, y_pred=X[:, 0])
-    assert caught[0].filename == __file__ and auditor.n_rule_sets_ <= 1_000_000
+    assert caught[0].filename == __file__ and auditor.n_rules_ <= 1_000_000
     assert auditor.rules_["conditions"].map(len).max() == fits
 
 

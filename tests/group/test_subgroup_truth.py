@@ -31,8 +31,8 @@ def test_pockets_are_the_worst_confirmed_line_on_nine_seeds_of_ten(bench, table)
 @pytest.mark.slow
 def test_without_effect_one_run_of_twenty_reports_anything(bench, table):
     columns, sizes, truth = table
-    n_patterns, reported = bench.runs_without_effect(columns, sizes, truth, 200, min_support=0.01)
-    assert n_patterns > 500
+    n_rules, reported = bench.runs_without_effect(columns, sizes, truth, 200, min_support=0.01)
+    assert n_rules > 500
     assert reported["resampling"] <= stats.binom.isf(1e-4, 200, 0.05) / 200
     # The check can fail: intervals by themselves report something every time.
     assert reported["none"] == 1

@@ -77,7 +77,7 @@ def test_results_and_query_count():
     assert reach.max() <= 0.05
     assert auditor.stop_reason_ == "all frequent rules were compared"
     assert auditor.favourable_ == ["yes"] and auditor.sensitive_features_ == SENSITIVE
-    assert len(rules) == auditor.n_groups_ <= auditor.n_rule_sets_
+    assert len(rules) == auditor.n_groups_ <= auditor.n_rules_
     supports = [auditor.matches(people(), number).mean() for number in range(0, len(rules), 50)]
     assert np.allclose(supports, rules["support"][::50]) and rules["support"].min() >= 0.05
 
@@ -247,7 +247,7 @@ def test_sensitive_columns_that_the_model_does_not_see():
     held = auditor.matches(inputs, "sex = f", sensitive_features=hidden)
     assert (held == (hidden["sex"] == "f")).all()
     assert len(auditor.confirm(inputs, 2, sensitive_features=hidden)) == 2
-    with pytest.raises(ValueError, match="which were passed to fit beside X; got None"):
+    with pytest.raises(ValueError, match="which fit was given in addition to X; got None"):
         auditor.matches(inputs, 0)
     with pytest.raises(ValueError, match="one row for each row of X"):
         auditor.fit(inputs, sensitive_features=hidden[:10])

@@ -167,7 +167,7 @@ def test_a_number_that_most_rows_have_is_told_from_the_rest(binning):
 
 
 @slow_sample
-def test_a_million_rule_sets_at_most():
+def test_a_million_rules_at_most():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"share_{j}": rng.random(300) for j in range(9)}).assign(income=1.0, hours=40)
     model = PlantedClassifier(lambda X: X["share_0"] > 0.5)
@@ -176,7 +176,7 @@ def test_a_million_rule_sets_at_most():
         UserWarning, match="Only rules of up to max_attributes=2 are compared. There are"
     ):
         auditor = fit(model, X, **settings)
-    assert auditor.rules_["attributes"].map(len).max() == 2 and auditor.n_rule_sets_ < 1e6
+    assert auditor.rules_["attributes"].map(len).max() == 2 and auditor.n_rules_ < 1e6
     with pytest.raises(ValueError, match="lower max_attributes: .*max_attributes=2 leaves"):
         fit(model, X, max_attributes=3, **settings)
 

@@ -187,7 +187,7 @@ def test_results_query_count_and_promise():
     model = Reader()
     auditor = fit(model)
     rules = auditor.rules_
-    assert len(rules) == auditor.n_rule_sets_ == 3 + 2 + 3 * 2
+    assert len(rules) == auditor.n_rules_ == 3 + 2 + 3 * 2
     assert auditor.n_queries_ == len(model.seen_)
     assert rules[["n_inside", "n_outside"]].min().min() >= 1000
     reach = np.maximum(rules["high"] - rules["score"], rules["score"] - rules["low"])

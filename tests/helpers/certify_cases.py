@@ -12,8 +12,8 @@ from tiers import SAMPLE
 
 from skfairtest import CertifiedAuditor, SBFTAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._composite import APART
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._composition import APART
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
 
@@ -70,11 +70,11 @@ SHORT, LONG = 0.5, 60.0
 
 def bracket_alone(auditor, seconds=SHORT):
     """The bracket without a search, which raises that of an auditor, and its rounding."""
-    family, _ = read_family(
+    verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
-    bracket = family.solve(0.0, Limits(CLOCK.now() + seconds, 1e-9))
-    return bracket._replace(upper=min(bracket.upper, family.root_bound())), 2 * family.rounding
+    bracket = verifier.solve(0.0, Limits(CLOCK.now() + seconds, 1e-9))
+    return bracket._replace(upper=min(bracket.upper, verifier.root_bound())), 2 * verifier.rounding
 
 
 def some(kinds, slow):
@@ -102,7 +102,7 @@ def check_finite(model, X, *, exact=True, **params):
     assert degree <= auditor.fairness_degree_upper_bound_
     if exact:
         assert auditor.certified_, auditor.stop_reason_
-        # All inputs were looked at: the search of the family has to close as well.
+        # All inputs were looked at: the search of the verifier has to close as well.
         assert bracket.reason in ("closed", APART), bracket.reason
         if bracket.reason == "closed" and "rtol" not in params:
             assert bracket.upper <= degree * (1 + 1e-9) + rounding

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.resources as resources
 import inspect
 import pickle
@@ -46,8 +47,9 @@ from skfairtest import (
 )
 from skfairtest.finding import _card
 from skfairtest.finding._pair import Cell, Pair
+from skfairtest.group._results import TableResults
 from skfairtest.inspection import (
-    BracketDisplay,
+    BoundsDisplay,
     DisparityCurveDisplay,
     FlipTestDisplay,
     GroupScoresDisplay,
@@ -58,7 +60,6 @@ from skfairtest.inspection import (
     SelectionDisplay,
     _style,
 )
-from skfairtest.mitigation._comparison import jackknife, one_fold
 from skfairtest.oracle._compare import disparity_curve
 from skfairtest.report._render import plots
 
@@ -118,8 +119,9 @@ def fitted(people):
         with pytest.MonkeyPatch.context() as patch:  # what takes most of the time
             patch.setattr(FairnessRetrainer, "_n_estimates", 500)
             retrainer.fit(X, y)
-            patch.setattr(one_fold, "DEGREE_QUERIES", 20)
-            patch.setattr(jackknife, "N_PARTS", 5)
+            running = importlib.import_module(compare_mitigations.__module__)
+            settings = running.SETTINGS._replace(degree_queries=20, n_parts=5)
+            patch.setattr(running, "SETTINGS", settings)
             comparison = compare_mitigations(
                 tree, X[:200], y[:200], sensitive_features="sex", methods=["drop"], cv=2,
                 random_state=0, progress=False,
@@ -140,8 +142,8 @@ MAKERS = {
     "pair": lambda f: PairDisplay.from_auditor(f.auditor),
     "kept pair": lambda f: PairDisplay.from_auditor(f.auditor, place=3),
     "no pair": lambda f: PairDisplay(None, "nothing was found"),
-    "bracket": lambda f: BracketDisplay.from_auditor({"a": f.auditor, "b": f.certified}),
-    "certificate": lambda f: BracketDisplay.from_certificate(f.certificate),
+    "bracket": lambda f: BoundsDisplay.from_auditor({"a": f.auditor, "b": f.certified}),
+    "certificate": lambda f: BoundsDisplay.from_certificate(f.certificate),
     "curve": lambda f: DisparityCurveDisplay.from_auditor(f.auditor),
     "curves": lambda f: DisparityCurveDisplay.from_estimator(
         {"one": f.model, "other": DummyClassifier().fit(f.X, f.y)}, f.X, sensitive_features="sex"
@@ -245,7 +247,7 @@ def test_without_matplotlib_the_error_names_the_extra(case, monkeypatch):
 @pytest.mark.parametrize(
     "make",
     [
-        PairDisplay.from_auditor, BracketDisplay.from_auditor, DisparityCurveDisplay.from_auditor,
+        PairDisplay.from_auditor, BoundsDisplay.from_auditor, DisparityCurveDisplay.from_auditor,
         HistoryDisplay.from_auditors,
     ],
 )  # fmt: skip
@@ -346,7 +348,7 @@ def test_without_a_pair_the_picture_says_so(models):
     with pytest.raises(ValueError, match="of which there are none"):
         PairDisplay.from_auditor(auditor, place=0)
     # What has no pair has a bracket and a course all the same.
-    assert BracketDisplay.from_auditor(auditor).plot().bars_[0].get_width() == 0
+    assert BoundsDisplay.from_auditor(auditor).plot().bars_[0].get_width() == 0
     HistoryDisplay.from_auditors(auditor).plot()
     assert DisparityCurveDisplay.from_auditor(auditor).plot().frame()["share"].tolist() == [0.0]
 
@@ -401,7 +403,7 @@ def test_any_pair_can_be_drawn(names, low, difference, threshold):
 
 
 def test_bracket_of_auditors(fitted):
-    display = BracketDisplay.from_auditor({"searched": fitted.auditor, "closed": fitted.certified})
+    display = BoundsDisplay.from_auditor({"searched": fitted.auditor, "closed": fitted.certified})
     table = display.frame().set_index("name")
     assert table.loc["searched", "found"] == fitted.auditor.fairness_degree_
     assert np.isnan(table.loc["searched", "upper"]) and not table.loc["searched", "certified"]
@@ -424,13 +426,13 @@ def test_bracket_of_auditors(fitted):
 
 def test_ends_of_a_bracket_that_people_write_alike_are_one_figure():
     row = {"name": "a", "found": 0.281444, "upper": 0.281445, "rows": 0.2, "certified": False}
-    display = BracketDisplay(pd.DataFrame([row | {"lower": 0.281444}])).plot()
+    display = BoundsDisplay(pd.DataFrame([row | {"lower": 0.281444}])).plot()
     assert [text.get_text() for text in display.ax_.texts] == ["at most 0.28"]
 
 
 def test_bracket_that_is_open():
     row = {"name": "a", "found": 0.4, "lower": 0.5, "upper": 0.8, "rows": 0.9, "certified": False}
-    display = BracketDisplay(pd.DataFrame([row])).plot()
+    display = BoundsDisplay(pd.DataFrame([row])).plot()
     (bar,) = display.open_
     assert (bar.get_x(), bar.get_width()) == pytest.approx((0.5, 0.3))
     assert bar.get_hatch() and display.bars_[0].get_width() == 0.4
@@ -442,18 +444,18 @@ def test_bracket_that_is_open():
     with pytest.raises(ValueError, match="kind must be one of"):
         display.plot(kind="pie")
     with pytest.raises(TypeError, match="what certify"):
-        BracketDisplay.from_certificate(3)
+        BoundsDisplay.from_certificate(3)
     history = pd.DataFrame(
         {"name": "a", "seconds": [0.0, 1.0], "degree": [0.0, 0.5], "bound": [np.nan, 0.8]}
     )
-    assert len(BracketDisplay(pd.DataFrame([row]), history).plot(kind="time").open_) == 1
-    display = BracketDisplay(pd.DataFrame([row]), history.drop(columns="bound")).plot(kind="time")
+    assert len(BoundsDisplay(pd.DataFrame([row]), history).plot(kind="time").open_) == 1
+    display = BoundsDisplay(pd.DataFrame([row]), history.drop(columns="bound")).plot(kind="time")
     assert display.open_ == display.bounds_ == []
 
 
 def test_bracket_of_what_was_found_alone():
     row = {"name": "a", "found": 0.4, "lower": np.nan, "upper": np.nan, "rows": np.nan}
-    display = BracketDisplay(pd.DataFrame([row]).assign(certified=False)).plot()
+    display = BoundsDisplay(pd.DataFrame([row]).assign(certified=False)).plot()
     assert [text.get_text() for text in display.ax_.texts] == ["→ 0.40 found, no bound"]
     assert len(display.ax_.lines) == 0 and display.open_ == []
     assert max(display.ax_.get_xticks()) <= 0.43  # the room for words is no part of the axis
@@ -464,9 +466,9 @@ def test_rows_of_the_data_may_be_left_out(models):
     X = np.array([[0, 1], [1, 5], [0, 3]])
     auditor = RandomAuditor(model, sensitive_features=[0], random_state=0).fit(X)
     model.rows = 0
-    assert np.isnan(BracketDisplay.from_auditor(auditor, rows=False).frame().loc[0, "rows"])
+    assert np.isnan(BoundsDisplay.from_auditor(auditor, rows=False).frame().loc[0, "rows"])
     assert model.rows == 0
-    assert BracketDisplay.from_auditor(auditor).frame().loc[0, "rows"] == 1.0
+    assert BoundsDisplay.from_auditor(auditor).frame().loc[0, "rows"] == 1.0
 
 
 @slow_sample
@@ -549,7 +551,7 @@ def test_interrupted_audits_show_what_was_found(models):
         auditor.fit(X)
     model.calls = -9
     assert PairDisplay.from_auditor(auditor).plot().pair.outputs == (2.0, 0.0)
-    assert BracketDisplay.from_auditor(auditor).plot(kind="time").frame().loc[0, "found"] == 2.0
+    assert BoundsDisplay.from_auditor(auditor).plot(kind="time").frame().loc[0, "found"] == 2.0
     assert HistoryDisplay.from_auditors(auditor).plot().frame()["degree"].max() == 2.0
 
 
@@ -649,12 +651,12 @@ def test_groups_that_differ_by_an_unknown_amount_are_drawn_as_differing():
 
 
 def test_a_short_list_needs_an_auditor_that_has_one(fitted, monkeypatch):
-    monkeypatch.delattr(TestSGDAuditor, "short_list_")
+    monkeypatch.delattr(TableResults, "short_list_")
     with pytest.raises(ValueError, match="short_list=True needs an auditor with short_list_"):
         GroupScoresDisplay.from_auditor(fitted.groups, short_list=True)
 
 
-def test_very_many_rule_sets():
+def test_very_many_rules():
     display = GroupScoresDisplay(rules(20_000)).plot()
     assert len(display.points_) == 20 and len(display.frame()) == 20_000
     assert "drawn: 20 of 20,000 groups" in display.ax_.get_xlabel()
@@ -916,7 +918,7 @@ def test_names_are_written_as_they_are():
     several = [
         PairDisplay(Pair(cells, NAME, (1.0, 0.0), None, 1.0)),
         DisparityCurveDisplay(curves, output=NAME),
-        BracketDisplay(bracket.assign(certified=False)),
+        BoundsDisplay(bracket.assign(certified=False)),
         HistoryDisplay(course),
         GroupScoresDisplay(rules(n).assign(rule=NAMES)),
         SelectionDisplay(groups),
@@ -933,7 +935,7 @@ def test_names_are_written_as_they_are():
         for name in NAMES if display in several else []:
             short = _style.shorten(name, 24).rstrip("…").strip()
             assert any(short in word.replace("\n", " ") for word in words), (display, name)
-        if type(display) not in (BracketDisplay, HistoryDisplay, GroupScoresDisplay):
+        if type(display) not in (BoundsDisplay, HistoryDisplay, GroupScoresDisplay):
             assert any(NAME in word for word in words), display
 
 

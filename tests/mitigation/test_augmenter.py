@@ -222,7 +222,7 @@ def test_estimate_of_a_model_that_fails(models, square):
 
 
 class Votes:
-    """A panel that says the same of the first twins, and the same of the second."""
+    """A ensemble that says the same of the first twins, and the same of the second."""
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -254,7 +254,7 @@ def test_average_of_the_models_own_answers(models):
     assert average_label(pairs(scores)).tolist() == [1, 0]
     line = models.Regressor(lambda X: X[:, 0] + X[:, 1])
     assert average_label(pairs(line, classes=None)).tolist() == pytest.approx([0.7, 1.4])
-    # A model that gives labels alone has nothing to average: the panel is asked.
+    # A model that gives labels alone has nothing to average: the ensemble is asked.
     silent = models.LabelsOnly(lambda X: (X[:, 0] > 0).astype(int))
     assert average_label(pairs(silent, ([np.array([1, 1])], [np.array([1, 0])])))[0] == 1
 

@@ -23,17 +23,18 @@ from tiers import SAMPLE, slow_sample, some
 
 from skfairtest import InputSpace, compare_mitigations, estimate_discrimination
 from skfairtest.finding._words import percent
-from skfairtest.group._rules.sensitive_groups import Groups
-from skfairtest.mitigation._comparison import jackknife, methods, one_fold
+from skfairtest.group._rules.sensitive_groups import SensitiveGroups
+from skfairtest.mitigation._cached_predictions import CachedPredictions, score_of_rows
+from skfairtest.mitigation._comparison import methods, one_fold
 from skfairtest.mitigation._comparison.group_rates import (
     between_groups,
     rate_change,
     rates_by_group,
 )
 from skfairtest.mitigation._comparison.jackknife import deal, leave_out, paired_difference
+from skfairtest.mitigation._comparison.methods import ComparisonSettings
 from skfairtest.mitigation._comparison.with_fairlearn import RandomizedClassifier
 from skfairtest.mitigation._held_columns import HeldColumns
-from skfairtest.mitigation._replay import Replay, score_of_rows
 from skfairtest.transports import QuantileTransport
 
 running = import_module("skfairtest.mitigation._comparison.compare_mitigations")
@@ -44,10 +45,8 @@ TIMES = ["fit_seconds", "predict_ratio"]
 @pytest.fixture(autouse=True)
 def short_searches(monkeypatch):
     """The search for the largest difference takes most of the time and is tested elsewhere."""
-    monkeypatch.setattr(one_fold, "DEGREE_QUERIES", 20)
-    monkeypatch.setattr(running, "N_INPUTS", 200)
-    monkeypatch.setattr(running, "CERTIFY_TIME", 0)
-    monkeypatch.setattr(jackknife, "N_PARTS", 5)
+    settings = ComparisonSettings(n_inputs=200, certify_time=0, degree_queries=20, n_parts=5)
+    monkeypatch.setattr(running, "SETTINGS", settings)
 
 
 def people(n=400, seed=0):
@@ -86,9 +85,8 @@ def compare(*args, **settings):
 @pytest.fixture(scope="module")
 def comparison():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_fold, "DEGREE_QUERIES", 100)
-        patch.setattr(jackknife, "N_PARTS", 10)
-        patch.setattr(running, "N_INPUTS", 200)
+        settings = ComparisonSettings(n_inputs=200, degree_queries=100, n_parts=10)
+        patch.setattr(running, "SETTINGS", settings)
         return compared(methods=["drop", "marginalize"])
 
 
@@ -181,7 +179,7 @@ def test_the_change_of_a_rate_is_about_the_rows_of_the_group():
     rng = np.random.default_rng(0)
     original = (rng.random(600) < 0.5).astype(float)
     own = np.where(rng.random(600) < 0.1, 1 - original, original)
-    number = deal(np.zeros(600, dtype=int), rng)
+    number = deal(np.zeros(600, dtype=int), 5, rng)
     settings = {"confidence": 0.95, "weights": None, "are_shares": True}
     value, low, high = rate_change(own, original, number, **settings)
     assert value == pytest.approx((own - original).mean()) and low < value < high
@@ -207,7 +205,7 @@ def test_regressor_has_differences_and_r2_or_shares_above_a_threshold(monkeypatc
     X, _ = coded()
     y = X["a"] + 3.0 * X["sex"]
     model = LinearRegression()
-    monkeypatch.setattr(running, "CERTIFY_TIME", 4)
+    monkeypatch.setattr(running, "SETTINGS", running.SETTINGS._replace(certify_time=4))
     comparison = compared(model, X, y)
     table = comparison.table
     assert table.loc["original", "difference_near"] == pytest.approx(3)
@@ -412,10 +410,10 @@ def test_groups_are_combinations_and_numbers_are_cut_at_quartiles():
          "race": [None, "b"] * 50}
     )  # fmt: skip
     space = InputSpace(one_hot=None, bounds={"age": (0, 99)}).fit(X, ["sex", "age"])
-    names = Groups(space).names(X)
+    names = SensitiveGroups(space).names(X)
     assert len(set(names)) == 8 and names[0] == "sex = f, age < 25"
     assert names[99] == "sex = m, age >= 75" and names[31] == "sex = m, age from 25 to below 50"
-    by_race = Groups(InputSpace(one_hot=None).fit(X, ["race"])).names(X)
+    by_race = SensitiveGroups(InputSpace(one_hot=None).fit(X, ["race"])).names(X)
     assert by_race[1] == "race = b" and by_race[0] != by_race[1]
 
 
@@ -453,15 +451,14 @@ def test_rates_are_those_of_fairlearn(with_weights):
         assert value == pytest.approx(theirs)
 
 
-def test_paired_interval_covers_the_difference_and_is_narrower_than_an_unpaired_one(monkeypatch):
-    monkeypatch.setattr(jackknife, "N_PARTS", 30)
+def test_paired_interval_covers_the_difference_and_is_narrower_than_an_unpaired_one():
     rng = np.random.default_rng(0)
     covered, widths = 0, []
     for _ in range(200):
         first = rng.random(300) < 0.8
         # One row in ten has another answer: true in 70% of them where the first was wrong or not.
         second = np.where(rng.random(300) < 0.1, rng.random(300) < 0.7, first)
-        number = deal(np.zeros(300, dtype=int), rng)
+        number = deal(np.zeros(300, dtype=int), 30, rng)
         value, low, high = paired_difference(
             leave_out(lambda rows, v=second: v[rows].mean(), number),
             leave_out(lambda rows, v=first: v[rows].mean(), number),
@@ -473,13 +470,12 @@ def test_paired_interval_covers_the_difference_and_is_narrower_than_an_unpaired_
     assert np.mean(widths) < 0.5 * 2 * 1.96 * np.sqrt(2 * 0.8 * 0.2 / 300)
 
 
-def test_parts_of_the_jackknife_are_even_in_every_stratum(monkeypatch):
-    monkeypatch.setattr(jackknife, "N_PARTS", 30)
+def test_parts_of_the_jackknife_are_even_in_every_stratum():
     strata = np.repeat([0, 1], [90, 60])
-    number = deal(strata, np.random.default_rng(0))
+    number = deal(strata, 30, np.random.default_rng(0))
     counts = [np.bincount(number[strata == s], minlength=30) for s in (0, 1)]
     assert (counts[0] == 3).all() and (counts[1] == 2).all()
-    assert len(np.unique(deal(strata[:5], np.random.default_rng(0)))) == 5
+    assert len(np.unique(deal(strata[:5], 30, np.random.default_rng(0)))) == 5
 
 
 @pytest.mark.parametrize("name", ["accuracy", "roc_auc", "neg_log_loss", "neg_brier_score"])
@@ -489,8 +485,8 @@ def test_replayed_answers_have_the_scores_of_the_model(name):
     model = LogisticRegression().fit(X, y)
     answers = {"predict": model.predict(X), "predict_proba": model.predict_proba(X)}
     weights = np.arange(len(y)) % 3 + 1.0
-    replay = Replay(LogisticRegression(), known=answers, classes=model.classes_)
-    score = score_of_rows(get_scorer(name), replay, y, weights)
+    cached = CachedPredictions(LogisticRegression(), known=answers, classes=model.classes_)
+    score = score_of_rows(get_scorer(name), cached, y, weights)
     rows = np.arange(50, 300)
     theirs = get_scorer(name)(model, X.iloc[rows], y[rows], sample_weight=weights[rows])
     assert score(rows) == pytest.approx(theirs)
@@ -865,7 +861,7 @@ def test_a_model_that_refuses_moved_rows_has_its_other_figures(monkeypatch):
     def refuse(*args):
         raise ValueError("never seen")
 
-    monkeypatch.setattr(one_fold, "judge_moved", refuse)
+    monkeypatch.setattr(one_fold, "compare_moved", refuse)
     table = by_proxies().table
     assert table["share_moved"].isna().all() and table["accuracy"].notna().all()
     assert (table["note"] == "moved twins, fold 1: ValueError: never seen").all()

@@ -112,8 +112,8 @@ def test_unequal_rows_tell_less():
 def test_rows_of_different_folds_are_different_rows():
     fold = Judged(np.array([True, False]), np.zeros(2), np.array([0, 1]))
     both = together([fold, fold])
-    assert both.homes.tolist() == [0, 1, 2, 3]
-    assert together([fold, fold._replace(homes=None)]).homes is None
+    assert both.cluster_ids.tolist() == [0, 1, 2, 3]
+    assert together([fold, fold._replace(cluster_ids=None)]).cluster_ids is None
 
 
 @slow_sample

@@ -677,7 +677,7 @@ def test_testsgd_counts_chunks_exactly_and_draws_from_all_rows():
     settings = {"sensitive_features": ["group", "age"], "random_state": 0}
     whole = TestSGDAuditor(Model(), **settings).fit(X)
     auditor = TestSGDAuditor(Model(), **settings).fit(lambda: iter(cut(X, 300)))
-    assert auditor.n_rule_sets_ == whole.n_rule_sets_
+    assert auditor.n_rules_ == whole.n_rules_
     assert auditor.n_queries_ == whole.n_queries_
     assert auditor.worst_rule_["rule"] == whole.worst_rule_["rule"] == "group = B and age >= 50"
     ours, theirs = (a.rules_.set_index("rule") for a in (auditor, whole))
@@ -695,5 +695,5 @@ def test_testsgd_needs_two_passes():
     auditor = TestSGDAuditor(LinearRegression(), sensitive_features=["sex"])
     with pytest.raises(ValueError, match="TestSGDAuditor reads the chunks 2 times"):
         auditor.fit(iter([X]))
-    with pytest.raises(ValueError, match="columns beside X"):
+    with pytest.raises(ValueError, match="columns that are not in X"):
         auditor.fit([X], sensitive_features=X["sex"])

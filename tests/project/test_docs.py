@@ -137,7 +137,7 @@ def test_the_gallery_has_what_it_is_to_show():
     assert shown >= {
         "plot_pair_card",
         "plot_pipeline",
-        "plot_bracket_over_time",
+        "plot_bounds_over_time",
         "plot_curve_on_data",
         "plot_testsgd",
         "plot_confirm",

@@ -266,7 +266,7 @@ def test_two_models_side_by_side(report, unread):
     assert row["this"] == report.to_dict()["searches"][0]["degree"]
     assert row["change"] == row["other"] - row["this"]
     assert row["this_low"] <= row["this_high"] and np.isnan(row["other_high"])
-    assert row["says"] in ("the ends overlap", "higher")  # no upper bound: never lower
+    assert row["says"] in ("the intervals overlap", "higher")  # no upper bound: never lower
     assert table.attrs["notes"] == []
     assert set(report.compare(report)["says"]) == {"equal"}
 
@@ -288,7 +288,7 @@ def test_samples_of_rows_differ_only_where_their_intervals_are_apart(report, reg
     name = "rows above 10% of the spread: sex"
     one, other = sampled(regression, 0.054, 0.022, 0.108), sampled(regression, 0.085, 0.043, 0.146)
     row = one.compare(other).loc[name]
-    assert row["says"] == "the ends overlap" and row["this_high"] == 0.108
+    assert row["says"] == "the intervals overlap" and row["this_high"] == 0.108
     apart = sampled(regression, 0.2, 0.15, 0.26)
     assert one.compare(apart).loc[name, "says"] == "higher"
     # The largest difference of a sample is a lower bound of that of all rows.
@@ -339,7 +339,7 @@ def test_the_degree(report, limit, degree, upper, estimate, status, words):
     assert check.status == status and words in check.words
     assert check.value == check.low == degree and check.high == upper
     assert check.figure == "largest difference between twins in sex and race"
-    assert check.interval == ("lower bound" if upper is None else "certified bracket")
+    assert check.interval == ("lower bound" if upper is None else "certified bounds")
 
 
 def test_a_row_outside_of_the_domain_counts(report):

@@ -20,7 +20,7 @@ from skfairtest import AuditReport
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import listed, percent, with_difference
 from skfairtest.report._render import plots
-from skfairtest.report._render.blocks import Figure, alike, fixed, seconds, with_interval
+from skfairtest.report._render.blocks import FigureBlock, alike, fixed, seconds, with_interval
 from skfairtest.report._render.first_page import PAGES, first_page, next_steps
 from skfairtest.report._render.html import _environment, render_fragment, render_html
 from skfairtest.report._render.markdown import in_markdown, render_markdown
@@ -216,12 +216,12 @@ def test_references_within_pictures_lead_somewhere(rendered):
 
 @slow_sample
 def test_a_picture_that_fails_leaves_its_tables(monkeypatch):
-    from skfairtest.inspection import BracketDisplay
+    from skfairtest.inspection import BoundsDisplay
 
     def plot(self, *args, **options):
         raise RuntimeError("no <ink>")
 
-    monkeypatch.setattr(BracketDisplay, "plot", plot)
+    monkeypatch.setattr(BoundsDisplay, "plot", plot)
     page = Page(render_html(report_samples.usual()))
     assert "Picture – failed: RuntimeError: no <ink>" in words_of(page)
     assert len(page.all("svg")) == 9 and "at most 0.67" in words_of(page)
@@ -233,7 +233,7 @@ def test_the_users_style_is_left_alone():
     before = dict(mpl.rcParams)
     with mpl.rc_context({"text.color": "red", "font.size": 40}):
         blocks = sections_of(report_samples.usual())[2].blocks
-        figure = next(block for block in blocks if isinstance(block, Figure))
+        figure = next(block for block in blocks if isinstance(block, FigureBlock))
         assert "font-size: 40" not in draw(figure, "a")
         assert mpl.rcParams["font.size"] == 40
     assert dict(mpl.rcParams) == before

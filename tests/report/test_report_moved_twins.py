@@ -15,7 +15,7 @@ from tiers import slow_sample
 from skfairtest import AuditReport, FlipTestAuditor, Limits, RandomAuditor, audit
 from skfairtest.report._limits import check_limits
 from skfairtest.report._measure import moved
-from skfairtest.report._measure.moved import named_transports
+from skfairtest.report._measure.moved import MovedSettings, named_transports
 from skfairtest.report._render.moved import not_reached
 from skfairtest.report._render.sections import sections_of
 from skfairtest.transports import QuantileTransport, SequentialTransport
@@ -166,7 +166,7 @@ def test_a_map_that_fails_does_not_lose_the_report():
 
 
 def test_a_map_that_takes_too_long_is_left_out(monkeypatch):
-    monkeypatch.setattr(moved, "TRIED", 120)
+    monkeypatch.setattr(moved, "SETTINGS", MovedSettings(n_trial=120))
     monkeypatch.setattr(moved, "_learnable", lambda *_: 40)
     report = look(moved=[Fails()], max_time=600)
     part = part_of(report, "fails")
@@ -177,9 +177,8 @@ def test_a_map_that_takes_too_long_is_left_out(monkeypatch):
 @slow_sample
 def test_a_small_group_is_in_every_sample_of_the_rows(monkeypatch):
     """In the trial that shows how long a map takes, and among the rows that are moved."""
-    monkeypatch.setattr(moved, "TRIED", 100)
-    monkeypatch.setattr(moved, "MOST_ROWS", 100)
-    monkeypatch.setattr(moved, "N_AGAIN", 0)
+    settings = MovedSettings(n_trial=100, most_rows=100, n_again=0)
+    monkeypatch.setattr(moved, "SETTINGS", settings)
     race = pd.Series(np.where(np.arange(N) % 5, "a", "b"), name="race")
     report = look(sensitive=race, moved=SequentialTransport(), max_time=600)
     part = part_of(report, "sequential")
@@ -262,7 +261,7 @@ def test_the_section_shows_both_kinds_of_twins_and_says_what_they_are(blind):
     section = next(s for s in sections_of(blind.to_dict()) if s.key == "moved")
     shares = next(block for block in section.blocks if "twins" in str(getattr(block, "rows", "")))
     assert shares.rows[0][:4] == ("only race (twins)", "all", "300", "0%")
-    assert [figure.kind for figure in section.blocks if type(figure).__name__ == "Figure"] == [
+    assert [figure.kind for figure in section.blocks if type(figure).__name__ == "FigureBlock"] == [
         "moved", "moved:columns",
     ]  # fmt: skip
 

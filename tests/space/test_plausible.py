@@ -13,10 +13,10 @@ from light_skops import skops
 from sklearn.base import BaseEstimator, OutlierMixin, RegressorMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import IsolationForest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 from tiers import slow_sample, some
 
 from skfairtest import (
@@ -32,8 +32,8 @@ from skfairtest.individual._surrogate.crossings import choose
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._compare import compare
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.space._plausible.judge import Plausibility
 from skfairtest.space._plausible.neighbours import Neighbours
+from skfairtest.space._plausible.plausibility import Plausibility
 
 X = people(400)
 NEAR_SPACE = InputSpace().fit(X, ["sex"])
@@ -106,12 +106,12 @@ def test_neighbours_are_the_nearest_rows(space):
 
 def test_crossings_take_every_value_from_the_row_or_one_neighbour(space):
     near = Neighbours(space.domain, space.data, np.random.default_rng(0))
-    homes = np.repeat(np.arange(50), 10)
-    crossed = near.cross(homes, np.random.default_rng(1))
-    candidates = near.rows[near.neighbours(homes)]
-    one = (crossed == near.rows[homes])[:, None] | (crossed[:, None] == candidates)
+    places = np.repeat(np.arange(50), 10)
+    crossed = near.cross(places, np.random.default_rng(1))
+    candidates = near.rows[near.neighbours(places)]
+    one = (crossed == near.rows[places])[:, None] | (crossed[:, None] == candidates)
     assert one.all(axis=2).any(axis=1).all()
-    assert (crossed != near.rows[homes]).any(axis=1).mean() > 0.3
+    assert (crossed != near.rows[places]).any(axis=1).mean() > 0.3
 
 
 def test_nearest_is_that_of_all_rows(space):
@@ -404,6 +404,18 @@ def test_the_three_domains_side_by_side(fitted):
     assert table["degree"].is_monotonic_increasing
     assert table.loc["rows", "degree"] == fitted.on_data_degree_
     assert table.loc["whole", "found"] == fitted.n_found_ > table.loc["plausible", "found"]
+    assert not table["outside"].any()
+
+
+def test_rows_outside_of_the_domain_are_told_where_their_degree_is():
+    X = np.column_stack([np.arange(40) % 2, np.arange(40.0)])
+    model = LinearRegression().fit(X, X[:, 0] * X[:, 1])
+    steep = make_pipeline(PolynomialFeatures(2), model).fit(X, X[:, 0] * X[:, 1])
+    space = InputSpace(bounds={1: (0, 9)})
+    auditor = RandomAuditor(steep, sensitive_features=[0], space=space, random_state=0)
+    table = auditor.set_params(max_queries=200).fit(X).domains_
+    assert table.loc["rows", "degree"] > 3 * table.loc["whole", "degree"]
+    assert table["outside"].tolist() == [30, 0, 0]
 
 
 @slow_sample

@@ -14,7 +14,7 @@ from scipy.stats import ks_2samp
 from skfairtest import InputSpace
 from skfairtest.space._numbers import Integer
 from skfairtest.transports import OptimalTransport
-from skfairtest.transports._optimal import Passage, Projection, Sample
+from skfairtest.transports._optimal import ColumnPlan, GroupSample, Projection
 from skfairtest.transports._ranks import RowRanks
 
 needs_pot = pytest.mark.services("ot")
@@ -109,26 +109,27 @@ def test_new_rows_are_shifted_as_their_neighbours_are():
     assert np.abs(blurred - new - [3.0, -2.0]).mean() < 0.1
 
 
-def passage(means, wanted, *, rounds):
+def planned(means, wanted, *, rounds):
     """Rows of one number that a plan sends to these means, and what they become."""
     n = len(means)
     codes, ones = np.column_stack([np.ones(n), np.arange(n)]), np.ones(n, dtype=int)
     present = np.tile([1.0, 0.0], (n, 1))
     there, here = Projection(np.asarray(means), present), Projection(np.ones(n), present)
-    own, other = Sample(codes, ones), Sample(np.asarray(wanted, dtype=float)[:, None], ones)
+    own = GroupSample(codes, ones)
+    other = GroupSample(np.asarray(wanted, dtype=float)[:, None], ones)
     column, ranks = Integer("n", 0, 9), RowRanks(codes, 0)
-    made = Passage(np.array([True, False]), there, here, rounds)
+    made = ColumnPlan(np.array([True, False]), there, here, rounds)
     made = made.ending(column, own, other, ranks, 0)
     return made.move(column, codes[:, 0], np.arange(n), ranks, 0)
 
 
 def test_an_exact_plan_orders_rows_of_one_number():
-    moved = passage([2.4, 2.1, 2.3, 2.2], [2, 3, 4, 5], rounds=False)
+    moved = planned([2.4, 2.1, 2.3, 2.2], [2, 3, 4, 5], rounds=False)
     assert moved.tolist() == [5, 2, 4, 3]
 
 
 def test_an_entropic_plan_does_not_order_rows_of_one_number():
-    moved = passage(2 + np.arange(400) / 1e4, np.repeat([2, 3], 200), rounds=True)
+    moved = planned(2 + np.arange(400) / 1e4, np.repeat([2, 3], 200), rounds=True)
     assert sorted(set(moved)) == [2, 3]
     for half in (moved[:200], moved[200:]):
         assert 70 < (half == 3).sum() < 130

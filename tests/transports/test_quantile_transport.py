@@ -11,7 +11,7 @@ from scipy.stats import ks_2samp
 
 from skfairtest.transports import QuantileTransport
 from skfairtest.transports import _couplings as couplings
-from skfairtest.transports._couplings import Curve, Quantiles, recategorized
+from skfairtest.transports._couplings import MonotoneMap, Quantiles, recategorized
 
 
 def shares(column, names):
@@ -95,7 +95,7 @@ equal = st.lists(st.sampled_from([0.0, 1.0, 2.5, 7.0]), min_size=1, max_size=30)
 def test_curves_never_fall_and_are_the_ranks_taken_to_the_other_group(own, other):
     mine = Quantiles.learn(np.array(own), False)
     theirs = Quantiles.learn(np.array(other), False)
-    curve = Curve.between(mine, theirs)
+    curve = MonotoneMap.between(mine, theirs)
     some = np.unique(np.concatenate([own, np.linspace(min(own) - 1, max(own) + 1, 300)]))
     reached = curve.at(some)
     assert (np.diff(reached) >= 0).all()
@@ -109,7 +109,7 @@ def test_curves_never_fall_and_are_the_ranks_taken_to_the_other_group(own, other
 def test_curves_find_the_same_points_by_cells_and_by_halving():
     rng = np.random.default_rng(0)
     mine = Quantiles.learn(rng.normal(size=20_000), False)
-    curve = Curve.between(mine, Quantiles.learn(rng.gamma(2, size=20_000), False))
+    curve = MonotoneMap.between(mine, Quantiles.learn(rng.gamma(2, size=20_000), False))
     assert len(curve.cells)
     x = np.concatenate([rng.normal(size=5000), curve.x, np.nextafter(curve.x, -np.inf)])
     halved = curve._replace(cells=curve.cells[:0])
@@ -135,7 +135,7 @@ def test_recategorized_reaches_the_shares_with_least_change(seed, by_row):
 
 
 def test_places_are_those_of_halving_to_the_last_bit(monkeypatch):
-    monkeypatch.setattr(couplings, "LEAST_FOR_CELLS", 1)
+    monkeypatch.setattr(couplings, "SETTINGS", couplings.SETTINGS._replace(n_to_look_up=1))
     rng = np.random.default_rng(0)
     for k in range(40):
         n = int(rng.integers(1, 2000))

@@ -10,7 +10,7 @@ import pytest
 
 import skfairtest
 from skfairtest.whitebox._fitted_trees import Tree, nodes_of
-from skfairtest.whitebox._tree_model import last_rounded
+from skfairtest.whitebox.graph import last_rounded
 
 
 def test_leaves_that_are_no_numbers_are_refused():

@@ -35,7 +35,7 @@ from skfairtest import (
     SBFTAuditor,
 )
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._dispatch import read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.whitebox._library_code import foreign_code
@@ -281,22 +281,22 @@ def test_pipelines_in_pipelines_are_read_like_flat_ones(kind, name):
     X, y = mixed_frame()
     model = clone(MODELS_BEHIND[name]).set_params(random_state=0) if name != "linear" else Ridge()
     space = InputSpace().fit(X, ["s"])
-    families, answers = [], []
+    verifiers, answers = [], []
     for fitted in (clone(m).fit(X, y) for m in nested(kind, model)):
         # What was read is compared with the model's own predictions here.
-        family, n_compared = read_family(
+        verifier, n_compared = read_verifier(
             fitted, space, "regression", False, np.random.default_rng(0)
         )
         assert n_compared >= 100
-        families.append(family)
-        answers.append(family.evaluate(space.data)[:, 0])
+        verifiers.append(verifier)
+        answers.append(verifier.evaluate(space.data)[:, 0])
         np.testing.assert_allclose(answers[-1], fitted.predict(X), rtol=1e-9, atol=1e-9)
     if kind == "group in a group" and name != "linear":
         return  # another order of columns is another model
     np.testing.assert_allclose(*answers, rtol=1e-9, atol=1e-9)
-    bounds = [family.root_bound() for family in families]
+    bounds = [verifier.root_bound() for verifier in verifiers]
     if name != "network":
-        bounds += [family.solve(0.0, Limits(np.inf, 1e-9)).upper for family in families]
+        bounds += [verifier.solve(0.0, Limits(np.inf, 1e-9)).upper for verifier in verifiers]
     assert bounds[0] > 0
     np.testing.assert_allclose(bounds[0::2], bounds[1::2], rtol=1e-9)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.exact._networks.read_network import ReadNetwork
-from skfairtest.whitebox._additive import Effects
+from skfairtest.whitebox._effects import Effects
 
 #: Combinations of sensitive values beyond which the ramps are not listed.
 MOST_COMBINATIONS = 2048

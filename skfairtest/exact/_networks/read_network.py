@@ -6,19 +6,14 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.linear_model import SGDClassifier
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.exact._compared_rows import middle_row
-from skfairtest.exact._linear import linear_map
 from skfairtest.exact._networks.activation_bounds import bounded_activation
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._additive import Effects
-from skfairtest.whitebox._features import Chain, Features
-from skfairtest.whitebox._layers import MLP, Affine, Layers, Network, read_mlp
-from skfairtest.whitebox._link import probability_link
-from skfairtest.whitebox._mixing import mixes_in_single, unmixed
-from skfairtest.whitebox._steps import HINT
+from skfairtest.whitebox._effects import Effects
+from skfairtest.whitebox._features import Features
+from skfairtest.whitebox._layers import Layers, Network
 
 #: Marks a variable that both twins share.
 BOTH = 2
@@ -27,8 +22,7 @@ BOTH = 2
 class ReadNetwork:
     """A network that was read out, with two copies of its sensitive attributes as variables.
 
-    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
-    - `ValueError`: if a layer or the link is not understood.
+    - `features`, `layers`: what the model is shown, and what it computes of that.
 
     - `weights`, `biases`: of all layers, in the normal form of `Network`.
     - `activations`: behind each layer but the last one.
@@ -40,16 +34,7 @@ class ReadNetwork:
     - `single`: whether the model computes in single precision.
     """
 
-    def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
-        chain, model = Chain(space).open(estimator)
-        layers = _read_layers(model, response)
-        if mixes_in_single(chain):
-            layers.unit = max(layers.unit, 2.0**-24)
-        mixing = unmixed(chain)
-        if mixing is not None:
-            # The map of what mixes columns and that of the first layer are one.
-            chain = mixing.chain
-            layers.operations.insert(0, mixing.map)
+    def __init__(self, space: InputSpace, features: Features, layers: Layers) -> None:
         self.weights, self.biases, activations, self.out = Network.of(layers)
         if self.out == "softmax" and len(self.biases[-1]) == 2:
             # A softmax of two scores is the logistic function of their difference.
@@ -57,13 +42,11 @@ class ReadNetwork:
             self.weights[-1], self.biases[-1] = W[:, 1:] - W[:, :1], b[1:] - b[:1]
             self.out = "logistic"
         self.activations = [bounded_activation(activation) for activation in activations]
-        self.space, self.features = space, chain.features
-        if self.features.is_single:
-            layers.unit = max(layers.unit, 2.0**-24)
+        self.space, self.features = space, features
         self.effects = Effects(self.features, self.weights[0], self.biases[0])
         self._place_variables()
         self.single = layers.single
-        self._layers, self._sizes = layers, _sizes(self.features)
+        self._layers, self._sizes = layers, features.sizes()
         self.rounding = self.error()
 
     def _place_variables(self) -> None:
@@ -192,31 +175,3 @@ class ReadNetwork:
         for j, place in places.items():
             row[j] = self.features.grids[j][place]
         return row
-
-
-def _read_layers(model: Any, response: str) -> Layers:
-    """Return what a network, or a linear model of several classes, computes."""
-    if isinstance(model, MLP):
-        return read_mlp(model)
-    W, b, _ = linear_map(model, response)
-    link = probability_link(model, W.shape[1], HINT)
-    if isinstance(model, SGDClassifier) or link != "softmax":
-        raise ValueError(
-            f"{type(model).__name__} fits its classes one by one; how it makes probabilities of "
-            "their scores is not understood. Use response_method='decision_function'."
-        )
-    single = getattr(model.coef_, "dtype", None) == np.float32
-    return Layers([Affine(W, b)], "softmax", 2.0**-24 if single else 2.0**-53)
-
-
-def _sizes(features: Features) -> Floats:
-    """Return the largest absolute values of the features, over the whole domain."""
-    sizes, source, domain = np.abs(features.origin), features.source, features.space.domain
-    continuous = np.flatnonzero((source >= 0) & features.continuous[np.maximum(source, 0)])
-    # All of an attribute at once, as steps take long for a row, and little longer for many.
-    ends = np.concatenate([domain.low[source[continuous]], domain.high[source[continuous]]])
-    values = features.evaluate(np.tile(continuous, 2), ends).reshape(2, -1)
-    sizes[continuous] = np.abs(values).max(axis=0)
-    for t in np.setdiff1d(np.flatnonzero(source >= 0), continuous):
-        sizes[t] = np.abs(features.table(int(t))).max()
-    return np.asarray(sizes)

@@ -50,8 +50,8 @@ from skfairtest.exact._trees.self_composition import Box, Layout
 from skfairtest.exact._trees.stored_code import forget_older, note_stored
 from skfairtest.exact._trees.tree_search import BOXES, NODES, TreeSearch
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._ensembles import read_ensemble
 from skfairtest.whitebox._features import Chain
+from skfairtest.whitebox._sklearn_trees import read_average
 from skfairtest.workers._compiled import plain
 
 #: Bytes in a line of the processor's cache.
@@ -69,7 +69,7 @@ def _small_problem() -> Problem:
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     space = InputSpace().fit(X, [0])
     model = DecisionTreeRegressor(random_state=0).fit(X, [0.0, 1.0, 2.0, 5.0])
-    output = read_ensemble(model, Chain(space), "regression")[0]
+    output = read_average(model, Chain(space), "regression")[0]
     return Problem(space, output)
 
 

@@ -21,7 +21,7 @@ from skfairtest.exact._trees.link_bounds import signs
 from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.threshold_cells import WORD
-from skfairtest.whitebox._tree_model import IDENTITY, link_value
+from skfairtest.whitebox.graph import IDENTITY, link_value
 
 #: Points that walk at the same time, and numbers on all their lines together, at most.
 MOST_WALKERS, MOST_NUMBERS = 8, 500_000

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.whitebox._tree_model import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, Group
+from skfairtest.whitebox.graph import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, Group
 from skfairtest.workers._compiled import inner, njit, plain
 
 #: Beyond it the exponential is no finite number.

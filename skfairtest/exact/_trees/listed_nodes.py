@@ -25,7 +25,7 @@ from skfairtest.exact._trees.leaf_pairs import (
 )
 from skfairtest.exact._trees.link_bounds import CODES, Links
 from skfairtest.exact._trees.problem import Forest
-from skfairtest.whitebox._tree_model import SOFTMAX
+from skfairtest.whitebox.graph import SOFTMAX
 from skfairtest.workers._compiled import inner
 
 #: Nodes that stand for a tree, at most: for a deep one, and for one that has no more leaves.

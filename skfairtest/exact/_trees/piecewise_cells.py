@@ -18,7 +18,7 @@ from skfairtest._typing import Bools, Floats, Ints, Ints64
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._code_order import CodeOrder, codes_of_ranks, first_changed
 from skfairtest.whitebox._features import Features
-from skfairtest.whitebox._tree_model import Tests, goes_left
+from skfairtest.whitebox.graph import Tests, goes_left
 
 #: Ranks on both sides of a change in which rounding may undo it.
 NEAR = 32

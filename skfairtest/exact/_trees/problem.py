@@ -19,7 +19,7 @@ from skfairtest.exact._trees.link_bounds import (
 from skfairtest.exact._trees.self_composition import Layout
 from skfairtest.exact._trees.threshold_cells import WORD, CutNodes, Grid
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._tree_model import (
+from skfairtest.whitebox.graph import (
     EPS,
     EXPONENTIAL,
     IDENTITY,

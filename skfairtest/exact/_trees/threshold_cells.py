@@ -19,7 +19,7 @@ from skfairtest.exact._trees.piecewise_cells import close_changes, piece_codes
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features, attribute_grid, continuous_attributes
-from skfairtest.whitebox._tree_model import Nodes, Tests, goes_left
+from skfairtest.whitebox.graph import Nodes, Tests, goes_left
 
 #: Outcomes of tests that are worked out in one go.
 MOST_TOGETHER = 1_000_000

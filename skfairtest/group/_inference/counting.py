@@ -18,7 +18,7 @@ class Summed(Protocol):
     """Sets of rows that can be summed over."""
 
     def sums(self, values: Any, /) -> Floats:
-        """Sums of columns, (n_rows, k), over the rows inside each; shape (n_patterns, k).
+        """Sums of columns, (n_rows, k), over the rows inside each; shape (n_rules, k).
 
         Truth values are counted.
         """
@@ -28,14 +28,14 @@ class RowSets(Summed, Protocol):
     """Sets of rows that are known one by one."""
 
     @property
-    def n_patterns(self) -> int:
+    def n_rules(self) -> int:
         """How many there are."""
 
-    def inside(self, pattern: int, /) -> Bools:
+    def inside(self, rule: int, /) -> Bools:
         """Which rows are inside of one; shape (n_rows,)."""
 
     def among(self, rows: Ints, /) -> RowSets:
-        """The same patterns of some of the rows."""
+        """The same rules of some of the rows."""
 
 
 class GivenRowSets:
@@ -43,7 +43,7 @@ class GivenRowSets:
 
     Parameters
     ----------
-    held : ndarray of bool of shape (n_patterns, n_rows)
+    held : ndarray of bool of shape (n_rules, n_rows)
         Which rows each holds.
     """
 
@@ -51,7 +51,7 @@ class GivenRowSets:
         self.held = held
 
     @property
-    def n_patterns(self) -> int:
+    def n_rules(self) -> int:
         """How many there are."""
         return len(self.held)
 
@@ -68,28 +68,28 @@ class GivenRowSets:
         """The same sets of some of the rows."""
         return GivenRowSets(self.held[:, rows])
 
-    def inside(self, pattern: int) -> Bools:
+    def inside(self, rule: int) -> Bools:
         """Which rows one holds."""
-        held: Bools = self.held[pattern]
+        held: Bools = self.held[rule]
         return held
 
 
-def pattern_sides(
-    patterns: Summed,
+def rule_sides(
+    rules: Summed,
     values: Floats,
     counts: Bools,
     weights: Floats | None = None,
     *,
     binary: bool,
 ) -> Sides:
-    """Means inside and outside of each pattern, over the rows that count.
+    """Means inside and outside of each rule, over the rows that count.
 
     With weights the sizes are effective ones (Kish): the sum of weights, squared, over the sum of
     squared weights.
 
     Parameters
     ----------
-    patterns : Summed
+    rules : Summed
         Of n_rows rows.
     values, counts : ndarray of shape (n_rows,)
         One value a row, and whether it counts.
@@ -101,7 +101,7 @@ def pattern_sides(
     Returns
     -------
     Sides
-        Arrays of shape (n_patterns,).
+        Arrays of shape (n_rules,).
     """
     middle, shape = 0.0, None
     if binary and weights is None:  # truth values are counted faster than numbers are added up
@@ -118,16 +118,16 @@ def pattern_sides(
         made += [] if weights is None else [w**2]
         table = np.column_stack(made)
         columns = [0, 1, 1 if binary else 2, 0 if weights is None else len(made) - 1]
-    inside = patterns.sums(table)
+    inside = rules.sums(table)
     outside = table.sum(axis=0) - inside
     first, second = (moments(side.T[columns], binary) for side in (inside, outside))
     sides = Sides(*first, *second, binary, shape)
     return sides._replace(mean=sides.mean + middle, mean_out=sides.mean_out + middle)
 
 
-def rows_that_count(patterns: RowSets, counts: Bools) -> tuple[Ints, Ints]:
-    """Count the rows inside and outside of each pattern that count."""
-    inside = patterns.sums(counts[:, None])[:, 0].astype(np.int64)
+def rows_that_count(rules: RowSets, counts: Bools) -> tuple[Ints, Ints]:
+    """Count the rows inside and outside of each rule that count."""
+    inside = rules.sums(counts[:, None])[:, 0].astype(np.int64)
     return inside, int(counts.sum()) - inside
 
 

@@ -11,20 +11,14 @@ from scipy import special, stats
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats, Ints
 
-#: How well the ends of intervals are known, and steps that are enough for it.
-PRECISION = 1e-8
-STEPS = 60
-#: Patterns that are looked at together: their numbers stay in the processor's cache.
-SLICE = 2**12
-
 
 class Simultaneous(NamedTuple):
-    """Intervals of differences; arrays of shape (n_patterns,).
+    """Intervals of differences; arrays of shape (n_rules,).
 
     Attributes
     ----------
     low, high : ndarray
-        Ends of the intervals.
+        Bounds of the intervals.
     differs : ndarray of bool
         Where equality is refuted.
     critical : float
@@ -41,7 +35,7 @@ class Simultaneous(NamedTuple):
     p_value: Floats | None = None
 
     def chosen(self, places: Ints) -> Simultaneous:
-        """Those of some of the patterns."""
+        """Those of some of the rules."""
         return self._replace(
             low=self.low[places],
             high=self.high[places],
@@ -105,10 +99,12 @@ def interval_at(sides: Sides, critical: float) -> tuple[Floats, Floats]:
        Medicine 4, 213-226.
     """
     if not sides.binary:
-        return _ends_of_means(sides, critical)
-    slices = (slice(start, start + SLICE) for start in range(0, max(len(sides.n), 1), SLICE))
-    ends = [_deviance_ends(chosen_sides(sides, here), critical) for here in slices]
-    low, high = (np.concatenate(parts) for parts in zip(*ends, strict=True))
+        return _bounds_of_means(sides, critical)
+    # So many rules at a time that their numbers stay in the processor's cache.
+    size = 2**12
+    slices = (slice(start, start + size) for start in range(0, max(len(sides.n), 1), size))
+    bounds = [_deviance_bounds(chosen_sides(sides, here), critical) for here in slices]
+    low, high = (np.concatenate(parts) for parts in zip(*bounds, strict=True))
     return low, high
 
 
@@ -133,11 +129,11 @@ def all_at_once(sides: Sides, *, confidence: float, n_rules: int = 1) -> Simulta
     nearer = half_a_case(sides, -1.0)
     roots = signed_root(nearer)
     low, high = interval_at(nearer, critical)
-    if sides.binary:  # the far ends are those of half a case more
+    if sides.binary:  # the far bounds are those of half a case more
         far_low, far_high = interval_at(half_a_case(sides, 1.0), critical)
         low, high = np.minimum(low, far_low), np.maximum(high, far_high)
     more, less = roots > critical, roots < -critical
-    # The ends are searched for, up to a precision; where they are about 0, the roots decide.
+    # The bounds are searched for, up to a precision; where they are about 0, the roots decide.
     low, high = np.where(more, np.maximum(low, 0), low), np.where(less, np.minimum(high, 0), high)
     low = np.where(~(more | less), np.minimum(low, 0), low)
     high = np.where(~(more | less), np.maximum(high, 0), high)
@@ -164,7 +160,7 @@ def half_a_case(sides: Sides, way: float) -> Sides:
 
 
 def chosen_sides(sides: Sides, chosen: Ints | slice) -> Sides:
-    """The sides of some of the patterns."""
+    """The sides of some of the rules."""
     return sides._replace(
         n=sides.n[chosen],
         mean=sides.mean[chosen],
@@ -195,7 +191,7 @@ def _likelihood(n: Floats, share: Floats, guess: Floats) -> Floats:
     return special.xlogy(n * share, guess) + special.xlog1py(n * (1 - share), -guess)
 
 
-def _deviance_ends(sides: Sides, critical: float) -> tuple[Floats, Floats]:
+def _deviance_bounds(sides: Sides, critical: float) -> tuple[Floats, Floats]:
     seen = known(sides)
     n, n_out = np.where(seen, sides.n, 1.0), np.where(seen, sides.n_out, 1.0)
     p, q = np.where(seen, sides.mean, 0.5), np.where(seen, sides.mean_out, 0.5)
@@ -209,8 +205,8 @@ def _deviance_ends(sides: Sides, critical: float) -> tuple[Floats, Floats]:
             left = 2 * (best - _likelihood(n, p, other) - _likelihood(n_out, q, guess))
         return np.sqrt(np.where(left >= 0, left, np.where(np.isnan(left), np.inf, 0.0))) - critical
 
-    ends = [_outermost(distance, p - q, end, critical) for end in (-1.0, 1.0)]
-    return np.where(seen, ends[0], -1.0), np.where(seen, ends[1], 1.0)
+    bounds = [_outermost(distance, p - q, end, critical) for end in (-1.0, 1.0)]
+    return np.where(seen, bounds[0], -1.0), np.where(seen, bounds[1], 1.0)
 
 
 def _outermost(
@@ -228,8 +224,9 @@ def _outermost(
         np.where(f_outer <= 0, f_outer, f_inner),
     )
     last = np.zeros(len(start))
-    for _ in range(STEPS):
-        if not np.any((np.abs(outer - inner) > PRECISION) & (f_outer > PRECISION)):
+    precision = 1e-8
+    for _ in range(60):  # enough for this precision
+        if not np.any((np.abs(outer - inner) > precision) & (f_outer > precision)):
             break
         with np.errstate(invalid="ignore", divide="ignore"):
             middle = inner - f_inner * (outer - inner) / (f_outer - f_inner)
@@ -310,16 +307,17 @@ def _root_of_means(sides: Sides) -> Floats:
     return np.asarray(z + bend * z**2 + bend**2 * z**3 / 3 + bias)
 
 
-def _ends_of_means(sides: Sides, critical: float) -> tuple[Floats, Floats]:
+def _bounds_of_means(sides: Sides, critical: float) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         error, freedom, bend, bias = _scale(sides)
-        ends = []
+        bounds = []
         for root in (critical, -critical):
             z = root - bias
-            straight = np.abs(bend) < PRECISION
+            # Of hardly any skewness the root cannot be divided by it, and need not be corrected.
+            straight = np.abs(bend) < 1e-8
             z = np.where(straight, z, (np.cbrt(1 + 3 * bend * z) - 1) / bend)
             scaled = z * (8 * freedom + 3) / (8 * freedom + 1)
             t = np.sign(z) * np.sqrt(freedom * np.expm1(scaled**2 / freedom))
-            ends.append(sides.difference - t * error)
+            bounds.append(sides.difference - t * error)
     seen = known(sides)
-    return np.where(seen, ends[0], -np.inf), np.where(seen, ends[1], np.inf)
+    return np.where(seen, bounds[0], -np.inf), np.where(seen, bounds[1], np.inf)

@@ -1,34 +1,33 @@
-"""Tests and intervals for all patterns at once, which allow for the overlap of the patterns.
+"""Tests and intervals for all rules at once, which allow for the overlap of the rules.
 
-Bonferroni pays for 10,000 patterns as if they were 10,000 experiments. Most of them share most of
-their rows, and a maximum over overlapping patterns is smaller. How small, permutations say: the
-values are dealt anew to the rows that count, and the largest distance from 0 over all patterns is
+Bonferroni pays for 10,000 rules as if they were 10,000 experiments. Most of them share most of
+their rows, and a maximum over overlapping rules is smaller. How small, permutations say: the
+values are dealt anew to the rows that count, and the largest distance from 0 over all rules is
 noted each time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from skfairtest._statistics import ROUNDING, Sides
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._inference.counting import RowSets, pattern_sides, shape_of
+from skfairtest.group._inference.counting import RowSets, rule_sides, shape_of
 from skfairtest.group._inference.pivot import Simultaneous, interval_at, known, signed_root
 
-#: Entries of one table of sums over patterns and resamples: 16 MB each.
+#: Entries of one table of sums over rules and resamples: 16 MB each.
 MAX_ENTRIES = 2**21
-#: Rows of the smallest group in a sample of the rows that permutations are made of: so many times
-#: the kurtosis, where skewness hardly shows, and at least so many.
-ROWS_BY_KURTOSIS = 50
+#: Rows that the smallest group has, at least, in a sample of the rows that is permuted.
 LEAST_ROWS = 400
 
 
 def resampled(
     sides: Sides,
-    patterns: RowSets,
+    rules: RowSets,
     values: Floats,
     counts: Bools,
     weights: Floats | None = None,
@@ -37,21 +36,21 @@ def resampled(
     rng: np.random.Generator,
     n_resamples: int = 999,
 ) -> Simultaneous:
-    """Intervals that hold for all patterns at once, and tests of equality, by resampling.
+    """Intervals that hold for all rules at once, and tests of equality, by resampling.
 
     Each permutation deals the values anew to the rows that count; attributes, weights and who
-    counts stay with the rows. Distances from 0 are those of `signed_root`, so that small patterns
+    counts stay with the rows. Distances from 0 are those of `signed_root`, so that small rules
     with rare events do not decide alone what is far. The intervals reach as far as the largest
-    distance of all patterns does in `confidence` of the permutations. Tests step down: what was
+    distance of all rules does in `confidence` of the permutations. Tests step down: what was
     refuted is left out of the maximum for the others, each direction by itself (Westfall and
     Young; Romano and Wolf). Where the steps refute more than the interval does, the interval ends
     at 0.
 
     What is promised: where values do not depend on the attributes among the rows that count, any
-    pattern at all is said to differ with a probability of at most 1 less the confidence, exactly,
-    in tables of any size whose rows are all permuted. Where some patterns differ and others do not,
-    tests and intervals are approximate: permutations take all patterns to have one distribution.
-    For shares, that only touches the correlations between patterns. Means may be equal where
+    rule at all is said to differ with a probability of at most 1 less the confidence, exactly,
+    in tables of any size whose rows are all permuted. Where some rules differ and others do not,
+    tests and intervals are approximate: permutations take all rules to have one distribution.
+    For shares, that only touches the correlations between rules. Means may be equal where
     variances are not, and permuted values have the same variance everywhere; roots of means hardly
     depend on it, but how they go together does. So for means a second null distribution is drawn
     (distances from the mean times normal numbers, the multiplier bootstrap of Chernozhukov,
@@ -59,17 +58,17 @@ def resampled(
     and the larger of both p-values and of both distances is taken. Small groups of rare large
     values that are larger than everybody else's remain the weak spot. Simulations:
     tests/group/test_resampled.py and test_group_means.py. With weights, values and weights are
-    taken to be independent inside of each pattern, as in Kish's effective size.
+    taken to be independent inside of each rule, as in Kish's effective size.
 
     In large tables a sample of the rows is permuted, see `_enough_rows`.
 
     Parameters
     ----------
     sides : Sides
-        What `pattern_sides` gives for the same arguments. Patterns whose `n` is set to 0 are left
+        What `rule_sides` gives for the same arguments. Rules whose `n` is set to 0 are left
         out: their intervals say nothing.
-    patterns, values, counts, weights
-        As for `pattern_sides`.
+    rules, values, counts, weights
+        As for `rule_sides`.
     confidence : float
         Of all intervals, and of all tests.
     rng : numpy.random.Generator
@@ -80,7 +79,7 @@ def resampled(
     Returns
     -------
     Simultaneous
-        One interval a pattern, in the patterns' order.
+        One interval a rule, in the rules' order.
 
     References
     ----------
@@ -100,19 +99,15 @@ def resampled(
             f"expected at least {int(np.ceil(1 / (1 - confidence))) - 1}. Raise n_resamples, or "
             "lower confidence."
         )
-    steps = _Steps(signed_root(sides), n_largest)
-    drawn = sides
+    steps = _StepDown(signed_root(sides), n_largest)
     rows = _enough_rows(sides, values, counts, weights, rng)
+    compared = _Comparison(sides, rules, values, counts, weights)
     if len(rows) < len(values):
-        patterns, values, counts = patterns.among(rows), values[rows], counts[rows]
-        weights = None if weights is None else weights[rows]
-        drawn = pattern_sides(patterns, values, counts, weights, binary=sides.binary)
-        drawn = drawn._replace(n=np.where(sides.n > 0, drawn.n, 0.0))
-    given = (drawn, patterns, values, counts, weights, rng, n_resamples)
-    courses = [_permuted(*given)]
+        compared = compared.among(rows)
+    draws = [compared.permuted(rng, n_resamples)]
     if not sides.binary:
-        courses.append(_multiplied(*given))
-    outcomes = [steps.down(course) for course in courses]
+        draws.append(compared.multiplied(rng, n_resamples))
+    outcomes = [steps.down(roots) for roots in draws]
     p_value = np.max([p for p, _ in outcomes], axis=0)
     # All at once are known no better than one by itself, also where permutations change nothing.
     alone = float(stats.norm.isf((1 - confidence) / 2))
@@ -136,17 +131,18 @@ def _enough_rows(
     seen = known(sides)
     if not seen.any():
         return everyone
-    moved = values[everyone] - values[everyone].mean()
-    kurtosis = shape_of(moved if weights is None else weights[everyone] * moved).kurtosis
+    centred = values[everyone] - values[everyone].mean()
+    kurtosis = shape_of(centred if weights is None else weights[everyone] * centred).kurtosis
     smallest = np.minimum(sides.n, sides.n_out)[seen].min()
-    needed = max(LEAST_ROWS, ROWS_BY_KURTOSIS * kurtosis) / smallest * len(everyone)
+    # In a mean of 50 times as many rows as the kurtosis, skewness hardly shows.
+    needed = max(LEAST_ROWS, 50 * kurtosis) / smallest * len(everyone)
     if needed >= len(everyone):
         return everyone
     return np.sort(rng.choice(everyone, int(np.ceil(needed)), replace=False))
 
 
-class _Steps:
-    """Compares what was observed with maxima of resamples, from the most distant pattern on."""
+class _StepDown:
+    """Compares what was observed with maxima of resamples, from the most distant rule on."""
 
     def __init__(self, observed: Floats, n_largest: int) -> None:
         self.observed = observed
@@ -173,96 +169,98 @@ class _Steps:
         return np.where(self.observed == 0, 1.0, p_value), float(every[-self.n_largest])
 
 
-def _permuted(
-    sides: Sides,
-    patterns: RowSets,
-    values: Floats,
-    counts: Bools,
-    weights: Floats | None,
-    rng: np.random.Generator,
-    n_resamples: int,
-) -> Iterator[Floats]:
-    """Signed roots of permuted values, in blocks of shape (n_patterns, k)."""
-    n_rows, n_patterns = len(values), patterns.n_patterns
-    n_columns = 1 if sides.binary else 2
-    k = max(1, MAX_ENTRIES // (n_columns * max(n_rows, n_patterns)))
-    places = np.flatnonzero(counts)
-    w = np.ones(len(places)) if weights is None else weights[places]
-    dealt = values[places] - (0.0 if sides.binary else np.average(values[places], weights=w))
-    # Sums of weights; the sizes of `sides` are effective ones.
-    column = np.zeros((n_rows, 1))
-    column[places, 0] = w
-    inside = patterns.sums(column)
-    outside = w.sum() - inside
-    fixed = [a[:, None] for a in (sides.n, sides.n_out)]
-    table = _Table(sides, values[places]) if sides.binary and weights is None else None
-    for start in range(0, n_resamples, k):
-        here = min(k, n_resamples - start)
-        drawn = rng.permuted(np.broadcast_to(dealt, (here, len(dealt))), axis=1).T
-        if table is not None:
-            events = np.zeros((n_rows, here), dtype=bool)  # truth values are counted fast
-            events[places] = drawn == 1
-            yield table.roots(patterns.sums(events))
-            continue
-        columns = np.zeros((n_rows, n_columns * here))
-        columns[places, :here] = w[:, None] * drawn
-        if not sides.binary:
-            columns[places, here:] = w[:, None] * drawn**2
-        sums = patterns.sums(columns)
-        everyone = columns.sum(axis=0)
+class _Comparison(NamedTuple):
+    """Rules, the values of their rows, and which of these count, as `resampled` is given them."""
+
+    sides: Sides
+    rules: RowSets
+    values: Floats
+    counts: Bools
+    weights: Floats | None
+
+    def among(self, rows: Ints) -> _Comparison:
+        """Return the same of some of the rows; rules that were left out stay so."""
+        rules, values, counts = self.rules.among(rows), self.values[rows], self.counts[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        sides = rule_sides(rules, values, counts, weights, binary=self.sides.binary)
+        sides = sides._replace(n=np.where(self.sides.n > 0, sides.n, 0.0))
+        return _Comparison(sides, rules, values, counts, weights)
+
+    def permuted(self, rng: np.random.Generator, n_resamples: int) -> Iterator[Floats]:
+        """Signed roots of permuted values, in blocks of shape (n_rules, k)."""
+        sides, rules, values, counts, weights = self
+        n_rows, n_rules = len(values), rules.n_rules
+        n_columns = 1 if sides.binary else 2
+        k = max(1, MAX_ENTRIES // (n_columns * max(n_rows, n_rules)))
+        places = np.flatnonzero(counts)
+        w = np.ones(len(places)) if weights is None else weights[places]
+        dealt = values[places] - (0.0 if sides.binary else np.average(values[places], weights=w))
+        # Sums of weights; the sizes of `sides` are effective ones.
+        column = np.zeros((n_rows, 1))
+        column[places, 0] = w
+        inside = rules.sums(column)
+        outside = w.sum() - inside
+        n, n_out = sides.n[:, None], sides.n_out[:, None]
+        table = _RootTable(sides, values[places]) if sides.binary and weights is None else None
+        for start in range(0, n_resamples, k):
+            here = min(k, n_resamples - start)
+            drawn = rng.permuted(np.broadcast_to(dealt, (here, len(dealt))), axis=1).T
+            if table is not None:
+                events = np.zeros((n_rows, here), dtype=bool)  # truth values are counted fast
+                events[places] = drawn == 1
+                yield table.roots(rules.sums(events))
+                continue
+            columns = np.zeros((n_rows, n_columns * here))
+            columns[places, :here] = w[:, None] * drawn
+            if not sides.binary:
+                columns[places, here:] = w[:, None] * drawn**2
+            sums = rules.sums(columns)
+            everyone = columns.sum(axis=0)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                mean = sums[:, :here] / inside
+                mean_out = (everyone[:here] - sums[:, :here]) / outside
+                if sides.binary:
+                    mean, mean_out = np.clip(mean, 0, 1), np.clip(mean_out, 0, 1)
+                    spread, spread_out = mean, mean_out  # not looked at
+                else:
+                    spread = _spread(sums[:, here:] / inside, mean, n)
+                    squares_out = (everyone[here:] - sums[:, here:]) / outside
+                    spread_out = _spread(squares_out, mean_out, n_out)
+            inner, outer = (n, mean, spread), (n_out, mean_out, spread_out)
+            yield signed_root(Sides(*inner, *outer, sides.binary, sides.shape))
+
+    def multiplied(self, rng: np.random.Generator, n_resamples: int) -> Iterator[Floats]:
+        """Differences of values times normal numbers, each rule's with variance 1."""
+        sides, rules, values, counts, weights = self
+        n_rows, n_rules = len(values), rules.n_rules
+        k = max(1, MAX_ENTRIES // max(n_rows, n_rules))
+        w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
+        middle = float(np.average(values[counts], weights=w[counts]))
+        moved = np.where(counts, w * (values - middle), 0.0)
+        fixed = np.column_stack([w, moved**2])
+        inside = rules.sums(fixed)
+        size, squares = inside.T
+        size_out, squares_out = (fixed.sum(axis=0) - inside).T
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = sums[:, :here] / inside
-            mean_out = (everyone[:here] - sums[:, :here]) / outside
-            if sides.binary:
-                mean, mean_out = np.clip(mean, 0, 1), np.clip(mean_out, 0, 1)
-                spread, spread_out = mean, mean_out  # not looked at
-            else:
-                spread = _spread(sums[:, here:] / inside, mean, fixed[0])
-                spread_out = _spread(
-                    (everyone[here:] - sums[:, here:]) / outside, mean_out, fixed[1]
-                )
-        yield signed_root(
-            Sides(fixed[0], mean, spread, fixed[1], mean_out, spread_out, sides.binary, sides.shape)
+            variance = squares / size**2 + squares_out / size_out**2
+        used = known(sides) & (variance > 0)
+        # Sides that are left out get finite numbers, times 0.
+        scale = np.where(used, 1 / np.sqrt(np.where(used, variance, 1.0)), 0.0)
+        share, share_out = (
+            (scale / np.where(used, side, 1.0))[:, None] for side in (size, size_out)
         )
-
-
-def _multiplied(
-    sides: Sides,
-    patterns: RowSets,
-    values: Floats,
-    counts: Bools,
-    weights: Floats | None,
-    rng: np.random.Generator,
-    n_resamples: int,
-) -> Iterator[Floats]:
-    """Differences of values times normal numbers, each pattern's with variance 1."""
-    n_rows, n_patterns = len(values), patterns.n_patterns
-    k = max(1, MAX_ENTRIES // max(n_rows, n_patterns))
-    w = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
-    middle = float(np.average(values[counts], weights=w[counts]))
-    moved = np.where(counts, w * (values - middle), 0.0)
-    fixed = np.column_stack([w, moved**2])
-    inside = patterns.sums(fixed)
-    size, squares = inside.T
-    size_out, squares_out = (fixed.sum(axis=0) - inside).T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance = squares / size**2 + squares_out / size_out**2
-    used = known(sides) & (variance > 0)
-    # Sides that are left out get finite numbers, times 0.
-    scale = np.where(used, 1 / np.sqrt(np.where(used, variance, 1.0)), 0.0)
-    share, share_out = ((scale / np.where(used, side, 1.0))[:, None] for side in (size, size_out))
-    for start in range(0, n_resamples, k):
-        here = min(k, n_resamples - start)
-        drawn = rng.standard_normal((here, n_rows)).T * moved[:, None]
-        sums = patterns.sums(drawn)
-        yield share * sums - share_out * (drawn.sum(axis=0) - sums)
+        for start in range(0, n_resamples, k):
+            here = min(k, n_resamples - start)
+            drawn = rng.standard_normal((here, n_rows)).T * moved[:, None]
+            sums = rules.sums(drawn)
+            yield share * sums - share_out * (drawn.sum(axis=0) - sums)
 
 
 def _spread(squares: Floats, mean: Floats, n: Floats) -> Floats:
     return np.clip(squares - mean**2, 0, None) * n / (n - 1)
 
 
-class _Table:
+class _RootTable:
     """Signed roots of counts, whose logarithms are looked up: permutations are many."""
 
     def __init__(self, sides: Sides, values: Floats) -> None:

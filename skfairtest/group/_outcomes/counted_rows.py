@@ -16,11 +16,9 @@ from skfairtest._typing import Floats
 from skfairtest._validation import check_weights, column, numbers_of
 from skfairtest.exceptions import ChunkFailedError
 from skfairtest.group._inference.counting import Repeats
-from skfairtest.group._outcomes.outcomes import MOST_LABELS, OUTCOMES, MetricRows, rates_of, read
+from skfairtest.group._outcomes.outcomes import OUTCOMES, MetricRows, is_output, rates_of, read
 from skfairtest.space._chunks import Chunk, Chunks
 
-#: Different combinations that are counted.
-MOST_CELLS = 1_000_000
 #: Columns of the counts: rows, sums of weights and of their squares.
 SUMS = ["n", "w", "w2"]
 #: Columns of the means of outputs, by the outcome.
@@ -60,10 +58,10 @@ class CountedRows:
             try:
                 self._add(chunk)
             except (KeyError, TypeError, ValueError) as error:
-                told = error.args[0] if isinstance(error, KeyError) else error
+                message = error.args[0] if isinstance(error, KeyError) else error
                 raise ChunkFailedError(
                     f"{chunk.name[:1].upper()}{chunk.name[1:]} (rows from {chunk.start} on): "
-                    f"{told}",
+                    f"{message}",
                     chunk=chunk.name,
                 ) from error
         if self.sample_weight is not None and not self.cells["w"].sum() > 0:
@@ -93,9 +91,10 @@ class CountedRows:
                 self.cells = _collapse(self._coarser(self.cells))
         rows = self._coarser(rows)
         self.cells = _collapse(pd.concat([self.cells, _collapse(rows)], ignore_index=True))
-        if len(self.cells) > MOST_CELLS:
+        most = 1_000_000  # a bound on memory, and more groups than anybody reads
+        if len(self.cells) > most:
             raise ValueError(
-                f"There are more than {MOST_CELLS} different combinations of {self.sensitive!r} "
+                f"There are more than {most} different combinations of {self.sensitive!r} "
                 "and labels. Cut numbers into groups first (pandas.cut), or leave a column out."
             )
 
@@ -113,9 +112,8 @@ class CountedRows:
         by_value = self.favourable is None or self._least
         if predicted.dtype.kind != "f" or not by_value:
             return False
-        self._outputs = np.union1d(self._outputs, predicted)[: MOST_LABELS + 1]
-        fraction = (np.isinf(predicted) | (predicted != np.floor(predicted))).any()
-        return bool(fraction) or len(self._outputs) > MOST_LABELS
+        self._outputs = np.union1d(self._outputs, predicted)
+        return is_output(self._outputs)
 
     def _coarser(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Reduce predictions of rows, or of cells of labels, to what is needed."""
@@ -139,13 +137,13 @@ class CountedRows:
 
     def table(self) -> pd.DataFrame:
         """The sensitive values of the cells, with the names of the columns."""
-        told = {}
+        columns = {}
         for k, name in enumerate(self.sensitive):
             values = self.cells[f"s{k}"]
             if k in self._levels:
                 values = pd.Series(pd.Categorical(values, categories=self._levels[k]))
-            told[name] = values
-        return pd.DataFrame(told)
+            columns[name] = values
+        return pd.DataFrame(columns)
 
     def repeats(self) -> Repeats:
         """How many rows each cell stands for."""

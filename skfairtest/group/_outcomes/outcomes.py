@@ -22,9 +22,6 @@ from skfairtest.oracle._favourable import (
     warn_of_guess,
 )
 
-#: Whole numbers, as floats, with more different values than this are outputs of a regressor.
-MOST_LABELS = 20
-
 
 class MetricRows(NamedTuple):
     """A metric is the mean of `values` over the rows that `counts` says.
@@ -82,7 +79,7 @@ class Outcome(NamedTuple):
     counts : callable, default=None
         Takes a `Read` and returns which rows count; None where all do.
     among : str
-        Who counts, in words.
+        Who counts, as it is written.
     """
 
     of: str
@@ -256,7 +253,7 @@ def _of_callable(
 
 # The rates of a table of groups ----------------------------------------------------------------
 
-#: By what the predictions are.
+#: Rates of a table of groups, by what the predictions are.
 OF_TABLES = {
     "labels": ("selection_rate", "false_positive_rate", "false_negative_rate", "accuracy"),
     "outputs": ("mean_prediction", "mean_error"),
@@ -417,7 +414,7 @@ def is_output(values: NDArray[Any]) -> bool:
         return False
     # As scikit-learn's `type_of_target` has it, which refuses infinite values in words of its own.
     fraction = bool((np.isinf(values) | (values != np.floor(values))).any())
-    return fraction or len(np.unique(values)) > MOST_LABELS
+    return fraction or len(np.unique(values)) > 20  # nobody has as many labels
 
 
 def check_alike(predicted: NDArray[Any], truth: NDArray[Any] | None) -> None:

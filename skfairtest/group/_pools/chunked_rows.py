@@ -8,7 +8,7 @@ import numpy as np
 
 from skfairtest._typing import Ints
 from skfairtest.exceptions import ChunkFailedError
-from skfairtest.group._rules.cells import CellCounts, Cells
+from skfairtest.group._rules.cells import CellCounts, DistinctRows
 from skfairtest.group._rules.tables import AttributeTables
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._rows import stack, take_rows
@@ -23,7 +23,7 @@ class ChunkedRows:
     chunks : Chunks
         The table.
     sensitive_features : object
-        Columns beside it, which cannot be given.
+        Columns that the model does not take, which cannot be given.
     n_pool : int
         Rows that are drawn, with replacement, each equally likely.
     rng : Generator
@@ -43,14 +43,14 @@ class ChunkedRows:
         chunks.needs_passes(2, "TestSGDAuditor")
         if sensitive_features is not None:
             raise ValueError(
-                "sensitive_features= of fit are columns beside X, and X comes in chunks. Name "
-                "columns of X in the constructor."
+                "sensitive_features= of fit are columns that are not in X, and X comes in chunks. "
+                "Name columns of X in the constructor."
             )
         self._chunks = chunks
         self._n_pool = n_pool
         self._rng = rng
 
-    def cells(self, tables: AttributeTables, space: InputSpace) -> Cells:
+    def cells(self, tables: AttributeTables, space: InputSpace) -> DistinctRows:
         """Count all rows by their cells, and draw the pool; `of_row` is about its rows."""
         n_rows = self._chunks.n_rows
         assert n_rows is not None  # the table was described before
@@ -67,8 +67,10 @@ class ChunkedRows:
                     chunk=chunk.name,
                 ) from error
             counts.add(cells)
-            ends = np.searchsorted(drawn[order], [chunk.start, chunk.start + len(chunk.table)])
-            places = drawn[order][ends[0] : ends[1]] - chunk.start
+            first, last = np.searchsorted(
+                drawn[order], [chunk.start, chunk.start + len(chunk.table)]
+            )
+            places = drawn[order][first:last] - chunk.start
             if len(places):
                 taken.append(take_rows(chunk.table, places))
                 own.append(cells[places])

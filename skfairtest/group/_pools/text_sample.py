@@ -19,11 +19,7 @@ Rules = NDArray[np.int16]
 #: Rows that have a term of each of these categories.
 Seeds = dict[tuple[int, ...], Ints]
 #: Categories, and the number of a word in each.
-RuleSet = tuple[tuple[int, ...], tuple[int, ...]]
-
-#: Texts outside for each text inside. Those outside are shared by all rules, so many cost
-#: little, and with ten times as many the error is nearly that of the inside alone.
-OUTSIDE = 10
+Rule = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class TextSample(NamedTuple):
@@ -77,11 +73,11 @@ class Corpus:
             )
         return frequent
 
-    def n_rule_sets(self, categories: Any) -> int:
+    def n_rules(self, categories: Any) -> int:
         """How many rules there are over each of these sets of categories, together."""
         return sum(prod(len(self.terms.words[j]) for j in chosen) for chosen in categories)
 
-    def rule_sets(self, sample: TextSample) -> list[RuleSet]:
+    def rules(self, sample: TextSample) -> list[Rule]:
         """All rules."""
         return [
             (chosen, words)
@@ -137,29 +133,32 @@ def plan_sample(
 ) -> tuple[TextSample, int]:
     """Draw the texts, fewer if the budget asks for it; also the queries that were needed."""
     z = float(stats.norm.isf(alpha / 2))
-    wanted = max(n_side, int(np.ceil((1 + 1 / OUTSIDE) * (z * 0.5 / error) ** 2)))
-    outside = rng.integers(len(corpus.texts), size=OUTSIDE * wanted)
+    # Texts outside for each text inside. Those outside are shared by all rules, so many cost
+    # little, and with ten times as many the error is nearly that of the inside alone.
+    ratio = 10
+    wanted = max(n_side, int(np.ceil((1 + 1 / ratio) * (z * 0.5 / error) ** 2)))
+    outside = rng.integers(len(corpus.texts), size=ratio * wanted)
     drawn = {chosen: rng.choice(seeds, size=wanted) for chosen, seeds in frequent.items()}
-    needed = price = _price(corpus, outside, drawn)
-    while price > budget and wanted > 1:
-        wanted = max(1, int(wanted * min(0.9, budget / price)))
-        outside = outside[: OUTSIDE * wanted]
+    needed = n_texts = _n_texts(corpus, outside, drawn)
+    while n_texts > budget and wanted > 1:
+        wanted = max(1, int(wanted * min(0.9, budget / n_texts)))
+        outside = outside[: ratio * wanted]
         drawn = {chosen: rows[:wanted] for chosen, rows in drawn.items()}
-        price = _price(corpus, outside, drawn)
+        n_texts = _n_texts(corpus, outside, drawn)
     inside = {chosen: np.unique(rows, return_counts=True) for chosen, rows in drawn.items()}
     return TextSample(np.unique(outside, return_counts=True), inside), needed
 
 
-def _price(corpus: Corpus, outside: Ints, drawn: Seeds) -> int:
+def _n_texts(corpus: Corpus, outside: Ints, drawn: Seeds) -> int:
     """Different texts to ask about."""
-    price = len(np.unique(outside))
+    n_texts = len(np.unique(outside))
     for chosen, rows in drawn.items():
-        price += len(np.unique(rows)) * corpus.n_rule_sets([chosen])
-    return price
+        n_texts += len(np.unique(rows)) * corpus.n_rules([chosen])
+    return n_texts
 
 
 def ask_batch(
-    corpus: Corpus, sample: TextSample, answers: Answers, batch: list[RuleSet], asked: Asked
+    corpus: Corpus, sample: TextSample, answers: Answers, batch: list[Rule], asked: Asked
 ) -> None:
     """Ask about the texts inside of some rules, and note the predictions."""
     texts: list[str] = []

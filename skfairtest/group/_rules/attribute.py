@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.group._rules.condition_text import MISSING, level_texts, name_text, range_text
 from skfairtest.group._rules.cuts import cut_points, dividing, given_edges
-from skfairtest.group._rules.words import MISSING, level_texts, name_text, range_text
 from skfairtest.space._dates import Dates
 
 Numbers = NDArray[np.int16]
@@ -38,8 +38,8 @@ class ColumnValues(NamedTuple):
         Categories that the column can have.
     missing : int
         The place of the missing value among the levels; -1 for none.
-    ends : tuple of float or None
-        Ends of a domain of numbers, where it is known.
+    bounds : tuple of float or None
+        Bounds of a domain of numbers, where it is known.
     order : ndarray or None
         Categories in the order of their dtype.
     """
@@ -49,7 +49,7 @@ class ColumnValues(NamedTuple):
     dates: Dates | None = None
     levels: NDArray[Any] | None = None
     missing: int = -1
-    ends: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
     order: NDArray[Any] | None = None
 
 
@@ -103,9 +103,9 @@ class Attribute:
         The number for missing values, -1 where there were none.
     n_values : int
         How many values there are.
-    members : ndarray of bool of shape (n_items, n_values)
+    members : ndarray of bool of shape (n_conditions, n_values)
         Which values each condition names.
-    complexity : ndarray of int of shape (n_items,)
+    complexity : ndarray of int of shape (n_conditions,)
         How much there is to read of each: values of a set, bounds of a range.
     """
 
@@ -125,13 +125,13 @@ class Attribute:
     ) -> None:
         self.name, self.levels, self.cuts, self.dates = name, levels, cuts, dates
         self.missing, self._coded, self._whole = missing, coded, whole
-        self._words: dict[int, str] = {}
+        self._condition_texts: dict[int, str] = {}
         if levels is not None:
             self.n_values = len(levels)
             known = self.n_values if coded or missing < 0 or not sets else self.n_values - 1
             self.members = _subsets(known, self.n_values) if sets else np.eye(len(levels)) > 0
             self.complexity = self.members.sum(axis=1)
-            self._texts = level_texts(levels, missing, dates)
+            self._level_texts = level_texts(levels, missing, dates)
             return
         assert cuts is not None
         n_bins = len(cuts) + 1
@@ -151,7 +151,7 @@ class Attribute:
         self.complexity[low == n_bins] = 1  # that the number is missing
 
     @property
-    def n_items(self) -> int:
+    def n_conditions(self) -> int:
         """How many conditions there are."""
         return len(self.members)
 
@@ -182,38 +182,38 @@ class Attribute:
                 "numbers."
             ) from error
 
-    def values(self, item: int) -> tuple[Any, ...] | pd.Interval:
+    def values(self, condition: int) -> tuple[Any, ...] | pd.Interval:
         """What a condition names: categories (None is missing), or a range."""
         if self.levels is not None:
-            held = np.flatnonzero(self.members[item])
+            held = np.flatnonzero(self.members[condition])
             levels: Any = self.levels[held]
             levels = levels if self.dates is None else self.dates.objects(levels)
             return tuple(
                 None if j == self.missing else level for j, level in zip(held, levels, strict=True)
             )
         assert self.cuts is not None
-        ends = [-np.inf, *self.cuts, np.inf]
-        low, high = self._low[item], self._high[item]
+        edges = [-np.inf, *self.cuts, np.inf]
+        low, high = self._low[condition], self._high[condition]
         if low == len(self.cuts) + 1:
             return (None,)
         if self.dates is not None:
-            return self.dates.interval(ends[low], ends[high])
-        return pd.Interval(ends[low], ends[high], closed="left")
+            return self.dates.interval(edges[low], edges[high])
+        return pd.Interval(edges[low], edges[high], closed="left")
 
-    def words(self, item: int) -> str:
-        """The condition as people write it; different ones have different words."""
-        if item not in self._words:  # rules repeat them thousands of times
-            self._words[item] = self._say(item)
-        return self._words[item]
+    def text(self, condition: int) -> str:
+        """The condition as people write it; different ones have different texts."""
+        if condition not in self._condition_texts:  # rules repeat them thousands of times
+            self._condition_texts[condition] = self._write(condition)
+        return self._condition_texts[condition]
 
-    def _say(self, item: int) -> str:
+    def _write(self, condition: int) -> str:
         name = name_text(self.name)
         if self.levels is not None:
-            texts = [self._texts[j] for j in np.flatnonzero(self.members[item])]
+            texts = [self._level_texts[j] for j in np.flatnonzero(self.members[condition])]
             one = len(texts) == 1
             return f"{name} = {texts[0]}" if one else f"{name} in {{{', '.join(texts)}}}"
         assert self.cuts is not None
-        low, high = int(self._low[item]), int(self._high[item])
+        low, high = int(self._low[condition]), int(self._high[condition])
         if low == len(self.cuts) + 1:
             return f"{name} = {MISSING}"
         return range_text(self.name, self.cuts, low, high, self.dates, self._whole)
@@ -252,7 +252,7 @@ def divide_column(
     attribute = _attribute_of(column, how, counts)
     numbers = attribute.numbers(column.values)
     constant = attribute.cuts is not None and not len(attribute.cuts)
-    constant |= not attribute.n_items or bool((numbers == numbers[:1]).all())
+    constant |= not attribute.n_conditions or bool((numbers == numbers[:1]).all())
     return None if constant and not how.every else attribute, numbers
 
 
@@ -302,7 +302,9 @@ def _different(present: Floats, counts: Ints | None) -> tuple[Floats, Ints]:
 def _cuts_of(column: ColumnValues, how: Division, different: Floats, often: Ints) -> Floats:
     if isinstance(how.bins, list):
         return dividing(given_edges(column.name, how.bins, how.label, column.dates), different)
-    return cut_points(different, often, how.bins, how.binning, ends=column.ends, dates=column.dates)
+    return cut_points(
+        different, often, how.bins, how.binning, bounds=column.bounds, dates=column.dates
+    )
 
 
 def _levels_of(column: ColumnValues) -> tuple[NDArray[Any], bool]:

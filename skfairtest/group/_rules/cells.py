@@ -1,4 +1,4 @@
-"""Rows with equal sensitive cells, counted once: all that rules can tell apart."""
+"""Rows with equal cells in some columns, counted once: all that rules can tell apart."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from skfairtest._typing import Floats, Ints
 
 
-class Cells:
-    """The different combinations of sensitive cells that occur, and which row has which.
+class DistinctRows:
+    """The different combinations of cells that occur, and which row has which.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Cells:
         key = np.zeros(len(columns[0]), dtype=np.int64)
         n_keys = 1
         for column, size in zip(columns, sizes, strict=True):
-            # Beyond this a mixed-radix number no longer fits into 64 bits.
+            # A larger mixed-radix number might not fit into 64 bits.
             if n_keys * (size + 1) > 2**62:
                 different, key = np.unique(key, return_inverse=True)
                 n_keys = len(different)
@@ -50,7 +50,7 @@ class Cells:
 
 
 class CellCounts:
-    """Combinations of sensitive cells, counted chunk by chunk."""
+    """Combinations of cells, counted chunk by chunk."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[int, ...], int] = {}
@@ -61,11 +61,11 @@ class CellCounts:
         for key, count in zip(map(tuple, different.tolist()), counts.tolist(), strict=True):
             self._counts[key] = self._counts.get(key, 0) + count
 
-    def of(self, rows: NDArray[Any], sizes: list[int]) -> Cells:
+    def of(self, rows: NDArray[Any], sizes: list[int]) -> DistinctRows:
         """The cells of all rows; `of_row` is about those given by their cells."""
         known = np.array(list(self._counts), dtype=np.int16)
         own = np.concatenate([known, rows.astype(np.int16)])
-        cells = Cells(list(own.T), sizes)
+        cells = DistinctRows(list(own.T), sizes)
         cells.count = np.zeros(len(cells.codes))
         np.add.at(cells.count, cells.of_row[: len(known)], list(self._counts.values()))
         cells.of_row = cells.of_row[len(known) :]
@@ -74,7 +74,7 @@ class CellCounts:
 
 def _first_and_number(key: NDArray[np.int64], n_keys: int) -> tuple[Ints, Ints]:
     """A row of each different key, and the number of each row's key among those."""
-    # Keys up to this are sorted by counting, which ten million rows feel.
+    # Smaller keys are sorted by counting, which ten million rows feel.
     if n_keys > 2**22:
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         return first, number.reshape(-1)

@@ -11,8 +11,6 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._dates import Dates
 
-#: More bins than this say nothing that fewer do not.
-MAX_BINS = 200
 #: Significant digits of a cut point, where fewer do not divide the rows in the same way.
 DIGITS = 10
 #: Ways to make bins; "quartiles" is quantiles of which equal numbers are in the lower bin.
@@ -25,7 +23,7 @@ def cut_points(
     bins: int,
     binning: str,
     *,
-    ends: tuple[float, float] | None = None,
+    bounds: tuple[float, float] | None = None,
     dates: Dates | None = None,
 ) -> Floats:
     """Find where one bin ends and the next begins.
@@ -44,8 +42,8 @@ def cut_points(
         How many bins are wanted.
     binning : {"quantile", "uniform", "quartiles"}
         Bins of equal numbers of rows, or of equal width.
-    ends : tuple of float, default=None
-        Ends of the domain, where they are not those of the values.
+    bounds : tuple of float, default=None
+        Bounds of the domain, where they are not those of the values.
     dates : Dates, default=None
         What the numbers stand for: cut points are dates that occur then.
 
@@ -63,7 +61,7 @@ def cut_points(
     >>> cut_points(np.array([0.0, 3.0, 8.0]), np.array([92, 4, 4]), 5, "uniform").tolist()
     [3.0]
     """
-    cuts = np.unique(_cuts(different, counts, bins, binning, ends))
+    cuts = np.unique(_cuts(different, counts, bins, binning, bounds))
     whole = bool((different == np.floor(different)).all())
     if whole:
         cuts = np.ceil(cuts - 1e-9)  # the same bins, in the numbers that occur
@@ -71,7 +69,7 @@ def cut_points(
         rounded = np.unique([float(f"{cut:.{DIGITS}g}") for cut in cuts])
         cuts = rounded if len(dividing(rounded, different)) else cuts
     cuts = dividing(cuts, different)
-    if not len(cuts) and ends is not None:  # all rows are in one part of the domain
+    if not len(cuts) and bounds is not None:  # all rows are in one part of the domain
         return cut_points(different, counts, bins, binning, dates=dates)
     if dates is not None:
         # Dates that occur, in place of dates between them, leave all counts as they are.
@@ -80,7 +78,7 @@ def cut_points(
 
 
 def _cuts(
-    different: Floats, counts: Ints, bins: int, binning: str, ends: tuple[float, float] | None
+    different: Floats, counts: Ints, bins: int, binning: str, bounds: tuple[float, float] | None
 ) -> list[float]:
     common = int(counts.argmax())
     if 2 * counts[common] > counts.sum() and len(different) > 1:
@@ -95,7 +93,7 @@ def _cuts(
                 cuts += _cuts(different[side], counts[side], wanted, binning, None)
         return cuts
     if binning == "uniform":
-        low, high = (different[0], different[-1]) if ends is None else ends
+        low, high = (different[0], different[-1]) if bounds is None else bounds
         return np.linspace(low, high, bins + 1)[1:-1].tolist()
     shares = np.arange(1, bins) / bins
     if binning == "quartiles":
@@ -175,9 +173,10 @@ def bins_of(name: Any, position: int, bins: Any, label: str, default: int) -> An
     if isinstance(wish, (list, tuple, np.ndarray)):
         return list(wish)
     whole = isinstance(wish, (int, np.integer)) and not isinstance(wish, bool)
-    if not whole or not 2 <= wish <= MAX_BINS:
+    most = 200  # more bins say nothing that fewer do not
+    if not whole or not 2 <= wish <= most:
         raise ValueError(
-            f"{label} must be a whole number from 2 to {MAX_BINS}, or a dict of column to such a "
+            f"{label} must be a whole number from 2 to {most}, or a dict of column to such a "
             f"number or to a list of edges; got {wish!r} for column {name!r}."
         )
     return int(wish)

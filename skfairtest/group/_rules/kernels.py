@@ -1,4 +1,4 @@
-"""Frequent patterns, compiled: depth first over sets of rows held as bits."""
+"""Frequent rules, compiled: depth first over sets of rows held as bits."""
 
 from __future__ import annotations
 
@@ -69,28 +69,28 @@ def search(
     least: Any,
     max_conditions: Any,
     parents: Any,
-    items: Any,
+    last: Any,
     counts: Any,
     marks: Any,
 ) -> Any:
-    """All frequent patterns in depth-first order; how many, or -1 where there is no room for all.
+    """Find all frequent rules depth first; return how many, or -1 if the arrays cannot hold them.
 
-    The items are frequent and in the order in which patterns name them. A pattern is its parent and
-    one item more; it is tried with what was frequent beside that item.
+    The conditions are frequent and in the order in which rules name them. A rule is its parent and
+    one condition more; it is tried with what was frequent together with that condition.
     """
-    n_items, n_words = bits.shape
+    n_conditions, n_words = bits.shape
     depth_limit = max_conditions + 1
     held = np.empty((depth_limit, n_words), dtype=np.uint64)
     held[0] = ALL
-    ahead = np.empty((depth_limit, n_items), dtype=np.int64)
-    n_rows = np.empty((depth_limit, n_items), dtype=np.int64)
+    ahead = np.empty((depth_limit, n_conditions), dtype=np.int64)
+    n_rows = np.empty((depth_limit, n_conditions), dtype=np.int64)
     n_ahead = np.zeros(depth_limit, dtype=np.int64)
     place = np.zeros(depth_limit, dtype=np.int64)
     parent = np.full(depth_limit, -1, dtype=np.int64)
-    for j in range(n_items):
+    for j in range(n_conditions):
         ahead[0, j] = j
         n_rows[0, j] = weigh(bits[j], bits[j], planes)
-    n_ahead[0] = n_items
+    n_ahead[0] = n_conditions
     found = 0
     depth = 0
     while depth >= 0:
@@ -101,12 +101,12 @@ def search(
         place[depth] += 1
         if found == len(parents):
             return -1
-        item = ahead[depth, p]
+        condition = ahead[depth, p]
         below = depth + 1
         parents[found] = parent[depth]
-        items[found] = item
+        last[found] = condition
         counts[found] = n_rows[depth, p]
-        marks[found] = meet(held[depth], bits[item], held[below])
+        marks[found] = meet(held[depth], bits[condition], held[below])
         found += 1
         if below == max_conditions:
             continue
@@ -115,7 +115,7 @@ def search(
         n = 0
         for q in range(p + 1, n_ahead[depth]):
             other = ahead[depth, q]
-            if attribute_of[other] == attribute_of[item]:
+            if attribute_of[other] == attribute_of[condition]:
                 continue
             common = weigh(held[below], bits[other], planes)
             if common >= least:
@@ -129,30 +129,30 @@ def search(
 
 
 @njit
-def count_common(bits: Any, parents: Any, items: Any, depths: Any, columns: Any, sums: Any) -> Any:
-    """For each pattern, how many of its rows are in each of some sets."""
+def count_common(bits: Any, parents: Any, last: Any, depths: Any, columns: Any, sums: Any) -> Any:
+    """For each rule, how many of its rows are in each of some sets."""
     n_words = bits.shape[1]
     held = np.empty((depths.max() + 1, n_words), dtype=np.uint64)
     held[0] = ALL
-    for pattern in range(len(parents)):
-        depth = depths[pattern]
+    for rule in range(len(parents)):
+        depth = depths[rule]
         inside = held[depth]
         outer = held[depth - 1]
-        item = bits[items[pattern]]
+        condition = bits[last[rule]]
         for w in range(n_words):
-            inside[w] = outer[w] & item[w]
+            inside[w] = outer[w] & condition[w]
         for k in range(len(columns)):
-            sums[pattern, k] = n_common(inside, columns[k])
+            sums[rule, k] = n_common(inside, columns[k])
 
 
 @njit
 def add_up(
-    codes: Any, attribute_of: Any, members: Any, items: Any, depths: Any, cells: Any, sums: Any
+    codes: Any, attribute_of: Any, members: Any, last: Any, depths: Any, cells: Any, sums: Any
 ) -> Any:
-    """For each pattern, the sums of each column over the cells inside.
+    """For each rule, the sums of each column over the cells inside.
 
-    `codes` has the value of each attribute (first axis) in each cell; a pattern adds an item, which
-    names the `members` among the values of its attribute, to the pattern before it that is one
+    `codes` has the value of each attribute (first axis) in each cell; a rule adds a condition,
+    which names the `members` among the values of its attribute, to the rule before it that is one
     shorter.
     """
     n_cells, n_columns = cells.shape
@@ -164,10 +164,10 @@ def add_up(
         inside[0, cell] = cell
     size[0] = n_cells
     total = np.zeros(n_columns)
-    for pattern in range(len(depths)):
-        depth = depths[pattern]
-        of_attribute = codes[attribute_of[items[pattern]]]
-        member = members[items[pattern]]
+    for rule in range(len(depths)):
+        depth = depths[rule]
+        of_attribute = codes[attribute_of[last[rule]]]
+        member = members[last[rule]]
         outer, here = inside[depth - 1], inside[depth]
         n = 0
         for p in range(size[depth - 1]):
@@ -182,4 +182,4 @@ def add_up(
             for k in range(n_columns):
                 total[k] += cells[cell, k]
         for k in range(n_columns):
-            sums[pattern, k] = total[k]
+            sums[rule, k] = total[k]

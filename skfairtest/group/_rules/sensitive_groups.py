@@ -8,20 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest._typing import Ints
-from skfairtest.finding._words import value_in_words
+from skfairtest.finding._words import value_text
 from skfairtest.group._rules.attribute import Attribute, Division, divide_column
-from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.cells import DistinctRows
 from skfairtest.group._rules.tables import SpaceColumns, TableColumns
 from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import as_columns
 from skfairtest.space._space import InputSpace
 
-#: Groups of an attribute beyond which it is taken for a mistake: a name or a number of a person.
-MOST_GROUPS = 5_000
 #: A rate of fewer rows is mostly chance, so it is marked, or left out where groups are compared.
 FEWEST_ROWS = 30
-#: Numbers of more than six different values are cut at their quartiles.
-QUARTERS = Division(4, "quartiles", few=6, most=MOST_GROUPS, every=True)
+#: Numbers of more than six different values are cut at their quartiles. More than 5,000 groups are
+#: taken for a mistake: a column of names, or of numbers of persons.
+QUARTERS = Division(4, "quartiles", few=6, most=5_000, every=True)
 #: Between the attributes of an intersection, and between the values.
 TIMES, COMMA = " × ", ", "
 
@@ -68,22 +67,22 @@ def sensitive_attributes(
         attribute, numbers = divide_column(column, QUARTERS, counts)
         assert attribute is not None
         codes = np.where(numbers == attribute.missing, -1, numbers)
-        groups = _words(attribute)
-        single.append(Grouping(value_in_words(name), groups, codes.astype(np.int64)))
+        groups = _group_names(attribute)
+        single.append(Grouping(value_text(name), groups, codes.astype(np.int64)))
     return single + [
         _cross([single[j] for j in chosen]) for chosen in _chosen(columns.names, intersections)
     ]
 
 
-def _words(attribute: Attribute) -> list[str]:
-    """Groups in words, told apart where two values would read alike."""
+def _group_names(attribute: Attribute) -> list[str]:
+    """Names of groups, made different where two values would read alike."""
     n_known = attribute.n_values - (attribute.missing >= 0)
     if attribute.levels is None:
-        return [attribute.words(item) for item in range(n_known)]
+        return [attribute.text(condition) for condition in range(n_known)]
     values = list(attribute.levels[:n_known])
     if attribute.dates is not None:
         values = list(attribute.dates.objects(attribute.levels[:n_known]))
-    words = [value_in_words(value) for value in values]
+    words = [value_text(value) for value in values]
     if len(set(words)) < len(words):
         words = [
             repr(value) if words.count(word) > 1 else word
@@ -125,7 +124,7 @@ def _cross(attributes: list[Grouping]) -> Grouping:
     if not known.any():
         return Grouping(name, [], codes)
     sizes = [len(attribute.groups) for attribute in attributes]
-    cells = Cells([attribute.codes[known] for attribute in attributes], sizes)
+    cells = DistinctRows([attribute.codes[known] for attribute in attributes], sizes)
     _check_number(name, len(cells.codes))
     # As in a table: the first attribute changes last.
     place = np.empty(len(cells.codes), dtype=np.int64)
@@ -140,15 +139,15 @@ def _cross(attributes: list[Grouping]) -> Grouping:
 
 
 def _check_number(name: str, n_groups: int) -> None:
-    if n_groups > MOST_GROUPS:
+    if n_groups > QUARTERS.most:
         raise ValueError(
-            f"{name!r} has {n_groups} different values; expected at most {MOST_GROUPS}, because "
+            f"{name!r} has {n_groups} different values; expected at most {QUARTERS.most}, because "
             "groups of few rows show nothing. Leave the column out, merge values, or choose "
             "other intersections."
         )
 
 
-class Groups:
+class SensitiveGroups:
     """Groups of rows by sensitive values, one for each combination of values.
 
     Parameters
@@ -172,7 +171,7 @@ class Groups:
         parts = []
         for attribute, j in zip(self.attributes, self.space.sensitive.tolist(), strict=True):
             numbers = attribute.numbers(self._columns.read(X, j).values)
-            words = [attribute.words(item) for item in range(attribute.n_values)]
+            words = [attribute.text(condition) for condition in range(attribute.n_values)]
             other = f"{attribute.name} = another value"
             parts.append(np.array([*words, other], dtype=object)[numbers])
         return np.array([COMMA.join(row) for row in zip(*parts, strict=True)], dtype=object)

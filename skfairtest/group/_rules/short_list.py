@@ -1,4 +1,4 @@
-"""Chooses a few of all patterns that do not repeat each other."""
+"""Chooses a few of all rules that do not repeat each other."""
 
 from __future__ import annotations
 
@@ -10,40 +10,42 @@ from scipy import stats
 
 from skfairtest._statistics import Sides
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._inference.counting import RowSets, pattern_sides
+from skfairtest.group._inference.counting import RowSets, rule_sides
 from skfairtest.group._inference.pivot import chosen_sides, interval_at, signed_root
-
-#: Differences in the last digits are none.
-DIGITS = 12
 
 
 class ShortList(NamedTuple):
-    """The listed patterns, worst first; arrays of shape (n_listed,).
+    """The listed rules, worst first; arrays of shape (n_listed,).
 
     Attributes
     ----------
-    pattern : ndarray of int
+    rule : ndarray of int
         Which ones.
-    sub_pattern : ndarray of int
-        The best part of each pattern's conditions that is a candidate itself; -1 where there is
+    sub_rule : ndarray of int
+        The best part of each rule's conditions that is a candidate itself; -1 where there is
         none.
     gain, gain_low, gain_high : ndarray
-        The mean of the pattern less that of the rest of its sub-pattern, and an interval that
-        holds for all patterns at once; NaN without a sub-pattern.
+        The mean of the rule less that of the rest of its sub-rule, and an interval that
+        holds for all rules at once; NaN without a sub-rule.
     covered : ndarray
-        Share of the rows that count (of their weights) that are inside of this pattern or of one
+        Share of the rows that count (of their weights) that are inside of this rule or of one
         that is listed before it.
     """
 
-    pattern: Ints
-    sub_pattern: Ints
+    rule: Ints
+    sub_rule: Ints
     gain: Floats
     gain_low: Floats
     gain_high: Floats
     covered: Floats
 
 
-def parents(rules: NDArray[np.integer]) -> Ints:
+def without_last_digits(score: Floats) -> Floats:
+    """Round scores to 12 decimals: equal ones may differ in their last digits by rounding."""
+    return np.round(score, 12)
+
+
+def parents(conditions: NDArray[np.integer]) -> Ints:
     """Find, for each rule and condition, the position of the rule without that condition.
 
     Rules are found by sorting sums of random numbers, one for each condition; what is found is
@@ -51,12 +53,12 @@ def parents(rules: NDArray[np.integer]) -> Ints:
 
     Parameters
     ----------
-    rules : ndarray of int of shape (n_patterns, n_attributes)
+    conditions : ndarray of int of shape (n_rules, n_attributes)
         The value of each attribute, -1 for any.
 
     Returns
     -------
-    ndarray of int of shape (n_patterns, n_attributes)
+    ndarray of int of shape (n_rules, n_attributes)
         -1 where the attribute has no condition, or the shorter rule is not among the rules.
 
     Examples
@@ -66,30 +68,30 @@ def parents(rules: NDArray[np.integer]) -> Ints:
     >>> parents(np.array([[0, -1], [-1, 2], [0, 2]])).tolist()
     [[-1, -1], [-1, -1], [1, 0]]
     """
-    n_patterns, n_attributes = rules.shape
-    found = np.full((n_patterns, n_attributes), -1, dtype=np.intp)
-    if not n_patterns:
+    n_rules, n_attributes = conditions.shape
+    found = np.full((n_rules, n_attributes), -1, dtype=np.intp)
+    if not n_rules:
         return found
     # The numbers name conditions and decide nothing: the seed is of no account.
     rng = np.random.default_rng(0)
-    names = rng.integers(2**64, size=(n_attributes, int(rules.max()) + 2), dtype=np.uint64)
+    names = rng.integers(2**64, size=(n_attributes, int(conditions.max()) + 2), dtype=np.uint64)
     names[:, 0] = 0
-    each = names[np.arange(n_attributes), rules + 1]
+    each = names[np.arange(n_attributes), conditions + 1]
     sums = each.sum(axis=1, dtype=np.uint64)
     order = np.argsort(sums, kind="stable")
     ranked = sums[order]
     for j in range(n_attributes):
-        held = np.flatnonzero(rules[:, j] >= 0)
+        held = np.flatnonzero(conditions[:, j] >= 0)
         wanted = sums[held] - each[held, j]
-        place = order[np.minimum(np.searchsorted(ranked, wanted), n_patterns - 1)]
-        shorter = rules[held].copy()
+        place = order[np.minimum(np.searchsorted(ranked, wanted), n_rules - 1)]
+        shorter = conditions[held].copy()
         shorter[:, j] = -1
-        same = (rules[place] == shorter).all(axis=1)
+        same = (conditions[place] == shorter).all(axis=1)
         found[held[same], j] = place[same]
     return found
 
 
-def best_parts(rules: NDArray[np.integer], score: Floats, candidates: Bools) -> Ints:
+def best_parts(conditions: NDArray[np.integer], score: Floats, candidates: Bools) -> Ints:
     """Find, for each rule, the candidate with the largest score among its sub-rules; -1 if none.
 
     Of equal scores the part with fewer conditions is taken. A part of a part is a part: each rule
@@ -97,22 +99,22 @@ def best_parts(rules: NDArray[np.integer], score: Floats, candidates: Bools) -> 
 
     Parameters
     ----------
-    rules : ndarray of int of shape (n_patterns, n_attributes)
+    conditions : ndarray of int of shape (n_rules, n_attributes)
         The value of each attribute, -1 for any.
-    score : ndarray of shape (n_patterns,)
+    score : ndarray of shape (n_rules,)
         The larger, the better.
-    candidates : ndarray of bool of shape (n_patterns,)
+    candidates : ndarray of bool of shape (n_rules,)
         Which rules count as parts.
 
     Returns
     -------
-    ndarray of int of shape (n_patterns,)
-        Places in `rules`.
+    ndarray of int of shape (n_rules,)
+        Places in `conditions`.
     """
-    above = parents(rules)
-    length = (rules >= 0).sum(axis=1)
-    value = np.where(candidates, np.round(score, DIGITS), -np.inf)
-    best = np.full(len(rules), -1, dtype=np.intp)
+    above = parents(conditions)
+    length = (conditions >= 0).sum(axis=1)
+    value = np.where(candidates, without_last_digits(score), -np.inf)
+    best = np.full(len(conditions), -1, dtype=np.intp)
     for size in range(2, int(length.max(initial=0)) + 1):
         here = np.flatnonzero(length == size)
         choices = above[here]
@@ -130,21 +132,21 @@ def best_parts(rules: NDArray[np.integer], score: Floats, candidates: Bools) -> 
 
 
 def rest_of(sides: Sides, part: Ints, weights: Floats | None = None) -> Sides:
-    """Compare each pattern with the rest of a pattern that contains it.
+    """Compare each rule with the rest of a rule that contains it.
 
     Parameters
     ----------
     sides : Sides
-        Every pattern against everybody else.
-    part : ndarray of int of shape (n_patterns,)
-        The larger pattern, -1 for none: nothing is known of the other side then.
-    weights : ndarray of shape (n_patterns, 2), optional
+        Every rule against everybody else.
+    part : ndarray of int of shape (n_rules,)
+        The larger rule, -1 for none: nothing is known of the other side then.
+    weights : ndarray of shape (n_rules, 2), optional
         Sums of weights and of squared weights inside; None where each row weighs 1.
 
     Returns
     -------
     Sides
-        The larger pattern without the smaller one takes the place of everybody else.
+        The larger rule without the smaller one takes the place of everybody else.
     """
     weight, squared = (sides.n, sides.n) if weights is None else weights.T
     n, mean, variance = sides.n, sides.mean, sides.variance
@@ -152,9 +154,9 @@ def rest_of(sides: Sides, part: Ints, weights: Floats | None = None) -> Sides:
         rest, rest_squared = weight[part] - weight, squared[part] - squared
         held = (part >= 0) & (rest > 1e-9 * weight[part])
         n_rest = np.where(held, rest**2 / rest_squared, 0.0)
-        # A smaller pattern of which no row counts has no mean, and takes nothing away.
+        # A smaller rule of which no row counts has no mean, and takes nothing away.
         shift = np.where(weight > 0, mean - mean[part], 0.0)
-        # Means about the one of the larger pattern, so that no digits are lost.
+        # Means about the one of the larger rule, so that no digits are lost.
         mean_rest = np.where(held, -weight * shift / rest, np.nan)
         if sides.binary:
             mean_rest = np.clip(mean[part] + mean_rest, 0, 1)
@@ -168,8 +170,8 @@ def rest_of(sides: Sides, part: Ints, weights: Floats | None = None) -> Sides:
 
 
 def short_list(
-    patterns: RowSets,
-    rules: NDArray[np.integer],
+    rules: RowSets,
+    conditions: NDArray[np.integer],
     sides: Sides,
     values: Floats,
     counts: Bools,
@@ -183,44 +185,44 @@ def short_list(
     most: int = 10,
     n_compared: int | None = None,
 ) -> ShortList:
-    """Choose patterns that differ, each of which says something that the others do not.
+    """Choose rules that differ, each of which says something that the others do not.
 
-    Candidates are the patterns that differ. One with a candidate among the parts of its conditions
-    (a sub-pattern, which differs the same way) must add to it: its mean is compared with that of
-    the rest of its best sub-pattern, in intervals that hold for all candidates at once (Bonferroni
-    over those with more than one condition: that a pattern differs was shown among all patterns
+    Candidates are the rules that differ. One with a candidate among the parts of its conditions
+    (a sub-rule, which differs the same way) must add to it: its mean is compared with that of
+    the rest of its best sub-rule, in intervals that hold for all candidates at once (Bonferroni
+    over those with more than one condition: that a rule differs was shown among all rules
     before anybody asks what its conditions add). Then the one with the largest score is listed,
-    and its rows are set aside. Only such patterns stay in the choice that differ in what is left,
+    and its rows are set aside. Only such rules stay in the choice that differ in what is left,
     in the same direction, by as much as differences are asked for (`critical`), and of whose rows
-    half are left. Of equal scores the pattern with more new rows is taken, then the simpler one.
+    half are left. Of equal scores the rule with more new rows is taken, then the simpler one.
 
-    So of two patterns with the same rows one is listed, neither a group nor the rest of the rows is
+    So of two rules with the same rows one is listed, neither a group nor the rest of the rows is
     listed twice, and a broad group that differs only by a small one inside of it is not listed
     after it. What is not listed may still differ.
 
     Parameters
     ----------
-    patterns : RowSets
+    rules : RowSets
         Of n_rows rows.
-    rules : ndarray of int of shape (n_patterns, n_attributes)
+    conditions : ndarray of int of shape (n_rules, n_attributes)
         The value of each attribute, -1 for any.
     sides, values, counts, weights
         As for `resampled`.
-    differs : ndarray of bool of shape (n_patterns,)
+    differs : ndarray of bool of shape (n_rules,)
         The candidates.
     critical : float
         What `signed_root` must exceed for a difference to count: that of `resampled`, or the normal
         quantile of another correction.
-    score : ndarray of shape (n_patterns,), optional
+    score : ndarray of shape (n_rules,), optional
         The larger, the earlier in the list; None is the absolute difference.
-    complexity : ndarray of int of shape (n_patterns,), optional
+    complexity : ndarray of int of shape (n_rules,), optional
         The smaller, the simpler; None is the number of conditions.
     confidence : float
-        Of the intervals of what patterns add.
+        Of the intervals of what rules add.
     most : int
         Lines, at most.
     n_compared : int, optional
-        Patterns that the intervals of what patterns add allow for; None is those that differ and
+        Rules that the intervals of what rules add allow for; None is those that differ and
         have more than one condition.
 
     Returns
@@ -228,26 +230,26 @@ def short_list(
     ShortList
         Empty where nothing differs.
     """
-    length = (rules >= 0).sum(axis=1)
+    length = (conditions >= 0).sum(axis=1)
     complexity = length if complexity is None else complexity
     difference = np.where(np.isfinite(sides.difference), sides.difference, 0.0)
     score = np.abs(difference) if score is None else score
     if n_compared is None:
         n_compared = max(1, int((differs & (length > 1)).sum()))
     needed = float(stats.norm.isf((1 - confidence) / 2 / n_compared))
-    part = np.full(len(rules), -1, dtype=np.intp)
+    part = np.full(len(conditions), -1, dtype=np.intp)
     direction = np.sign(difference)
     for way in (1.0, -1.0):
         same = differs & (direction == way)
         if same.any():
-            found = best_parts(rules, score, same)
+            found = best_parts(conditions, score, same)
             part[same] = found[same]
-    sums = None if weights is None else _weight_sums(patterns, counts, weights)
+    sums = None if weights is None else _weight_sums(rules, counts, weights)
     against = rest_of(sides, part, sums)
     adds = direction * signed_root(against) > needed
     eligible = differs & ((part < 0) | adds)
     listed, covered = _greedy(
-        patterns, rules, values, counts, weights, sides.binary, eligible,
+        rules, conditions, values, counts, weights, sides.binary, eligible,
         (score, complexity, direction), critical, most,
     )  # fmt: skip
     chosen = np.array(listed, dtype=np.intp)
@@ -264,14 +266,14 @@ def short_list(
     )
 
 
-def _weight_sums(patterns: RowSets, counts: Bools, weights: Floats) -> Floats:
+def _weight_sums(rules: RowSets, counts: Bools, weights: Floats) -> Floats:
     w = np.where(counts, weights, 0.0)
-    return patterns.sums(np.column_stack([w, w**2]))
+    return rules.sums(np.column_stack([w, w**2]))
 
 
 def _greedy(
-    patterns: RowSets,
-    rules: NDArray[np.integer],
+    rules: RowSets,
+    conditions: NDArray[np.integer],
     values: Floats,
     counts: Bools,
     weights: Floats | None,
@@ -281,17 +283,17 @@ def _greedy(
     critical: float,
     most: int,
 ) -> tuple[list[int], list[float]]:
-    """Choose patterns one by one; returns them and the share of rows covered after each."""
+    """Choose rules one by one; returns them and the share of rows covered after each."""
     score, complexity, direction = keys
     weight = counts.astype(float) if weights is None else np.where(counts, weights, 0.0)
     everyone = weight.sum()
     left = counts.copy()
     listed: list[int] = []
     covered: list[float] = []
-    n_inside = np.zeros(len(rules))
+    n_inside = np.zeros(len(conditions))
     open_ = eligible.copy()
     while len(listed) < most and open_.any() and left.any():
-        remaining = pattern_sides(patterns, values, left, weights, binary=binary)
+        remaining = rule_sides(rules, values, left, weights, binary=binary)
         if listed:
             open_ &= direction * signed_root(remaining) > critical
             # Nor the same people by another rule: half of the rows must be new.
@@ -303,12 +305,12 @@ def _greedy(
             break
         new = np.where(np.isfinite(remaining.n), remaining.n, 0.0)[places]
         scale = float(np.abs(score[places]).max()) or 1.0
-        rank = np.round(score[places] / scale, DIGITS)
-        # A group and everyone else have one score: the smaller of the two is told of.
+        rank = without_last_digits(score[places] / scale)
+        # A group and everyone else have one score: the smaller of the two is listed.
         most_rows = remaining.n[places] > remaining.n_out[places]
         best = int(places[np.lexsort((complexity[places], -new, most_rows, -rank))[0]])
         listed.append(best)
         open_[best] = False
-        left &= ~patterns.inside(best)
+        left &= ~rules.inside(best)
         covered.append(1 - float(weight[left].sum() / everyone))
     return listed, covered

@@ -1,4 +1,4 @@
-"""The columns of a table, and of a table beside it, as the attributes that rules name."""
+"""Columns, also such as the model does not take, as the attributes that rules name."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SpaceColumns:
     Parameters
     ----------
     space : InputSpace
-        Knows the categories of columns, ends of numbers, and which 0/1 columns are one attribute.
+        Knows the categories of columns, bounds of numbers, and which 0/1 columns are one attribute.
     """
 
     def __init__(self, space: InputSpace) -> None:
@@ -81,7 +81,7 @@ class SpaceColumns:
             codes = self.space.layout.attribute_codes(X, j)
         column, codes = self.space.domain.columns[j].for_rules(codes)
         if not column.is_category:
-            return ColumnValues(column.name, codes, column.dates, ends=(column.low, column.high))
+            return ColumnValues(column.name, codes, column.dates, bounds=(column.low, column.high))
         levels = column.take(np.arange(float(column.n_listed or 0)))
         missing = -1 if column.missing is None else int(column.missing)
         return ColumnValues(column.name, codes, column.dates, levels, missing)
@@ -99,8 +99,8 @@ class AttributeTables:
         The columns of X.
     wanted : list of int
         Positions of those that rules may name.
-    beside : TableColumns or SpaceColumns, default=None
-        Columns that are not in X.
+    not_in_model : TableColumns or SpaceColumns, default=None
+        Sensitive columns that are not in X, which the model takes.
     others : list of int, default=()
         Positions of those of them that rules may name.
 
@@ -111,13 +111,17 @@ class AttributeTables:
     """
 
     inputs: TableColumns | SpaceColumns
-    beside: TableColumns | SpaceColumns | None
+    not_in_model: TableColumns | SpaceColumns | None
     attributes: list[Attribute]
 
     def __init__(
-        self, inputs: Source, wanted: list[int], beside: Source | None = None, others: Any = ()
+        self,
+        inputs: Source,
+        wanted: list[int],
+        not_in_model: Source | None = None,
+        others: Any = (),
     ) -> None:
-        self.inputs, self.beside = inputs, beside
+        self.inputs, self.not_in_model = inputs, not_in_model
         self.attributes = []
         #: Positions in the two tables that the attributes are made of.
         self.places = (list(wanted), list(others))
@@ -133,7 +137,7 @@ class AttributeTables:
         return self.inputs.container
 
     def divide(
-        self, X: Any, beside: Any, bins: Any, how: Division, *, quiet: bool = False
+        self, X: Any, not_in_model: Any, bins: Any, how: Division, *, quiet: bool = False
     ) -> list[Numbers]:
         """Make the attributes, and return the numbers of the rows' values, an array each.
 
@@ -144,7 +148,7 @@ class AttributeTables:
         ValueError
             If no column is left.
         """
-        parts = self._parts(X, beside)
+        parts = self._parts(X, not_in_model)
         names = [source.names[j] for source, _, places in parts for j in places]
         if isinstance(bins, dict):
             by_position(names, bins, how.label)
@@ -162,11 +166,11 @@ class AttributeTables:
                 self.attributes.append(attribute)
                 numbers.append(here)
             places[:] = kept
-        self._tell(constant, len(column.values), quiet)
+        self._check_divided(constant, len(column.values), quiet)
         return numbers
 
-    def _tell(self, constant: list[Any], n: int, quiet: bool) -> None:
-        """Tell of columns that divide nobody."""
+    def _check_divided(self, constant: list[Any], n: int, quiet: bool) -> None:
+        """Warn of columns that divide nobody; raise an error if no other is left."""
         if not self.attributes:
             raise ValueError(
                 f"None of the columns {constant!r} has more than one value, or bin with rows "
@@ -181,10 +185,10 @@ class AttributeTables:
                 stacklevel=users_level(),
             )
 
-    def _parts(self, X: Any, beside: Any) -> list[tuple[Source, Any, list[int]]]:
+    def _parts(self, X: Any, not_in_model: Any) -> list[tuple[Source, Any, list[int]]]:
         parts = [(self.inputs, X, self.places[0])]
-        if self.beside is not None:
-            parts.append((self.beside, beside, self.places[1]))
+        if self.not_in_model is not None:
+            parts.append((self.not_in_model, not_in_model, self.places[1]))
         return parts
 
     def numbers(self, X: Any, sensitive_features: Any) -> list[Numbers]:
@@ -195,10 +199,10 @@ class AttributeTables:
         ValueError
             If the table is not like the one in fit, or a space does not have a value.
         """
-        others = None if self.beside is None else self.beside.container
-        X, beside = new_rows(X, sensitive_features, self.container, others)
+        others = None if self.not_in_model is None else self.not_in_model.container
+        X, not_in_model = new_rows(X, sensitive_features, self.container, others)
         found: list[Numbers] = []
-        for source, table, places in self._parts(X, beside):
+        for source, table, places in self._parts(X, not_in_model):
             for j in places:
                 attribute = self.attributes[len(found)]
                 values = source.read(table, j).values
@@ -211,15 +215,15 @@ class AttributeTables:
     def holds(self, numbers: list[Numbers], rule: NDArray[np.integer]) -> Bools:
         """Tell which rows a rule holds for, by its condition for each attribute, -1 for none."""
         held = np.ones(len(numbers[0]), dtype=bool)
-        for attribute, here, item in zip(self.attributes, numbers, rule, strict=True):
-            if item >= 0:
+        for attribute, here, condition in zip(self.attributes, numbers, rule, strict=True):
+            if condition >= 0:
                 # What is unknown is in no condition: -1 is the last place.
-                held &= np.append(attribute.members[item], False)[here]
+                held &= np.append(attribute.members[condition], False)[here]
         return held
 
     def forget_data(self) -> None:
         """Drop the rows of spaces, because results need the columns only."""
-        for source in (self.inputs, self.beside):
+        for source in (self.inputs, self.not_in_model):
             if isinstance(source, SpaceColumns):
                 source.space.data = source.space.data[:0]
 
@@ -238,33 +242,33 @@ def _check_known(attribute: Attribute, values: NDArray[Any], numbers: Numbers) -
 def new_rows(
     X: Any, sensitive_features: Any, inputs: Container, others: Container | None
 ) -> tuple[Any, Any]:
-    """Divide new rows into the two tables of fit; columns beside X may be in the new X."""
+    """Divide new rows into the two tables of fit; the new X may have the columns of both."""
     if others is None:
         return inputs.check_names(X), None
     if sensitive_features is None:
         columns = make_container(X).names
         if not all(name in columns for name in others.names):
             raise ValueError(
-                f"sensitive_features must hold the columns {others.names!r}, which were passed "
-                "to fit beside X; got None, and X does not have them."
+                f"sensitive_features must hold the columns {others.names!r}, which fit "
+                "was given in addition to X; got None, and X does not have them."
             )
         sensitive_features = {name: X[name] for name in others.names}
-    beside = as_columns(sensitive_features, n_rows(X), index_of(X))
-    return inputs.check_names(X), others.check_names(beside)
+    not_in_model = as_columns(sensitive_features, n_rows(X), index_of(X))
+    return inputs.check_names(X), others.check_names(not_in_model)
 
 
 # Which columns --------------------------------------------------------------------------------
 
 
-def tables_of_space(X: Any, sensitive: Any, beside: Any, space: InputSpace | None) -> Any:
-    """Find the sensitive columns of X, whose space is learned, and those beside it."""
+def tables_of_space(X: Any, sensitive: Any, not_in_model: Any, space: InputSpace | None) -> Any:
+    """Find the sensitive columns of X, whose space is learned, and those that are not in X."""
     own = InputSpace() if space is None else clone(space)
     if own.__sklearn_is_fitted__():
         space = own.with_data(X)
     else:
         # The perturbed rows have no twins.
         space = own.set_params(plausible=None, twins=None).fit(X, None)
-    other = None if beside is None else SpaceColumns(InputSpace().fit(beside, None))
+    other = None if not_in_model is None else SpaceColumns(InputSpace().fit(not_in_model, None))
     names = space.feature_names
     taken = [] if other is None else other.names
     found = sensitive_names(names, sensitive, taken, space.layout.resolve)
@@ -284,7 +288,7 @@ def sensitive_names(
     wanted : "auto", None, column or list of these
         What the user asked for.
     taken : list
-        Names of the columns beside X.
+        Names of the columns that are not in X.
     resolve : callable
         Finds positions of columns that are named.
     needed : bool, default=True
@@ -309,18 +313,18 @@ def sensitive_names(
     return sorted(resolve(wanted))
 
 
-def tables_of_columns(X: Any, sensitive: Any, attributes: Any, beside: Any) -> Any:
-    """Find the columns that rules may name, in X and beside it, and the sensitive ones of them.
+def tables_of_columns(X: Any, sensitive: Any, attributes: Any, not_in_model: Any) -> Any:
+    """Find the columns that rules may name, in X and outside of it, and the sensitive ones of them.
 
     Returns
     -------
     AttributeTables
         The columns.
     list
-        Names of the sensitive columns, those beside X last.
+        Names of the sensitive columns, those that are not in X last.
     """
     inputs = TableColumns(make_container(X))
-    other = None if beside is None else TableColumns(make_container(beside))
+    other = None if not_in_model is None else TableColumns(make_container(not_in_model))
     own, taken = inputs.names, [] if other is None else other.names
 
     def resolve(wanted: Any) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
 
 #: Rows that are differentiated at once: a graph keeps what every layer returned for them.
 ROWS = 4096
@@ -104,8 +104,8 @@ class TorchGradient:
             raise ValueError(
                 f"gradient='auto' expects a torch module that takes one tensor of numbers, here of "
                 f"shape {T.shape}, and can be differentiated by it; that of "
-                f"{type(self.net).__name__} raised {type(error).__name__}: {said_by(error)}. To a "
-                "net a frame is one tensor a column: put a step before it that makes one array. "
+                f"{type(self.net).__name__} raised {type(error).__name__}: {message_of(error)}. To "
+                "a net a frame is one tensor a column: put a step before it that makes one array. "
                 f"{HINT}"
             ) from error
         gradient = np.asarray(g.cpu().double().numpy(), dtype=np.float64)

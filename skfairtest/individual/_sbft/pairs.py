@@ -69,7 +69,8 @@ def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> F
 def many_values(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Many sensitive codes to compare an input by, the pair's among them; (n, n_sensitive)."""
     if space.twins_.is_enumerable:
-        chosen = rng.permutation(int(space.twins_.n_combinations))[:MOST_COMBINATIONS]
+        n = int(space.twins_.n_combinations)
+        chosen = rng.choice(n, size=min(n, MOST_COMBINATIONS), replace=False)
         return np.concatenate([space.twins_.combination_codes(chosen), pair])
     # Near to the pair as well as anywhere.
     near = move_sensitive(np.tile(pair, (MOST_COMBINATIONS // 4, 1)), space, rng)

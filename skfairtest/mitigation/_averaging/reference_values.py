@@ -19,9 +19,6 @@ from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tables import take_columns
 
-#: Values that a message names.
-MOST_SHOWN = 5
-
 
 class ReferenceValues:
     """The combinations of sensitive values in a table, with weights that add up to one.
@@ -269,9 +266,9 @@ def _named(group: Group, codes: Floats) -> NDArray[Any]:
 
 
 def _shown(values: list[Any]) -> str:
-    """Different values in words, the first of them."""
+    """The first five different values, as a list for a message."""
     unique = list(dict.fromkeys("NaN" if pd.isna(value) else repr(value) for value in values))
-    return ", ".join(unique[:MOST_SHOWN]) + ", ..." * (len(unique) > MOST_SHOWN)
+    return ", ".join(unique[:5]) + ", ..." * (len(unique) > 5)
 
 
 def _values_of(X: Any, container: Container, place: int) -> NDArray[Any]:

@@ -25,22 +25,20 @@ from skfairtest._validation import (
 )
 from skfairtest.base import BaseAuditor, check_max_time
 from skfairtest.exceptions import WorkersFailedError
-from skfairtest.group._rules.sensitive_groups import Groups
-from skfairtest.mitigation._comparison.methods import METHODS, Case
+from skfairtest.group._rules.sensitive_groups import SensitiveGroups
+from skfairtest.mitigation._comparison.methods import METHODS, ComparisonContext, ComparisonSettings
 from skfairtest.mitigation._comparison.moved import move_held_rows, transport_of
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line, run_fold
 from skfairtest.mitigation._comparison.result import MitigationComparison
-from skfairtest.mitigation._comparison.table import Measured, Scores, make_comparison
+from skfairtest.mitigation._comparison.table import MeasuredMethods, Scores, make_comparison
 from skfairtest.mitigation._shares import affordable_inputs, draw_crossings, draw_uniform
 from skfairtest.oracle._favourable import favourable_places
 from skfairtest.space._sensitive_features import split_sensitive
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import n_workers, on_workers, without_threads
 
-#: Inputs near the data, and uniform ones, over all folds.
-N_INPUTS = 5_000
-#: Seconds for the certificates of one method, over all folds; 0 for none.
-CERTIFY_TIME = 1.0
+#: What tests make smaller.
+SETTINGS = ComparisonSettings()
 
 
 def compare_mitigations(
@@ -78,7 +76,7 @@ def compare_mitigations(
         Targets.
     sensitive_features : "auto", columns, Series, DataFrame, dict or array, default="auto"
         Sensitive columns by name or position; "auto" takes the names of common ones. Values (one
-        per row) are kept beside X and given to no model: twins are then equal by construction,
+        per row) are kept apart from X and given to no model: twins are then equal by construction,
         groups are compared, and methods that change the columns do not apply.
     methods : "all", list of str, or dict of str to estimator, default="all"
         Names of methods (see the notes), or unfitted estimators of your own by their names. The
@@ -234,26 +232,27 @@ def compare_mitigations(
             check_takes_weights(one)
     domain = template._make_space_of(sensitive)
     rng = make_generator(random_state)
-    case = Case(
+    context = ComparisonContext(
         estimator,
         X,
         y,
         weights,
         domain,
-        Groups(domain),
+        SensitiveGroups(domain),
         classes,
         [] if classes is None else favourable_places(favourable, classes, estimator),
         threshold,
         sensitive.beside,
         shown.callbacks,
         transport,
+        SETTINGS,
     )
-    folds, moved_note = _folds(case, cv, rng)
-    results = _run_all(named, case, folds, max_time, without_threads(n_jobs), shown)
+    folds, moved_note = _folds(context, cv, rng)
+    results = _run_all(named, context, folds, max_time, without_threads(n_jobs), shown)
     scores = Scores(
         check_scoring(clone(estimator), scoring=scoring), _score_name(scoring, classes), rng
     )
-    return make_comparison(Measured(case, folds, results, scores, moved_note))
+    return make_comparison(MeasuredMethods(context, folds, results, scores, moved_note))
 
 
 # Checks ------------------------------------------------------------------------------------------
@@ -328,51 +327,53 @@ def _score_name(scoring: Any, classes: Any) -> str:
 # Folds -------------------------------------------------------------------------------------------
 
 
-def _folds(case: Case, cv: Any, rng: np.random.Generator) -> tuple[list[Fold], str]:
+def _folds(context: ComparisonContext, cv: Any, rng: np.random.Generator) -> tuple[list[Fold], str]:
     """The folds, and why they have no moved twins, if they should have some."""
-    parts = _split(case, cv, rng)
-    moved = move_held_rows(case, parts)
-    each = -(-affordable_inputs(case.space, N_INPUTS) // len(parts))
-    certify_time = CERTIFY_TIME / len(parts)
+    parts = _split(context, cv, rng)
+    moved = move_held_rows(context, parts)
+    each = -(-affordable_inputs(context.space, context.settings.n_inputs) // len(parts))
+    certify_time = context.settings.certify_time / len(parts)
     folds = []
     for number, (training, held) in enumerate(parts):
-        rows = case.space.data[held]
-        inputs, homes = {}, None
-        if case.has_twins:
-            near = draw_crossings(case.space.with_codes(rows), each, rng)
-            uniform = draw_uniform(case.space, each, rng)
+        rows = context.space.data[held]
+        inputs, cluster_ids = {}, None
+        if context.has_twins:
+            near = draw_crossings(context.space.with_codes(rows), each, rng)
+            uniform = draw_uniform(context.space, each, rng)
             inputs = {
-                "rows": case.space.rows(held),
-                "near": case.space.decode(near.rows),
-                "uniform": case.space.decode(uniform),
+                "rows": context.space.rows(held),
+                "near": context.space.decode(near.rows),
+                "uniform": context.space.decode(uniform),
             }
-            homes = near.homes
+            cluster_ids = near.cluster_ids
         seed = int(rng.integers(2**31 - 1))
         twins = None if moved.folds is None else moved.folds[number]
-        folds.append(Fold(number, training, held, inputs, homes, seed, certify_time, twins))
+        folds.append(Fold(number, training, held, inputs, cluster_ids, seed, certify_time, twins))
     return folds, moved.note
 
 
-def _split(case: Case, cv: Any, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
-    y = case.y
+def _split(
+    context: ComparisonContext, cv: Any, rng: np.random.Generator
+) -> list[tuple[Ints, Ints]]:
+    y = context.y
     if cv is None or is_real(cv):
         cv = 3 if cv is None else cv
         check_whole("cv", cv, 2)
         most = len(y)
-        if case.classes is not None:
-            most = min(int((y == label).sum()) for label in case.classes)
+        if context.classes is not None:
+            most = min(int((y == label).sum()) for label in context.classes)
         if cv > most:
-            what = "rows" if case.classes is None else "rows of the rarest class"
+            what = "rows" if context.classes is None else "rows of the rarest class"
             raise ValueError(
                 f"cv={cv} folds are too many for {most} {what}: each fold needs one. Give "
                 f"cv={max(2, most)} or fewer, or more rows."
             )
-        kind = KFold if case.classes is None else StratifiedKFold
+        kind = KFold if context.classes is None else StratifiedKFold
         cv = kind(int(cv), shuffle=True, random_state=int(rng.integers(2**31 - 1)))
-    splitter = check_cv(cv, y, classifier=case.classes is not None)
+    splitter = check_cv(cv, y, classifier=context.classes is not None)
     parts = [
         (np.asarray(training, dtype=np.intp), np.asarray(held, dtype=np.intp))
-        for training, held in splitter.split(case.X, y)
+        for training, held in splitter.split(context.X, y)
     ]
     times = np.bincount(np.concatenate([held for _, held in parts]), minlength=len(y))
     if (times != 1).any():
@@ -387,14 +388,14 @@ def _split(case: Case, cv: Any, rng: np.random.Generator) -> list[tuple[Ints, In
 # Running -----------------------------------------------------------------------------------------
 
 
-def _run_one(needed: tuple[dict[str, Any], Case], name: str, fold: Fold) -> FoldResult:
-    named, case = needed
-    return run_fold(name, named[name], case, fold)
+def _run_one(needed: tuple[dict[str, Any], ComparisonContext], name: str, fold: Fold) -> FoldResult:
+    named, context = needed
+    return run_fold(name, named[name], context, fold)
 
 
 def _run_all(
     named: dict[str, Any],
-    case: Case,
+    context: ComparisonContext,
     folds: list[Fold],
     max_time: float | None,
     n_jobs: int | None,
@@ -416,7 +417,7 @@ def _run_all(
                 break
             progress.part(tasks[n_done][0])
             for result in on_workers(
-                _run_one, (named, case), tasks[n_done : n_done + size], n_jobs
+                _run_one, (named, context), tasks[n_done : n_done + size], n_jobs
             ):
                 name = tasks[n_done][0]
                 done[name].append(result)
@@ -427,7 +428,7 @@ def _run_all(
                         f"compare with. {result.reason}"
                     )
                 if len(done[name]) == len(folds):
-                    progress.done(f"{name}: {_in_words(done[name])}")
+                    progress.done(f"{name}: {_progress_message(done[name])}")
                     if n_done < len(tasks):
                         progress.part(tasks[n_done][0])
     except (KeyboardInterrupt, WorkersFailedError) as error:
@@ -450,6 +451,6 @@ def _run_all(
     return done
 
 
-def _in_words(results: list[FoldResult]) -> str:
+def _progress_message(results: list[FoldResult]) -> str:
     reason = next((result.reason for result in results if result.reason), "")
     return reason or f"{np.mean([result.fit_seconds for result in results]):.2f} s a training"

@@ -11,16 +11,13 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.mitigation._retraining.guard import interval_of
 from skfairtest.mitigation._shares import Measure
 
-#: Parts that are left out in turn.
-N_PARTS = 30
 
-
-def deal(strata: Any, rng: np.random.Generator) -> Ints:
+def deal(strata: Any, n_parts: int, rng: np.random.Generator) -> Ints:
     """Number of the part of each row; of each stratum nearly the same share in all parts."""
     number = np.empty(len(strata), dtype=np.intp)
     order = rng.permutation(len(strata))
     order = order[np.argsort(strata[order], kind="stable")]
-    number[order] = np.arange(len(strata)) % min(N_PARTS, len(strata))
+    number[order] = np.arange(len(strata)) % min(n_parts, len(strata))
     return number
 
 
@@ -49,7 +46,7 @@ def leave_out(score: Callable[[Ints], float], number: Ints) -> Jackknife:
 def paired_difference(
     own: Jackknife, original: Jackknife, confidence: float, n_rows: int | None = None
 ) -> Measure:
-    """One score less another with its interval, the guard's of `FairnessRetrainer` at both ends.
+    """One score less another with its interval, the guard's of `FairnessRetrainer` at both bounds.
 
     Any score will do, also one that is no mean over rows, such as AUC; `n_rows` are given where it
     counts rows that are right. The interval is about which rows there are; the models of the folds

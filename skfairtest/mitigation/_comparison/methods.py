@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.group import TestSGDAuditor
-from skfairtest.group._rules.sensitive_groups import Groups
+from skfairtest.group._rules.sensitive_groups import SensitiveGroups
 from skfairtest.individual import AequitasAuditor
 from skfairtest.mitigation._averaging.averages import last_step
 from skfairtest.mitigation._averaging.marginalized import averaged
@@ -32,12 +32,29 @@ from skfairtest.space._rows import take_rows
 from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
-#: What the retrainers are given here, where three of them are trained in every fold. The paper's
-#: strategies end after one or two rounds by themselves; the first round of twins takes most away.
-RETRAINER: dict[str, Any] = {
-    "max_rounds": 2,
-    "cv": 2,
-}
+
+class ComparisonSettings(NamedTuple):
+    """How thoroughly each method is measured: all methods take a minute or so on 1,000 rows.
+
+    Attributes
+    ----------
+    n_inputs : int
+        Inputs near the data, and uniform ones, over all folds.
+    certify_time : float
+        Seconds for the certificates of one method, over all folds; 0 for none.
+    degree_queries : int
+        Queries of the search for the largest difference of a fold's model.
+    n_parts : int
+        Parts of the rows that the jackknife leaves out in turn.
+    confidence : float
+        Confidence of all intervals.
+    """
+
+    n_inputs: int = 5_000
+    certify_time: float = 1.0
+    degree_queries: int = 500
+    n_parts: int = 30
+    confidence: float = 0.95
 
 
 class ShortRetrainer(FairnessRetrainer):
@@ -52,7 +69,7 @@ class NotApplicableError(Exception):
 
 
 @dataclass(frozen=True)
-class Case:
+class ComparisonContext:
     """What is mitigated: a model, a table, and what counts as different treatment.
 
     Attributes
@@ -67,7 +84,7 @@ class Case:
         Their weights.
     space : InputSpace
         The domain, learned from all rows.
-    groups : Groups
+    groups : SensitiveGroups
         Groups of people by sensitive values.
     classes : ndarray or None
         Class labels; None for a regression.
@@ -75,12 +92,14 @@ class Case:
         Places of the favourable classes.
     threshold : float or None
         What counts as different treatment.
-    beside : DataFrame or None
+    not_in_model : DataFrame or None
         Sensitive columns that the models are not given.
     callbacks : tuple
         Callbacks of the retrainers.
     transport : object or None
         Moves rows to other groups; None where no moved twins are measured.
+    settings : ComparisonSettings
+        How thoroughly methods are measured.
     """
 
     estimator: Any
@@ -88,13 +107,14 @@ class Case:
     y: NDArray[Any]
     weights: Floats | None
     space: InputSpace
-    groups: Groups
+    groups: SensitiveGroups
     classes: NDArray[Any] | None
     favourable: list[int]
     threshold: float | None
-    beside: pd.DataFrame | None = None
+    not_in_model: pd.DataFrame | None = None
     callbacks: tuple[Any, ...] = ()
     transport: Any = None
+    settings: ComparisonSettings = ComparisonSettings()
 
     @property
     def has_twins(self) -> bool:
@@ -102,17 +122,17 @@ class Case:
         return len(self.space.sensitive) > 0
 
     @property
-    def names_beside(self) -> list[Any]:
+    def names_not_in_model(self) -> list[Any]:
         """Names of the sensitive columns that they are not given."""
-        return [] if self.beside is None else list(self.beside.columns)
+        return [] if self.not_in_model is None else list(self.not_in_model.columns)
 
     def group_names(self) -> NDArray[Any]:
-        """Name of each row's group, by the columns of the table and those beside it."""
+        """Name of each row's group, by the sensitive columns in the table and outside it."""
         parts = [self.groups.names(self.X)] if self.has_twins else []
-        if self.beside is not None:
-            space = InputSpace(one_hot=None).fit(self.beside, None)
-            everything = space.with_sensitive_features(range(len(self.beside.columns)))
-            parts.append(Groups(everything).names(self.beside))
+        if self.not_in_model is not None:
+            space = InputSpace(one_hot=None).fit(self.not_in_model, None)
+            everything = space.with_sensitive_features(range(len(self.not_in_model.columns)))
+            parts.append(SensitiveGroups(everything).names(self.not_in_model))
         return np.array([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
 
     @property
@@ -121,61 +141,65 @@ class Case:
         return self.space.layout.places_of(self.space.sensitive)
 
 
-def _original(case: Case, seed: int) -> Any:
-    return case.estimator
+def _original(context: ComparisonContext, seed: int) -> Any:
+    return context.estimator
 
 
-def _drop(case: Case, seed: int) -> Any:
-    return Pipeline([("hold", HeldColumns(case.places)), ("model", case.estimator)])
+def _drop(context: ComparisonContext, seed: int) -> Any:
+    return Pipeline([("hold", HeldColumns(context.places)), ("model", context.estimator)])
 
 
-def _marginalize(case: Case, seed: int) -> Any:
-    return averaged(case.estimator, case.space, regression=case.classes is None)
+def _marginalize(context: ComparisonContext, seed: int) -> Any:
+    return averaged(context.estimator, context.space, regression=context.classes is None)
 
 
-def _retrain(strategy: str) -> Callable[[Case, int], Any]:
-    def make(case: Case, seed: int) -> Any:
+def _retrain(strategy: str) -> Callable[[ComparisonContext, int], Any]:
+    def make(context: ComparisonContext, seed: int) -> Any:
         auditor: Any
         if strategy == "testsgd":
             favourable = None
-            if case.classes is not None:
-                favourable = case.classes[case.favourable].tolist()
+            if context.classes is not None:
+                favourable = context.classes[context.favourable].tolist()
             auditor = TestSGDAuditor(
-                sensitive_features=case.space.sensitive_features, favourable=favourable
+                sensitive_features=context.space.sensitive_features, favourable=favourable
             )
         else:
-            auditor = AequitasAuditor(space=case.space, max_queries=2_000, threshold=case.threshold)
+            auditor = AequitasAuditor(
+                space=context.space, max_queries=2_000, threshold=context.threshold
+            )
+        # Three retrainers are trained in every fold. The paper's strategies end after one or two
+        # rounds by themselves, and the first round of twins takes most away.
         return ShortRetrainer(
-            case.estimator, auditor, strategy=strategy, random_state=seed, **RETRAINER
+            context.estimator, auditor, strategy=strategy, random_state=seed, max_rounds=2, cv=2
         )
 
     return make
 
 
-def _correlation_remover(case: Case, seed: int) -> Any:
+def _correlation_remover(context: ComparisonContext, seed: int) -> Any:
     _need_fairlearn()
     try:
-        check_array(case.X, dtype=np.float64)
+        check_array(context.X, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise NotApplicableError(
             "CorrelationRemover takes tables of numbers without missing values only"
         ) from error
-    return correlation_remover(case.estimator, case.X, case.places)
+    return correlation_remover(context.estimator, context.X, context.places)
 
 
-def _exponentiated(constraint: str) -> Callable[[Case, int], Any]:
-    def make(case: Case, seed: int) -> Any:
+def _exponentiated(constraint: str) -> Callable[[ComparisonContext, int], Any]:
+    def make(context: ComparisonContext, seed: int) -> Any:
         _need_fairlearn()
-        if case.classes is None or len(case.classes) != 2:
+        if context.classes is None or len(context.classes) != 2:
             raise NotApplicableError("ExponentiatedGradient is compared for two classes only")
-        if not has_fit_parameter(last_step(case.estimator), "sample_weight"):
+        if not has_fit_parameter(last_step(context.estimator), "sample_weight"):
             raise NotApplicableError(
                 "ExponentiatedGradient needs an estimator whose fit takes sample_weight"
             )
-        if case.weights is not None:
+        if context.weights is not None:
             raise NotApplicableError("ExponentiatedGradient takes no weights of rows")
         return RandomizedClassifier(
-            case.estimator, constraint, case.groups, case.places, case.favourable[0]
+            context.estimator, constraint, context.groups, context.places, context.favourable[0]
         )
 
     return make
@@ -187,7 +211,7 @@ def _need_fairlearn() -> None:
 
 
 #: The cheap methods first, so that a comparison that ends early has them.
-METHODS: dict[str, Callable[[Case, int], Any]] = {
+METHODS: dict[str, Callable[[ComparisonContext, int], Any]] = {
     "original": _original,
     "drop": _drop,
     "marginalize": _marginalize,
@@ -200,34 +224,35 @@ METHODS: dict[str, Callable[[Case, int], Any]] = {
 }
 
 
-def make_method(name: str, own: Any, case: Case, seed: int) -> Any:
+def make_method(name: str, own: Any, context: ComparisonContext, seed: int) -> Any:
     """An unfitted estimator of the named method, with seeds; `own` is the user's, None for ours.
 
     Raises
     ------
     NotApplicableError
-        If the method does not suit the case.
+        If the method does not suit what is compared.
     """
     if own is not None:
         return seeded(own, seed)
     of_groups = name.startswith("exponentiated")
-    if case.names_beside and name != "original" and (of_groups or not case.has_twins):
+    left_out = context.names_not_in_model
+    if left_out and name != "original" and (of_groups or not context.has_twins):
         raise NotApplicableError(
-            f"{not_taken(case.names_beside)}; {name!r} works on columns that the model takes"
+            f"{not_taken(left_out)}; {name!r} works on columns that the model takes"
         )
-    estimator = seeded(METHODS[name](case, seed), seed)
-    if case.callbacks and isinstance(estimator, FairnessRetrainer):
-        estimator.set_callbacks(*case.callbacks)
+    estimator = seeded(METHODS[name](context, seed), seed)
+    if context.callbacks and isinstance(estimator, FairnessRetrainer):
+        estimator.set_callbacks(*context.callbacks)
     return estimator
 
 
-def train(estimator: Any, case: Case, rows: Ints) -> Any:
+def train(estimator: Any, context: ComparisonContext, rows: Ints) -> Any:
     """The estimator, fitted on some of the rows with their weights."""
     extra: dict[str, Any] = {}
-    if case.weights is not None:
+    if context.weights is not None:
         name = "sample_weight"
         if type(estimator) is Pipeline and not get_config()["enable_metadata_routing"]:
             # Ours, around the user's estimator, which takes weights as it was checked.
             name = f"{estimator.steps[-1][0]}__{name}"
-        extra[name] = case.weights[rows]
-    return estimator.fit(take_rows(case.X, rows), case.y[rows], **extra)
+        extra[name] = context.weights[rows]
+    return estimator.fit(take_rows(context.X, rows), context.y[rows], **extra)

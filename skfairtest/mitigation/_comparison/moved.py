@@ -10,16 +10,11 @@ from skfairtest._typing import Ints
 from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Maps, MovedRows, check_transport
 from skfairtest.individual._flip_test.rate import changes_of
-from skfairtest.mitigation._comparison.methods import Case
+from skfairtest.mitigation._comparison.methods import ComparisonContext
 from skfairtest.mitigation._shares import Judged
 from skfairtest.oracle._model import Model
 from skfairtest.transports import QuantileTransport
 from skfairtest.transports._base import LEAST_ROWS, warn_of_single_values
-
-#: Groups between which rows are moved at most: each row is moved to all of them.
-MOST_GROUPS = 12
-#: Groups that a remark names.
-MOST_NAMED = 3
 
 
 class Moved(NamedTuple):
@@ -41,24 +36,25 @@ def transport_of(moved: Any) -> Any:
     return moved
 
 
-def move_held_rows(case: Case, parts: list[tuple[Ints, Ints]]) -> Moved:
+def move_held_rows(context: ComparisonContext, parts: list[tuple[Ints, Ints]]) -> Moved:
     """Learn a map from the training rows of each fold, and move the rows held out.
 
     Whatever a transport cannot do costs the figures of moved twins, and no other.
     """
-    if case.transport is None:
+    if context.transport is None:
         return Moved(None)
     try:
-        every = Groups.of(case.space, case.beside, least=1)
+        every = Groups.of(context.space, context.not_in_model, least=1)
         counts = [np.bincount(every.codes[rows], minlength=len(every)) for rows, _ in parts]
         is_large = np.min(counts, axis=0) >= LEAST_ROWS
         groups = every.only(np.flatnonzero(is_large))
         if len(groups) < 2:
             return Moved(None, _too_small(every))
-        if len(groups) > MOST_GROUPS:
-            return Moved(None, _too_many(groups))
-        maps = Maps(case.transport, case.space, groups)
-        Z, moving = case.space.data, np.arange(0)
+        most = 12  # each row is moved to all groups
+        if len(groups) > most:
+            return Moved(None, _too_many(groups, most))
+        maps = Maps(context.transport, context.space, groups)
+        Z, moving = context.space.data, np.arange(0)
         found = []
         for training, held in parts:
             known = training[groups.codes[training] >= 0]
@@ -68,40 +64,42 @@ def move_held_rows(case: Case, parts: list[tuple[Ints, Ints]]) -> Moved:
     except Exception as error:
         first = str(error).strip().split("\n")[0].rstrip(".")
         return Moved(None, f"not measured: {first or type(error).__name__}")
-    warn_of_single_values(case.space.layout, Z, groups.codes, groups.labels, moving)
+    warn_of_single_values(context.space.layout, Z, groups.codes, groups.labels, moving)
     return Moved(found, "" if is_large.all() else _left_out(every, np.flatnonzero(~is_large)))
 
 
-def judge_moved(model: Any, case: Case, held: Ints, moved: list[MovedRows]) -> Judged:
+def compare_moved(
+    model: Any, context: ComparisonContext, held: Ints, moved: list[MovedRows]
+) -> Judged:
     """Say how a model treats the rows held out that are moved, and their moved twins."""
-    asked = Model(model, case.space, response_method="auto", n_jobs=1)
-    changes = changes_of(asked, case.space.data[held], moved, case.threshold)
+    asked = Model(model, context.space, response_method="auto", n_jobs=1)
+    changes = changes_of(asked, context.space.data[held], moved, context.threshold)
     rows = np.unique([row for part in moved for row in part.rows.tolist()]).astype(np.intp)
     return Judged(changes.differs[rows], changes.disparity[rows])
 
 
-def _too_many(groups: Groups) -> str:
+def _too_many(groups: Groups, most: int) -> str:
     counts = np.bincount(groups.codes[groups.codes >= 0])
     return (
         f"not measured: the values of {_them(groups)} form {len(groups)} groups of {counts.min()} "
-        f"rows or more, and rows are moved between {MOST_GROUPS} at most. Pass wider groups beside "
-        "X, such as sensitive_features=X['age'] >= 40"
+        f"rows or more, and rows are moved between {most} at most. Pass wider groups as values, "
+        "such as sensitive_features=X['age'] >= 40"
     )
 
 
 def _too_small(every: Groups) -> str:
     return (
         f"not measured: the values of {_them(every)} form {len(every)} groups, of which fewer than "
-        f"two have {LEAST_ROWS} rows in the training rows of each fold. Pass wider groups beside "
-        "X, such as sensitive_features=X['age'] >= 40"
+        f"two have {LEAST_ROWS} rows in the training rows of each fold. Pass wider "
+        "groups as values, such as sensitive_features=X['age'] >= 40"
     )
 
 
 def _left_out(every: Groups, small: Ints) -> str:
     """Say whose rows are not moved."""
     counts = np.bincount(every.codes, minlength=len(every))
-    named = [f"{every.labels[g]} ({counts[g]})" for g in small[:MOST_NAMED]]
-    more = f" and {len(small) - MOST_NAMED} more groups" if len(small) > MOST_NAMED else ""
+    named = [f"{every.labels[g]} ({counts[g]})" for g in small[:3]]
+    more = f" and {len(small) - 3} more groups" if len(small) > 3 else ""
     return (
         f"rows of {', '.join(named)}{more} are not moved and do not count, as a map needs "
         f"{LEAST_ROWS} rows of a group among the training rows of each fold"

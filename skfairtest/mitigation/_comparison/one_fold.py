@@ -16,14 +16,16 @@ from skfairtest._typing import Ints
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual import SBFTAuditor
 from skfairtest.individual._flip_test.maps import MovedRows
-from skfairtest.mitigation._comparison.methods import Case, NotApplicableError, make_method, train
-from skfairtest.mitigation._comparison.moved import judge_moved
+from skfairtest.mitigation._comparison.methods import (
+    ComparisonContext,
+    NotApplicableError,
+    make_method,
+    train,
+)
+from skfairtest.mitigation._comparison.moved import compare_moved
 from skfairtest.mitigation._shares import PLACES, Judged, judge
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._sensitive_features import not_taken
-
-#: Queries of the search for the largest difference of a fold's model.
-DEGREE_QUERIES = 500
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class Fold:
         Rows to train on, and rows held out.
     inputs : dict of str to table
         Tables by place: the rows held out, inputs near them, and uniform ones.
-    homes : ndarray of int or None
-        The rows that inputs near them are near to; None where there are no twins to compare.
+    cluster_ids : ndarray of int or None
+        Which row each input near them is near to; None where there are no twins to compare.
     seed : int
         Of everything that is trained; the same for all methods, so that what differs is the method.
     certify_time : float
@@ -52,7 +54,7 @@ class Fold:
     training: Ints
     held: Ints
     inputs: dict[str, Any]
-    homes: Ints | None
+    cluster_ids: Ints | None
     seed: int
     certify_time: float
     moved: list[MovedRows] | None = None
@@ -78,13 +80,13 @@ class FoldResult:
 
 
 @taking_turns()
-def run_fold(name: str, own: Any, case: Case, fold: Fold) -> FoldResult:
+def run_fold(name: str, own: Any, context: ComparisonContext, fold: Fold) -> FoldResult:
     """Train and measure; a failure is a result, too."""
     result = FoldResult()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            _run(result, name, own, case, fold)
+            _run(result, name, own, context, fold)
         except NotApplicableError as error:
             result.reason = str(error)
         except Exception as error:
@@ -106,10 +108,10 @@ def in_a_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
-def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> None:
-    estimator = make_method(name, own, case, fold.seed)
+def _run(result: FoldResult, name: str, own: Any, context: ComparisonContext, fold: Fold) -> None:
+    estimator = make_method(name, own, context, fold.seed)
     start = _clock.now()
-    model = train(estimator, case, fold.training)
+    model = train(estimator, context, fold.training)
     result.fit_seconds = _clock.now() - start
     result.queries = float(getattr(model, "n_queries_", np.nan))
     if hasattr(model, "original_estimator_"):
@@ -117,54 +119,54 @@ def _run(result: FoldResult, name: str, own: Any, case: Case, fold: Fold) -> Non
         # What is audited and certified is the model inside, and not how it came about.
         model = model.estimator_
     result.answers, result.predict_seconds = _answers(
-        model, take_rows(case.X, fold.held), case.classes
+        model, take_rows(context.X, fold.held), context.classes
     )
-    result.unit = _unit(model, case.classes)
+    result.unit = _unit(model, context.classes)
     if fold.moved is not None:
         try:
-            result.judged["moved"] = judge_moved(model, case, fold.held, fold.moved)
+            result.judged["moved"] = compare_moved(model, context, fold.held, fold.moved)
         except Exception as error:  # a model may refuse what it has not seen together
             result.moved_note = f"moved twins, fold {fold.number + 1}: {in_a_line(error)}"
-    if not case.has_twins:
+    if not context.has_twins:
         result.degree = result.bound = 0.0
-        result.certificates = [not_taken(case.names_beside)]
+        result.certificates = [not_taken(context.names_not_in_model)]
         return
     whole = judge(
         model,
-        case.space,
+        context.space,
         stack([fold.inputs[place] for place in PLACES]),
-        {"threshold": case.threshold},
+        {"threshold": context.threshold},
     )
     start = 0
     for place in PLACES:
         end = start + len(fold.inputs[place])
         result.judged[place] = whole.part(start, end)
         start = end
-    result.judged["near"] = result.judged["near"]._replace(homes=fold.homes)
+    result.judged["near"] = result.judged["near"]._replace(cluster_ids=fold.cluster_ids)
     result.degree = float(whole.disparity.max(initial=0.0))
-    if name == "drop" and own is None and case.space.twins_.dependents is None:
+    if name == "drop" and own is None and context.space.twins_.dependents is None:
         result.bound, result.certificates = 0.0, ["nothing else differs between twins"]
         return
-    certified = fold.certify_time > 0 and _certify(result, model, case, fold)
+    certified = fold.certify_time > 0 and _certify(result, model, context, fold)
     # Where thousands of inputs show nothing, a search that climbs has nowhere to begin.
     if result.degree > 0 and not certified:
-        search = SBFTAuditor(**_settings(model, case, fold)).fit(take_rows(case.X, fold.held))
+        search = SBFTAuditor(**_settings(model, context, fold)).fit(take_rows(context.X, fold.held))
         result.degree = max(result.degree, float(search.fairness_degree_))
 
 
-def _settings(model: Any, case: Case, fold: Fold) -> dict[str, Any]:
+def _settings(model: Any, context: ComparisonContext, fold: Fold) -> dict[str, Any]:
     """Parameters of an auditor that looks for the largest difference."""
     return {
         "estimator": FrozenEstimator(model),
-        "space": case.space,
-        "threshold": case.threshold,
-        "max_queries": DEGREE_QUERIES,
+        "space": context.space,
+        "threshold": context.threshold,
+        "max_queries": context.settings.degree_queries,
         "n_jobs": 1,
         "random_state": fold.seed,
     }
 
 
-def _certify(result: FoldResult, model: Any, case: Case, fold: Fold) -> bool:
+def _certify(result: FoldResult, model: Any, context: ComparisonContext, fold: Fold) -> bool:
     """Search, and bound the largest difference; False where the model cannot be read."""
     # Its engines import numba, which takes longer than all of ours.
     from skfairtest.exact import CertifiedAuditor
@@ -173,9 +175,9 @@ def _certify(result: FoldResult, model: Any, case: Case, fold: Fold) -> bool:
     if not support:
         result.certificates = [f"not supported: {support.reason}"]
         return False
-    auditor = CertifiedAuditor(**_settings(model, case, fold), max_time=fold.certify_time)
+    auditor = CertifiedAuditor(**_settings(model, context, fold), max_time=fold.certify_time)
     try:
-        auditor.fit(take_rows(case.X, fold.held))
+        auditor.fit(take_rows(context.X, fold.held))
     except (ValueError, EstimatorFailedError) as error:
         result.certificates = [f"not supported: {in_a_line(error)}"]
         return False
@@ -188,7 +190,7 @@ def _certify(result: FoldResult, model: Any, case: Case, fold: Fold) -> bool:
 def _answers(model: Any, X: Any, classes: Any) -> tuple[dict[str, NDArray[Any]], float]:
     """Predictions, probabilities and scores of rows, and the seconds that predictions take."""
     seconds = np.inf
-    # How often predictions are timed; the fastest counts.
+    # Of three times the fastest counts: the others had to wait for the machine.
     for _ in range(3):
         start = _clock.now()
         predicted = np.asarray(model.predict(X))

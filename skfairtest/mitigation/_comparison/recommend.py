@@ -11,7 +11,7 @@ import pandas as pd
 from skfairtest.finding._words import listed, number, percent
 from skfairtest.mitigation._comparison.methods import METHODS
 
-#: Scores that are shares of rows, and are told in points.
+#: Scores that are shares of rows, and are given in points.
 IN_POINTS = ("accuracy", "balanced_accuracy")
 
 
@@ -29,22 +29,24 @@ def recommendation(
     """Recommend what leaves least, of what certainly costs little.
 
     A method must leave clearly less for people than the original (its interval is below the
-    original's), and the upper end of its cost must be within `max_score_drop`. Of these come first
-    those that leave least, then those with the best score, as far as intervals tell them apart, and
-    the cheapest of the rest.
+    original's), and the upper bound of its cost must be within `max_score_drop`. Of these come
+    first those that leave least, then those with the best score, as far as intervals tell them
+    apart, and the cheapest of the rest.
     """
-    told = Words(settings)
+    sentences = Sentences(settings)
     original = table.loc["original"]
     if not settings["n_inputs"]:
-        return Recommendation(None, *told.and_moved(told.beside(), original))
-    left = told.left_column
+        return Recommendation(None, *sentences.and_moved(sentences.not_in_model(), original))
+    left = sentences.left_column
     if original[left] == 0:
-        return Recommendation(None, *told.and_moved(told.nothing_to_do(original), original))
+        return Recommendation(
+            None, *sentences.and_moved(sentences.nothing_to_do(original), original)
+        )
     known = table.drop(index="original")
     known = known[known[left].notna()]
     less = known[known[f"{left}_high"] < original[f"{left}_low"]]
     if less.empty:
-        return Recommendation(None, *told.nothing_helps(original, known))
+        return Recommendation(None, *sentences.nothing_helps(original, known))
     change = f"{settings['score']}_change"
     cost = -less[f"{change}_low"]
     kept = less[cost <= max_score_drop]
@@ -52,13 +54,13 @@ def recommendation(
         # The method whose cost is limited best; where no cost has an interval, the first one.
         nearest = str(cost.idxmin()) if cost.notna().any() else str(less.index[0])
         return Recommendation(
-            None, *told.too_costly(nearest, less.loc[nearest], original, max_score_drop)
+            None, *sentences.too_costly(nearest, less.loc[nearest], original, max_score_drop)
         )
     kept = kept[kept[f"{left}_low"] <= kept[f"{left}_high"].min()]
     kept = kept[kept[f"{change}_high"] >= kept[f"{change}_low"].max()]
     chosen = str(min(kept.index, key=_cost_of))
     others = [str(name) for name in kept.index if name != chosen]
-    words = told.recommended(chosen, kept.loc[chosen], original, others)
+    words = sentences.recommended(chosen, kept.loc[chosen], original, others)
     return Recommendation(chosen, *words)
 
 
@@ -67,7 +69,7 @@ def _cost_of(method: str) -> int:
     return list(METHODS).index(method) if method in METHODS else len(METHODS)
 
 
-class Words:
+class Sentences:
     """Sentences about what methods leave, and what they cost."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -89,23 +91,23 @@ class Words:
         self, method: str, row: Any, original: Any, others: list[str]
     ) -> tuple[str, str]:
         sentence = f"{method} is recommended: it leaves {self.left(row, method)}, {self.cost(row)}"
-        told = [f"With the original {self.of_original(original)}."]
+        reasons = [f"With the original {self.of_original(original)}."]
         if others:
             many = len(others) > 1
-            told.append(
+            reasons.append(
                 f"{listed(others)} leave{'' if many else 's'} as little at about the same "
                 f"score, as far as the intervals tell; {method} is the simplest."
             )
         if row["losing_group_change_high"] < 0:
-            told.append(self.payer(row))
+            reasons.append(self.payer(row))
         if moved := self.moved(row, original):
-            told.append(moved)
-        return sentence, " ".join(told)
+            reasons.append(moved)
+        return sentence, " ".join(reasons)
 
-    def and_moved(self, told: tuple[str, str], original: Any) -> tuple[str, str]:
+    def and_moved(self, sentences: tuple[str, str], original: Any) -> tuple[str, str]:
         """Add what becomes of moved twins, whom no method here is made for."""
         moved = self.moved(original)
-        return told if not moved else (told[0], f"{told[1]} {moved}")
+        return sentences if not moved else (sentences[0], f"{sentences[1]} {moved}")
 
     def moved(self, row: Any, original: Any = None) -> str:
         """What becomes of people who are moved to another group; nothing where it is not known."""
@@ -188,7 +190,7 @@ class Words:
         drop, low, high = (-float(row[column]) for column in names)
         sign = 1 if drop >= 0 else -1
         verb = "and costs" if sign > 0 else "and gains"
-        # Of a gain the ends are turned round with it.
+        # Of a gain the bounds are turned round with it.
         low, high = sorted((sign * low, sign * high))
         if not np.isfinite([low, high]).all():
             return f"{verb} {self.score(abs(drop))} (too few rows for an interval)"
@@ -207,7 +209,7 @@ class Words:
     def n_rows(self) -> str:
         return f"{self.settings['n_rows']:,}"
 
-    def beside(self) -> tuple[str, str]:
+    def not_in_model(self) -> tuple[str, str]:
         return (
             f"No method is recommended: the model does not take {self.sensitive}",
             f"Changing {self.sensitive} alone changes no answer, so that there is nothing for a "
@@ -261,6 +263,6 @@ def short_group(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _ends(low: float, high: float) -> str:
-    """The ends of an interval in percent or points, to the same digit."""
+    """The bounds of an interval in percent or points, to the same digit."""
     low, high = (0.0 if abs(end) < 0.05 else end for end in (low, high))
     return f"{low:.1f} to {high:.1f}"

@@ -16,15 +16,13 @@ from skfairtest.finding._words import number, percent, shorten
 from skfairtest.mitigation._comparison.recommend import (
     IN_POINTS,
     Recommendation,
-    Words,
+    Sentences,
     recommendation,
     short_group,
 )
 
 #: Columns that are left out where they say nothing.
 MOVED, RATIO, PAYS = "moved twins", "impact ratio", "who pays"
-#: Characters of a line of text, and of a method's name in it.
-WIDTH, MOST_OF_NAME = 100, 24
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -36,7 +34,7 @@ class MitigationComparison:
     Attributes
     ----------
     table : DataFrame
-        One row per method, "original" first. Columns, where ``*_low`` and ``*_high`` are the ends
+        One row per method, "original" first. Columns, where ``*_low`` and ``*_high`` are the bounds
         of intervals:
 
         - ``accuracy`` (``r2``, or the name of `scoring`) and ``auc`` of the out-of-fold
@@ -87,8 +85,8 @@ class MitigationComparison:
         """Say which method the figures recommend, if any.
 
         Recommended is a method that leaves clearly less than the original for the people in the
-        table (their intervals do not overlap) and whose cost is known to be small (the upper end of
-        its interval is within `max_score_drop`). Of several, the one that leaves least; of those
+        table (their intervals do not overlap) and whose cost is known to be small (the upper bound
+        of its interval is within `max_score_drop`). Of several, the one that leaves least; of those
         that the intervals do not tell apart, the one with the best score; of those, the cheapest.
         Rates of groups and proxies play no part.
 
@@ -122,7 +120,7 @@ class MitigationComparison:
         return findings_card(
             f"Comparison of methods of mitigation for {self.settings['model']}",
             chosen.sentence,
-            bracket=chosen.reason,
+            detail=chosen.reason,
             table=numbers_table(
                 head, rows, "Methods of mitigation", words=words, marked=chosen.method
             ),
@@ -136,35 +134,36 @@ class MitigationComparison:
         head, rows = self._cells()
         # Heads of two words stand in two lines.
         heads = [["", *name.rsplit(" ", 1)][-2:] for name in head]
-        rows = [[shorten(name, MOST_OF_NAME), *cells] for name, *cells in rows]
+        rows = [[shorten(name, 24), *cells] for name, *cells in rows]
+        characters = 100  # of a line
         lines = [*map(list, zip(*heads, strict=True)), *rows]
         widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
-        told = [
+        lines_of_table = [
             shorten(
                 "  ".join(
                     cell.ljust(width) if name in ("method", PAYS) else cell.rjust(width)
                     for name, cell, width in zip(head, line, widths, strict=True)
-                ).rstrip(), WIDTH,
+                ).rstrip(), characters,
             )
             for line in lines
         ]  # fmt: skip
         _, sentence, reason = self.recommend()
         sentence = f"{sentence[:1].upper()}{sentence[1:]}."
-        paragraphs = [sentence, reason, "\n".join(told), self._columns()]
+        paragraphs = [sentence, reason, "\n".join(lines_of_table), self._columns()]
         paragraphs += [f"{name}: {words}." for name, words in self._remarks()]
         paragraphs += [self._note(), f"More: {self._more()}"]
         return "\n".join(
             text
             if "\n" in text
-            else textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+            else textwrap.fill(text, characters, break_long_words=False, break_on_hyphens=False)
             for text in paragraphs
         )
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """The columns that matter, as text; methods without figures are among the remarks."""
-        name, told = self.settings["score"], Words(self.settings)
+        name, sentences = self.settings["score"], Sentences(self.settings)
         points = name in IN_POINTS
-        near = told.left_column.replace("rows", "near")
+        near = sentences.left_column.replace("rows", "near")
         head = [
             "method", name.replace("_", " "), "change in points" if points else "change",
             "people", "near people", MOVED, RATIO, "seconds", PAYS,
@@ -173,12 +172,12 @@ class MitigationComparison:
         for method, row in self.table.iterrows():
             if np.isnan(row[name]):
                 continue
-            left = [row[told.left_column], row[near]]
+            left = [row[sentences.left_column], row[near]]
             rows.append([
                 str(method),
                 percent(row[name]) if points else number(row[name]),
                 "" if method == "original" else self._change(row, points),
-                *(number(value) if told.is_mean else percent(value) for value in left),
+                *(number(value) if sentences.is_mean else percent(value) for value in left),
                 self._moved(row),
                 "" if np.isnan(row["demographic_parity_ratio"])
                 else f"{row['demographic_parity_ratio']:.2f}",
@@ -190,11 +189,11 @@ class MitigationComparison:
 
     def _moved(self, row: Any) -> str:
         """How many moved twins are treated differently; nothing where that is not known."""
-        told = Words(self.settings)
-        value = row.get(told.moved_column, np.nan)
+        sentences = Sentences(self.settings)
+        value = row.get(sentences.moved_column, np.nan)
         if not np.isfinite(value):
             return ""
-        return number(value) if told.is_mean else percent(value)
+        return number(value) if sentences.is_mean else percent(value)
 
     def _change(self, row: Any, points: bool) -> str:
         name = f"{self.settings['score']}_change"
@@ -216,16 +215,21 @@ class MitigationComparison:
 
     def _columns(self) -> str:
         """What the columns say."""
-        told, settings = Words(self.settings), self.settings
-        if told.is_mean:
-            left = f"mean difference of outputs if only {told.sensitive} is changed"
+        sentences, settings = Sentences(self.settings), self.settings
+        if sentences.is_mean:
+            left = f"mean difference of outputs if only {sentences.sensitive} is changed"
         else:
-            left = f"shares that would get {told.changed} if only {told.sensitive} were changed"
+            changed = f"if only {sentences.sensitive} were changed"
+            left = f"shares that would get {sentences.changed} {changed}"
         pays = "mean prediction clearly falls most"
         if settings["favourable"]:
             pays = f"rate of {settings['favourable']} clearly falls most, in points"
-        moved = "mean difference of outputs" if told.is_mean else f"shares that get {told.changed}"
-        told_of = {
+        moved = (
+            "mean difference of outputs"
+            if sentences.is_mean
+            else f"shares that get {sentences.changed}"
+        )
+        meanings = {
             MOVED: f"Moved twins: {moved} if the people held out are moved to another group, with "
             f"the columns that go with it ({settings.get('transport')}).",
             RATIO: "Impact ratio: the lowest of a group.",
@@ -234,9 +238,9 @@ class MitigationComparison:
         }
         head, _ = self._cells()
         return " ".join([
-            f"People, near people: {left}, among the {told.n_rows} people held out in "
+            f"People, near people: {left}, among the {sentences.n_rows} people held out in "
             f"{settings['n_folds']} folds, and among inputs near them.",
-            *(words for name, words in told_of.items() if name in head),
+            *(words for name, words in meanings.items() if name in head),
             f"Intervals: {settings['confidence']:.0%}.",
         ])  # fmt: skip
 
@@ -250,7 +254,7 @@ class MitigationComparison:
                 yield f"{method}, not compared" if missing else str(method), row["note"]
 
     def _note(self) -> str:
-        them = Words(self.settings).sensitive
+        them = Sentences(self.settings).sensitive
         head, _ = self._cells()
         if MOVED in head:
             return (

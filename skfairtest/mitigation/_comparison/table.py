@@ -12,8 +12,9 @@ from sklearn.metrics import get_scorer
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.finding._fitted_cards import model_name
-from skfairtest.finding._words import value_in_words
+from skfairtest.finding._words import value_text
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
+from skfairtest.mitigation._cached_predictions import CachedPredictions, score_of_rows
 from skfairtest.mitigation._comparison.group_rates import (
     between_groups,
     rate_change,
@@ -25,16 +26,13 @@ from skfairtest.mitigation._comparison.jackknife import (
     leave_out,
     paired_difference,
 )
-from skfairtest.mitigation._comparison.methods import Case
+from skfairtest.mitigation._comparison.methods import ComparisonContext
 from skfairtest.mitigation._comparison.one_fold import Fold, FoldResult, in_a_line
 from skfairtest.mitigation._comparison.result import MitigationComparison
-from skfairtest.mitigation._replay import Replay, score_of_rows
 from skfairtest.mitigation._shares import PLACES, Measure, together
 from skfairtest.oracle._favourable import as_shares
 
-#: Of all intervals.
-CONFIDENCE = 0.95
-#: The change of a group's rate, and the ends of its interval.
+#: The change of a group's rate, and the bounds of its interval.
 RATE_CHANGE = [f"selection_rate_change{end}" for end in ("", "_low", "_high")]
 
 
@@ -47,10 +45,10 @@ class Scores(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredMethods:
     """All that was measured, by method and fold."""
 
-    case: Case
+    context: ComparisonContext
     folds: list[Fold]
     results: dict[str, list[FoldResult]]
     scores: Scores
@@ -59,7 +57,7 @@ class Measured:
     @property
     def is_mean(self) -> bool:
         """Whether mean differences of twins are measured, of a regressor without a threshold."""
-        return self.case.classes is None and self.case.threshold is None
+        return self.context.classes is None and self.context.threshold is None
 
     def reason(self, name: str) -> str:
         """Why a method has no figures; empty where it has."""
@@ -73,14 +71,14 @@ class Measured:
         return {key: np.concatenate([part[key] for part in parts])[order] for key in everywhere}
 
 
-def make_comparison(measured: Measured) -> MitigationComparison:
+def make_comparison(measured: MeasuredMethods) -> MitigationComparison:
     """The rows of methods, those of methods and groups, and what was compared."""
-    case, name = measured.case, measured.scores.name
-    groups = case.group_names()
-    number = deal(_strata(measured), measured.scores.rng)
+    context, name = measured.context, measured.scores.name
+    groups = context.group_names()
+    number = deal(_strata(measured), context.settings.n_parts, measured.scores.rng)
     scorers = {name: measured.scores.scorer}
-    if case.classes is not None:
-        scorers["auc"] = get_scorer("roc_auc" if len(case.classes) == 2 else "roc_auc_ovr")
+    if context.classes is not None:
+        scorers["auc"] = get_scorer("roc_auc" if len(context.classes) == 2 else "roc_auc_ovr")
     jackknives: dict[str, Jackknives] = {}
     rows, by_group = {}, {}
     for method in ["original", *(m for m in measured.results if m != "original")]:
@@ -118,32 +116,35 @@ def make_comparison(measured: Measured) -> MitigationComparison:
     )
 
 
-def _settings(measured: Measured) -> dict[str, Any]:
-    case, folds = measured.case, measured.folds
+def _settings(measured: MeasuredMethods) -> dict[str, Any]:
+    context, folds = measured.context, measured.folds
     favourable = ""
-    if case.classes is not None:
-        labels = case.classes[case.favourable].tolist()
-        favourable = " or ".join(map(value_in_words, labels))
+    if context.classes is not None:
+        labels = context.classes[context.favourable].tolist()
+        favourable = " or ".join(map(value_text, labels))
     return {
-        "model": model_name(case.estimator),
-        "sensitive_features": [*case.space.sensitive_features, *case.names_beside],
-        "n_rows": len(case.y),
+        "model": model_name(context.estimator),
+        "sensitive_features": [*context.space.sensitive_features, *context.names_not_in_model],
+        "n_rows": len(context.y),
         "n_folds": len(folds),
         "n_inputs": {
             place: sum(len(fold.inputs[place]) for fold in folds) for place in folds[0].inputs
         },
         "score": measured.scores.name,
         "favourable": favourable,
-        "threshold": case.threshold,
+        "threshold": context.threshold,
         "is_mean": measured.is_mean,
-        "confidence": CONFIDENCE,
-        "transport": None if case.transport is None else type(case.transport).__name__,
+        "confidence": context.settings.confidence,
+        "transport": None if context.transport is None else type(context.transport).__name__,
         "moved_note": measured.moved_note,
     }
 
 
 def _row(
-    measured: Measured, method: str, jackknives: dict[str, Jackknives], by_group: pd.DataFrame
+    measured: MeasuredMethods,
+    method: str,
+    jackknives: dict[str, Jackknives],
+    by_group: pd.DataFrame,
 ) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for column in jackknives[method]:
@@ -154,34 +155,34 @@ def _row(
     return row | _costs(measured, method)
 
 
-def _strata(measured: Measured) -> Any:
-    if measured.case.classes is None:
-        return np.zeros(len(measured.case.y), dtype=int)
-    return np.searchsorted(measured.case.classes, measured.case.y)
+def _strata(measured: MeasuredMethods) -> Any:
+    if measured.context.classes is None:
+        return np.zeros(len(measured.context.y), dtype=int)
+    return np.searchsorted(measured.context.classes, measured.context.y)
 
 
 Functions = dict[str, Callable[[Any], float] | None]
 Jackknives = dict[str, Jackknife | None]
 
 
-def _score_functions(measured: Measured, method: str, scorers: dict[str, Any]) -> Functions:
+def _score_functions(measured: MeasuredMethods, method: str, scorers: dict[str, Any]) -> Functions:
     """Each score as a function of row numbers; None where the method's answers do not give it."""
-    case = measured.case
-    answers, classes = measured.answers(method), case.classes
-    replay = Replay(case.estimator, known=answers, classes=classes)
+    context = measured.context
+    answers, classes = measured.answers(method), context.classes
+    cached = CachedPredictions(context.estimator, known=answers, classes=classes)
     has_scores = "predict_proba" in answers or "decision_function" in answers
     if classes is not None and len(classes) > 2:
         has_scores = "predict_proba" in answers
     return {
         column: None
         if column == "auc" and not has_scores
-        else score_of_rows(scorer, replay, case.y, case.weights)
+        else score_of_rows(scorer, cached, context.y, context.weights)
         for column, scorer in scorers.items()
     }
 
 
 def _changes(
-    column: str, own: Jackknives, original: Jackknives, measured: Measured
+    column: str, own: Jackknives, original: Jackknives, measured: MeasuredMethods
 ) -> dict[str, float]:
     names = [column, f"{column}_change", f"{column}_change_low", f"{column}_change_high"]
     score, first = own[column], original[column]
@@ -191,24 +192,24 @@ def _changes(
         return dict(zip(names, [score.value, 0.0, 0.0, 0.0], strict=True))
     if first is None:
         return dict(zip(names, [score.value, np.nan, np.nan, np.nan], strict=True))
-    n_rows = len(measured.case.y) if column == "accuracy" else None
-    change = paired_difference(score, first, CONFIDENCE, n_rows)
+    n_rows = len(measured.context.y) if column == "accuracy" else None
+    change = paired_difference(score, first, measured.context.settings.confidence, n_rows)
     return dict(zip(names, [score.value, *change], strict=True))
 
 
-def _shares(measured: Measured, method: str) -> dict[str, Any]:
+def _shares(measured: MeasuredMethods, method: str) -> dict[str, Any]:
     results, mean = measured.results[method], measured.is_mean
     row: dict[str, Any] = {}
     for place in PLACES:
         name = f"{'difference' if mean else 'share'}_{place}"
-        if not measured.case.has_twins:  # twins are one input to the models
+        if not measured.context.has_twins:  # twins are one input to the models
             row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), 0.0)
             continue
         whole = together([result.judged[place] for result in results])
-        measure = whole.measure(mean=mean, confidence=CONFIDENCE)
+        measure = whole.measure(mean=mean, confidence=measured.context.settings.confidence)
         row |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
-    if measured.case.transport is not None:
-        row |= _moved(results, mean=mean)
+    if measured.context.transport is not None:
+        row |= _moved(results, mean=mean, confidence=measured.context.settings.confidence)
     return row | {
         "degree": max(result.degree for result in results),
         # One fold without a bound, and there is no bound for all.
@@ -217,25 +218,25 @@ def _shares(measured: Measured, method: str) -> dict[str, Any]:
     }
 
 
-def _moved(results: list[FoldResult], *, mean: bool) -> dict[str, float]:
+def _moved(results: list[FoldResult], *, mean: bool, confidence: float) -> dict[str, float]:
     """What becomes of outputs if rows are moved to another group; NaN where that is not known."""
     name = f"{'difference' if mean else 'share'}_moved"
     measure = Measure(np.nan, np.nan, np.nan)
     if all("moved" in result.judged for result in results):
         whole = together([result.judged["moved"] for result in results])
-        measure = whole.measure(mean=mean, confidence=CONFIDENCE)
+        measure = whole.measure(mean=mean, confidence=confidence)
     return {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
 
 
 def _by_group(
-    measured: Measured, method: str, groups: Any, score: Any, number: Ints
+    measured: MeasuredMethods, method: str, groups: Any, score: Any, number: Ints
 ) -> pd.DataFrame:
-    case = measured.case
+    context = measured.context
     shares, original = _favoured(measured, method), _favoured(measured, "original")
     truth = None
-    if case.classes is not None:
-        truth = as_shares(case.y, case.classes[case.favourable].tolist()).astype(bool)
-    table = rates_by_group(groups, truth, shares, case.weights)
+    if context.classes is not None:
+        truth = as_shares(context.y, context.classes[context.favourable].tolist()).astype(bool)
+    table = rates_by_group(groups, truth, shares, context.weights)
     # The score of fewer rows is mostly chance, and of thousands of groups it takes minutes.
     large = table.index[table["rows"] >= FEWEST_ROWS]
     places = {name: np.flatnonzero(groups == name) for name in large}
@@ -243,13 +244,13 @@ def _by_group(
         {name: _or_nan(score, rows) for name, rows in places.items()}, dtype=float
     )
     # All groups at once, since the one that loses most is looked for.
-    confidence = 1 - (1 - CONFIDENCE) / max(1, len(large))
+    confidence = 1 - (1 - context.settings.confidence) / max(1, len(large))
     changes = {
         name: (0.0, 0.0, 0.0)
         if method == "original"
         else rate_change(
             shares[rows], original[rows], number[rows], confidence=confidence,
-            weights=None if case.weights is None else case.weights[rows],
+            weights=None if context.weights is None else context.weights[rows],
             are_shares=truth is not None,
         )
         for name, rows in places.items()
@@ -258,12 +259,12 @@ def _by_group(
     return table.join(found)
 
 
-def _favoured(measured: Measured, method: str) -> Floats:
+def _favoured(measured: MeasuredMethods, method: str) -> Floats:
     """1 for each row that is predicted to be favoured, else 0; the outputs of a regression."""
-    case, predicted = measured.case, measured.answers(method)["predict"]
-    if case.classes is None:
+    context, predicted = measured.context, measured.answers(method)["predict"]
+    if context.classes is None:
         return as_shares(predicted, "mean")
-    return as_shares(predicted, case.classes[case.favourable].tolist())
+    return as_shares(predicted, context.classes[context.favourable].tolist())
 
 
 def _or_nan(score: Any, rows: Any) -> float:
@@ -292,7 +293,7 @@ def _who_pays(table: pd.DataFrame, name: str) -> dict[str, Any]:
     return losing | {"worst_group": worst, f"worst_group_{name}": value, f"{name}_spread": spread}
 
 
-def _costs(measured: Measured, method: str) -> dict[str, float]:
+def _costs(measured: MeasuredMethods, method: str) -> dict[str, float]:
     results, first = measured.results[method], measured.results["original"]
     seconds = sum(result.predict_seconds for result in results)
     return {
@@ -304,6 +305,6 @@ def _costs(measured: Measured, method: str) -> dict[str, float]:
 
 def _note(results: list[FoldResult]) -> str:
     kept = sum(result.kept_original for result in results)
-    told = [f"the original was kept in {kept} of {len(results)} folds"] if kept else []
-    told += [result.moved_note for result in results if result.moved_note][:1]
-    return "; ".join(told)
+    notes = [f"the original was kept in {kept} of {len(results)} folds"] if kept else []
+    notes += [result.moved_note for result in results if result.moved_note][:1]
+    return "; ".join(notes)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 
 from skfairtest._typing import Floats
-from skfairtest.group._rules.sensitive_groups import Groups
+from skfairtest.group._rules.sensitive_groups import SensitiveGroups
 from skfairtest.space._containers import make_container
 
 
@@ -52,7 +52,7 @@ class RandomizedClassifier(ClassifierMixin, BaseEstimator):
         Classifier whose ``fit`` takes ``sample_weight``.
     constraint : {"parity", "odds"}
         Demographic parity or equalized odds.
-    groups : Groups
+    groups : SensitiveGroups
         Tells the groups from the rows.
     places : list of int
         Positions of the sensitive columns.
@@ -69,7 +69,7 @@ class RandomizedClassifier(ClassifierMixin, BaseEstimator):
         self,
         estimator: Any = None,
         constraint: str = "parity",
-        groups: Groups | None = None,
+        groups: SensitiveGroups | None = None,
         places: Any = (),
         favourable: int = 1,
     ) -> None:
@@ -136,6 +136,6 @@ class RandomizedClassifier(ClassifierMixin, BaseEstimator):
             frame = pd.DataFrame(X)
         else:
             frame = nw.from_native(X, eager_only=True).to_pandas()
-        free = [j for j in range(frame.shape[1]) if j not in self.places]
-        hashed = pd.util.hash_pandas_object(frame.iloc[:, free], index=False).to_numpy()
+        non_sensitive = [j for j in range(frame.shape[1]) if j not in self.places]
+        hashed = pd.util.hash_pandas_object(frame.iloc[:, non_sensitive], index=False).to_numpy()
         return hashed / 2.0**64

@@ -1,6 +1,6 @@
 """What is simpler than retraining, judged as the rounds are: drop the sensitive columns, average.
 
-Both are trained and measured on the folds of the rounds, so that their figures stand beside those
+Both are trained and measured on the folds of the rounds, so that their figures compare with those
 of the retrained model.
 """
 
@@ -17,10 +17,10 @@ from skfairtest import _clock
 from skfairtest.mitigation._averaging.marginalized import averaged
 from skfairtest.mitigation._held_columns import HeldColumns
 from skfairtest.mitigation._retraining.guard import NO_DROP, Drop, Verdict
-from skfairtest.mitigation._retraining.metrics import Shares
+from skfairtest.mitigation._retraining.metrics import TwinShares
 from skfairtest.mitigation._retraining.rounds import (
     NOT_MEASURED,
-    Findings,
+    Measurements,
     Rounds,
     measured_row,
     named,
@@ -37,7 +37,7 @@ class Alternative(NamedTuple):
 
     name: str
     models: list[Any]
-    found: Findings | None
+    found: Measurements | None
     verdict: Verdict | None
     n_added: int = 0
     seconds: float = np.nan
@@ -47,7 +47,7 @@ class Alternative(NamedTuple):
 def try_simple_methods(
     rounds: Rounds, methods: dict[str, Callable[[Rounds], list[Any]]]
 ) -> list[Alternative]:
-    """Try some of `SIMPLE_METHODS`. A failure is told and costs nothing."""
+    """Try some of `SIMPLE_METHODS`. A failure is reported and costs nothing."""
     return [_try(name, method, rounds) for name, method in methods.items()]
 
 
@@ -68,7 +68,7 @@ def _try(name: str, method: Callable[[Rounds], list[Any]], rounds: Rounds) -> Al
     return Alternative(name, models, found, verdict, seconds=seconds, note=note)
 
 
-def look_at(rounds: Rounds, models: list[Any], *, fresh: bool = False) -> Findings:
+def look_at(rounds: Rounds, models: list[Any], *, fresh: bool = False) -> Measurements:
     """Measure models that do not take the sensitive columns into account.
 
     Twins that differ in nothing else get the same predictions from them by construction, which
@@ -77,7 +77,7 @@ def look_at(rounds: Rounds, models: list[Any], *, fresh: bool = False) -> Findin
     if rounds.strategy.space.twins_.dependents is not None or rounds.first.group is not None:
         return rounds.find(models, fresh=fresh)
     nothing = Measure(0.0, 0.0, 0.0)
-    return Findings(Shares(nothing, nothing, nothing, 0.0), None)
+    return Measurements(TwinShares(nothing, nothing, nothing, 0.0), None)
 
 
 def _drop(rounds: Rounds) -> list[Any]:
@@ -121,7 +121,7 @@ def choose(methods: list[Alternative]) -> Alternative:
 
 
 def leaves_less(
-    methods: list[Alternative], kept: Alternative, fresh: dict[str, Findings]
+    methods: list[Alternative], kept: Alternative, fresh: dict[str, Measurements]
 ) -> str | None:
     """Name the simpler method that leaves less than what is kept and costs no more of the score."""
     assert kept.verdict is not None, "what is kept was judged"
@@ -148,17 +148,17 @@ def leaves_less(
 
 
 def outlook(
-    methods: list[Alternative], kept: Alternative, fresh: dict[str, Findings], rounds: Rounds
+    methods: list[Alternative], kept: Alternative, fresh: dict[str, Measurements], rounds: Rounds
 ) -> str:
     """Say what is kept, why, and what more rounds may bring."""
     place = "near the rows" if rounds.first.group is None else "in the worst group"
-    told = [
+    others = [
         f"{name} {found.people.value:.4g}" for name, found in fresh.items() if name != kept.name
     ]
     refused = [method.name for method in methods if method.name in fresh and not _is_good(method)]
     text = (
         f"Kept is {kept.name}, which leaves {fresh[kept.name].people.value:.4g} {place} "
-        f"({', '.join(told)})"
+        f"({', '.join(others)})"
     )
     if refused:
         text += f"; {' and '.join(refused)} may cost more than max_score_drop"
@@ -177,7 +177,7 @@ def outlook(
 
 
 def alternatives_table(
-    methods: list[Alternative], kept: Alternative, fresh: dict[str, Findings], rounds: Rounds
+    methods: list[Alternative], kept: Alternative, fresh: dict[str, Measurements], rounds: Rounds
 ) -> dict[str, list[Any]]:
     """One entry a method in each column, measured on fresh inputs."""
     rows = []

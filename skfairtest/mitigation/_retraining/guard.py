@@ -16,20 +16,14 @@ from scipy import stats
 from sklearn.base import is_classifier
 
 from skfairtest._typing import Floats, Ints, is_real
-from skfairtest.mitigation._replay import Replay
+from skfairtest.mitigation._cached_predictions import CachedPredictions
 from skfairtest.space._rows import take_rows
 
 Values = NDArray[Any]
 
-#: Groups that are left out in turn; of a score that has to ask the model again, fewer.
-N_GROUPS = 20
-N_GROUPS_ASKED = 8
-#: Confidence of each end of a drop's interval.
-CONFIDENCE = 0.95
-
 
 class Drop(NamedTuple):
-    """How far a score fell: the estimate, and ends that each hold at the guard's confidence."""
+    """How far a score fell: the estimate, and bounds that each hold at the guard's confidence."""
 
     estimate: float
     low: float
@@ -80,7 +74,9 @@ class HeldOut:
     def scores(self, model: Any, parts: list[Ints]) -> Floats:
         """Score on all rows, and on each part of them; NaN where a part has no score."""
         rows = np.arange(len(self.y))
-        recorded = model if isinstance(model, Replay) else Replay(model, self.X)
+        recorded = (
+            model if isinstance(model, CachedPredictions) else CachedPredictions(model, self.X)
+        )
         model = recorded.model
         if self.is_accuracy:
             right = np.asarray(recorded.predict(rows) == self.y, dtype=np.float64)
@@ -104,7 +100,7 @@ class HeldOut:
                 scores.append(np.nan)
         return np.array(scores)
 
-    def _learn_kind(self, recorded: Replay, whole: float) -> None:
+    def _learn_kind(self, recorded: CachedPredictions, whole: float) -> None:
         """Note whether the scorer gives the same for predictions that are looked up by number.
 
         If so, also whether it asks for labels alone and counts the right ones; that is seen on all
@@ -173,12 +169,14 @@ class Guard:
         self.folds = folds
         self.classification = classification
         self.max_score_drop = max_score_drop
+        self.confidence = 0.95  # of each bound of a drop's interval
         # The first model tells how its scores can be had.
         folds[0].scores(originals[0], [])
         for fold in folds:
             fold.by_predictions = folds[0].by_predictions
             fold.is_accuracy = folds[0].is_accuracy
-        most = N_GROUPS if folds[0].by_predictions else N_GROUPS_ASKED
+        # Groups that are left out in turn: fewer where the score has to ask the model again.
+        most = 20 if folds[0].by_predictions else 8
         rows = np.unique(np.concatenate([fold.numbers for fold in folds]))
         self.n_rows = len(rows)
         self.n_groups = max(2, min(most, self.n_rows // 2))
@@ -221,7 +219,7 @@ class Guard:
         return interval_of(
             fell[0],
             fell[1:],
-            confidence=CONFIDENCE,
+            confidence=self.confidence,
             n_rows=self.n_rows if self.classification else None,
         )
 
@@ -234,23 +232,26 @@ class Guard:
         by much less: some were wrong before. So of accuracy the interval of the rows is combined
         with that expectation, the one that knows more counting more.
         """
-        said = [Replay(model, fold.X) for fold, model in zip(self.folds, models, strict=True)]
-        drop = self.drop(said)
+        cached = [
+            CachedPredictions(model, fold.X) for fold, model in zip(self.folds, models, strict=True)
+        ]
+        drop = self.drop(cached)
         confirmed = drop.high <= self.max_score_drop
         bound = drop.high
         if self._predicted is not None:
-            # Accuracy that a model is expected to lose or win, as a part of the predictions that
-            # changed: one standard deviation. Rounds on tables of 100 rows had 0.14 to 0.23.
-            expected = 0.2 * self._share_changed(said)
-            known = (drop.high - drop.estimate) / stats.norm.isf(1 - CONFIDENCE)
+            # One standard deviation of the accuracy that a model is expected to lose or win: rounds
+            # on tables of 100 rows had 0.14 to 0.23 of the share of predictions that changed.
+            expected = 0.2 * self._share_changed(cached)
+            quantile = stats.norm.isf(1 - self.confidence)
+            known = (drop.high - drop.estimate) / quantile
             total = expected**2 + known**2
             # Of two normal distributions, the expected drop being 0.
             mean = drop.estimate * expected**2 / total if total else 0.0
             error = expected * known / np.sqrt(total) if total else 0.0
-            bound = min(bound, float(mean + stats.norm.isf(1 - CONFIDENCE) * error))
+            bound = min(bound, float(mean + quantile * error))
         return Verdict(bound <= self.max_score_drop, confirmed, drop, bound)
 
-    def _share_changed(self, said: list[Replay]) -> float:
+    def _share_changed(self, cached: list[CachedPredictions]) -> float:
         """Share of the rows held out whose prediction is not the original's."""
         assert self._predicted is not None, "asked for accuracy alone"
         changed = [
@@ -258,7 +259,7 @@ class Guard:
                 np.asarray(model.predict(np.arange(len(fold.y))) != predicted, dtype=np.float64),
                 np.ones(len(fold.y)) if fold.weights is None else fold.weights,
             )
-            for fold, model, predicted in zip(self.folds, said, self._predicted, strict=True)
+            for fold, model, predicted in zip(self.folds, cached, self._predicted, strict=True)
         ]
         return float(self._shares @ changed)
 

@@ -24,7 +24,7 @@ from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import on_workers
 
 
-class Shares(NamedTuple):
+class TwinShares(NamedTuple):
     """How a model treats twins: on rows held out, near them, in the whole domain.
 
     `degree` is the largest difference among the uniform inputs, which alone are about the model of
@@ -114,7 +114,7 @@ class ShareMetrics:
             draw_uniform(self.space, self.n_estimates, self.rng),
         )
 
-    def measure(self, models: list[Any], *, fresh: bool = False) -> Shares:
+    def measure(self, models: list[Any], *, fresh: bool = False) -> TwinShares:
         """Shares of a model of all rows and of its folds' models, which come after it.
 
         `fresh` takes inputs near the data and uniform ones that no choice has seen. The rows stay
@@ -136,8 +136,8 @@ class ShareMetrics:
         rows, near = [], []
         for judged, Z, crossed in zip(of_folds, inputs.rows, inputs.near, strict=True):
             rows.append(judged.part(0, len(Z)))
-            near.append(judged.part(len(Z), None)._replace(homes=crossed.homes))
-        return Shares(
+            near.append(judged.part(len(Z), None)._replace(cluster_ids=crossed.cluster_ids))
+        return TwinShares(
             self._of_rows(together(rows)),
             together(near).measure(mean=self.mean),
             uniform.measure(mean=self.mean),
@@ -160,7 +160,7 @@ def _judge(needed: tuple[InputSpace, dict[str, Any]], model: Any, X: Any) -> Jud
     return judge(model, space, X, settings)
 
 
-def relative(shares: Shares, original: Shares, places: tuple[str, ...]) -> float:
+def relative(shares: TwinShares, original: TwinShares, places: tuple[str, ...]) -> float:
     """What is left of the original's shares in some places: the mean of them.
 
     The share in the first place must not rise, whatever the others do: near the rows it is about

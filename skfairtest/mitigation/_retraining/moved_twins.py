@@ -12,20 +12,15 @@ from skfairtest.individual._flip_test.maps import Map, Maps
 from skfairtest.individual._flip_test.rate import changes_of
 from skfairtest.mitigation._labelers import FoundPairs, average_label, label_pairs
 from skfairtest.mitigation._retraining.near_rows import MOST_TWINS, joined
-from skfairtest.mitigation._retraining.rounds import Findings
+from skfairtest.mitigation._retraining.rounds import Measurements
 from skfairtest.mitigation._retraining.training import Addition, TrainingFold, each_once
-from skfairtest.mitigation._retraining.twin_strategies import HALVINGS, PATIENCE, Twins
+from skfairtest.mitigation._retraining.twin_strategies import TwinStrategy
 from skfairtest.mitigation._shares import Judged, Measure, together
 from skfairtest.oracle._model import Model
 from skfairtest.transports._base import warn_of_single_values
 
-#: Rows that each group needs, so that every fold has some of them to learn a map from.
-LEAST_OF_GROUP = 20
-#: Groups between which rows are moved at most.
-MOST_GROUPS = 12
 
-
-class MovedRetraining(Twins):
+class MovedRetraining(TwinStrategy):
     """Rows and their moved twins under one label, so that a model learns to treat both alike.
 
     A model that is given the sensitive columns can learn what a map does: that the same rank in
@@ -46,10 +41,8 @@ class MovedRetraining(Twins):
         moving = np.setdiff1d(np.arange(space.data.shape[1]), groups.columns)
         warn_of_single_values(space.layout, space.data, groups.codes, groups.labels, moving)
         self._halves: list[Ints] = []
-        self._any_kept = False
-        self._idle = 0
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is left of the original's share of rows that change when they are moved."""
         assert found.group is not None and original.group is not None, "moved twins are measured"
         return found.group.value / original.group.value if original.group.value > 0 else 0.0
@@ -105,9 +98,7 @@ class MovedRetraining(Twins):
 
     def goes_on(self, kept: bool) -> bool:
         """Whether less of the rows may cost less, or another round may leave less."""
-        self._any_kept |= kept
-        self._idle = 0 if kept else self._idle + 1
-        return self._idle < (PATIENCE if self._any_kept else HALVINGS)
+        return self.is_patient(kept)
 
     def _under_own(self, fold: TrainingFold, share: float) -> Addition:
         """Moved twins of a share of the rows, with the targets of these."""
@@ -130,7 +121,7 @@ class MovedRetraining(Twins):
         both = np.concatenate([fold.codes[:, None, :], self._moved(fold, chosen)], axis=1)
         tables = [fold.space.decode(both[:, place]) for place in range(both.shape[1])]
         pairs = FoundPairs(
-            tables[0], tables[1], True, fold.model, fold.panel, self.task.classes,
+            tables[0], tables[1], True, fold.model, fold.ensemble, self.task.classes,
             tuple(tables[2:]),
         )  # fmt: skip
         labels = np.repeat(label_pairs(average_label, pairs), both.shape[1])
@@ -181,10 +172,12 @@ def _groups_of(space: Any) -> Groups:
             "the column, leave these rows out, or use strategy='twins'."
         ) from error
     counts = np.bincount(groups.codes)
-    if len(groups) > MOST_GROUPS or counts.min() < LEAST_OF_GROUP:
+    # Each row is moved to other groups, and every fold learns a map from some rows of each group.
+    most, least = 12, 20
+    if len(groups) > most or counts.min() < least:
         them = " and ".join(str(name) for name in groups.names)
         raise ValueError(
-            f"strategy='moved' moves rows between up to {MOST_GROUPS} groups of {LEAST_OF_GROUP} "
+            f"strategy='moved' moves rows between up to {most} groups of {least} "
             f"rows or more; the values of {them} form {len(groups)} groups, the smallest of "
             f"{counts.min()} rows. Put wider groups into the column, or use strategy='twins'."
         )

@@ -12,9 +12,6 @@ from skfairtest.space._rows import stack
 
 #: Twins of an input that are added at most, drawn anew for each where there are more.
 MOST_TWINS = 5
-#: Rows near the data that a round adds: so many times the rows of the data, and at most so many.
-NEAR_A_ROUND = 1.0
-MOST_NEAR = 20_000
 
 
 def other_twins(fold: TrainingFold, chosen: Ints | None = None) -> Addition:
@@ -53,8 +50,13 @@ def near_rows(fold: TrainingFold) -> Addition:
     holds for them has to hold around them, too.
     """
     n_twins = min(MOST_TWINS, fold.space.twins_.n_twins)
-    n_rows = min(NEAR_A_ROUND * len(fold.rows), MOST_NEAR)
-    return with_twins(fold, draw_near_rows(fold, max(1, int(n_rows / n_twins))))
+    n = n_near_rows(len(fold.rows)) // n_twins
+    return with_twins(fold, draw_near_rows(fold, max(1, n)))
+
+
+def n_near_rows(n_rows: int) -> int:
+    """How many rows near the data a round adds: as many as there are, and no more than 20,000."""
+    return min(n_rows, 20_000)
 
 
 def draw_near_rows(fold: TrainingFold, n: int) -> Floats:
@@ -74,7 +76,7 @@ def with_twins(fold: TrainingFold, Z: Floats) -> Addition:
     # A twin that must not be is labelled as the first, and left out.
     tables = [fold.space.decode(twins[:, place]) for place in range(twins.shape[1])]
     pairs = FoundPairs(
-        tables[0], tables[min(1, len(tables) - 1)], True, fold.model, fold.panel,
+        tables[0], tables[min(1, len(tables) - 1)], True, fold.model, fold.ensemble,
         fold.task.classes, tuple(tables[2:]),
     )  # fmt: skip
     labels = label_pairs(average_label, pairs)

@@ -44,7 +44,7 @@ from skfairtest.mitigation._retraining.alternatives import (
 from skfairtest.mitigation._retraining.guard import Guard, HeldOut, check_scorer_takes_weights
 from skfairtest.mitigation._retraining.metrics import ShareMetrics
 from skfairtest.mitigation._retraining.moved_twins import MovedRetraining
-from skfairtest.mitigation._retraining.rounds import Findings, Rounds, history_frame
+from skfairtest.mitigation._retraining.rounds import Measurements, Rounds, history_frame
 from skfairtest.mitigation._retraining.testsgd import TestSGDRetraining
 from skfairtest.mitigation._retraining.training import Task, held_out, make_folds
 from skfairtest.mitigation._retraining.twin_strategies import AequitasRetraining, TwinRetraining
@@ -71,10 +71,10 @@ class FairnessRetrainer(
     """Mitigate discrimination: train, audit, add what was found under better labels, train again.
 
     After ``fit`` it *is* the mitigated model: it predicts and scores with it. Every round is judged
-    out of fold: beside the model of all rows, models without a fold of the rows go through the same
-    rounds, and are scored and audited on the rows that they have not seen. The model with the least
-    discrimination among those whose score was kept is taken, and the original when no round is
-    better.
+    out of fold: besides the model of all rows, models without a fold of the rows go through the
+    same rounds, and are scored and audited on the rows that they have not seen. The model with the
+    least discrimination among those whose score was kept is taken, and the original when no round
+    is better.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class FairnessRetrainer(
         one. "best" retrains as "twins" does and then keeps, of all `alternatives_` that keep the
         score, the one that leaves least near the rows.
     max_score_drop : float, default=0.01
-        How far the score may fall below the original's. A model is kept if the upper end of the
+        How far the score may fall below the original's. A model is kept if the upper bound of the
         drop's interval is no larger. Where the rows are too few to tell a drop of that size, the
         share of changed predictions counts as well, if the score is accuracy: a model that changes
         few of them cannot lose much. A `MitigationWarning` then says how large a drop the rows
@@ -222,7 +222,7 @@ class FairnessRetrainer(
     True
     """
 
-    #: Inputs by which a model is judged, and what is tried beside the rounds; less of both where
+    #: Inputs by which a model is judged, and what is tried besides the rounds; less of both where
     #: `compare_mitigations` has these methods in other rows of its table.
     _n_estimates = 5_000
     _simple_methods: ClassVar = SIMPLE_METHODS
@@ -372,7 +372,7 @@ class FairnessRetrainer(
                 start = _clock.now()
                 rounds.run(None if self.max_rounds == "auto" else self.max_rounds)
             seconds = _clock.now() - start
-            before, after = rounds.confirm()
+            before, after = rounds.measure_again()
         except EstimatorFailedError as error:
             rounds.reason = f"the audit failed: {error}"
             warnings.warn(
@@ -418,10 +418,10 @@ class FairnessRetrainer(
         rounds: Rounds,
         methods: list[Alternative],
         kept: Alternative,
-        fresh: dict[str, Findings],
+        fresh: dict[str, Measurements],
     ) -> None:
         """Say in one warning what the user should know before using the model."""
-        told = []
+        sentences = []
         before = fresh["original"]
         if kept.name == "original":
             # Nothing to mitigate is no reason to warn; something that stays is.
@@ -430,7 +430,7 @@ class FairnessRetrainer(
                 left = f"{near:.4g} near the data and {uniform:.4g} among uniform inputs"
                 if rounds.strategy.measured == "moved" and before.group is not None:
                     left = f"{before.group.value:.4g} among moved twins"
-                told.append(
+                sentences.append(
                     f"The original model is kept, with {left}: no round of "
                     f"{len(rounds.rows) - 1} was better within "
                     f"max_score_drop={self.max_score_drop:g} ({rounds.reason}). See history_; "
@@ -438,7 +438,7 @@ class FairnessRetrainer(
                 )
         elif not rounds.verdict.confirmed:
             drop = rounds.verdict.drop
-            told.append(
+            sentences.append(
                 f"The data cannot tell a drop of max_score_drop={self.max_score_drop:g}: by "
                 f"{len(rounds.task.y)} rows alone the score may have fallen by {drop.high:.4g} "
                 f"({-drop.estimate:+.4g} was seen). The mitigated model is kept as it changes so "
@@ -447,9 +447,9 @@ class FairnessRetrainer(
             )
         better = leaves_less(methods, kept, fresh)
         if better is not None:
-            told.append(better)
-        if told:
-            warnings.warn(" ".join(told), MitigationWarning, stacklevel=users_level())
+            sentences.append(better)
+        if sentences:
+            warnings.warn(" ".join(sentences), MitigationWarning, stacklevel=users_level())
 
     # Checks ----------------------------------------------------------------------------------
 
@@ -541,7 +541,7 @@ class FairnessRetrainer(
         return tags
 
 
-def _as_dict(found: Findings, measured: str) -> dict[str, Any]:
+def _as_dict(found: Measurements, measured: str) -> dict[str, Any]:
     """What was measured of a model; `measured` is the name of what groups are measured by."""
     result: dict[str, Any] = {name: _numbers(getattr(found.shares, name)) for name in PLACES}
     result["degree"] = {"value": found.shares.degree}

@@ -10,16 +10,13 @@ import numpy as np
 import pandas as pd
 
 from skfairtest.exceptions import MitigationWarning, users_level
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
 from skfairtest.mitigation._retraining.guard import NO_DROP, Guard, Verdict
-from skfairtest.mitigation._retraining.metrics import ShareMetrics, Shares
+from skfairtest.mitigation._retraining.metrics import ShareMetrics, TwinShares
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import PLACES, Measure
 
-#: Rounds of "auto" at most, and what ends them before: models were trained on so many times the
-#: rows of the data in all, and on so many rows, which a small table may be.
-MOST_ROUNDS = 8
-MOST_TRAININGS = 8
+#: Rows that the models of all rounds of "auto" may be trained on, however small the table is.
 FREE_ROWS = 400_000
 
 
@@ -40,7 +37,7 @@ class Strategy(Protocol):
         choice has seen.
         """
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is to fall, as one number: the share of it that is left of the original's."""
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
@@ -53,10 +50,10 @@ class Strategy(Protocol):
         """Whether another round may follow one whose model was kept, or was not."""
 
 
-class Findings(NamedTuple):
+class Measurements(NamedTuple):
     """All that was measured of a model."""
 
-    shares: Shares
+    shares: TwinShares
     group: Measure | None
 
     @property
@@ -64,13 +61,13 @@ class Findings(NamedTuple):
         """What was measured about people: of groups the worst score, of twins the share near rows.
 
         Inputs near the rows are drawn anew for the last look, so that what a choice went by is not
-        what is told of it; the rows themselves are not.
+        what is reported of it; the rows themselves are not.
         """
         return self.shares.near if self.group is None else self.group
 
 
 NO_MEASURE = Measure(np.nan, np.nan, np.nan)
-NOT_MEASURED = Findings(Shares(NO_MEASURE, NO_MEASURE, NO_MEASURE, np.nan), NO_MEASURE)
+NOT_MEASURED = Measurements(TwinShares(NO_MEASURE, NO_MEASURE, NO_MEASURE, np.nan), NO_MEASURE)
 MEASURED = [
     *(name + end for name in PLACES for end in ("", "_low", "_high")),
     "degree", "group", "group_low", "group_high", "left", "score", "score_drop", "drop_low",
@@ -162,8 +159,10 @@ class Rounds:
 
         None stands for "auto".
         """
-        most = MOST_ROUNDS if max_rounds is None else max_rounds
-        budget = max(MOST_TRAININGS * len(self.task.y), FREE_ROWS)
+        # "auto" ends after eight rounds, or before the models were trained on more than eight times
+        # the rows of the data.
+        most = 8 if max_rounds is None else max_rounds
+        budget = max(8 * len(self.task.y), FREE_ROWS)
         for number in range(1, most + 1):
             ended = self.strategy.prepare(number, self.folds)
             if ended is not None:
@@ -175,15 +174,15 @@ class Rounds:
             )
             if max_rounds is None and number > 1 and self.task.n_trained + costs > budget:
                 self.reason = (
-                    f"round {number} would have made more than {MOST_TRAININGS} trainings' worth "
-                    f"of rows; max_rounds={MOST_ROUNDS} trains on"
+                    f"round {number} would have made more than 8 trainings' worth of rows; "
+                    f"max_rounds={most} trains on"
                 )
                 break
             try:
                 kept = self._round(number, added)
             except Exception as error:
                 # The model before this round is as good as it was: it stays.
-                self.reason = f"round {number} failed: {type(error).__name__}: {said_by(error)}"
+                self.reason = f"round {number} failed: {type(error).__name__}: {message_of(error)}"
                 warnings.warn(
                     f"Mitigation ended early, with the best model so far: {self.reason}",
                     MitigationWarning,
@@ -231,14 +230,14 @@ class Rounds:
         self._note(number, found, left, verdict, kept, reason, n_added)
         return kept
 
-    def find(self, models: list[Any], *, fresh: bool = False) -> Findings:
+    def find(self, models: list[Any], *, fresh: bool = False) -> Measurements:
         """Measure a model of all rows and of its folds' models, which come after it."""
-        return Findings(
+        return Measurements(
             self.metrics.measure(models, fresh=fresh),
             self.strategy.group(models, self.folds, fresh=fresh),
         )
 
-    def confirm(self) -> tuple[Findings, Findings]:
+    def measure_again(self) -> tuple[Measurements, Measurements]:
         """Measure original and best on fresh inputs; the original comes back if it is as good.
 
         The best of many rounds looks better than it is on the inputs that it was chosen by.
@@ -259,7 +258,7 @@ class Rounds:
     def _note(
         self,
         number: int,
-        found: Findings,
+        found: Measurements,
         left: float,
         verdict: Verdict,
         kept: bool,
@@ -287,7 +286,7 @@ class Rounds:
 
 
 def measured_row(
-    found: Findings, left: float, verdict: Verdict, kept: bool, score: float
+    found: Measurements, left: float, verdict: Verdict, kept: bool, score: float
 ) -> dict[str, Any]:
     """What was measured of a model, as columns of a table."""
     places = [value for name in PLACES for value in getattr(found.shares, name)]

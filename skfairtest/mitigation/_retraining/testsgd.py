@@ -15,19 +15,15 @@ from skfairtest._statistics import score_interval
 from skfairtest._typing import Ints
 from skfairtest.exceptions import NoDisparityWarning
 from skfairtest.group import TestSGDAuditor
-from skfairtest.group._inference.counting import GivenRowSets, pattern_sides
+from skfairtest.group._inference.counting import GivenRowSets, rule_sides
 from skfairtest.group._inference.pivot import all_at_once
 from skfairtest.group._pools.perturb import draw_near
-from skfairtest.mitigation._retraining.rounds import Findings
+from skfairtest.mitigation._retraining.rounds import Measurements
 from skfairtest.mitigation._retraining.training import Addition, Task, TrainingFold
 from skfairtest.mitigation._shares import Measure
 from skfairtest.oracle._favourable import as_shares
 from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace
-
-#: Rows added in the first round, and the largest share of the training rows, as in the paper.
-FIRST = 50
-LARGEST = 0.1
 
 
 class TestSGDRetraining:
@@ -46,7 +42,7 @@ class TestSGDRetraining:
     #: pytest takes classes named Test... for tests.
     __test__ = False
     measured = "group"
-    #: How models are asked when twins are compared beside the groups.
+    #: How models are asked when twins are compared as well as groups.
     settings: dict[str, Any] = {"threshold": None, "response_method": "auto", "n_jobs": None}
 
     def __init__(self, task: Task, auditor: Any, rng: np.random.Generator) -> None:
@@ -59,7 +55,7 @@ class TestSGDRetraining:
         self._added: Addition | None = None
         self._done = False
         self.seeds = [int(seed) for seed in rng.integers(2**31 - 1, size=2)]
-        # Before any training: bad columns are told at once.
+        # Before any training: bad columns are an error at once.
         self.space: InputSpace = clone(auditor)._tables_of(task.X, None, None)[1].inputs.space
 
     @property
@@ -67,7 +63,7 @@ class TestSGDRetraining:
         """Whether differences are measured: of a regressor, whose twins nearly all differ."""
         return self.task.classes is None
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is left of the original's score."""
         assert found.group is not None and original.group is not None, "groups are measured"
         return found.group.value / original.group.value if original.group.value > 0 else 0.0
@@ -84,12 +80,12 @@ class TestSGDRetraining:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoDisparityWarning)
-            warnings.filterwarnings("ignore", ABOUT_X)  # said once
+            warnings.filterwarnings("ignore", ABOUT_X)  # one warning is enough
             return auditor.fit(self.task.X)
 
     def near(self, rng: np.random.Generator) -> tuple[Ints, Any]:
         """Rows near the data, and which rows of the data they were made from."""
-        # Rows drawn near the data, to pick those to add from.
+        # Those to add are picked from so many rows near the data.
         seeds, Z = draw_near(self.space, 20_000, rng)
         return seeds, self.space.decode(Z)
 
@@ -105,14 +101,15 @@ class TestSGDRetraining:
         inside = GivenRowSets(audited.matches(rows, 0)[None])
         values = as_shares(model.predict(rows), audited.favourable_)
         binary = bool(np.isin(values, (0, 1)).all())
-        sides = pattern_sides(inside, values, np.ones(len(values), dtype=bool), binary=binary)
+        sides = rule_sides(inside, values, np.ones(len(values), dtype=bool), binary=binary)
         intervals = all_at_once(sides, confidence=audited.confidence)
         least, most = score_interval(intervals.low, intervals.high)
         return Measure(float(abs(sides.difference[0])), float(least[0]), float(most[0]))
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
         """Rows of the original's predictions: more than in the round before, not on top of them."""
-        largest = max(1, int(LARGEST * len(self.task.y)))
+        # As in the paper: from 50 rows, twice as many in each round, to a tenth of the data.
+        largest = max(1, int(0.1 * len(self.task.y)))
         if self._done:
             assert self._added is not None, "a round came before"
             return f"rounds of up to {len(self._added.labels):,} added rows were trained"
@@ -131,7 +128,7 @@ class TestSGDRetraining:
             self._chosen = rows, np.asarray(model.predict(rows)), seeds[places]
         rows, labels, seeds = self._chosen
         largest = min(largest, len(labels))
-        n = min(FIRST * 2 ** (number - 1), largest)
+        n = min(50 * 2 ** (number - 1), largest)
         self._done = n == largest
         places = self.rng.permutation(len(labels))[:n]
         self._added = Addition(take_rows(rows, places), labels[places], seeds[places])

@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from skfairtest._threads import threads_to_train
 from skfairtest._typing import Floats, Ints
 from skfairtest._validation import check_takes_weights, check_weights
-from skfairtest.mitigation._labelers import Panel
+from skfairtest.mitigation._labelers import Ensemble
 from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import on_workers
@@ -172,9 +172,9 @@ class TrainingFold:
         self.kept: dict[str, Any] = {}
 
     @cached_property
-    def panel(self) -> Panel:
+    def ensemble(self) -> Ensemble:
         """Diverse models of the training rows of this fold, whose votes label inputs."""
-        return Panel(
+        return Ensemble(
             self.space,
             take_rows(self.task.X, self.rows),
             self.task.y[self.rows],
@@ -195,13 +195,6 @@ class TrainingFold:
         )
 
 
-#: Folds of "auto", and how often they are drawn anew: the fewer rows, the more a score depends on
-#: which models the folds happened to give, and the less a training costs.
-N_FOLDS = 5
-MOST_REPEATS = 3
-ENOUGH_ROWS = 2000
-
-
 def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generator) -> list[Ints]:
     """Rows that each fold holds out; the first folds hold out each row once.
 
@@ -209,11 +202,12 @@ def held_out(y: Values, classes: Values | None, cv: Any, rng: np.random.Generato
     training: what cannot be learned cannot be judged.
     """
     if isinstance(cv, str):
-        # Rows from which on one fold has enough rows to be held out alone.
-        if len(y) >= 20_000:
-            return _deal(y, classes, N_FOLDS, rng)[:1]
-        repeats = min(MOST_REPEATS, int(np.ceil(ENOUGH_ROWS / len(y))))
-        return [fold for _ in range(repeats) for fold in _deal(y, classes, N_FOLDS, rng)]
+        # The fewer rows, the more a score depends on which models the folds happened to give, and
+        # the less a training costs: folds are drawn up to three times. Of many rows one fold alone
+        # has enough to be held out.
+        repeats = min(3, int(np.ceil(2000 / len(y))))
+        folds = [fold for _ in range(repeats) for fold in _deal(y, classes, 5, rng)]
+        return folds if len(y) < 20_000 else folds[:1]
     if isinstance(cv, (int, np.integer)):
         return _deal(y, classes, int(cv), rng)
     splitter = check_cv(cv, y, classifier=classes is not None)

@@ -14,38 +14,27 @@ from skfairtest._typing import Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.mitigation._labelers import (
+    Ensemble,
     FoundPairs,
-    Panel,
     average_label,
     label_pairs,
     majority_label,
 )
 from skfairtest.mitigation._retraining.metrics import relative
 from skfairtest.mitigation._retraining.near_rows import (
-    MOST_NEAR,
-    NEAR_A_ROUND,
     draw_near_rows,
     joined,
+    n_near_rows,
     near_rows,
     other_twins,
     with_twins,
 )
-from skfairtest.mitigation._retraining.rounds import Findings
+from skfairtest.mitigation._retraining.rounds import Measurements
 from skfairtest.mitigation._retraining.training import Addition, TrainingFold
 from skfairtest.mitigation._shares import Measure, judge
 from skfairtest.space._rows import stack, take_rows
 
 Values = NDArray[Any]
-
-#: Rows that are added at most, as a multiple of the rows of the data.
-MOST_ADDED = 4.0
-#: Rounds in a row that bring nothing, after which a run near the data ends.
-PATIENCE = 2
-#: Times that twins of rows are tried, each time of half as many.
-HALVINGS = 3
-#: Inputs near the data that are looked at for each that is to be found, and in all.
-LOOKED_AT = 20
-MOST_LOOKED_AT = 20_000
 
 
 class Learned(Protocol):
@@ -56,11 +45,11 @@ class Learned(Protocol):
         """The latest model."""
 
     @property
-    def panel(self) -> Panel:
+    def ensemble(self) -> Ensemble:
         """Diverse models of the same rows."""
 
 
-class Twins:
+class TwinStrategy:
     """What the two strategies have in common: audits of the domain, and labels.
 
     Parameters
@@ -83,6 +72,18 @@ class Twins:
         self.rng = rng
         self.space = clone(auditor)._make_space(task.X)
         self.settings = auditor._oracle_settings()
+        self._any_kept = False
+        self._idle = 0
+
+    def is_patient(self, kept: bool) -> bool:
+        """Note whether a round was kept; whether it is worth going on as before.
+
+        Twins of rows are tried three times, each time of half as many. Once some were kept, the run
+        ends after two rounds in a row that bring nothing.
+        """
+        self._any_kept |= kept
+        self._idle = 0 if kept else self._idle + 1
+        return self._idle < (2 if self._any_kept else 3)
 
     @property
     def measures_mean(self) -> bool:
@@ -95,26 +96,23 @@ class Twins:
         """Nothing: groups are not looked at."""
         return None
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is left of the original's shares near the rows and among uniform inputs."""
         return relative(found.shares, original.shares, ("near", "uniform"))
 
     def find(self, model: Any, n_pairs: int) -> tuple[Any, Any]:
         """Discriminatory inputs and their counterfactuals, in random order.
 
-        The audit ends when it has found some times as many as are wanted, among which those that
-        are taken are drawn.
+        The audit ends when it has found twice as many as are wanted.
         """
         seed = int(self.rng.integers(2**31 - 1))
         auditor = self.auditor._in_space(
             self.space, estimator=FrozenEstimator(model), random_state=seed
         )
         if auditor.max_found is None:
-            # Discriminatory inputs that an audit is to find for each that is taken.
-            auditor.set_params(max_found=2 * n_pairs)
+            auditor.set_params(max_found=2 * n_pairs)  # among which those that are taken are drawn
         with warnings.catch_warnings():
-            # That nothing is found is the reason why the run ends, which is told in its own
-            # words.
+            # That nothing is found is the reason why the run ends, which has a message of its own.
             warnings.simplefilter("ignore", NoDisparityWarning)
             auditor.fit(self.task.X)
         first, second = auditor.discriminatory_inputs_, auditor.counterfactuals_
@@ -123,11 +121,11 @@ class Twins:
 
     def label(self, fold: Learned, first: Any, second: Any, labeler: Any) -> Values:
         """One label per pair."""
-        pairs = FoundPairs(first, second, self.both, fold.model, fold.panel, self.task.classes)
+        pairs = FoundPairs(first, second, self.both, fold.model, fold.ensemble, self.task.classes)
         return label_pairs(labeler, pairs)
 
 
-class AequitasRetraining(Twins):
+class AequitasRetraining(TwinStrategy):
     """Algorithm 5: shares of what was found in the original, one row each, until nothing falls."""
 
     both = False
@@ -137,7 +135,7 @@ class AequitasRetraining(Twins):
         self._test: tuple[Any, Any] | None = None
         self._rows = np.empty(0, dtype=np.intp)
 
-    def left(self, found: Findings, original: Findings) -> float:
+    def left(self, found: Measurements, original: Measurements) -> float:
         """What is left of the share of uniform inputs, which the paper looks at."""
         return relative(found.shares, original.shares, ("uniform",))
 
@@ -170,7 +168,7 @@ class AequitasRetraining(Twins):
         return kept
 
 
-class TwinRetraining(Twins):
+class TwinRetraining(TwinStrategy):
     """Twins under one label: of the rows, of inputs near them, of what audits of the domain find.
 
     The first round adds twins of all rows, which makes the sensitive columns tell nothing. Later
@@ -192,9 +190,7 @@ class TwinRetraining(Twins):
         self._n_rounds = self._before = 0
         self._n_added = 0
         self._n_pairs = 0
-        self._idle = 0
-        self._n_near = 0.0
-        self._any_kept = False
+        self._n_near = 0
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
         """Audit the latest model in the domain, where that is asked."""
@@ -209,11 +205,10 @@ class TwinRetraining(Twins):
             return self._prepare_a_little(step, folds[0])
         if not self._any_kept:
             return None
-        self._n_near += min(NEAR_A_ROUND * len(self.task.y), MOST_NEAR)
-        if self._n_near > MOST_ADDED * len(self.task.y):
-            return f"{MOST_ADDED:g} times as many inputs near the data were added as there are rows"
-        # Uniform inputs that are added in a round beside those near the data, as a share of the
-        # rows.
+        self._n_near += n_near_rows(len(self.task.y))
+        if self._n_near > 4 * len(self.task.y):
+            return "4 times as many inputs near the data were added as there are rows"
+        # Uniform inputs, which are added to those near the data: a quarter of the rows.
         n_pairs = max(1, int(0.25 * len(self.task.y) / 2))
         return self._look_for(n_pairs, folds[0].model)
 
@@ -243,7 +238,8 @@ class TwinRetraining(Twins):
 
     def _find_near(self, fold: TrainingFold) -> int:
         """Inputs near the data that the fold's model treats differently; how many were found."""
-        Z = draw_near_rows(fold, min(LOOKED_AT * self._n_pairs, MOST_LOOKED_AT))
+        # Twenty for each that is to be found.
+        Z = draw_near_rows(fold, min(20 * self._n_pairs, 20_000))
         space = fold.space.without_plausibility()
         differs = judge(fold.model, space, space.decode(Z), self.settings).differs
         fold.kept["near"] = Z[differs][: self._n_pairs]
@@ -284,13 +280,13 @@ class TwinRetraining(Twins):
     def goes_on(self, kept: bool) -> bool:
         """What one round leaves, the next one finds, until that brings no more."""
         self._n_rounds += 1
-        self._any_kept |= kept
         if self._little:
+            self._any_kept |= kept
             return True
-        self._idle = 0 if kept else self._idle + 1
+        is_patient = self.is_patient(kept)
         if self._any_kept:
-            return self._idle < PATIENCE
-        if self._idle >= HALVINGS:
+            return is_patient
+        if not is_patient:
             self._little, self._before = True, self._n_rounds
         return True
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from skfairtest import _clock
 from skfairtest.finding._words import number
-from skfairtest.report._data import Bracket
+from skfairtest.report._data import CertificatePart
 from skfairtest.report._measure.case import Case
 
 
-def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
+def certify_search(case: Case, label: str, seconds: float | None) -> CertificatePart:
     """Bracket what a search found, from below and from above."""
-    from skfairtest.exact import certify  # imports numba
+    from skfairtest.exact._certify import bound  # imports numba
 
     auditor, began = case.auditors[label], _clock.now()
-    certificate = certify(auditor, max_time=seconds, random_state=case.seed)
+    certificate = bound(auditor, case.readings, max_time=seconds, random_state=case.seed)
     out_of_time = seconds is not None and _clock.now() - began >= seconds
     before = case.n_queries
     if (
@@ -23,11 +23,11 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
         twins = auditor.space_.encode(certificate.worst_case)
         (pair,) = case.pairs(case.asked(auditor.space_), twins[:1], twins[1:])
         case.offer(label, pair, twins, "the certificate")
-    lower, upper = certificate.fairness_degree, certificate.fairness_degree_upper_bound
+    lower, upper, *_ = certificate.bounds
     if case.response == "predict_proba":
         upper = min(upper, 1.0)  # the rounding of the model's sums may lead past it
     words = "exactly" if certificate.certified else f"between {number(lower)} and"
-    return Bracket(
+    return CertificatePart(
         found=certificate.found_share * upper if upper > 0 else 0.0,
         lower=lower,
         upper=upper,
@@ -35,17 +35,17 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Bracket:
         stop_reason=certificate.stop_reason,
         engine=certificate.engine,
         queries=case.n_queries - before,
-        told=f"{words} {number(upper)}",
+        summary=f"{words} {number(upper)}",
         early="the bracket is open" if out_of_time and not certificate.certified else "",
     )
 
 
 def why_not(case: Case) -> str:
     """Why the model cannot be certified; empty where it can."""
-    from skfairtest.exact._dispatch import check_supported
+    from skfairtest.whitebox._readers import check_model
 
     try:
-        check_supported(case.estimator, case.response)
+        check_model(case.estimator, case.response)
     except ValueError as error:
         return str(error)
     return ""

@@ -27,9 +27,10 @@ from skfairtest.oracle._row_hash import distinct, row_keys
 from skfairtest.oracle._rows import RowComparison
 from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
 from skfairtest.oracle._twin_tables import AsTheyAre, TwinRows
-from skfairtest.report._data import Part
+from skfairtest.report._data import ReportPart
 from skfairtest.space._rows import slice_rows, take_rows
 from skfairtest.space._space import InputSpace
+from skfairtest.whitebox.registry import Readings
 
 #: Queries that a pair takes at most: outputs and labels of both twins.
 QUERIES_A_PAIR = 4
@@ -83,6 +84,8 @@ class Case:
         The pair of each search that differs most, whatever has shown it.
     favourable : Favourable or None
         Which predictions are favourable; None where that is not known before they are seen.
+    readings : Readings
+        The model as certificates read it, once for all sensitive attributes.
     """
 
     estimator: Any
@@ -100,6 +103,7 @@ class Case:
     auditors: dict[str, Any] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
     favourable: Favourable | None = None
+    readings: Readings = field(default_factory=Readings)
 
     def auditor(self, space: InputSpace, max_time: float | None) -> Any:
         """An unfitted auditor of a space of this case."""
@@ -206,7 +210,7 @@ class Case:
         """Places of the rows of the data in the order in which they are predicted and compared."""
         return np.random.default_rng(self.seed).permutation(len(self.space.data))
 
-    def predict(self, seconds: float | None) -> Part:
+    def predict(self, seconds: float | None) -> ReportPart:
         """Predict the rows of the data, or a random sample of them where all take too long.
 
         Distinct rows are asked once, for all parts.
@@ -234,9 +238,9 @@ class Case:
         known = len(order) if done == len(rows) else int(first[done])
         asked = np.argsort(order[:known])
         self.rows, self.predicted = order[asked], predicted[back[asked]]
-        return Part(
+        return ReportPart(
             queries=self.n_queries,  # this part is the first, and got to know the model, too
-            told=f"{known:,} rows, {done:,} of them distinct",
+            summary=f"{known:,} rows, {done:,} of them distinct",
             early=self.sampled(self.rows),
         )
 

@@ -6,24 +6,24 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.oracle._oracle import Oracle
-from skfairtest.report._data import Part
+from skfairtest.report._data import ReportPart
 from skfairtest.report._measure.case import Case
 
 
-def measure_columns(case: Case, seconds: float | None) -> Part:
+def measure_columns(case: Case, seconds: float | None) -> ReportPart:
     """Measure it for the finding of each search, as far as the time allows."""
     before = case.n_queries
     needed = 2 * (len(case.space.domain.columns) + 1)
     for label, finding in case.findings.items():
         if case.affordable(seconds, needed * len(case.findings)) < needed * len(case.findings):
-            return Part(
+            return ReportPart(
                 status="left out",
                 reason=f"{needed * len(case.findings)} queries would take too long",
                 early="not begun",
             )
         known = matters(case.oracle(case.space), finding.twins)
         case.findings[label] = finding._replace(pair=finding.pair.with_matters(known))
-    return Part(queries=case.n_queries - before)
+    return ReportPart(queries=case.n_queries - before)
 
 
 def matters(oracle: Oracle, twins: Floats) -> list[float]:
@@ -34,9 +34,9 @@ def matters(oracle: Oracle, twins: Floats) -> list[float]:
     """
     space = oracle.space
     # What differs is left alone: sensitive attributes, and what follows from them.
-    free = np.flatnonzero((twins[0] == twins[1]) | np.isnan(twins).all(axis=0)).tolist()
-    rows = np.tile(twins, (len(free) + 1, 1))
-    for number_of, j in enumerate(free, start=1):
+    non_sensitive = np.flatnonzero((twins[0] == twins[1]) | np.isnan(twins).all(axis=0)).tolist()
+    rows = np.tile(twins, (len(non_sensitive) + 1, 1))
+    for number_of, j in enumerate(non_sensitive, start=1):
         rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j], space.domain.top[j])
     if oracle.response == "labels":
         codes = oracle.respond(rows)[:, 0].reshape(-1, 2)
@@ -46,7 +46,7 @@ def matters(oracle: Oracle, twins: Floats) -> list[float]:
         gaps = outputs[0::2] - outputs[1::2]
     changes = np.abs(gaps[1:] - gaps[0]).max(axis=1)
     of_columns = np.zeros(len(space.layout.container.names))
-    for j, change in zip(free, changes.tolist(), strict=True):
+    for j, change in zip(non_sensitive, changes.tolist(), strict=True):
         of_columns[space.layout.places[j]] = change
     return [float(change) for change in of_columns]
 

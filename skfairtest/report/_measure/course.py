@@ -10,8 +10,8 @@ from typing import Any
 from skfairtest import _clock
 from skfairtest._progress import PartsProgress
 from skfairtest.exceptions import NonDeterministicModelError
-from skfairtest.finding._words import said_by
-from skfairtest.report._data import AnyPart, Part, PartRun
+from skfairtest.finding._words import message_of
+from skfairtest.report._data import AnyPart, PartRun, ReportPart
 
 
 class Course:
@@ -108,9 +108,9 @@ class Course:
             except NonDeterministicModelError:
                 raise  # no part is worth anything then
             except refuses as error:
-                result = replace(blank, status="left out", reason=said_by(error, self.names))
+                result = replace(blank, status="left out", reason=message_of(error, self.names))
             except Exception as error:
-                why = said_by(error, self.names)
+                why = message_of(error, self.names)
                 if not (str(error) and isinstance(error, (ValueError, TypeError, RuntimeError))):
                     why = f"{type(error).__name__}: {why}"  # the text alone may be a key
                 result = replace(_rescued(rescue, blank), status="failed", reason=why)
@@ -126,10 +126,10 @@ class Course:
         self._note(name, result, notes[:5])
         return result
 
-    def _note(self, name: str, part: Part, notes: list[str]) -> None:
+    def _note(self, name: str, part: ReportPart, notes: list[str]) -> None:
         ran = PartRun(name, part.status, part.reason, part.queries, part.seconds, notes)
         self.parts.append(ran)
-        words = part.told if part.status == "done" else f"{part.status}: {part.reason}"
+        words = part.summary if part.status == "done" else f"{part.status}: {part.reason}"
         self.progress.done(f"{name}: {words}" if words else name)
 
 

@@ -15,59 +15,65 @@ import pandas as pd
 
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._favourable import in_words, known_classes
-from skfairtest.report._data import Attribute, Data, Domain, Favourable, Model
+from skfairtest.report._data import (
+    ReportedAttribute,
+    ReportedData,
+    ReportedDomain,
+    ReportedFavourable,
+    ReportedModel,
+)
 from skfairtest.report._measure.case import Case
 
-#: Characters of a model's text, and classes, that are kept.
-MOST_TEXT = 3000
-MOST_CLASSES = 20
 PACKAGES = ("skfairtest", "scikit-learn", "numpy", "pandas")
 
 
-def describe_model(case: Case) -> Model:
+def describe_model(case: Case) -> ReportedModel:
     """The model: its class, its last step, its parameters."""
     estimator = case.estimator
     steps = getattr(estimator, "steps", None)
     final = steps[-1][1] if isinstance(steps, list) and steps else estimator
     classes = known_classes(estimator)
     text = repr(estimator)
-    return Model(
+    most = 3000  # characters: a pipeline prints all that its steps were given
+    return ReportedModel(
         class_=type(estimator).__name__,
         final=type(final).__name__,
-        repr=text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + " ...",
+        repr=text if len(text) <= most else text[:most] + " ...",
         task=case.task,
         response=case.response,
         n_classes=None if classes is None else len(classes),
-        classes=[] if classes is None else [str(name) for name in classes[:MOST_CLASSES]],
+        classes=[] if classes is None else [str(name) for name in classes[:20]],
     )
 
 
-def describe_data(case: Case) -> Data:
+def describe_data(case: Case) -> ReportedData:
     """The table."""
     space = case.space
     one = space.decode(space.data[:1])
     dtypes = list(map(str, one.dtypes)) if isinstance(one, pd.DataFrame) else []
-    return Data(len(space.data), len(space.layout.container.names), case.y is not None, dtypes)
+    return ReportedData(
+        len(space.data), len(space.layout.container.names), case.y is not None, dtypes
+    )
 
 
-def describe_favourable(case: Case, found: str) -> Favourable:
+def describe_favourable(case: Case, found: str) -> ReportedFavourable:
     """Which predictions were taken as favourable, and how that came; `found` is the table's."""
     taken = case.favourable
     if taken is None:  # the labels of a model without classes are known when it has predicted
         words = f"{found} taken as favourable, the last of the labels that occur" if found else ""
-        return Favourable(found, "guessed" if found else "", words)
+        return ReportedFavourable(found, "guessed" if found else "", words)
     labels, words = in_words(taken.labels), taken.words
     if case.task == "regression":
         what = "a larger mean output" if labels == "mean" else f"outputs of at least {labels}"
         words = f"{what} taken as favourable"
-    return Favourable(labels, taken.how, words)
+    return ReportedFavourable(labels, taken.how, words)
 
 
-def describe_domain(case: Case) -> Domain:
+def describe_domain(case: Case) -> ReportedDomain:
     """Which inputs exist."""
     table = case.space.describe()
-    attributes = [Attribute(*row) for row in table.itertuples(index=False)]
-    return Domain(attributes, list(case.space.conditions))
+    attributes = [ReportedAttribute(*row) for row in table.itertuples(index=False)]
+    return ReportedDomain(attributes, list(case.space.conditions))
 
 
 def versions() -> dict[str, str]:
@@ -140,13 +146,13 @@ class _Code:
         if isinstance(value, (str, bool, int, float, bytes, type(None))):
             return repr(value)
         if isinstance(value, dict):
-            told = ", ".join(f"{self.of(name, k)}: {self.of(name, v)}" for k, v in value.items())
-            return f"{{{told}}}"
+            code = ", ".join(f"{self.of(name, k)}: {self.of(name, v)}" for k, v in value.items())
+            return f"{{{code}}}"
         if isinstance(value, (list, tuple, set, frozenset)):
-            told = ", ".join(self.of(name, one) for one in value)
+            code = ", ".join(self.of(name, one) for one in value)
             if isinstance(value, tuple) and len(value) > 1:
-                return f"({told})"
-            return f"[{told}]" if isinstance(value, list) else f"{type(value).__name__}([{told}])"
+                return f"({code})"
+            return f"[{code}]" if isinstance(value, list) else f"{type(value).__name__}([{code}])"
         cls = type(value)
         if not (hasattr(value, "get_params") or cls.__module__.startswith("skfairtest.")):
             return self.name(getattr(value, "__name__", "<lambda>").replace("<lambda>", name))
@@ -155,10 +161,10 @@ class _Code:
         has_it = getattr(sys.modules[package], cls.__name__, None) is cls
         self.imports.setdefault(package if has_it else module, set()).add(cls.__name__)
         params = inspect.signature(cls).parameters
-        told = ", ".join(
+        code = ", ".join(
             f"{key}={self.of(key, getattr(value, key))}"
             for key in params
             if key not in SET_BY_AUDIT
             and repr(getattr(value, key, None)) != repr(params[key].default)
         )
-        return f"{cls.__name__}({told})"
+        return f"{cls.__name__}({code})"

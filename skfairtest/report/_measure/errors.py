@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skfairtest.group import SubgroupAuditor
-from skfairtest.report._data import GroupsOfRows
+from skfairtest.report._data import GroupsOfRowsPart
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import compare_rows
 from skfairtest.space._sensitive_features import rows_beside
@@ -21,10 +21,12 @@ def metrics_of(task: str, has_favourable: bool) -> tuple[str, ...]:
     return ("false_positive_rate", "false_negative_rate") if has_favourable else ("accuracy",)
 
 
-def compare_errors(case: Case, metric: str, favourable: Any, seconds: float | None) -> GroupsOfRows:
+def compare_errors(
+    case: Case, metric: str, favourable: Any, seconds: float | None
+) -> GroupsOfRowsPart:
     """Look at every frequent rule over all columns."""
     X, truth = case.rows_of(case.rows)
-    beside = rows_beside(case.beside, case.rows)
+    not_in_model = rows_beside(case.beside, case.rows)
     if case.task == "regression" or metric == "accuracy":
         favourable = None
     space = case.space
@@ -35,4 +37,4 @@ def compare_errors(case: Case, metric: str, favourable: Any, seconds: float | No
         sensitive_features=[space.layout.container.names[place] for place in places] or None,
         favourable=favourable,
     )
-    return compare_rows(case, metric, auditor, X, truth, case.predicted, beside)
+    return compare_rows(case, metric, auditor, X, truth, case.predicted, not_in_model)

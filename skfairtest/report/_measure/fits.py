@@ -1,4 +1,4 @@
-"""Whether a table and targets go with the model: told before anything is asked for a report."""
+"""Whether a table and targets go with the model, before anything is asked for a report."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ import pandas as pd
 from sklearn.base import is_regressor
 
 from skfairtest._validation import column
-from skfairtest.finding._words import said_by
+from skfairtest.finding._words import message_of
 from skfairtest.group._rules.attribute import MOST_CATEGORIES
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.space._space import InputSpace
-
-#: Columns and labels that a message names.
-MOST_NAMED = 5
 
 
 def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
@@ -49,18 +46,18 @@ def check_columns(estimator: Any, X: Any, space: InputSpace) -> None:
                 says = f"X has the model's columns in another order: {_listed(got)}"
         elif wanted is not None and n_wanted == len(got):
             says = f"X has no names of columns, and the model was fitted to {_listed(wanted)}"
-        beside = ""
+        hint = ""
         if len(got) > n_wanted:
-            beside = "; what is sensitive and no input, as values: sensitive_features=X['race']"
+            hint = "; what is sensitive and no input, as values: sensitive_features=X['race']"
         raise ValueError(
-            f"{says}. Give the columns that {type(estimator).__name__} was fitted to{beside}. Of "
-            f"the first row it said: {said_by(error)}"
+            f"{says}. Give the columns that {type(estimator).__name__} was fitted to{hint}. Of "
+            f"the first row it raised: {message_of(error)}"
         ) from error
 
 
-def check_beside(beside: pd.DataFrame) -> None:
-    """See that the sensitive columns beside the model's table divide the rows into groups."""
-    for name, values in beside.items():
+def check_not_in_model(columns: pd.DataFrame) -> None:
+    """See that the sensitive columns outside of the model divide the rows into groups."""
+    for name, values in columns.items():
         try:
             n = values.nunique(dropna=False)
         except TypeError as error:  # lists and the like
@@ -108,5 +105,6 @@ def check_targets(estimator: Any, y: Any, n_rows: int) -> None:
 
 
 def _listed(values: list[Any]) -> str:
-    more = "" if len(values) <= MOST_NAMED else f" and {len(values) - MOST_NAMED} more"
-    return f"{values[:MOST_NAMED]!r}{more}"
+    """Five columns or labels for a message, and how many more there are."""
+    more = "" if len(values) <= 5 else f" and {len(values) - 5} more"
+    return f"{values[:5]!r}{more}"

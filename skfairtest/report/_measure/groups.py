@@ -12,9 +12,9 @@ from skfairtest._typing import is_real
 from skfairtest.finding._words import number
 from skfairtest.group import SubgroupAuditor
 from skfairtest.group._rules.attribute import MOST_CATEGORIES
-from skfairtest.group._rules.pattern_search import TooManyRules
+from skfairtest.group._rules.rule_search import TooManyRules
 from skfairtest.oracle._favourable import in_words
-from skfairtest.report._data import GroupsOfRows, Largest, Rule
+from skfairtest.report._data import GroupsOfRowsPart, Largest, ReportedRule
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._containers import make_container
@@ -28,7 +28,7 @@ def metric_of(case: Case) -> str:
     return "selection_rate" if is_real(least) else "mean_prediction"
 
 
-def compare_groups(case: Case, favourable: Any, seconds: float | None) -> GroupsOfRows:
+def compare_groups(case: Case, favourable: Any, seconds: float | None) -> GroupsOfRowsPart:
     """Look at every frequent group that sensitive attributes describe."""
     metric, predicted = metric_of(case), case.predicted
     if case.task == "regression" and metric == "selection_rate":
@@ -39,7 +39,7 @@ def compare_groups(case: Case, favourable: Any, seconds: float | None) -> Groups
     values = sensitive_values(case, case.rows)
     result = compare_rows(case, "groups", auditor, values, None, predicted)
     if metric == "selection_rate" and case.favourable is not None:
-        result = replace(result, favourable=labels_in_words(case))
+        result = replace(result, favourable=labels_text(case))
     if not result.rules:
         least = f"{auditor.min_support:.0%} of the rows"
         words = f"no group that a sensitive attribute describes has {least} inside and outside"
@@ -47,7 +47,7 @@ def compare_groups(case: Case, favourable: Any, seconds: float | None) -> Groups
     return result
 
 
-def labels_in_words(case: Case) -> str:
+def labels_text(case: Case) -> str:
     """What a favourable prediction is: a label, some, or outputs of at least so much."""
     assert case.favourable is not None
     words = in_words(case.favourable.labels)
@@ -61,11 +61,11 @@ def compare_rows(
     X: Any,
     truth: Any,
     predicted: Any,
-    beside: Any = None,
-) -> GroupsOfRows:
+    not_in_model: Any = None,
+) -> GroupsOfRowsPart:
     """Look at every frequent rule over columns of the rows of the data that were predicted.
 
-    Columns beside the table of the model are those of `beside`.
+    Columns outside of the model are those of `not_in_model`.
     Rules are as long as can be looked at in seconds. The auditor is kept by this name.
     """
     container = make_container(X)
@@ -74,25 +74,25 @@ def compare_rows(
         sensitive = list(container.names)
     auditor.set_params(sensitive_features=sensitive, n_jobs=case.n_jobs, random_state=case.seed)
     attributes = values_of(X, auditor.bins)
-    if beside is not None:
-        attributes |= values_of(beside, auditor.bins)
+    if not_in_model is not None:
+        attributes |= values_of(not_in_model, auditor.bins)
     if not attributes:
         raise ValueError("there is no column whose values tell groups of rows apart")
     auditor.set_params(attributes=list(attributes))
     for most in range(affordable_conditions(len(case.rows), sum(attributes.values())), 0, -1):
         try:
             auditor.set_params(max_conditions=most)
-            auditor.fit(X, truth, y_pred=predicted, sensitive_features=beside)
+            auditor.fit(X, truth, y_pred=predicted, sensitive_features=not_in_model)
             break
         except TooManyRules:
             if most == 1:
                 raise
     case.auditors[name] = auditor
     all_rules, listed = auditor.rules_, auditor.short_list_
-    # Rules that are listed.
+    # A report lists ten rules.
     table = listed if len(listed) else all_rules[all_rules["ranked"]].iloc[:10]
     known = auditor.favourable_ is not None and auditor.favourable_ != "mean"
-    return GroupsOfRows(
+    return GroupsOfRowsPart(
         **what_was_compared(auditor, table),
         metric=auditor.metric,
         favourable=in_words(auditor.favourable_) if known else "",
@@ -106,21 +106,21 @@ def compare_rows(
 
 def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
     """What a fitted group auditor has compared, of which these rules are listed."""
-    names = [field.name for field in fields(Rule)]
+    names = [field.name for field in fields(ReportedRule)]
     score = auditor._largest_score()
-    told = "no rule"
+    summary = "no rule"
     if len(table):
-        told = f"largest difference {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
+        summary = f"largest difference {number(table['score'].iloc[0])} ({table['rule'].iloc[0]})"
     return {
         "confidence": auditor.confidence,
         "correction": auditor.correction,
         "min_support": auditor.min_support,
-        "n_rule_sets": auditor.n_rule_sets_,
+        "n_rule_sets": auditor.n_rules_,
         **score,
         "largest": None if score["largest"] is None else Largest(**score["largest"]),
-        "rules": [Rule(*row) for row in table[names].itertuples(index=False)],
+        "rules": [ReportedRule(*row) for row in table[names].itertuples(index=False)],
         "stop_reason": auditor.stop_reason_,
-        "told": told,
+        "summary": summary,
     }
 
 
@@ -142,9 +142,9 @@ def values_of(X: Any, bins: int) -> dict[Any, int]:
 def affordable_conditions(n_rows: int, values: int) -> int:
     """How long rules over so many values may be, so that the search takes seconds."""
     words = n_rows / 64
-    # Conditions of a rule; longer ones nobody reads.
+    # At most three conditions: longer rules nobody reads.
     for most in range(3, 1, -1):
-        # Words of 64 rows that may be looked at for them, about five seconds' worth.
+        # About five seconds' worth of words of 64 rows that are looked at.
         if math.comb(values, most) * words <= 5e9:
             return most
     return 1

@@ -1,4 +1,4 @@
-"""People beside their moved twins: a sensitive attribute changed with what goes along with it."""
+"""People compared with moved twins: an attribute changed with what goes along with it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,48 @@ from skfairtest.individual._flip_test.auditor import FlipTestAuditor
 from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, moved_columns
 from skfairtest.individual._flip_test.groups import Groups
 from skfairtest.individual._flip_test.maps import Maps, check_transport
-from skfairtest.report._data import Flips, MapQuality, Moved, MovedColumn
+from skfairtest.report._data import Flips, MapQuality, MovedColumn, MovedPart
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, spread_of_predictions
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._sensitive_features import rows_beside
 from skfairtest.transports import QuantileTransport
 
-#: Rows that are moved at most: enough for shares within a point or two; and by maps that stand
-#: beside the first one, within three.
-MOST_ROWS, MOST_BESIDE = 4_000, 1_000
-#: Rows of a group without which a map between groups says nothing, and groups at most: of more,
-#: those with the most rows.
-LEAST_OF_GROUP, MOST_GROUPS = 50, 4
-#: Predictions that one map may take, and maps that are learned again for intervals: of rows drawn
-#: again, and of groups that chance has made.
-MOST_QUERIES, N_AGAIN = 300_000, 10
-#: Rows below which intervals are given up so that more rows are moved.
-LEAST_ROWS = 400
-#: Rows by which the pace of predictions is measured, and that of learning a map.
-PACED, TRIED = 1_000, 300
+
+class MovedSettings(NamedTuple):
+    """How many people are moved, and how often.
+
+    Attributes
+    ----------
+    most_rows : int
+        Rows that the first map moves at most: enough for shares within a point or two.
+    most_rows_of_others : int
+        Rows that each other map moves at most: enough for shares within three points.
+    most_queries : int
+        Predictions that one map may take.
+    least_of_group : int
+        Rows of a group without which a map between groups says nothing.
+    most_groups : int
+        Groups at most; of more, those with the most rows.
+    n_again : int
+        Maps that are learned again for intervals: of rows drawn again, and of random groups.
+    least_rows : int
+        Rows below which intervals are given up so that more rows are moved.
+    n_trial : int
+        Rows by which the time to learn a map is measured.
+    """
+
+    most_rows: int = 4_000
+    most_rows_of_others: int = 1_000
+    most_queries: int = 300_000
+    least_of_group: int = 50
+    most_groups: int = 4
+    n_again: int = 10
+    least_rows: int = 400
+    n_trial: int = 300
+
+
+SETTINGS = MovedSettings()
 
 
 class NamedTransport(NamedTuple):
@@ -50,12 +72,12 @@ class NamedTransport(NamedTuple):
     @property
     def n_again(self) -> int:
         """How often it is learned again for intervals, if there is time."""
-        return N_AGAIN if self.has_intervals else 0
+        return SETTINGS.n_again if self.has_intervals else 0
 
     @property
     def most_rows(self) -> int:
         """How many rows it moves, if there is time."""
-        return MOST_ROWS if self.has_intervals else MOST_BESIDE
+        return SETTINGS.most_rows if self.has_intervals else SETTINGS.most_rows_of_others
 
 
 def named_transports(given: Any) -> list[NamedTransport]:
@@ -64,7 +86,7 @@ def named_transports(given: Any) -> list[NamedTransport]:
         return []
     if given is True:
         known = [NamedTransport("quantile", transports.QuantileTransport())]
-        # The others stand beside the first one, to see whether they agree: the slowest comes last,
+        # The others show whether they agree with the first one: the slowest comes last,
         # where it has all the time that is left.
         if find_spec("ot") is not None:
             known.append(NamedTransport("joint", transports.OptimalTransport(), False))
@@ -101,7 +123,9 @@ def check_transports(given: Any) -> None:
         check_transport(one)
 
 
-def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float | None) -> Moved:
+def measure_moved(
+    case: Case, attribute: Any, of: NamedTransport, seconds: float | None
+) -> MovedPart:
     """Move people of each group of an attribute to each other group, and see what changes.
 
     Where there are many rows, or predictions take long, a random sample of them is moved, which
@@ -109,7 +133,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     """
     name, before = str(attribute), case.n_queries
     n_rows = len(case.space.data)
-    blank = Moved(attribute=name, transport=of.name, n_rows=n_rows, status="left out")
+    blank = MovedPart(attribute=name, transport=of.name, n_rows=n_rows, status="left out")
     values = sensitive_values(case, np.arange(n_rows))[name]
     if why := _no_groups(name, values):
         return replace(blank, applies=False, reason=why)
@@ -122,22 +146,23 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
     again = of.n_again
     each = _queries_a_row(n_groups, case.space.n_features, again)
     # Where one group is rare, more rows have enough of it.
-    wanted = max(of.most_rows, LEAST_OF_GROUP * n_rows / counts.iloc[1] + 1)
-    most = n = int(min(n_rows, wanted, MOST_QUERIES / each))
+    wanted = max(of.most_rows, SETTINGS.least_of_group * n_rows / counts.iloc[1] + 1)
+    most = n = int(min(n_rows, wanted, SETTINGS.most_queries / each))
     if seconds is not None:
-        # Part of its time that a map may spend on predictions: classifiers judge it in the rest.
+        # Half of its time is for predictions: classifiers judge the map in the rest.
         budget = _affordable(case, 0.5 * seconds)
         n = min(most, int(budget / each))
-        if again and n < min(most, LEAST_ROWS):
+        if again and n < min(most, SETTINGS.least_rows):
             # Shares without intervals are more than nothing.
             again = 0
             n = min(most, int(budget / _queries_a_row(n_groups, case.space.n_features, 0)))
     order = _in_proportion(values, case.shuffled())
     rows, left = _large_groups(values, np.sort(order[:n]))
-    told = values.iloc[rows]
-    is_slow = n > TRIED and type(of.transport) is not QuantileTransport
-    if seconds is not None and is_slow and told.nunique() > 1:
-        few = rows[(told.groupby(told, observed=True).cumcount() < TRIED // n_groups).to_numpy()]
+    groups = values.iloc[rows]
+    is_slow = n > SETTINGS.n_trial and type(of.transport) is not QuantileTransport
+    if seconds is not None and is_slow and groups.nunique() > 1:
+        place = groups.groupby(groups, observed=True).cumcount().to_numpy()
+        few = rows[place < SETTINGS.n_trial // n_groups]
         n = min(n, _learnable(case, name, of, few, seconds))
         rows, left = _large_groups(values, np.sort(order[:n]))
     order = order[:n]
@@ -146,10 +171,10 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
         why = f"{limit} {n:,} people, too few of each group"
         return replace(blank, reason=why, early=f"0 of {n_rows:,} rows" if n < most else "")
     auditor = _auditor(case, name, of, above, again)
-    auditor.fit(case.rows_of(rows)[0], sensitive_features=_beside(case, name, rows))
+    auditor.fit(case.rows_of(rows)[0], sensitive_features=_not_in_model(case, name, rows))
     case.auditors[f"moved: {name} ({of.name})"] = auditor
     low, high = (float(end) for end in auditor.moved_rate_interval_)
-    return Moved(
+    return MovedPart(
         attribute=name,
         transport=of.name,
         not_moved=left,
@@ -164,7 +189,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
         columns=_listed(MovedColumn, moved_columns(auditor)),
         maps=_listed(MapQuality, auditor.map_quality_),
         queries=int(auditor.n_queries_) + case.n_queries - before,
-        told=f"{percent(auditor.moved_rate_)} of {len(rows):,} rows",
+        summary=f"{percent(auditor.moved_rate_)} of {len(rows):,} rows",
         early=_early(case, of, order, again) if n < most or again < of.n_again else "",
     )
 
@@ -172,7 +197,7 @@ def measure_moved(case: Case, attribute: Any, of: NamedTransport, seconds: float
 def _auditor(
     case: Case, name: str, of: NamedTransport, above: float | None, again: int
 ) -> FlipTestAuditor:
-    """An unfitted auditor of one attribute, which is a column of the table or beside it."""
+    """An unfitted auditor of one attribute, which the model may take or not."""
     return FlipTestAuditor(
         case.estimator,
         transport=clone(of.transport),
@@ -189,12 +214,12 @@ def _auditor(
 
 
 def _taken(case: Case, name: str) -> list[Any]:
-    """The attribute as a column of the model's table; none where it stands beside it."""
+    """The attribute as a column of the model's table; none where the model does not take it."""
     return [one for one in case.space.sensitive_features if str(one) == name]
 
 
-def _beside(case: Case, name: str, rows: Ints) -> pd.DataFrame | None:
-    """Values of the attribute beside the model's table; None where it is in it."""
+def _not_in_model(case: Case, name: str, rows: Ints) -> pd.DataFrame | None:
+    """Values of an attribute outside of the model; None of one that the model takes."""
     values = rows_beside(case.beside, rows)
     if values is None or _taken(case, name):
         return None
@@ -209,10 +234,10 @@ def _no_groups(name: str, values: pd.Series) -> str:
     n = values.nunique()
     if n < 2:
         return f"all people have the same {name}, so there is no group to move them to"
-    # Numbers with more values have no groups.
+    # Numbers with a few values are groups, those with more are not.
     if n > 10 and pd.api.types.is_numeric_dtype(values):
         return (
-            f"{name} is a number with {n:,} values and has no groups; give groups beside X, such "
+            f"{name} is a number with {n:,} values and has no groups; give groups as values, such "
             f"as sensitive_features=X[{name!r}] >= {values.median():g}"
         )
     return ""
@@ -221,15 +246,15 @@ def _no_groups(name: str, values: pd.Series) -> str:
 def _large_groups(values: pd.Series, rows: Ints) -> tuple[Ints, list[str]]:
     """Of some rows those of the largest groups, and the groups that are left out."""
     counts = values.iloc[rows].value_counts()
-    large = counts[counts >= LEAST_OF_GROUP].index[:MOST_GROUPS]
+    large = counts[counts >= SETTINGS.least_of_group].index[: SETTINGS.most_groups]
     inside = values.iloc[rows].isin(large).to_numpy()
     return rows[inside], [str(group) for group in counts.index if group not in large]
 
 
 def _in_proportion(values: pd.Series, order: Ints) -> Ints:
     """An order of the same rows, of which the first ones have each group as often as all do."""
-    told = values.iloc[order]
-    grouped = told.groupby(told, dropna=False, observed=True)
+    groups = values.iloc[order]
+    grouped = groups.groupby(groups, dropna=False, observed=True)
     place = (grouped.cumcount() + 0.5) / grouped.transform("size")
     return order[np.argsort(place.to_numpy(), kind="stable")]
 
@@ -237,7 +262,8 @@ def _in_proportion(values: pd.Series, order: Ints) -> Ints:
 def _too_small(name: str, values: pd.Series) -> str:
     counts = values.value_counts()
     listed = "; ".join(f"{group} {n:,}" for group, n in counts.iloc[:3].items())
-    return f"a map needs two groups of {LEAST_OF_GROUP} rows or more; {name} has fewer ({listed})"
+    least = SETTINGS.least_of_group
+    return f"a map needs two groups of {least} rows or more; {name} has fewer ({listed})"
 
 
 # Time ------------------------------------------------------------------------------------------
@@ -254,28 +280,29 @@ def _affordable(case: Case, seconds: float) -> int:
 
     That of the few rows that a search asks about at a time is much slower.
     """
-    # Part of that in which the pace is measured.
-    Z = case.space.data[: case.affordable(0.1 * seconds, PACED)]
+    # A tenth of the time at most measures the pace, on up to a thousand rows.
+    Z = case.space.data[: case.affordable(0.1 * seconds, 1_000)]
     oracle, spent = case.oracle(case.space), []
     for _ in range(2):  # the first time, a model may have to warm up
         began = _clock.now()
         oracle.model.ask_again(Z)  # what was asked before is remembered, and takes no time
         spent.append(_clock.now() - began)
     pace = min(spent) / len(Z)
-    return int(min(MOST_QUERIES, seconds / pace)) if pace else MOST_QUERIES
+    most = SETTINGS.most_queries
+    return int(min(most, seconds / pace)) if pace else most
 
 
 def _early(case: Case, of: NamedTransport, rows: Ints, again: int) -> str:
     """What the time did not allow."""
-    told = case.sampled(rows)
-    return ", ".join(filter(None, [told, "no intervals" if again < of.n_again else ""]))
+    sample = case.sampled(rows)
+    return ", ".join(filter(None, [sample, "no intervals" if again < of.n_again else ""]))
 
 
 def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: float) -> int:
     """Of how many rows a map can be learned in the time, by a trial with a few of them."""
     positions = case.space.layout.resolve(taken) if (taken := _taken(case, name)) else []
     space = case.space.with_codes(case.space.data[rows]).with_sensitive_features(positions)
-    groups = Groups.of(space, _beside(case, name, rows))
+    groups = Groups.of(space, _not_in_model(case, name, rows))
     began = _clock.now()
     fitted = Maps(of.transport, space, groups).learn(space.data, groups.codes)
     fitted.move(space.data, groups.codes, (groups.codes + 1) % len(groups))

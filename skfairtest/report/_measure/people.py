@@ -13,7 +13,7 @@ from skfairtest.finding._pair import Cell, Pair, make_pair
 from skfairtest.group._rules.sensitive_groups import sensitive_attributes
 from skfairtest.oracle._model import Labels, named_labels
 from skfairtest.oracle._rows import ComparedRows, RowComparison
-from skfairtest.report._data import Direction, Group
+from skfairtest.report._data import Direction, PeopleOfGroup
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
 from skfairtest.space._space import InputSpace
@@ -22,8 +22,8 @@ from skfairtest.space._space import InputSpace
 UNKNOWN = "(unknown)"
 
 
-class Changes(NamedTuple):
-    """What the twins of each row get beside the row itself; arrays of length n.
+class RowChanges(NamedTuple):
+    """What the twins of each row get, and the row itself; arrays of length n.
 
     Attributes
     ----------
@@ -52,14 +52,14 @@ class Changes(NamedTuple):
         return np.maximum(self.up, self.down)
 
 
-def look_at_twins(comparison: RowComparison, compared: ComparedRows) -> Changes:
+def look_at_twins(comparison: RowComparison, compared: ComparedRows) -> RowChanges:
     """Compare rows that were just judged with their twins, one direction at a time.
 
     `ComparedRows.pair` says which two twins of a row differ most; the row itself need not be one of
     the two.
     """
     rows, n = compared.rows, len(compared.rows)
-    found = Changes(
+    found = RowChanges(
         np.full(n, -1),
         np.full(n, -1),
         np.zeros(n),
@@ -98,7 +98,7 @@ def look_at_twins(comparison: RowComparison, compared: ComparedRows) -> Changes:
 
 
 def count_people(
-    case: Case, space: InputSpace, rows: Ints, changes: Changes, above: float | None
+    case: Case, space: InputSpace, rows: Ints, changes: RowChanges, above: float | None
 ) -> dict[str, Any]:
     """Count rows by group and by what they would get instead.
 
@@ -109,11 +109,11 @@ def count_people(
         changed = changes.flips
         names = _names(case, np.concatenate([changes.label[changed], changes.other[changed]]))
         n = int(changed.sum())
-        told = [("", "another")] * n
+        labels = [("", "another")] * n
         if names is not None:
-            told = list(zip(names[:n], names[n:], strict=True))
+            labels = list(zip(names[:n], names[n:], strict=True))
         directions: list[list[tuple[str, str]]] = [[] for _ in rows]
-        for place, one in zip(np.flatnonzero(changed).tolist(), told, strict=True):
+        for place, one in zip(np.flatnonzero(changed).tolist(), labels, strict=True):
             directions[place].append(one)
     else:
         higher, lower = changes.up > above, changes.down > above
@@ -146,7 +146,7 @@ def _by_group(
     rows: Ints,
     changed: Bools,
     directions: list[list[tuple[str, str]]],
-) -> list[Group]:
+) -> list[PeopleOfGroup]:
     names = [str(space.domain.columns[j].name) for j in space.sensitive.tolist()]
     values = sensitive_values(case, rows)[names]
     crossed = [tuple(names)] if len(names) > 1 else False
@@ -161,12 +161,12 @@ def _by_group(
         if len(inside):
             by_direction = Counter(one for k in inside.tolist() for one in directions[k])
             listed = sorted(by_direction.items(), key=lambda item: (-item[1], item[0]))
-            told = [Direction(before, after, n) for (before, after), n in listed]
-            counted.append(Group(group, len(inside), int(changed[inside].sum()), told))
+            counts = [Direction(before, after, n) for (before, after), n in listed]
+            counted.append(PeopleOfGroup(group, len(inside), int(changed[inside].sum()), counts))
     return counted
 
 
-def person_to_show(changes: Changes, order: Ints) -> int | None:
+def person_to_show(changes: RowChanges, order: Ints) -> int | None:
     """Return the place of the row to show: a changed label first, then the largest difference."""
     farthest = changes.farthest
     if not (farthest > 0).any():

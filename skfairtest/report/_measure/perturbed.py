@@ -7,7 +7,7 @@ from typing import Any
 
 from skfairtest.group._rules.attribute import MAX_LEVELS
 from skfairtest.oracle._favourable import in_words
-from skfairtest.report._data import PerturbedGroups
+from skfairtest.report._data import PerturbedGroupsPart
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import what_was_compared
 
@@ -15,7 +15,7 @@ from skfairtest.report._measure.groups import what_was_compared
 NAME = "groups of perturbed inputs"
 
 
-def compare_perturbed(case: Case, template: Any, seconds: float | None) -> PerturbedGroups:
+def compare_perturbed(case: Case, template: Any, seconds: float | None) -> PerturbedGroupsPart:
     """Run the group auditor with as many queries as the time allows.
 
     Attributes of too many categories are left out, unless none is left then.
@@ -42,13 +42,13 @@ def compare_perturbed(case: Case, template: Any, seconds: float | None) -> Pertu
     return result
 
 
-def describe_perturbed(case: Case) -> PerturbedGroups:
+def describe_perturbed(case: Case) -> PerturbedGroupsPart:
     """What the group auditor found."""
     auditor = case.auditors[NAME]
     listed = auditor.short_list_
-    # Rule sets that are listed.
+    # A report lists twenty rule sets.
     table = listed if len(listed) else auditor.rules_.iloc[:20]
-    return PerturbedGroups(
+    return PerturbedGroupsPart(
         **what_was_compared(auditor, table),
         favourable=in_words(auditor.favourable_),
         queries=auditor.n_queries_,

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.report._data import (
     AnyPart,
-    Bracket,
-    GroupsOfRows,
-    Moved,
-    Part,
-    PerturbedGroups,
-    Rows,
-    Search,
-    Selection,
+    CertificatePart,
+    GroupsOfRowsPart,
+    MovedPart,
+    PerturbedGroupsPart,
+    ReportPart,
+    RowsPart,
+    SearchPart,
+    SelectionPart,
 )
 from skfairtest.report._measure import (
     bracket,
@@ -32,7 +32,7 @@ from skfairtest.report._measure import (
 )
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.course import Course
-from skfairtest.report._measure.settle import gather, settled
+from skfairtest.report._measure.finalize import collect, finalized
 from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
 
@@ -64,12 +64,12 @@ Asked = tuple[str, list[str], InputSpace | None]
 class Measured(NamedTuple):
     """What the parts have found."""
 
-    searches: list[Search]
-    groups: GroupsOfRows
-    perturbed_groups: PerturbedGroups | None
-    selection: Selection
-    errors: list[GroupsOfRows]
-    moved: list[Moved]
+    searches: list[SearchPart]
+    groups: GroupsOfRowsPart
+    perturbed_groups: PerturbedGroupsPart | None
+    selection: SelectionPart
+    errors: list[GroupsOfRowsPart]
+    moved: list[MovedPart]
 
 
 class Plan:
@@ -139,8 +139,8 @@ class Plan:
         searches = {one.label: one for one in self._begun()}
         for label, one in searches.items():
             if not one.taken:
-                course.leave_out(f"twins: {label}", Part(), one.reason)
-        course.run(PREDICTIONS, Part(), case.predict)
+                course.leave_out(f"twins: {label}", ReportPart(), one.reason)
+        course.run(PREDICTIONS, ReportPart(), case.predict)
         self._search_all(searches)
         favourable = None if case.favourable is None else case.favourable.labels
         why_not_one = self._why_no_prediction()
@@ -148,13 +148,13 @@ class Plan:
         found_groups = self._run_unless(
             "groups=False" if self.groups is False else why_no_rates,
             GROUPS,
-            GroupsOfRows(),
+            GroupsOfRowsPart(),
             partial(groups.compare_groups, case, favourable),
         )
         table = self._run_unless(
             why_no_rates,
             SELECTION,
-            Selection(),
+            SelectionPart(),
             partial(selection.select, case, favourable),
             refuses=(),
         )
@@ -170,34 +170,36 @@ class Plan:
             self._run_unless(
                 why_no_errors or why_not_one,
                 f"errors: {metric}",
-                GroupsOfRows(metric=metric),
+                GroupsOfRowsPart(metric=metric),
                 partial(errors.compare_errors, case, metric, favourable),
             )
             for metric in self._error_metrics()
         ]
         if self.labels:
-            gather(case, self.labels[-1])
+            collect(case, self.labels[-1])
             measure = partial(columns.measure_columns, case)
-            course.run(COLUMNS, Part(), measure, at_least=COLUMNS_SECONDS)
+            course.run(COLUMNS, ReportPart(), measure, at_least=COLUMNS_SECONDS)
         found_moved += self._move(maps[n_first:])
         *alone, together = searches.values()
-        told = [settled(case, one, []) for one in alone]
-        told.append(settled(case, together, alone))
+        final = [finalized(case, one, []) for one in alone]
+        final.append(finalized(case, together, alone))
         names = [str(name) for name in case.sensitive_names]
         found_moved.sort(key=lambda one: names.index(one.attribute))
-        return Measured(told, found_groups, found_perturbed, table, found_errors, found_moved)
+        return Measured(final, found_groups, found_perturbed, table, found_errors, found_moved)
 
-    def _move(self, parts: list[str]) -> list[Moved]:
+    def _move(self, parts: list[str]) -> list[MovedPart]:
         """Move people to other groups, by the maps of some parts."""
         found = []
         for part in parts:
             name, of = self.moved[part]
-            blank = Moved(attribute=str(name), transport=of.name, n_rows=len(self.case.space.data))
+            blank = MovedPart(
+                attribute=str(name), transport=of.name, n_rows=len(self.case.space.data)
+            )
             measure = partial(moved.measure_moved, self.case, name, of)
             found.append(self.course.run(part, blank, measure, refuses=(ValueError,)))
         return found
 
-    def _search_all(self, searches: dict[str, Search]) -> None:
+    def _search_all(self, searches: dict[str, SearchPart]) -> None:
         """Compare the rows with their twins, then search the domain, for each search that runs."""
         case, course = self.case, self.course
         # All together first: if the time is short, it is what everybody asks for.
@@ -205,7 +207,7 @@ class Plan:
             kept: list[rows.Judged] = []
             found_rows = course.run(
                 f"rows: {label}",
-                Rows(),
+                RowsPart(),
                 partial(rows.compare_rows, case, label, space, kept),
                 partial(rows.rescue_rows, case, label, space, kept),
             )
@@ -219,7 +221,7 @@ class Plan:
                 partial(search.describe_search, case, blank),
             )
 
-    def _certify_all(self, searches: dict[str, Search]) -> None:
+    def _certify_all(self, searches: dict[str, SearchPart]) -> None:
         """Bound what each search may have missed."""
         case = self.case
         why_not = "certify=False" if self.certify is False else bracket.why_not(case)
@@ -228,18 +230,18 @@ class Plan:
             found = self._run_unless(
                 why_not or ("" if is_begun else "there is no search to begin from"),
                 f"certificate: {label}",
-                Bracket(),
+                CertificatePart(),
                 partial(bracket.certify_search, case, label),
             )
             searches[label] = replace(searches[label], bracket=found)
 
-    def _begun(self) -> list[Search]:
+    def _begun(self) -> list[SearchPart]:
         """The searches as far as they are known before they run."""
         auditor = type(self.case.template).__name__
         return [
             by_construction(self.case, names, label, auditor)
             if space is None
-            else Search(sensitive=names, label=label, taken=True, auditor=auditor)
+            else SearchPart(sensitive=names, label=label, taken=True, auditor=auditor)
             for label, names, space in self.searches
         ]
 
@@ -264,8 +266,8 @@ class Plan:
         """Whether somebody asks how the model treats groups of perturbed inputs."""
         return not isinstance(self.groups, (bool, str))
 
-    def _perturbed(self, favourable: Any) -> PerturbedGroups:
-        name, blank = perturbed.NAME, PerturbedGroups()
+    def _perturbed(self, favourable: Any) -> PerturbedGroupsPart:
+        name, blank = perturbed.NAME, PerturbedGroupsPart()
         if not self.labels:
             return self.course.leave_out(name, blank, not_taken(self.searches[-1][1]))
         template = self.groups.set_params(favourable=favourable)
@@ -308,13 +310,15 @@ def _alone_and_together(
     return [*alone, (", ".join(names) + " together", names, whole)]
 
 
-def by_construction(case: Case, names: list[str], label: str, auditor: str) -> Search:
+def by_construction(case: Case, names: list[str], label: str, auditor: str) -> SearchPart:
     """What is known of twins in columns that the model does not take: they are one input to it."""
     why = not_taken(names)
     left_out: dict[str, Any] = {"status": "left out", "reason": why}
     has_rate = case.response != "regression" or case.template.threshold is not None
-    ends = Bracket(**left_out, found=0.0, lower=0.0, upper=0.0, certified=True, stop_reason=why)
-    people = Rows(
+    ends = CertificatePart(
+        **left_out, found=0.0, lower=0.0, upper=0.0, certified=True, stop_reason=why
+    )
+    people = RowsPart(
         **left_out,
         degree=0.0,
         rate=0.0 if has_rate else None,
@@ -323,7 +327,7 @@ def by_construction(case: Case, names: list[str], label: str, auditor: str) -> S
         n_twins=1,
         n_combinations=1,
     )
-    return Search(
+    return SearchPart(
         **left_out,
         sensitive=names,
         label=label,

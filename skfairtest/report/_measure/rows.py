@@ -14,10 +14,10 @@ from skfairtest.finding._words import number
 from skfairtest.oracle._compare import disparity_curve
 from skfairtest.oracle._judgement import concatenated
 from skfairtest.oracle._twin_tables import TwinRows, TwinTables
-from skfairtest.report._data import Above, Curve, Person, Rows, WorstRow
+from skfairtest.report._data import Above, DifferenceCurve, Person, RowsPart, WorstRow
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Asked, Case
 from skfairtest.report._measure.people import (
-    Changes,
+    RowChanges,
     beginning_with,
     count_people,
     look_at_twins,
@@ -43,7 +43,7 @@ CONFIDENCE = 0.95
 
 def compare_rows(
     case: Case, label: str, space: InputSpace, kept: list[Judged], seconds: float | None
-) -> Rows:
+) -> RowsPart:
     """Compare the rows of the data with their twins, or as many as the time allows.
 
     These are then a random sample of the rows. `kept` takes what was judged, for `rescue_rows`.
@@ -60,7 +60,7 @@ def compare_rows(
     if not any_compared:
         why = "the constraint leaves no row a twin to be compared with"
         queries = case.n_queries - before
-        return Rows(status="left out", reason=why, n_rows=len(space.data), queries=queries)
+        return RowsPart(status="left out", reason=why, n_rows=len(space.data), queries=queries)
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
     disparity = whole.disparity
@@ -82,7 +82,7 @@ def compare_rows(
         worst=listed[: len(worst)],
         person=_person(case, asked, space, rows, order, changes),
         queries=case.n_queries - before,
-        told=f"{result.n:,} rows, largest difference {number(result.degree)}",
+        summary=f"{result.n:,} rows, largest difference {number(result.degree)}",
         early=case.sampled(order),
     )
 
@@ -96,7 +96,7 @@ class Shown(NamedTuple):
 
 
 #: What the comparison says of some rows, and what it means for each of them.
-Judged = tuple[Shown, Changes]
+Judged = tuple[Shown, RowChanges]
 
 
 def _whole(kept: list[Judged]) -> Judged:
@@ -104,7 +104,7 @@ def _whole(kept: list[Judged]) -> Judged:
     return concatenated(judged), concatenated(changes)
 
 
-def _counts_above(case: Case, rows: Rows) -> float | None:
+def _counts_above(case: Case, rows: RowsPart) -> float | None:
     """From which difference of outputs a person counts; None where other labels do."""
     if case.template.threshold is not None:
         return float(case.template.threshold)
@@ -112,7 +112,7 @@ def _counts_above(case: Case, rows: Rows) -> float | None:
 
 
 def _person(
-    case: Case, asked: Asked, space: InputSpace, rows: TwinRows, order: Ints, changes: Changes
+    case: Case, asked: Asked, space: InputSpace, rows: TwinRows, order: Ints, changes: RowChanges
 ) -> Person | None:
     """A row and its twin: another decision if there is one, the largest difference otherwise."""
     place = person_to_show(changes, order)
@@ -131,10 +131,10 @@ def _twice(rows: TwinRows, place: int) -> Any:
     return take_rows(rows.table, np.array([place, place]))
 
 
-def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -> Rows:
+def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -> RowsPart:
     """What the rows show that were judged before a failure; asks nothing."""
     if not kept:
-        return Rows(n_rows=len(space.data))
+        return RowsPart(n_rows=len(space.data))
     whole, changes = _whole(kept)
     result = told_rows(case, space, whole)
     rows = case.shuffled()[: len(whole.disparity)]
@@ -150,7 +150,7 @@ def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -
     return replace(result, worst=listed[: len(worst)])
 
 
-def told_rows(case: Case, space: InputSpace, judged: Shown) -> Rows:
+def told_rows(case: Case, space: InputSpace, judged: Shown) -> RowsPart:
     """Counts and shares of the rows that were judged."""
     disparity, verdict = judged.disparity, judged.verdict
     n = len(disparity)
@@ -160,7 +160,7 @@ def told_rows(case: Case, space: InputSpace, judged: Shown) -> Rows:
         rate = float(verdict.mean())
         low, high = share_ends(int(verdict.sum()), n, len(space.data), some_twins=some_twins)
     points = disparity_curve(disparity, "", CURVE_POINTS)[["difference", "share"]]
-    return Rows(
+    return RowsPart(
         n=n,
         n_rows=len(space.data),
         n_twins=int(min(space.twins_.n_twins, MOST_TWINS)),
@@ -169,7 +169,7 @@ def told_rows(case: Case, space: InputSpace, judged: Shown) -> Rows:
         rate=rate,
         low=low,
         high=high,
-        curve=Curve(*(points[name].tolist() for name in points)),
+        curve=DifferenceCurve(*(points[name].tolist() for name in points)),
     )
 
 
@@ -213,7 +213,7 @@ def spread_of_predictions(case: Case) -> float:
     return float(np.max(np.diff(np.percentile(predicted, SPREAD, axis=0), axis=0)))
 
 
-def above_spread(case: Case, rows: Rows, farthest: Floats, *, some_twins: bool) -> Rows:
+def above_spread(case: Case, rows: RowsPart, farthest: Floats, *, some_twins: bool) -> RowsPart:
     """How many rows have a twin whose prediction is farther than parts of their spread."""
     spread = spread_of_predictions(case)
     above = []

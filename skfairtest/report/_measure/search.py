@@ -10,7 +10,7 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.finding._words import number
-from skfairtest.report._data import AllPairs, History, Search
+from skfairtest.report._data import AllPairs, SearchHistory, SearchPart
 from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
 from skfairtest.space._space import InputSpace
 
@@ -20,8 +20,12 @@ KEPT_PAIRS = 10_000
 
 
 def search(
-    case: Case, blank: Search, space: InputSpace, callbacks: tuple[Any, ...], seconds: float | None
-) -> Search:
+    case: Case,
+    blank: SearchPart,
+    space: InputSpace,
+    callbacks: tuple[Any, ...],
+    seconds: float | None,
+) -> SearchPart:
     """Run the auditor; what it found is told by `describe_search`, also after a failure."""
     auditor = case.auditor(space, seconds)
     if seconds is not None and auditor.max_queries is not None:
@@ -46,7 +50,7 @@ def _early(template: Any, auditor: Any) -> str:
     return f"{auditor.n_queries_:,}{of} queries"
 
 
-def describe_search(case: Case, blank: Search) -> Search:
+def describe_search(case: Case, blank: SearchPart) -> SearchPart:
     """What an auditor that ran found; asks the model for the outputs of the pairs shown."""
     auditor = case.auditors[blank.label]
     degree, n = auditor.fairness_degree_, auditor.n_queries_
@@ -59,17 +63,17 @@ def describe_search(case: Case, blank: Search) -> Search:
         search_queries=n,
         stop_reason=auditor.stop_reason_,
         history=_history(auditor),
-        told=f"largest difference {number(degree)} ({n} queries)",
+        summary=f"largest difference {number(degree)} ({n} queries)",
         **_pairs(case, blank.label, auditor),
     )
 
 
-def _history(auditor: Any) -> History:
+def _history(auditor: Any) -> SearchHistory:
     table = auditor.history_
     # Points of the history.
     places = np.unique(np.linspace(0, max(0, len(table) - 1), 200).astype(int))
     table = table.iloc[places] if len(table) else table
-    return History(*(table[field.name].tolist() for field in fields(History)))
+    return SearchHistory(*(table[field.name].tolist() for field in fields(SearchHistory)))
 
 
 def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:

@@ -10,17 +10,12 @@ import pandas as pd
 from skfairtest._typing import Ints
 from skfairtest.group import selection_table
 from skfairtest.oracle._favourable import favourable_labels, in_words
-from skfairtest.report._data import Selection
+from skfairtest.report._data import SelectionPart
 from skfairtest.report._measure.case import Case
 from skfairtest.space._sensitive_features import rows_beside
 
-CONFIDENCE = 0.95
-#: Groups below this share of the rows are listed, without a ratio: the two percent that New York's
-#: rule (6 RCNY 5-301) allows to leave out.
-MIN_SHARE = 0.02
 
-
-def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
+def select(case: Case, favourable: Any, seconds: float | None) -> SelectionPart:
     """The selection table of the model's predictions for the rows."""
     rows, predicted = case.rows, case.predicted
     _, truth = case.rows_of(rows)
@@ -32,29 +27,32 @@ def select(case: Case, favourable: Any, seconds: float | None) -> Selection:
             reason = (
                 f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
             )
-            return Selection(status="left out", reason=reason)
+            return SelectionPart(status="left out", reason=reason)
+    # Groups below this share of the rows are listed, without a ratio: the two percent that New
+    # York's rule (6 RCNY 5-301) allows to leave out.
+    confidence, min_share = 0.95, 0.02
     table = selection_table(
         predicted,
         sensitive_features=sensitive_values(case, rows),
         y_true=truth,
         favourable="mean" if regresses else favourable,
-        confidence=CONFIDENCE,
-        min_share=MIN_SHARE,
+        confidence=confidence,
+        min_share=min_share,
     )
     low, high = table.attrs["smallest_ratio"]
     counted = table.attrs.get("favourable", "")
     labels = "" if regresses else in_words(favourable_labels(counted))
-    return Selection(
+    return SelectionPart(
         favourable=labels,
-        confidence=CONFIDENCE,
-        min_share=MIN_SHARE,
+        confidence=confidence,
+        min_share=min_share,
         n=len(rows),
         n_rows=len(case.space.data),
         low=low,
         high=high,
         columns=[str(name) for name in table.columns],
         rows=table.to_numpy(dtype=object).tolist(),
-        told=f"{len(table)} groups",
+        summary=f"{len(table)} groups",
     )
 
 
@@ -67,7 +65,7 @@ def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
         known = ~np.isnan(codes)
         taken[known] = column.shown(codes[known])
         values[str(column.name)] = pd.Series(taken).infer_objects()
-    beside = rows_beside(case.beside, rows)
-    if beside is not None:
-        values |= {str(name): beside[name] for name in beside}
+    not_in_model = rows_beside(case.beside, rows)
+    if not_in_model is not None:
+        values |= {str(name): not_in_model[name] for name in not_in_model}
     return pd.DataFrame(values)

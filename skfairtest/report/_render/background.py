@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from skfairtest.finding._words import ABSENT, number, percent, value_in_words
+from skfairtest.finding._words import ABSENT, number, percent, value_text
 from skfairtest.report._render.blocks import (
-    Code,
-    Figure,
-    Fold,
-    Items,
+    CodeBlock,
+    FigureBlock,
+    FoldBlock,
+    ItemsBlock,
     Section,
-    Table,
-    Terms,
-    Text,
+    TableBlock,
+    TermsBlock,
+    TextBlock,
     count,
     figure,
     fixed,
@@ -27,12 +27,8 @@ from skfairtest.report._render.blocks import (
 from skfairtest.report._render.findings import why_not
 from skfairtest.report._render.words import group_named, in_sample, isolate, quoted
 
-#: Groups of a selection table that are in a page; in the JSON they are all.
-MOST_GROUPS = 200
 #: What marks groups below the support of the search for differences.
 TOO_SMALL = "*"
-#: Rules of a table, and of a picture of the groups.
-MOST_RULES, MOST_DRAWN = 10, 5
 
 
 # Groups ----------------------------------------------------------------------------------------
@@ -50,7 +46,7 @@ def _differences(report: dict[str, Any]) -> list[Any]:
     blocks: list[Any] = list(why_not(part, "Differences between groups"))
     if not part["rules"]:
         return blocks
-    blocks.append(Text(f"{_compared(part)} {_how_compared(part)}"))
+    blocks.append(TextBlock(f"{_compared(part)} {_how_compared(part)}"))
     return blocks + _rules_blocks(report, "groups", part)
 
 
@@ -63,7 +59,7 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
         favourable = isolate(part["favourable"])
         what = f"share of {favourable}" if favourable != "mean" else "mean prediction"
         blocks.append(
-            Text(
+            TextBlock(
                 "This compares predictions near the rows, not for the rows themselves: as in "
                 "TestSGD, each input is a row with one attribute moved, and need not resemble "
                 f"real people. Each of {count(part['n_rule_sets'])} rules is compared with "
@@ -71,12 +67,13 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
                 "and say nothing about numbers of people."
             )
         )
-        scores = [rule_score(rule, fixed) for rule in rules[:MOST_RULES]]
-        names = [isolate(rule["rule"]) for rule in rules]
-        alt = "; ".join(map(": ".join, zip(names, scores, strict=False)))
-        drawn = {**report, "perturbed_groups": {**part, "rules": rules[:MOST_RULES]}}
+        shown = rules[:10]
+        scores = [rule_score(rule, fixed) for rule in shown]
+        names = [isolate(rule["rule"]) for rule in shown]
+        alt = "; ".join(map(": ".join, zip(names, scores, strict=True)))
+        drawn = {**report, "perturbed_groups": {**part, "rules": shown}}
         caption = f"Difference of the {what} of perturbed inputs, within the group and outside"
-        blocks.append(Figure("perturbed_groups", drawn, caption, alt))
+        blocks.append(FigureBlock("perturbed_groups", drawn, caption, alt))
     return Section("perturbed", "Groups of perturbed inputs (TestSGD)", tuple(blocks))
 
 
@@ -96,9 +93,9 @@ def _compared(part: dict[str, Any]) -> str:
     """What was compared on rows, of how many, and how many groups differ."""
     label = quoted(part["favourable"]) if part["favourable"] else "the favourable answer"
     value = _words(part["metric"])(_no_rounding(part["overall"]))
-    told = METRICS.get(part["metric"], "{name}: {value}")
-    told = told.format(value=value, label=label, name=part["metric"])
-    return f"{told[:1].upper()}{told[1:]}{in_sample(part)}. {_listed(part)}"
+    sentence = METRICS.get(part["metric"], "{name}: {value}")
+    sentence = sentence.format(value=value, label=label, name=part["metric"])
+    return f"{sentence[:1].upper()}{sentence[1:]}{in_sample(part)}. {_listed(part)}"
 
 
 #: What each metric says of all people, in words.
@@ -137,12 +134,12 @@ def _rules_blocks(report: dict[str, Any], kind: str, part: dict[str, Any]) -> li
     rules = [rule for rule in part["rules"] if rule["differs"]]
     if not rules:
         return []
-    words, shown = _difference(part["metric"]), rules[:MOST_DRAWN]
+    words, shown = _difference(part["metric"]), rules[:5]
     alt = "; ".join(f"{isolate(rule['rule'])}: {rule_score(rule, words)}" for rule in shown)
     caption = f"Difference in {name}, within the group and outside of it"
     drawn = {**part, "rules": shown}
     seen = {**report, kind: [drawn] if kind == "errors" else drawn}
-    return [Figure(kind, seen, caption, alt)]
+    return [FigureBlock(kind, seen, caption, alt)]
 
 
 def _difference(metric: str) -> Any:
@@ -150,7 +147,9 @@ def _difference(metric: str) -> Any:
     return fixed if _words(metric) is percent else figure
 
 
-def _rules_table(caption: str, rules: list[dict[str, Any]], metric: str, counted: str) -> Table:
+def _rules_table(
+    caption: str, rules: list[dict[str, Any]], metric: str, counted: str
+) -> TableBlock:
     words, score = _words(metric), _difference(metric)
     rows = [
         [
@@ -162,7 +161,7 @@ def _rules_table(caption: str, rules: list[dict[str, Any]], metric: str, counted
         for rule in rules
     ]
     head = ["group", "difference", f"inside, of {counted}", f"outside, of {counted}"]
-    return table(caption, head, rows, shown=MOST_RULES)
+    return table(caption, head, rows, shown=10)
 
 
 # Where the model errs --------------------------------------------------------------------------
@@ -172,8 +171,8 @@ def errors(report: dict[str, Any]) -> Section:
     """The groups for which false positives, misses or errors differ most, on the rows of data."""
     blocks: list[Any] = []
     if not report["errors"]:
-        blocks.append(Text("It is not known what an error of this model is."))
-    # What holds for all metrics alike is told once.
+        blocks.append(TextBlock("It is not known what an error of this model is."))
+    # What holds for all metrics alike stands there once.
     reasons = {(part["status"], part["reason"]) for part in report["errors"]}
     if len(reasons) == 1 and report["errors"]:
         blocks += why_not(report["errors"][0], "Errors by group")
@@ -183,12 +182,12 @@ def errors(report: dict[str, Any]) -> Section:
         if len(reasons) > 1:
             blocks += why_not(part, name.capitalize())
         if part["status"] == "done" and not part["rules"]:
-            blocks.append(Text(f"{name.capitalize()}: no rule holds for enough rows."))
+            blocks.append(TextBlock(f"{name.capitalize()}: no rule holds for enough rows."))
         if not part["rules"]:
             continue
         how = "" if is_told else f" {_how_compared(part)}"
         is_told = True
-        blocks.append(Text(f"{_compared(part)}{how}"))
+        blocks.append(TextBlock(f"{_compared(part)}{how}"))
         blocks += _rules_blocks(report, "errors", part)
     return Section("errors", "Where the model errs", tuple(blocks))
 
@@ -208,12 +207,12 @@ _WORDS = ("attribute", "group", "note")
 
 
 def _rates(report: dict[str, Any]) -> list[Any]:
-    """The selection table, with intervals beside their figures."""
+    """The selection table, with the intervals of its figures."""
     part = report["selection"]
     blocks: list[Any] = list(why_not(part, "Rates by group"))
     kept = _kept_groups(part)
     if kept:
-        blocks.append(Text(_what_it_is(part)))
+        blocks.append(TextBlock(_what_it_is(part)))
         if any(row[rate_of(part["columns"])] is not None for row in kept):
             blocks.append(_selection_figure(report, kept))
     return blocks
@@ -221,11 +220,12 @@ def _rates(report: dict[str, Any]) -> list[Any]:
 
 def _kept_groups(part: dict[str, Any]) -> list[dict[str, Any]]:
     rows = [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]
-    if len(rows) <= MOST_GROUPS:
+    most = 200  # groups of a page: the JSON has all
+    if len(rows) <= most:
         return rows
     # By size and not by rate: the extremes of many small groups are chance.
     largest = sorted(range(len(rows)), key=lambda place: -(rows[place]["n"] or 0))
-    return [rows[place] for place in sorted(largest[:MOST_GROUPS])]
+    return [rows[place] for place in sorted(largest[:most])]
 
 
 def tables_of_groups(report: dict[str, Any]) -> Section:
@@ -248,7 +248,7 @@ def tables_of_groups(report: dict[str, Any]) -> Section:
         caption = "Groups of perturbed inputs"
         blocks.append(_rules_table(caption, perturbed["rules"], metric, "inputs"))
     if not blocks:
-        blocks.append(Text("No groups were compared."))
+        blocks.append(TextBlock("No groups were compared."))
     return Section("tables", "Groups in figures", tuple(blocks), in_appendix=True)
 
 
@@ -266,8 +266,8 @@ def _what_it_is(part: dict[str, Any]) -> str:
     )
 
 
-def _how_small(least: float | None) -> list[Text]:
-    """What the figures of small groups say, and which groups the mark stands beside."""
+def _how_small(least: float | None) -> list[TextBlock]:
+    """What the figures of small groups say, and which groups have the mark."""
     words = (
         "The figures of a group of few rows are mostly chance, which its wide intervals tell: "
         "compare intervals, not figures, where groups are small."
@@ -277,10 +277,10 @@ def _how_small(least: float | None) -> list[Text]:
             f" {TOO_SMALL} marks groups of less than {level(least)} of the rows, which are not "
             "among the groups that are compared with all other rows."
         )
-    return [Text(words)]
+    return [TextBlock(words)]
 
 
-def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Figure:
+def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> FigureBlock:
     part = report["selection"]
     rate = rate_of(part["columns"])
     words = _words(rate)
@@ -290,12 +290,12 @@ def _selection_figure(report: dict[str, Any], rows: list[dict[str, Any]]) -> Fig
     ]
     names = [isolate(row["group"]) for row in rows]
     alt = "; ".join(map(": ".join, zip(names, rates, strict=False)))
-    # Rows of the plot of these groups.
+    # A picture shows fifteen of these groups.
     drawn = [list(row.values()) for row in rows[:15] if row[rate] is not None]
     caption = f"{rate.replace('_', ' ').capitalize()} by group"
     if len(drawn) < len(rows):
         caption += f", the first {len(drawn)} of the table"
-    return Figure("selection", {**report, "selection": {**part, "rows": drawn}}, caption, alt)
+    return FigureBlock("selection", {**report, "selection": {**part, "rows": drawn}}, caption, alt)
 
 
 def _words(column: str) -> Any:
@@ -309,7 +309,7 @@ def _words(column: str) -> Any:
 
 def _selection_tables(
     columns: list[str], rows: list[dict[str, Any]], n_rows: int, least: float | None
-) -> list[Table]:
+) -> list[TableBlock]:
     """All figures of the groups, in tables that are no wider than a page."""
     names = [
         name
@@ -355,9 +355,9 @@ def _named(row: dict[str, Any], with_attribute: bool, least: float | None) -> st
 def _selection_cell(row: dict[str, Any], name: str) -> str:
     if name in _WORDS:
         return str(row[name])
-    told = with_interval(row[name], row.get(f"{name}_low"), row.get(f"{name}_high"), _words(name))
+    text = with_interval(row[name], row.get(f"{name}_low"), row.get(f"{name}_high"), _words(name))
     of = row.get(f"{name}_n")
-    return f"{told} of {count(of)}" if of is not None else told
+    return f"{text} of {count(of)}" if of is not None else text
 
 
 # Model, data and domain ------------------------------------------------------------------------
@@ -379,18 +379,18 @@ def model(report: dict[str, Any]) -> Section:
         ("Target", "given" if data["target_given"] else "not given"),
     ]
     blocks: list[Any] = [
-        Terms(tuple((name, words) for name, words in terms if words)),
-        Text("The model as Python writes it:", True),
-        Code(_short(about["repr"]), "model"),
+        TermsBlock(tuple((name, words) for name, words in terms if words)),
+        TextBlock("The model as Python writes it:", True),
+        CodeBlock(_short(about["repr"]), "model"),
         _domain_table(report["domain"]["attributes"]),
     ]
     conditions = report["domain"]["conditions"]
     if conditions:
-        blocks.append(Text("Inputs of the search keep to these conditions:", True))
-        blocks.append(Items(tuple(map(isolate, conditions[:20]))))
+        blocks.append(TextBlock("Inputs of the search keep to these conditions:", True))
+        blocks.append(ItemsBlock(tuple(map(isolate, conditions[:20]))))
         if len(conditions) > 20:
-            more = Items(tuple(map(isolate, conditions[20:500])))
-            blocks.append(Fold(f"{len(conditions) - 20:,} more conditions", (more,)))
+            more = ItemsBlock(tuple(map(isolate, conditions[20:500])))
+            blocks.append(FoldBlock(f"{len(conditions) - 20:,} more conditions", (more,)))
     return Section("model", "Model, data and domain", tuple(blocks), in_appendix=True)
 
 
@@ -417,7 +417,7 @@ def _short(text: str, most: int = 5_000) -> str:
     return text if len(text) <= most else f"{text[:most]} …"
 
 
-def _domain_table(attributes: list[dict[str, Any]]) -> Table:
+def _domain_table(attributes: list[dict[str, Any]]) -> TableBlock:
     # Sensitive ones first, as a long table folds the rest.
     attributes = sorted(attributes, key=lambda attribute: not attribute["sensitive"])
     rows = [
@@ -426,7 +426,7 @@ def _domain_table(attributes: list[dict[str, Any]]) -> Table:
             "sensitive" if attribute["sensitive"] else "",
             attribute["kind"],
             str(attribute["domain"]),
-            ABSENT if attribute["step"] is None else value_in_words(attribute["step"]),
+            ABSENT if attribute["step"] is None else value_text(attribute["step"]),
             count(attribute["columns"]),
         ]
         for attribute in attributes
@@ -438,12 +438,11 @@ def _domain_table(attributes: list[dict[str, Any]]) -> Table:
     keep = [place for place in range(len(head)) if place not in drop]
     rows = [[row[place] for place in keep] for row in rows]
     words = [place for place, old in enumerate(keep) if head[old] not in ("step", "columns")]
-    # Attributes of the domain that are not folded away.
     return table(
         "The domain: inputs that the search may generate",
         [head[place] for place in keep],
         rows,
-        shown=15,
+        shown=15,  # the others are folded away
         words=words,
     )
 
@@ -461,7 +460,10 @@ def cost(report: dict[str, Any]) -> Section:
         ("Predictions", f"{count(spent['queries'])} inputs given to the model"),
         ("Time", f"{seconds(spent['seconds'])}{most}"),
         ("Seed", "none: another run may find other pairs" if seed is None else str(seed)),
-        ("Versions", ", ".join(f"{name} {told}" for name, told in report["versions"].items())),
+        (
+            "Versions",
+            ", ".join(f"{name} {version}" for name, version in report["versions"].items()),
+        ),
     ]
     rows = [
         [
@@ -474,19 +476,21 @@ def cost(report: dict[str, Any]) -> Section:
         ]
         for part in report["parts"]
     ]
-    blocks: list[Any] = [Terms(tuple(terms))]
+    blocks: list[Any] = [TermsBlock(tuple(terms))]
     if rows:
         head = ["part", "status", "predictions", "time"]
         blocks.append(table("Parts in the order they ran", head, rows, shown=12, words=[1]))
-    settings = tuple((str(name), str(told)) for name, told in report["settings"].items())
+    settings = tuple((str(name), str(value)) for name, value in report["settings"].items())
     if settings:
-        blocks.append(Terms(settings))
+        blocks.append(TermsBlock(settings))
     if report["code"]:
-        blocks += [Text("This repeats the audit:"), Code(report["code"], "Python")]
-    blocks.append(Text("report.to_json(path) writes all figures of this report as data.", True))
+        blocks += [TextBlock("This repeats the audit:"), CodeBlock(report["code"], "Python")]
+    blocks.append(
+        TextBlock("report.to_json(path) writes all figures of this report as data.", True)
+    )
     return Section("cost", "Cost, versions and code", tuple(blocks), in_appendix=True)
 
 
 def limits(report: dict[str, Any]) -> Section:
     """What this does not show."""
-    return Section("limits", "What this does not show", (Items(tuple(report["not_shown"])),))
+    return Section("limits", "What this does not show", (ItemsBlock(tuple(report["not_shown"])),))

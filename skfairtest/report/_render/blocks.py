@@ -15,14 +15,14 @@ from skfairtest.finding._words import ABSENT, number
 
 
 @dataclass(frozen=True)
-class Lead:
+class LeadBlock:
     """The finding, in one sentence."""
 
     words: str
 
 
 @dataclass(frozen=True)
-class Text:
+class TextBlock:
     """A paragraph; a quiet one explains what others say."""
 
     words: str
@@ -30,21 +30,21 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Notice:
+class NoticeBlock:
     """Why something is not there, or is not whole."""
 
     words: str
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswersBlock:
     """Short answers to the questions that readers have, each under its name; in the order given."""
 
     rows: tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkBlock:
     """What to do, the title of the page that says how, and its address."""
 
     words: str
@@ -53,21 +53,21 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Terms:
+class TermsBlock:
     """Names and what they are."""
 
     rows: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Items:
+class ItemsBlock:
     """A list."""
 
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Code:
+class CodeBlock:
     """Text that keeps its line breaks."""
 
     text: str
@@ -75,7 +75,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """A table whose first column names the rows.
 
     `figures` are the columns that are aligned as numbers; the rows beyond the first `shown` are
@@ -91,7 +91,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Twins:
+class TwinsBlock:
     """A pair of twins side by side, what they are called, and what they are."""
 
     pair: Pair
@@ -101,7 +101,7 @@ class Twins:
 
 
 @dataclass(frozen=True)
-class Figure:
+class FigureBlock:
     """A picture: the kind of display, the report that it draws, and what it shows in words.
 
     The report holds no more than can be seen in a picture.
@@ -114,7 +114,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Fold:
+class FoldBlock:
     """Blocks that are read by those who want to know."""
 
     summary: str
@@ -139,7 +139,7 @@ def table(
     shown: int = 25,
     most: int = 1_000,
     words: Sequence[int] = (),
-) -> Table:
+) -> TableBlock:
     """A table of which at most so many rows are there; all columns but the first are figures.
 
     Parameters
@@ -160,7 +160,7 @@ def table(
     left = len(rows) - most
     more = f"{left:,} more rows are not listed here." if left > 0 else ""
     figures = frozenset(range(1, len(head))) - frozenset(words)
-    return Table(caption, tuple(head), tuple(map(tuple, rows[:most])), figures, shown, more)
+    return TableBlock(caption, tuple(head), tuple(map(tuple, rows[:most])), figures, shown, more)
 
 
 # Figures in words ----------------------------------------------------------------------------
@@ -228,10 +228,10 @@ def seconds(value: Any) -> str:
 
 def with_interval(value: Any, low: Any, high: Any, words: Any = figure) -> str:
     """A value with its interval, where there is one."""
-    told: str = words(value)
-    if low is None or high is None or words(low) == words(high) == told:
-        return told
-    return f"{told} ({words(low)} to {words(high)})"
+    text: str = words(value)
+    if low is None or high is None or words(low) == words(high) == text:
+        return text
+    return f"{text} ({words(low)} to {words(high)})"
 
 
 def rule_score(rule: dict[str, Any], words: Any = figure) -> str:

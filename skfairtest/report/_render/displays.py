@@ -27,7 +27,7 @@ def _pair(report: dict[str, Any]) -> Any:
     return inspection.PairDisplay(Pair.from_dict(search["pair"]))
 
 
-def _bracket(report: dict[str, Any]) -> Any:
+def _bounds(report: dict[str, Any]) -> Any:
     rows = [
         {
             "name": search["label"],
@@ -39,7 +39,7 @@ def _bracket(report: dict[str, Any]) -> Any:
         }
         for search in report["searches"]
     ]
-    return inspection.BracketDisplay(pd.DataFrame(rows))
+    return inspection.BoundsDisplay(pd.DataFrame(rows))
 
 
 def _found(search: dict[str, Any]) -> Any:
@@ -68,8 +68,8 @@ def _curve(report: dict[str, Any]) -> Any:
 
 def _history(report: dict[str, Any]) -> Any:
     searches = _of_twins(report)
-    courses = [pd.DataFrame({"name": s["label"], **s["history"]}) for s in searches]
-    return inspection.HistoryDisplay(pd.concat(courses, ignore_index=True))
+    histories = [pd.DataFrame({"name": s["label"], **s["history"]}) for s in searches]
+    return inspection.HistoryDisplay(pd.concat(histories, ignore_index=True))
 
 
 def _groups(report: dict[str, Any]) -> Any:
@@ -129,15 +129,13 @@ def _moved(report: dict[str, Any]) -> Any:
         why = "; ".join(dict.fromkeys(part["reason"] for part in report["moved"]))
         raise ValueError(f"The report has no moved twins to show: {why or 'moved=False'}")
     part = max(parts, key=lambda one: real(one["rate"]))
-    # Of the intervals of moved twins.
-    return inspection.FlipTestDisplay(
-        pd.DataFrame(part["flips"]), pd.DataFrame(part["columns"]), 0.95
-    )
+    flips, columns = pd.DataFrame(part["flips"]), pd.DataFrame(part["columns"])
+    return inspection.FlipTestDisplay(flips, columns, confidence=0.95)  # of a report's intervals
 
 
 MAKERS = {
     "pair": _pair,
-    "bracket": _bracket,
+    "bracket": _bounds,
     "curve": _curve,
     "history": _history,
     "groups": _groups,

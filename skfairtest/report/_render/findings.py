@@ -8,18 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
-from skfairtest.finding._words import ABSENT, listed, percent, value_in_words, with_difference
+from skfairtest.finding._words import ABSENT, listed, percent, value_text, with_difference
 from skfairtest.report import _known
 from skfairtest.report._render.blocks import (
-    Answers,
-    Figure,
-    Lead,
-    Link,
-    Notice,
+    AnswersBlock,
+    FigureBlock,
+    LeadBlock,
+    LinkBlock,
+    NoticeBlock,
     Section,
-    Table,
-    Text,
-    Twins,
+    TableBlock,
+    TextBlock,
+    TwinsBlock,
     alike,
     count,
     figure,
@@ -32,35 +32,29 @@ from skfairtest.report._render.blocks import (
 from skfairtest.report._render.first_page import (
     NAMES,
     first_page,
-    groups_in_words,
     in_direction,
+    named_groups,
     not_complete,
     of_one_attribute,
 )
 from skfairtest.report._render.words import (
     bound,
     compared_with,
-    engine_in_words,
+    engine_sentence,
     for_others,
     group_named,
     isolate,
     isolated,
     quoted,
-    share_in_words,
+    share_text,
     treated,
     treated_differently,
 )
 
-#: Columns of a pair besides the changed ones that are shown; where there are many pairs, fewer.
-MOST_CELLS, MOST_CELLS_OF_MANY = 8, 3
 #: Changed columns that have a column of their own in a table of pairs.
 MOST_CHANGED = 4
-#: Bars and lines of one picture, those of the last searches, and points of one line.
-MOST_BARS, MOST_LINES, MOST_POINTS = 20, 6, 400
 #: People that are listed before the appendix, which has all that the report knows.
 MOST_PEOPLE = 5
-#: Groups of the table of the first page.
-MOST_GROUPS = 8
 LOWER_BOUND = (
     "A search gives a lower bound: the difference that it found exists, and a larger one may "
     "exist that it did not find."
@@ -73,12 +67,12 @@ def main_search(report: dict[str, Any]) -> dict[str, Any]:
     return search
 
 
-def why_not(part: dict[str, Any], what: str) -> list[Notice]:
+def why_not(part: dict[str, Any], what: str) -> list[NoticeBlock]:
     """A word on a part that is not there or not whole."""
     if part["status"] == "done":
         return []
     reason = f": {part['reason']}" if part["reason"] else ""
-    return [Notice(f"{what} – {part['status']}{reason}")]
+    return [NoticeBlock(f"{what} – {part['status']}{reason}")]
 
 
 # The first page --------------------------------------------------------------------------------
@@ -87,31 +81,31 @@ def why_not(part: dict[str, Any], what: str) -> list[Notice]:
 def finding(report: dict[str, Any]) -> Section:
     """What is read alone: the question, the answers, how sure they are, and what comes next."""
     page = first_page(report)
-    blocks: list[Any] = [Text(page.asked), Lead(page.found)]
+    blocks: list[Any] = [TextBlock(page.asked), LeadBlock(page.found)]
     if report["status"] in ("interrupted", "failed"):  # of lack of time "How sure" tells
-        blocks.append(Notice(f"This audit is not complete. {not_complete(report)}"))
+        blocks.append(NoticeBlock(f"This audit is not complete. {not_complete(report)}"))
     answers: list[tuple[str, tuple[Any, ...]]] = [
-        (NAMES["limits"], tuple(map(Text, page.limits))),
+        (NAMES["limits"], tuple(map(TextBlock, page.limits))),
     ]
     of_groups = _groups_at_once(report)
-    whom: list[Any] = [] if of_groups is not None else list(map(Text, page.whom))
+    whom: list[Any] = [] if of_groups is not None else list(map(TextBlock, page.whom))
     if of_groups is not None:
         whom.append(of_groups)
     if whom:
         answers.append((NAMES["whom"], tuple(whom)))
-    links = tuple(Link(step.words, step.title, step.address) for step in page.next)
+    links = tuple(LinkBlock(step.words, step.title, step.address) for step in page.next)
     answers += [
-        (NAMES["rates"], (Text(page.rates),)),
-        *([(NAMES["moved"], (Text(page.moved),))] if page.moved else []),
-        (NAMES["largest"], (Text(page.largest),)),
-        (NAMES["sure"], (Text(page.sure),)),
+        (NAMES["rates"], (TextBlock(page.rates),)),
+        *([(NAMES["moved"], (TextBlock(page.moved),))] if page.moved else []),
+        (NAMES["largest"], (TextBlock(page.largest),)),
+        (NAMES["sure"], (TextBlock(page.sure),)),
         (NAMES["next"], links),
     ]
-    blocks.append(Answers(tuple(answers)))
+    blocks.append(AnswersBlock(tuple(answers)))
     return Section("finding", "The finding", tuple(blocks))
 
 
-def _groups_at_once(report: dict[str, Any]) -> Table | None:
+def _groups_at_once(report: dict[str, Any]) -> TableBlock | None:
     """The groups of each attribute: their people, their rates, and who would get something else."""
     part = report["selection"]
     rates = {
@@ -127,26 +121,26 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
     keys = list(dict.fromkeys([*rates, *counted]))
     if not keys:
         return None
-    named = groups_in_words(report)
+    named = named_groups(report)
     kept = _most_concerned(keys, rates, counted, report["sensitive_features"], named)
     columns = _directions(counted)
     several = len({attribute for attribute, _ in keys}) > 1
     rate = rate_of(part["columns"]) if rates else ""
     has_ratio = "impact_ratio" in part["columns"]
-    told = []
+    lines = []
     for key in kept:
         attribute, name = key
         row = rates.get(key)
         n = row["n"] if row else counted[key][1]["n"]
-        told_name = group_named({"group": name, "attribute": attribute}) if several else str(name)
-        cells = [told_name, count(n)]
+        whose = group_named({"group": name, "attribute": attribute}) if several else str(name)
+        cells = [whose, count(n)]
         if rate:
             cells.append(_in_interval(row, rate) if row else ABSENT)
         if has_ratio:
             cells.append(ABSENT if row is None else fixed(row["impact_ratio"]))
         if counted:
             cells += _would_get(counted.get(key), columns, n)
-        told.append(cells)
+        lines.append(cells)
     head = _heads_of_groups(part, rate, columns if counted else None)
     caption = "Each group, with 95% intervals"
     if counted:
@@ -154,7 +148,7 @@ def _groups_at_once(report: dict[str, Any]) -> Table | None:
         caption += f"; who would get something else if {which} were changed"
     if left := len(keys) - len(kept):
         caption += f"; {left} more groups stand further below"
-    return table(caption, head, told, shown=MOST_GROUPS + 2)
+    return table(caption, head, lines)
 
 
 def _directions(counted: Any) -> list[str]:
@@ -184,24 +178,25 @@ def _heads_of_groups(part: dict[str, Any], rate: str, columns: list[str] | None)
 
 
 def _most_concerned(
-    keys: list[Any], rates: Any, counted: Any, attributes: list[Any], told: list[Any]
+    keys: list[Any], rates: Any, counted: Any, attributes: list[Any], named: list[Any]
 ) -> list[Any]:
     """The groups with most people who would get something else, then the largest ones, in order.
 
-    `told` are those that the page names, which come before all others.
+    `named` are those that the page names, which come before all others.
     """
-    if len(keys) <= MOST_GROUPS:
+    most = 8  # more groups than that nobody reads on a first page
+    if len(keys) <= most:
         return keys
 
     def weight(key: Any) -> tuple[bool, int, int]:
         changed = counted[key][1]["changed"] if key in counted else 0
         return (
-            key not in told,
+            key not in named,
             -changed,
             -(rates[key]["n"] if key in rates else counted[key][1]["n"]),
         )
 
-    kept = sorted(keys, key=weight)[:MOST_GROUPS]
+    kept = sorted(keys, key=weight)[:most]
     order = {name: place for place, name in enumerate(attributes)}
     return sorted(kept, key=lambda key: (order.get(key[0], len(order)), keys.index(key)))
 
@@ -229,7 +224,7 @@ def _would_get(
 # Pairs -----------------------------------------------------------------------------------------
 
 
-def outputs_in_words(pair: Pair, of_first: str = " against ", of_second: str = "") -> str:
+def outputs_text(pair: Pair, of_first: str = " against ", of_second: str = "") -> str:
     """Both outputs: "probability of yes: 0.82 against 0.22"."""
     return f"{pair.output}: {_outputs(pair, of_first)}{of_second}"
 
@@ -239,7 +234,7 @@ def _outputs(pair: Pair, between: str = " against ") -> str:
         return between.join(with_difference(*pair.outputs)[:2])
     if pair.labels is None:
         return "different for the two"
-    first, second = map(value_in_words, pair.labels)
+    first, second = map(value_text, pair.labels)
     return f"{isolate(first)}{between}{isolate(second)}"
 
 
@@ -248,10 +243,10 @@ def further_pairs(report: dict[str, Any]) -> Section:
     main, blocks = main_search(report), []
     for other in report["searches"]:
         if other is not main and other["pair"] is not None:
-            pair, left = cut(Pair.from_dict(other["pair"]), MOST_CELLS)
+            pair, left = cut(Pair.from_dict(other["pair"]))
             words = f"Largest difference in {isolate(other['label'])} alone"
-            told = f"{words}: {figure(other['degree'])}"
-            blocks += [Twins(pair, caption=told), *left]
+            caption = f"{words}: {figure(other['degree'])}"
+            blocks += [TwinsBlock(pair, caption=caption), *left]
     if main["further_pairs"]:
         kept = f", and kept {count(main['kept'])}" if main["kept"] < main["found"] else ""
         found = (
@@ -261,9 +256,9 @@ def further_pairs(report: dict[str, Any]) -> Section:
             "because a search looks where differences are large."
         )
         rows = [(str(place + 1), pair) for place, pair in enumerate(main["further_pairs"])]
-        blocks += [Text(found), pairs_table("Further pairs", "", rows)]
+        blocks += [TextBlock(found), pairs_table("Further pairs", "", rows)]
     if not blocks:
-        blocks.append(Text("No further pairs were found."))
+        blocks.append(TextBlock("No further pairs were found."))
     return Section("pairs", "Further pairs", tuple(blocks), in_appendix=True)
 
 
@@ -274,18 +269,20 @@ def domain(report: dict[str, Any]) -> Section:
     if search["pair"] is not None and _is_shown_above(search):
         row = isolate(search["rows"]["person"]["row"])
         words = f"No two inputs are known that differ more than row {row} and its twin, see above."
-        blocks.append(Text(words))
+        blocks.append(TextBlock(words))
     elif search["pair"] is not None:
-        pair, left = cut(Pair.from_dict(search["pair"]), MOST_CELLS)
-        blocks += [Text(_where_from(search)), Twins(pair), *left]
+        pair, left = cut(Pair.from_dict(search["pair"]))
+        blocks += [TextBlock(_where_from(search)), TwinsBlock(pair), *left]
     elif not search["taken"]:
-        blocks.append(Text("There is nothing to show: no input's answer changes with them."))
+        blocks.append(TextBlock("There is nothing to show: no input's answer changes with them."))
     elif search["degree"] is None:
-        blocks.append(Text("No twins were compared."))
+        blocks.append(TextBlock("No twins were compared."))
     elif search["degree"]:
-        blocks.append(Text("The pair was left out of this file, because it is a row of people."))
+        blocks.append(
+            TextBlock("The pair was left out of this file, because it is a row of people.")
+        )
     else:
-        blocks.append(Text(f"No twins were found that {treated_differently(report)}."))
+        blocks.append(TextBlock(f"No twins were found that {treated_differently(report)}."))
     if search["taken"]:
         blocks += [*_states(report), *how_large(report)]
     return Section("domain", "The worst case within the ranges of the data", tuple(blocks))
@@ -302,7 +299,7 @@ def _is_shown_above(search: dict[str, Any]) -> bool:
 
 def _side(pair: Pair, place: int) -> tuple[str, ...]:
     """The values of one of both twins, in words."""
-    return tuple(value_in_words((cell.first, cell.second)[place]) for cell in pair.cells)
+    return tuple(value_text((cell.first, cell.second)[place]) for cell in pair.cells)
 
 
 def _where_from(search: dict[str, Any]) -> str:
@@ -315,7 +312,7 @@ def _where_from(search: dict[str, Any]) -> str:
     return f"{words} {by} They are made up: nobody in the table has these values."
 
 
-def _states(report: dict[str, Any]) -> list[Notice]:
+def _states(report: dict[str, Any]) -> list[NoticeBlock]:
     return [
         notice
         for search in report["searches"]
@@ -323,11 +320,11 @@ def _states(report: dict[str, Any]) -> list[Notice]:
     ]
 
 
-def cut(pair: Pair, most: int) -> tuple[Pair, list[Text]]:
-    """The pair without the columns that matter least, and how many these are."""
-    shown, folded = pair.changed_first(most)
+def cut(pair: Pair) -> tuple[Pair, list[TextBlock]]:
+    """The pair with what changes and eight other columns that matter, and how many are left."""
+    shown, folded = pair.changed_first(8)
     words = f"More columns, equal in both twins and not listed here: {len(folded)}."
-    left = [Text(words, quiet=True)] if folded else []
+    left = [TextBlock(words, quiet=True)] if folded else []
     return replace(pair, cells=tuple(shown)), left
 
 
@@ -336,7 +333,7 @@ def pairs_table(
     first: str,
     named: Sequence[tuple[str, dict[str, Any]]],
     own: Sequence[Sequence[Any]] = (),
-) -> Table:
+) -> TableBlock:
     """Pairs below each other: both outputs, what changed, and the columns that matter most.
 
     `own` has for each pair what the row itself has in the changed columns.
@@ -352,29 +349,29 @@ def pairs_table(
     names = [cell.name for cell in cells]
     others = [place for place in range(len(cells)) if place not in changed]
     others.sort(key=lambda place: -(cells[place].matters or 0.0))
-    others = others[:MOST_CELLS_OF_MANY]
+    others = others[:3]  # fewer than of one pair: the table is as wide as they are
     if left := len(names) - len(changed) - len(others):
         caption += f"; columns that matter less and are not listed: {left}"
-    # What the outputs are is told once, where it is one thing.
+    # What the outputs are stands in the head, where it is one thing.
     is_one = len({pair.output for _, pair in pairs}) == 1
-    alike_told = alike([pair.difference for _, pair in pairs])
+    rounded = alike([pair.difference for _, pair in pairs])
     differences = [
-        told if pair.outputs is None else with_difference(*pair.outputs)[2]
-        for told, (_, pair) in zip(alike_told, pairs, strict=True)
+        difference if pair.outputs is None else with_difference(*pair.outputs)[2]
+        for difference, (_, pair) in zip(rounded, pairs, strict=True)
     ]
     rows = [
         [
             name,
             difference,
-            _outputs(pair) if is_one else outputs_in_words(pair),
+            _outputs(pair) if is_one else outputs_text(pair),
             *_changes(pair, changed, own[k] if own else None),
-            *(value_in_words(pair.cells[place].first) for place in others),
+            *(value_text(pair.cells[place].first) for place in others),
         ]
         for k, ((name, pair), difference) in enumerate(zip(pairs, differences, strict=True))
     ]
     outputs = pairs[0][1].output if is_one else "outputs"
-    told = [f"≠ {names[place]}" for place in changed] if len(changed) <= MOST_CHANGED else ["≠"]
-    head = [first or "pair", "difference", outputs, *told, *(str(names[k]) for k in others)]
+    heads = [f"≠ {names[place]}" for place in changed] if len(changed) <= MOST_CHANGED else ["≠"]
+    head = [first or "pair", "difference", outputs, *heads, *(str(names[k]) for k in others)]
     return table(caption, head, rows, words=range(2, len(head)))
 
 
@@ -382,29 +379,29 @@ def _changes(pair: Pair, changed: Sequence[int], own: Sequence[Any] | None) -> l
     """What changes in a pair: one cell a column, or one for all where these are many."""
     cells = [pair.cells[place] for place in changed]
     values = iter(own or ())
-    told = [_change(cell, next(values, MISSING) if cell.changed else MISSING) for cell in cells]
+    texts = [_change(cell, next(values, MISSING) if cell.changed else MISSING) for cell in cells]
     if len(cells) > MOST_CHANGED:
-        both = zip(cells, told, strict=True)
+        both = zip(cells, texts, strict=True)
         return ["; ".join(f"{isolate(cell.name)}: {w}" for cell, w in both if cell.changed)]
-    return told
+    return texts
 
 
-#: No value of a row is told.
+#: Where a row has no value of its own.
 MISSING = object()
 
 
 def _change(cell: Cell, own: Any = MISSING) -> str:
-    """Both values; that of the person is marked, and told where it is neither."""
+    """Both values; that of the person is marked, and added where it is neither."""
     if not cell.changed:
-        return value_in_words(cell.first)
+        return value_text(cell.first)
     sides = [
-        f"{isolate(value_in_words(value))}{OWN * (own is not MISSING and value == own)}"
+        f"{isolate(value_text(value))}{OWN * (own is not MISSING and value == own)}"
         for value in (cell.first, cell.second)
     ]
     words = " → ".join(sides)
     if own is MISSING or own in (cell.first, cell.second):
         return words
-    return f"{words}; own value {isolate(value_in_words(own))}"
+    return f"{words}; own value {isolate(value_text(own))}"
 
 
 OWN = " (own)"
@@ -417,24 +414,24 @@ def how_large(report: dict[str, Any]) -> list[Any]:
     """What a search found, what a certificate leaves possible, and who carries it."""
     searches = [search for search in report["searches"] if search["degree"] is not None]
     blocks: list[Any] = [
-        Text(
+        TextBlock(
             f"{LOWER_BOUND} For supported kinds of models a certificate proves how large it can "
             "get at most, within the ranges of the data."
         )
     ]
     if searches:
-        blocks.append(_bracket_figure(searches, report))
+        blocks.append(_bounds_figure(searches, report))
     if report["carries"]:
         words = isolated(report["carries"], report["sensitive_features"])
-        blocks.append(Text(words[:1].upper() + words[1:]))
+        blocks.append(TextBlock(words[:1].upper() + words[1:]))
     for search in report["searches"]:
         if search["taken"]:
             blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
-            blocks += [Text(words)] if (words := engine_in_words(search)) else []
+            blocks += [TextBlock(words)] if (words := engine_sentence(search)) else []
     return blocks
 
 
-def _largest_table(searches: list[dict[str, Any]]) -> Table:
+def _largest_table(searches: list[dict[str, Any]]) -> TableBlock:
     rows = [
         [
             search["label"],
@@ -457,7 +454,7 @@ def _largest_table(searches: list[dict[str, Any]]) -> Table:
     return table(caption, head, rows, most=300)
 
 
-def courses(report: dict[str, Any]) -> Section:
+def how_searches_went(report: dict[str, Any]) -> Section:
     """How the searches went, and what they cost."""
     known = [search for search in report["searches"] if search["degree"] is not None]
     searches = [s for s in report["searches"] if len(s["history"]["queries"]) > 1]
@@ -479,44 +476,51 @@ def courses(report: dict[str, Any]) -> Section:
             f"{count(search['search_queries'])} queries, {search['stop_reason']}"
             for search in searches[:10]
         )
-        drawn = {**report, "searches": [_thinned(s) for s in searches[-MOST_LINES:]]}
+        drawn = {**report, "searches": _drawn(searches)}
         blocks += [
-            Figure("history", drawn, "Largest difference found so far, over predictions", alt),
+            FigureBlock("history", drawn, "Largest difference found so far, over predictions", alt),
             table("The searches", head, rows, most=300, words=[4]),
         ]
     else:
-        blocks.append(Text("No search ran."))
+        blocks.append(TextBlock("No search ran."))
     return Section("searches", "How the searches went", tuple(blocks), in_appendix=True)
 
 
 def found_by_search(search: dict[str, Any]) -> float | None:
     """What the search itself came upon; `degree` is what any part has shown."""
-    course: list[float] = search["history"]["degree"]
-    return course[-1] if course else None
+    degrees: list[float] = search["history"]["degree"]
+    return degrees[-1] if degrees else None
 
 
 def _bounds(searches: Sequence[dict[str, Any]]) -> list[str]:
     """The bounds of several searches, with equally many decimals."""
-    brackets = [search["bracket"] for search in searches]
-    uppers = alike([bracket["upper"] for bracket in brackets])
-    return [bound(bracket, told) for bracket, told in zip(brackets, uppers, strict=True)]
+    bounds_of_all = [search["bracket"] for search in searches]
+    uppers = alike([bounds["upper"] for bounds in bounds_of_all])
+    return [bound(bounds, upper) for bounds, upper in zip(bounds_of_all, uppers, strict=True)]
 
 
-def _thinned(search: dict[str, Any]) -> dict[str, Any]:
-    """The search with as many points of its courses as a picture needs, their ends among them."""
-    rows = {**search["rows"], "curve": _fewer(search["rows"]["curve"])}
-    return {**search, "history": _fewer(search["history"]), "rows": rows}
+def _drawn(searches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last searches, as many as one picture has lines, with the points that lines need."""
+    return [
+        {
+            **search,
+            "history": _thinned(search["history"]),
+            "rows": {**search["rows"], "curve": _thinned(search["rows"]["curve"])},
+        }
+        for search in searches[-6:]
+    ]
 
 
-def _fewer(course: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    n = len(next(iter(course.values())))
-    if n <= MOST_POINTS:
-        return course
-    places = sorted({round(k * (n - 1) / (MOST_POINTS - 1)) for k in range(MOST_POINTS)})
-    return {name: [values[place] for place in places] for name, values in course.items()}
+def _thinned(line: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """At most 400 points of a line, the first and the last among them."""
+    n, most = len(next(iter(line.values()))), 400
+    if n <= most:
+        return line
+    places = sorted({round(k * (n - 1) / (most - 1)) for k in range(most)})
+    return {name: [values[place] for place in places] for name, values in line.items()}
 
 
-def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
+def _bounds_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> FigureBlock:
     alt = "; ".join(
         f"{search['label']}: found {figure(found_by_search(search))}, largest possible "
         f"{bound(search['bracket'])}, people {figure(search['rows']['degree'])}"
@@ -526,7 +530,7 @@ def _bracket_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> F
         "The difference found, the largest difference of a person in the table, and the bound "
         "if there is one"
     )
-    return Figure("bracket", {**report, "searches": searches[-MOST_BARS:]}, caption, alt)
+    return FigureBlock("bracket", {**report, "searches": searches[-20:]}, caption, alt)
 
 
 # Real rows -------------------------------------------------------------------------------------
@@ -540,10 +544,10 @@ def people(report: dict[str, Any]) -> Section:
             "The model does not take the sensitive columns: nobody's answer changes with them "
             "alone."
         )
-        return Section("people", title, (Text(words),))
+        return Section("people", title, (TextBlock(words),))
     if report["rows_of_people"] == "none":
         words = "Rows of people and their counts were left out of this file: rows='none'."
-        return Section("people", title, (Text(words),))
+        return Section("people", title, (TextBlock(words),))
     blocks: list[Any] = []
     done = [search for search in report["searches"] if search["rows"]["n"]]
     main = done[-1] if done else None
@@ -553,19 +557,19 @@ def people(report: dict[str, Any]) -> Section:
         if any(len(search["rows"]["curve"]["difference"]) > 1 for search in done):
             blocks.append(_curve_figure(done, report))
         blocks += _shares(report, done)
-        told = map(compared_with, done)
-        blocks += [Text(f"People were compared {words}.") for words in told if words]
+        remarks = map(compared_with, done)
+        blocks += [TextBlock(f"People were compared {words}.") for words in remarks if words]
     if main is not None:
         blocks += _worst_people(main, MOST_PEOPLE)
     if report["rows_of_people"] == "counts":
-        blocks.append(Text("Rows of people were left out of this file: rows='counts'.", True))
+        blocks.append(TextBlock("Rows of people were left out of this file: rows='counts'.", True))
     for search in report["searches"]:
         if search["taken"]:
             blocks += why_not(search["rows"], f"People, {isolate(search['label'])}")
     return Section("people", title, tuple(blocks))
 
 
-def _worst_people(search: dict[str, Any], most: int | None) -> list[Table]:
+def _worst_people(search: dict[str, Any], most: int | None) -> list[TableBlock]:
     """The rows with the largest differences, and what of both twins each person has."""
     worst = search["rows"]["worst"][:most]
     if not worst:
@@ -580,7 +584,7 @@ def _worst_people(search: dict[str, Any], most: int | None) -> list[Table]:
 
 def _the_person(person: dict[str, Any], report: dict[str, Any]) -> list[Any]:
     whole = Pair.from_dict(person["pair"])
-    pair, left = cut(whole, MOST_CELLS)
+    pair, left = cut(whole)
     names = listed([isolate(cell.name) for cell in whole.cells if cell.changed])
     flips = whole.labels is not None and whole.labels[0] != whole.labels[1]
     of = "Of the people who would get another decision" if flips else "Of all people"
@@ -590,7 +594,7 @@ def _the_person(person: dict[str, Any], report: dict[str, Any]) -> list[Any]:
         f"with another {names}; all else is equal."
     )
     caption = "A real row of the table and its twin; the marked columns differ"
-    return [Text(words), Twins(pair, "this person", "the twin", caption), *left]
+    return [TextBlock(words), TwinsBlock(pair, "this person", "the twin", caption), *left]
 
 
 def groups_of_people(report: dict[str, Any]) -> Section:
@@ -623,11 +627,11 @@ def groups_of_people(report: dict[str, Any]) -> Section:
     if done and len(done[-1]["rows"]["worst"]) > MOST_PEOPLE:
         blocks += _worst_people(done[-1], None)
     if not blocks:
-        blocks.append(Text("No people were compared with twins."))
+        blocks.append(TextBlock("No people were compared with twins."))
     return Section("by-group", "People by group", tuple(blocks), in_appendix=True)
 
 
-def _by_attribute(report: dict[str, Any]) -> list[Table]:
+def _by_attribute(report: dict[str, Any]) -> list[TableBlock]:
     """Shares of the rows of each search that has a threshold or labels."""
     rated = [s for s in report["searches"] if s["rows"]["n"] and s["rows"]["rate"] is not None]
     if not rated:
@@ -636,7 +640,7 @@ def _by_attribute(report: dict[str, Any]) -> list[Table]:
     rows = [
         [
             search["label"],
-            share_in_words(search["rows"]),
+            share_text(search["rows"]),
             count(search["rows"]["rate"] * search["rows"]["n"]),
             f"{count(search['rows']['n'])} of {count(search['rows']['n_rows'])}",
             degree,
@@ -647,7 +651,7 @@ def _by_attribute(report: dict[str, Any]) -> list[Table]:
     return [table(f"People {treated(report)}", head, rows, most=300)]
 
 
-def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
+def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[TableBlock]:
     """Of a regressor without a threshold: shares above parts of the spread of its predictions."""
     parts = [(search, above) for search in done for above in search["rows"]["above"]]
     if not parts:
@@ -658,7 +662,7 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
             search["label"],
             f"{above['share_of_spread']:.0%} of the spread",
             difference,
-            share_in_words(above),
+            share_text(above),
             f"{count(above['n'])} of {count(search['rows']['n'])}",
         ]
         for (search, above), difference in zip(parts, differences, strict=True)
@@ -672,7 +676,7 @@ def _shares(report: dict[str, Any], done: list[dict[str, Any]]) -> list[Table]:
     return [table(caption, head, rows, most=300)]
 
 
-def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
+def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> FigureBlock:
     alt = "; ".join(
         f"{search['label']}: largest difference of a row {figure(search['rows']['degree'])}"
         + (
@@ -683,5 +687,4 @@ def _curve_figure(done: list[dict[str, Any]], report: dict[str, Any]) -> Figure:
         for search in done[:10]
     )
     caption = "Share of the rows whose difference exceeds each value"
-    drawn = [_thinned(search) for search in done[-MOST_LINES:]]
-    return Figure("curve", {**report, "searches": drawn}, caption, alt)
+    return FigureBlock("curve", {**report, "searches": _drawn(done)}, caption, alt)

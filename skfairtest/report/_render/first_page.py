@@ -25,23 +25,18 @@ from skfairtest.report._render.words import (
     isolated,
     largest_possible,
     lowest_and_highest,
-    moved_in_words,
+    moved_sentence,
     not_taken,
     of_people,
     people_change,
     quoted,
     rates_to_tell,
-    twins_beside,
+    twins_outside_model,
     what_groups_get,
 )
 
 #: Where the pages of the documentation are read, where no site is named.
 PAGES = "https://github.com/skfairtest/skfairtest/blob/main/docs"
-#: Groups that a line of text names; the page has a table of more.
-MOST_GROUPS = 3
-MOST_STEPS = 3
-#: The end of a bound above which, relative to what was found, it is worth another look.
-WIDE = 1.1
 STATUS = {"within": "pass", "exceeded": "fail", "undecided": "undecided", "failed": "not checked"}
 
 
@@ -100,29 +95,29 @@ def asked(report: dict[str, Any]) -> str:
     main, model = report["searches"][-1], report["model"]
     name = model["final"] or model["class"]
     people = f"the {count(report['data']['n_rows'])} people in the table"
-    beside = not_taken(report["searches"])
+    not_in_model = not_taken(report["searches"])
     if main["taken"]:
-        names = [isolate(n) for n in main["sensitive"] if n not in beside]
+        names = [isolate(n) for n in main["sensitive"] if n not in not_in_model]
         asked_for = f"{people} and for made-up inputs" if main["rows"]["n"] else "made-up inputs"
         words = (
             f"Change only a person's {listed(names, 'or')}: does {name} change its answer? Asked "
             f"for {asked_for} within the ranges of the data."
         )
     else:
-        them = listed(list(map(isolate, beside)), "or")
+        them = listed(list(map(isolate, not_in_model)), "or")
         words = f"{name} is not given {them}. Do its answers differ by group, for {people}?"
     return f"{words} {favourable(report)}".rstrip()
 
 
 def favourable(report: dict[str, Any]) -> str:
     """Which answers count as favourable, and how that came."""
-    told = report["favourable"]
-    if not told["words"]:
+    taken = report["favourable"]
+    if not taken["words"]:
         return ""
     if report["model"]["task"] == "regression":
-        what = told["words"].replace(" taken as", " is taken as")
+        what = taken["words"].replace(" taken as", " is taken as")
         return f"{what[:1].upper()}{what[1:]}."
-    return f"The favourable answer is {quoted(told['labels'])}{_HOW.get(told['how'], '')}."
+    return f"The favourable answer is {quoted(taken['labels'])}{_HOW.get(taken['how'], '')}."
 
 
 _HOW = {"inferred": ", by its name", "guessed": ", which is a guess; favourable= can say another"}
@@ -131,15 +126,17 @@ _HOW = {"inferred": ", by its name", "guessed": ", which is a guess; favourable=
 def found(report: dict[str, Any]) -> str:
     """The finding in a sentence."""
     main, names = report["searches"][-1], not_taken(report["searches"])
-    told = [people_change(main, report)] if main["taken"] else []
+    sentences = [people_change(main, report)] if main["taken"] else []
     if names:
         them = listed(list(map(isolate, names)), "or")
         what = "it" if len(names) == 1 else "them"
-        told.append(f"The model does not take {them}. Changing {what} alone changes no answer.")
+        sentences.append(
+            f"The model does not take {them}. Changing {what} alone changes no answer."
+        )
     if (of := rates_to_tell(report)) and report["selection"]["rows"]:
         # The ratio follows, with its interval for all groups.
-        told.append(what_groups_get(report["selection"], of, with_ratio=False))
-    return " ".join(told)
+        sentences.append(what_groups_get(report["selection"], of, with_ratio=False))
+    return " ".join(sentences)
 
 
 def limits(report: dict[str, Any]) -> list[str]:
@@ -147,10 +144,10 @@ def limits(report: dict[str, Any]) -> list[str]:
     if report["limits"] is None:
         return ["No limits were given."]
     checks = report["limits"]["checks"]
-    told = [
+    lines = [
         f"{STATUS[check['status']].capitalize()}: {isolate(check['words'])}." for check in checks
     ]
-    return told or ["No limits were given."]
+    return lines or ["No limits were given."]
 
 
 def for_whom(report: dict[str, Any]) -> list[str]:
@@ -160,18 +157,18 @@ def for_whom(report: dict[str, Any]) -> list[str]:
         rows, label = search["rows"], isolate(search["label"])
         groups = [group for group in rows["by_group"] if group["changed"]]
         groups.sort(key=lambda group: -group["changed"])
-        told = [
+        shown = [
             f"of {count(group['n'])} people {in_group(group['group'], search['label'])}, "
             f"{_directions(group, rows['counts_above'])}"
-            for group in groups[:MOST_GROUPS]
+            for group in groups[:3]  # the page has a table of more
         ]
-        if told:
-            more = len(groups) - len(told)
+        if shown:
+            more = len(groups) - len(shown)
             rest = f"; and {more} more group{'s' * (more > 1)}" if more else ""
-            # Of one attribute the finding has said it.
+            # Of one attribute the finding has it.
             others = for_others(search) if len(report["searches"]) > 1 else ""
             others += in_sample(rows)
-            lines.append(f"If only {label} were changed{others}: {'; '.join(told)}{rest}.")
+            lines.append(f"If only {label} were changed{others}: {'; '.join(shown)}{rest}.")
         elif rows["changed"] == 0 and rows["n"]:
             lines.append(people_change(search, report))
     missing = [s["label"] for s in report["searches"][:-1] if s["taken"] and not s["rows"]["n"]]
@@ -193,12 +190,12 @@ def of_one_attribute(report: dict[str, Any]) -> list[dict[str, Any]]:
 def _directions(group: dict[str, Any], above: float | None) -> str:
     """What most people of a group would get, and the next most."""
     first, *more = group["directions"][:2]
-    told = f"{count(first['n'])} would get {in_direction(first, above)}"
+    sentence = f"{count(first['n'])} would get {in_direction(first, above)}"
     for other in more:
         is_reverse = above is None and (other["from"], other["to"]) == (first["to"], first["from"])
         what = "the other way" if is_reverse else in_direction(other, above)
-        told += f" and {count(other['n'])} {what}"
-    return told
+        sentence += f" and {count(other['n'])} {what}"
+    return sentence
 
 
 def in_direction(one: dict[str, Any], above: float | None) -> str:
@@ -243,20 +240,20 @@ def moved(report: dict[str, Any]) -> str:
     found = _known.first_maps(report["moved"])
     measured = {part["attribute"] for part in found}
     missing = {part["attribute"]: part for part in report["moved"][::-1]}
-    told = list(map(moved_in_words, found)) + [
+    sentences = list(map(moved_sentence, found)) + [
         f"not measured for {isolate(name)}: {isolate(part['reason'])}".rstrip(".")
         for name, part in reversed(missing.items())
         if name not in measured
     ]
-    words = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in told)
-    return f"{words}.{' Moved twins are no counterfactuals.' * bool(found)}" if told else ""
+    words = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in sentences)
+    return f"{words}.{' Moved twins are no counterfactuals.' * bool(found)}" if sentences else ""
 
 
 def largest(report: dict[str, Any]) -> str:
     """The largest difference found, and the bound of all others."""
     main = report["searches"][-1]
     if not main["taken"]:
-        return f"{twins_beside(not_taken(report['searches']))}"
+        return f"{twins_outside_model(not_taken(report['searches']))}"
     if main["degree"] is None:
         return f"Not measured: {main['reason'].rstrip('.')}."
     pair = main["pair"]
@@ -288,7 +285,7 @@ def _against(pair: dict[str, Any] | None, outputs: tuple[str, str, str] | None) 
 def how_sure(report: dict[str, Any]) -> str:
     """What was compared, how long was searched, and what was cut short."""
     main = report["searches"][-1]
-    told = []
+    clauses = []
     if main["taken"]:
         rows = main["rows"]
         if rows["n"]:
@@ -296,12 +293,12 @@ def how_sure(report: dict[str, Any]) -> str:
             if rows["n"] < rows["n_rows"]:
                 who = of_people(rows)
             were = "were" if rows["n"] > 1 else "was"
-            told.append(", ".join(filter(None, [f"{who} {were} compared", compared_with(main)])))
+            clauses.append(", ".join(filter(None, [f"{who} {were} compared", compared_with(main)])))
     cost = report["cost"]
-    told.append(
+    clauses.append(
         f"{count(cost['queries'])} predictions in {seconds(cost['seconds'])}, seed {report['seed']}"
     )
-    words = f"{'; '.join(told)}."
+    words = f"{'; '.join(clauses)}."
     if report["status"] == "complete":
         missing = [
             f"{isolate(part['attribute'])} ({isolate(part['transport'])} map)"
@@ -351,7 +348,7 @@ def next_steps(report: dict[str, Any]) -> list[Step]:
         steps.append(
             Step("Read what no audit shows.", "What a finding does not show", "explanation/limits")
         )
-    return steps[:MOST_STEPS]
+    return steps[:3]
 
 
 def _say_favourable(report: dict[str, Any]) -> Step | None:
@@ -384,7 +381,7 @@ def _look_for_proxies(report: dict[str, Any]) -> Step | None:
     return Step(
         f"Look for columns that stand in for {them} (proxies): changing {them} alone cannot show "
         "these.",
-        "Sensitive columns beside the model",
+        "Sensitive columns outside the model",
         "how_to/sensitive_columns",
     )
 
@@ -424,7 +421,7 @@ def _group_of_few_rows(report: dict[str, Any]) -> dict[str, Any] | None:
     return min(few, key=lambda row: row["n"], default=None)
 
 
-def groups_in_words(report: dict[str, Any]) -> list[tuple[str, str]]:
+def named_groups(report: dict[str, Any]) -> list[tuple[str, str]]:
     """The groups of one attribute that the sentences of the page name, with their attributes."""
     rows = _groups_alone(report)
     named = [few] if (few := _group_of_few_rows(report)) else []
@@ -447,7 +444,7 @@ def _more_time(report: dict[str, Any]) -> Step | None:
 def _narrow(report: dict[str, Any]) -> Step | None:
     main = report["searches"][-1]
     people, degree = main["rows"]["degree"], main["degree"]
-    # A worst case that is so many times as large as that of any person calls for a narrower domain.
+    # A worst case hardly larger than that of any person calls for no narrower domain.
     if not main["taken"] or not degree or people is None or degree <= 1.2 * people:
         return None
     return Step(
@@ -463,8 +460,8 @@ def _no_bound(report: dict[str, Any]) -> Step | None:
     if not main["taken"] or main["degree"] is None:
         return None
     upper = main["bracket"]["upper"]
-    if upper is not None and upper <= WIDE * main["degree"]:
-        return None
+    if upper is not None and upper <= 1.1 * main["degree"]:
+        return None  # a bound so near is not worth another look
     return Step(
         "Search longer, or audit a model that can be certified: larger differences are not "
         "ruled out.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from skfairtest.finding._card import card_css, findings_card, in_html, pair_table
 from skfairtest.finding._pair import Pair
-from skfairtest.report._render.blocks import Figure, Notice, Table
+from skfairtest.report._render.blocks import FigureBlock, NoticeBlock, TableBlock
 from skfairtest.report._render.findings import main_search
 from skfairtest.report._render.first_page import NAMES, first_page
 from skfairtest.report._render.sections import sections_of, title_of
@@ -110,7 +110,7 @@ def _markup(html: str) -> Any:
     return Markup(html)
 
 
-def parts_of(table: Table) -> list[tuple[tuple[str, ...], ...]]:
+def parts_of(table: TableBlock) -> list[tuple[tuple[str, ...], ...]]:
     """The rows that are shown, and those that are folded away if there are any."""
     # Two rows more are no reason to fold.
     if len(table.rows) <= table.shown + 2:
@@ -125,7 +125,7 @@ class _Pictures:
         self.n_drawn = 0
         self.is_told = False
 
-    def __call__(self, figure: Figure) -> Any:
+    def __call__(self, figure: FigureBlock) -> Any:
         from skfairtest.report._render.plots import draw
 
         self.n_drawn += 1
@@ -135,5 +135,5 @@ class _Pictures:
             if self.is_told:
                 return None
             self.is_told = True
-            return Notice(NO_PICTURES)
-        return picture if isinstance(picture, Notice) else _markup(picture)
+            return NoticeBlock(NO_PICTURES)
+        return picture if isinstance(picture, NoticeBlock) else _markup(picture)

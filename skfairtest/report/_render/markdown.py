@@ -7,23 +7,23 @@ from collections.abc import Callable
 from typing import Any
 
 from skfairtest.finding._card import MOST_CHARACTERS
-from skfairtest.finding._words import value_in_words
+from skfairtest.finding._words import value_text
 from skfairtest.report._render.blocks import (
-    Answers,
-    Code,
-    Fold,
-    Items,
-    Lead,
-    Link,
-    Notice,
+    AnswersBlock,
+    CodeBlock,
+    FoldBlock,
+    ItemsBlock,
+    LeadBlock,
+    LinkBlock,
+    NoticeBlock,
     Section,
-    Table,
-    Terms,
-    Text,
-    Twins,
+    TableBlock,
+    TermsBlock,
+    TextBlock,
+    TwinsBlock,
     table,
 )
-from skfairtest.report._render.findings import MOST_CELLS, cut, outputs_in_words
+from skfairtest.report._render.findings import cut, outputs_text
 from skfairtest.report._render.sections import sections_of, title_of
 
 #: Rows of a table; a page of text cannot fold the rest.
@@ -52,7 +52,9 @@ def render_markdown(report: dict[str, Any]) -> str:
     return "\n\n".join(line for line in lines if line) + "\n"
 
 
-def blocks_in_markdown(section: Section, show_table: Callable[[Table], str] | None = None) -> str:
+def blocks_in_markdown(
+    section: Section, show_table: Callable[[TableBlock], str] | None = None
+) -> str:
     """What stands below the heading of a section.
 
     Parameters
@@ -66,30 +68,30 @@ def blocks_in_markdown(section: Section, show_table: Callable[[Table], str] | No
     return "\n\n".join(text for text in shown if text)
 
 
-def _block(block: Any, show: Callable[[Table], str]) -> str:
-    if isinstance(block, Lead):
+def _block(block: Any, show: Callable[[TableBlock], str]) -> str:
+    if isinstance(block, LeadBlock):
         return f"**{in_markdown(block.words)}**"
-    if isinstance(block, Text):
+    if isinstance(block, TextBlock):
         return in_markdown(block.words)
-    if isinstance(block, Notice):
+    if isinstance(block, NoticeBlock):
         return f"> {in_markdown(block.words)}"
-    if isinstance(block, Answers):
+    if isinstance(block, AnswersBlock):
         return "\n\n".join(_answer(name, blocks, show) for name, blocks in block.rows)
-    if isinstance(block, Link):
+    if isinstance(block, LinkBlock):
         return f"{in_markdown(block.words)} [{in_markdown(block.title)}]({block.address})"
-    if isinstance(block, Terms):
+    if isinstance(block, TermsBlock):
         return _listed(block.rows)
-    if isinstance(block, Items):
+    if isinstance(block, ItemsBlock):
         return "\n".join(f"- {in_markdown(item)}" for item in block.items)
-    if isinstance(block, Code):
+    if isinstance(block, CodeBlock):
         # A fence longer than any in the text.
         fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block.text)), default=0))
         return f"{fence}python\n{block.text.rstrip()}\n{fence}"
-    if isinstance(block, Twins):
+    if isinstance(block, TwinsBlock):
         return "\n\n".join(filter(None, (_block(one, show) for one in _twins(block))))
-    if isinstance(block, Table):
+    if isinstance(block, TableBlock):
         return show(block)
-    if isinstance(block, Fold):
+    if isinstance(block, FoldBlock):
         inner = [text for text in (_block(one, show) for one in block.blocks) if text]
         return "\n\n".join([f"**{in_markdown(block.summary)}**", *inner]) if inner else ""
     return ""  # a picture; its figures are in the tables
@@ -99,32 +101,36 @@ def _listed(rows: Any) -> str:
     return "\n".join(f"- {in_markdown(name)}: **{in_markdown(words)}**" for name, words in rows)
 
 
-def _answer(name: str, blocks: Any, show: Callable[[Table], str]) -> str:
+def _answer(name: str, blocks: Any, show: Callable[[TableBlock], str]) -> str:
     """An answer under its name; several sentences are a list."""
-    told = [text for text in (_block(one, show) for one in blocks) if text]
-    if all(isinstance(one, (Text, Link)) for one in blocks) and len(told) > 1:
-        return "\n".join([f"**{in_markdown(name)}**", "", *(f"- {text}" for text in told)])
-    return f"**{in_markdown(name)}** " + "\n\n".join(told)
+    texts = [text for text in (_block(one, show) for one in blocks) if text]
+    if all(isinstance(one, (TextBlock, LinkBlock)) for one in blocks) and len(texts) > 1:
+        return "\n".join([f"**{in_markdown(name)}**", "", *(f"- {text}" for text in texts)])
+    return f"**{in_markdown(name)}** " + "\n\n".join(texts)
 
 
-def _twins(twins: Twins) -> list[Any]:
+def _twins(twins: TwinsBlock) -> list[Any]:
     """The pair as a table, changed columns first."""
     pair = twins.pair
-    shown, left = cut(pair, MOST_CELLS)
+    shown, left = cut(pair)
     rows = [
         (
             f"≠ {cell.name}" if cell.changed else str(cell.name),
-            value_in_words(cell.first),
-            value_in_words(cell.second),
+            value_text(cell.first),
+            value_text(cell.second),
         )
         for cell in shown.cells
     ]
-    told = Text(f"{outputs_in_words(pair)[:1].upper()}{outputs_in_words(pair)[1:]}.")
+    outputs = TextBlock(f"{outputs_text(pair)[:1].upper()}{outputs_text(pair)[1:]}.")
     caption = f"{twins.caption} (≠ marks where the two differ)"
-    return [told, table(caption, ("column", twins.first, twins.second), rows, words=(1, 2)), *left]
+    return [
+        outputs,
+        table(caption, ("column", twins.first, twins.second), rows, words=(1, 2)),
+        *left,
+    ]
 
 
-def table_in_markdown(table: Table) -> str:
+def table_in_markdown(table: TableBlock) -> str:
     """A table with its caption above, and a word on the rows that are not there."""
     rows = table.rows[:MOST_ROWS]
     marks = ["---:" if place in table.figures else ":---" for place in range(len(table.head))]

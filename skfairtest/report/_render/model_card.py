@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from skfairtest.report._render.blocks import Fold, Table
+from skfairtest.report._render.blocks import FoldBlock, TableBlock
 from skfairtest.report._render.markdown import MOST_ROWS, blocks_in_markdown, in_markdown
 from skfairtest.report._render.sections import sections_of
 
@@ -44,27 +44,26 @@ def add_to_card(report: dict[str, Any], card: Any, section: str) -> Any:
 
     # A card is short: the appendix is left to the page.
     for part in [section for section in sections_of(report) if not section.in_appendix]:
-        tables: list[Table] = []
+        tables: list[TableBlock] = []
 
-        def keep(table: Table, tables: list[Table] = tables) -> str:
+        def keep(table: TableBlock, tables: list[TableBlock] = tables) -> str:
             tables.append(table)
             return ""
 
         # So is what the page folds away.
-        open_blocks = tuple(block for block in part.blocks if not isinstance(block, Fold))
+        open_blocks = tuple(block for block in part.blocks if not isinstance(block, FoldBlock))
         text = blocks_in_markdown(replace(part, blocks=open_blocks), keep)
         key = f"{section}/{_escaped(part.title)}"
         card.add(**{key: text})
         for table in tables:
-            told = f"{len(table.rows) - MOST_ROWS:,} more rows are not listed here."
-            content = told if len(table.rows) > MOST_ROWS else ""
+            more = f"{len(table.rows) - MOST_ROWS:,} more rows are not listed here."
+            content = more if len(table.rows) > MOST_ROWS else ""
             # A subsection of its own: `add_table` would print the whole path as its title.
-            # Rows of a table above which it is folded.
             one = TableSection(
                 title=in_markdown(table.caption),
                 content=content,
                 table=_columns(table),
-                folded=len(table.rows) > 15,
+                folded=len(table.rows) > 15,  # longer than a screen
             )
             card.add(**{f"{key}/{_escaped(_free(table.caption, tables, table))}": one})
     return card
@@ -75,14 +74,14 @@ def _escaped(title: str) -> str:
     return title.replace("/", "\\/")
 
 
-def _free(caption: str, tables: list[Table], table: Table) -> str:
+def _free(caption: str, tables: list[TableBlock], table: TableBlock) -> str:
     """The caption, numbered where another table of the section has the same one."""
     same = [other for other in tables if other.caption == caption]
     place = next(place for place, other in enumerate(same) if other is table)
     return caption if place == 0 else f"{caption} ({place + 1})"
 
 
-def _columns(table: Table) -> dict[str, list[str]]:
+def _columns(table: TableBlock) -> dict[str, list[str]]:
     """Columns by name; one whose name is taken is numbered, as PrettyTable wants it."""
     columns: dict[str, list[str]] = {}
     for place, name in enumerate(table.head):

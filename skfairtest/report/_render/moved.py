@@ -1,4 +1,4 @@
-"""The people beside their moved twins: what changes with all that goes along with an attribute."""
+"""People compared with moved twins: what changes with all that goes along with an attribute."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from skfairtest.finding._words import ABSENT, percent
 from skfairtest.report._render.blocks import (
-    Figure,
-    Items,
-    Notice,
+    FigureBlock,
+    ItemsBlock,
+    NoticeBlock,
     Section,
-    Table,
-    Text,
+    TableBlock,
+    TextBlock,
     count,
     figure,
     fixed,
@@ -26,10 +26,6 @@ from skfairtest.report._render.words import (
     reaches,
 )
 
-#: Rows of a table and of a picture; the JSON has all.
-MOST_ROWS, MOST_BARS, MOST_COLUMNS = 20, 12, 8
-#: Groups in a sentence.
-MOST_LISTED = 5
 #: What a map assumes, by its name.
 ASSUMES = {
     "quantile": "The quantile map gives each column the value that has the same rank in the other "
@@ -43,13 +39,13 @@ ASSUMES = {
 
 
 def moved(report: dict[str, Any]) -> Section:
-    """Twins of today beside moved ones, how good the maps are, and what carries the change."""
+    """Twins and moved twins, how good the maps are, and what carries the change."""
     names = list(dict.fromkeys(part["attribute"] for part in report["moved"]))
     done = [part for part in report["moved"] if part["status"] == "done"]
     title = isolate(names[0]) if len(names) == 1 else "the sensitive attributes"
     blocks: list[Any] = []
     if done:
-        blocks += [Text(_what_it_is(names)), *_assumptions(done)]
+        blocks += [TextBlock(_what_it_is(names)), *_assumptions(done)]
     for name in names:
         blocks += _of_attribute(report, name)
     # The first page has what was found; the pages before the appendix are as many as before.
@@ -69,13 +65,13 @@ def _what_it_is(names: list[str]) -> str:
 
 def _assumptions(done: list[dict[str, Any]]) -> list[Any]:
     maps = dict.fromkeys(part["transport"] for part in done)
-    told = tuple(
+    texts = tuple(
         ASSUMES.get(
             name, f"{isolate(name)} is a map that was given; what it assumes it has to say itself."
         )
         for name in maps
     )
-    return [Items(told)]
+    return [ItemsBlock(texts)]
 
 
 def _of_attribute(report: dict[str, Any], name: str) -> list[Any]:
@@ -85,8 +81,8 @@ def _of_attribute(report: dict[str, Any], name: str) -> list[Any]:
     if done:
         first = done[0]
         blocks.append(_shares_table(report, name, done))
-        blocks += [Text(words) for words in _not_moved(first)]
-        blocks += [Notice(words) for part in done for words in not_reached(part)]
+        blocks += [TextBlock(words) for words in _not_moved(first)]
+        blocks += [NoticeBlock(words) for part in done for words in not_reached(part)]
         if first["flips"]:
             blocks.append(_figure(report, first, "moved"))
         if first["columns"]:
@@ -101,28 +97,28 @@ def _of_attribute(report: dict[str, Any], name: str) -> list[Any]:
 
 def _not_moved(part: dict[str, Any]) -> list[str]:
     """Whom the shares are not about, and from which difference on a decision counts."""
-    told = []
+    sentences = []
     if names := list(map(isolate, part["not_moved"])):
-        few = "; ".join(names[:MOST_LISTED])
-        more = f"; and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-        told.append(f"Groups with few rows were not moved: {few}{more}.")
+        few = "; ".join(names[:5])
+        more = f"; and {len(names) - 5} more" if len(names) > 5 else ""
+        sentences.append(f"Groups with few rows were not moved: {few}{more}.")
     if missing := part["without_value"]:
-        told.append(
+        sentences.append(
             f"{count(missing)} of {count(part['n_rows'])} people were not moved, as their value of "
             f"{isolate(part['attribute'])} is missing."
         )
     if part["counts_above"] is not None:
-        told.append(
+        sentences.append(
             "A decision counts as changed if the output differs by more than "
             f"{figure(part['counts_above'])}."
         )
-    return told
+    return sentences
 
 
 # Shares ----------------------------------------------------------------------------------------
 
 
-def _shares_table(report: dict[str, Any], name: str, done: list[dict[str, Any]]) -> Table:
+def _shares_table(report: dict[str, Any], name: str, done: list[dict[str, Any]]) -> TableBlock:
     """A row for the twins of today, then one for each map, group and direction."""
     rows = [[f"only {isolate(name)} (twins)", "all", *_today(report, name), ABSENT]]
     for part in done:
@@ -144,9 +140,9 @@ def _shares_table(report: dict[str, Any], name: str, done: list[dict[str, Any]])
         f"People whose decision changes with {isolate(name)} alone, and with what goes along with "
         "it; 95% intervals"
     )
-    caption += "; 'by chance' is the share between groups that chance has made"
-    head = ["moved", "change", "people", "share", "by chance"]
-    return table(caption, head, rows, shown=MOST_ROWS, most=300, words=[1])
+    caption += "; 'random groups' is the share under maps between random groups"
+    head = ["moved", "change", "people", "share", "random groups"]
+    return table(caption, head, rows, shown=20, most=300, words=[1])
 
 
 def direction(flow: dict[str, Any]) -> str:
@@ -167,18 +163,18 @@ def _today(report: dict[str, Any], name: str) -> list[str]:
     return [ABSENT, ABSENT]
 
 
-def _figure(report: dict[str, Any], part: dict[str, Any], kind: str) -> Figure:
+def _figure(report: dict[str, Any], part: dict[str, Any], kind: str) -> FigureBlock:
     """Of one map of one attribute."""
     name = f"{isolate(part['attribute'])}, {isolate(part['transport'])} map"
     if kind == "moved":
-        flips = [flow for flow in part["flips"] if flow["direction"] != ANY][:MOST_BARS]
+        flips = [flow for flow in part["flips"] if flow["direction"] != ANY][:12]
         drawn = {**part, "flips": flips}
         alt = "; ".join(
             f"{isolate(flow['group'])} to {isolate(flow['to'])}, {direction(flow)}: "
             f"{percent(flow['share'])}"
             for flow in flips
         )
-        return Figure(
+        return FigureBlock(
             kind,
             {**report, "moved": [drawn]},
             f"Share of each group whose decision changes ({name})",
@@ -188,7 +184,7 @@ def _figure(report: dict[str, Any], part: dict[str, Any], kind: str) -> Figure:
     drawn = {**part, "columns": columns}
     alt = "; ".join(f"{isolate(c['column'])}: {_way(c)}" for c in columns)
     caption = f"How far columns move for those whose decision changes ({name})"
-    return Figure(kind, {**report, "moved": [drawn]}, caption, alt)
+    return FigureBlock(kind, {**report, "moved": [drawn]}, caption, alt)
 
 
 def shown_columns(part: dict[str, Any]) -> list[dict[str, Any]]:
@@ -201,10 +197,10 @@ def shown_columns(part: dict[str, Any]) -> list[dict[str, Any]]:
         for column in part["columns"]
         if (column["group"], column["to"]) == (flow["group"], flow["to"])
     ]
-    return columns[:MOST_COLUMNS]
+    return columns[:8]
 
 
-def _columns_table(part: dict[str, Any]) -> Table:
+def _columns_table(part: dict[str, Any]) -> TableBlock:
     several = len({(c["group"], c["to"]) for c in part["columns"]}) > 1
     rows = [
         [
@@ -218,7 +214,7 @@ def _columns_table(part: dict[str, Any]) -> Table:
     ]
     caption = f"Columns that carry the change ({isolate(part['transport'])} map)"
     head = ["column", "of changed decisions", "of the output", "where decisions change"]
-    return table(caption, head, rows, shown=MOST_COLUMNS, most=200)
+    return table(caption, head, rows, shown=8, most=200)
 
 
 def _way(column: dict[str, Any]) -> str:
@@ -269,11 +265,11 @@ def maps(report: dict[str, Any]) -> Section | None:
     ]
     if not rows:
         return None
-    told = (
+    words = (
         "A classifier tries to tell people of one group from those of the other, before they are "
         "moved and after, on rows held out. An AUC of 0.5 says that it cannot; after a good map it "
         "is near 0.5, or below it where rows of the other group are copied."
     )
     head = ["map", "moved", "AUC before", "AUC after", "distance", "out of range"]
     shown = table("How well the maps reach the other group", head, rows, words=[1], most=300)
-    return Section("maps", "How good the maps are", (Text(told), shown), in_appendix=True)
+    return Section("maps", "How good the maps are", (TextBlock(words), shown), in_appendix=True)

@@ -10,8 +10,8 @@ import re
 from html import escape
 from typing import Any
 
-from skfairtest.finding._words import said_by
-from skfairtest.report._render.blocks import Figure, Notice
+from skfairtest.finding._words import message_of
+from skfairtest.report._render.blocks import FigureBlock, NoticeBlock
 
 #: What is drawn in these colours takes the page's: ink and paper.
 INK, PAPER = "#010203", "#fdfcfb"
@@ -43,7 +43,7 @@ _RC: dict[Any, Any] = {
 }
 
 
-def draw(figure: Figure, key: str) -> str | Notice:
+def draw(figure: FigureBlock, key: str) -> str | NoticeBlock:
     """The figure as an SVG for the page, or a word on why there is none.
 
     Parameters
@@ -83,11 +83,11 @@ def draw(figure: Figure, key: str) -> str | Notice:
             make_display(figure.report, kind).plot(ax=canvas.subplots(), **how)
             return svg_of(canvas, key, figure.alt)
         except Exception as error:  # a picture is no reason to lose the report
-            why = f"{type(error).__name__}: {said_by(error)}"
-            return Notice(f"Picture – failed: {why}. Its figures are in the tables.")
+            why = f"{type(error).__name__}: {message_of(error)}"
+            return NoticeBlock(f"Picture – failed: {why}. Its figures are in the tables.")
 
 
-def _height(figure: Figure) -> float:
+def _height(figure: FigureBlock) -> float:
     """Inches: rows have the same height in all pictures."""
     report = figure.report
     if figure.kind in ("groups", "errors", "perturbed_groups"):

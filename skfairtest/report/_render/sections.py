@@ -24,7 +24,7 @@ def sections_of(report: dict[str, Any]) -> list[Section]:
         findings.groups_of_people(report),
         findings.further_pairs(report),
         *([] if maps is None else [maps]),
-        findings.courses(report),
+        findings.how_searches_went(report),
         background.tables_of_groups(report),
         background.model(report),
         background.cost(report),

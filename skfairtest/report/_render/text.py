@@ -28,7 +28,7 @@ def render_text(report: dict[str, Any], more: str = "report.save_html(path)") ->
 
 def in_lines(page: FirstPage) -> list[tuple[str, str]]:
     """The answers under their names, ten at most, without breaks of lines."""
-    told = [
+    answers = [
         (NAMES["asked"], page.asked),
         (NAMES["found"], page.found),
         (NAMES["limits"], " ".join(page.limits)),
@@ -39,4 +39,4 @@ def in_lines(page: FirstPage) -> list[tuple[str, str]]:
         (NAMES["sure"], page.sure),
         (NAMES["next"], " ".join(f"({k}) {step.words}" for k, step in enumerate(page.next, 1))),
     ]
-    return [(name, " ".join(words.split())) for name, words in told if words]
+    return [(name, " ".join(words.split())) for name, words in answers if words]

@@ -11,10 +11,6 @@ from typing import Any
 from skfairtest.finding._words import listed, name_output, number, percent, with_difference
 from skfairtest.group._rules.sensitive_groups import FEWEST_ROWS
 
-#: Shares of the whole difference from which an attribute alone shows nearly all of it, or most.
-NEARLY_ALL = 0.95
-MOST = 0.5
-
 NOT_SHOWN = [
     "A search finds differences but cannot rule out larger ones. Only where the page says "
     "'largest possible' is a bound proven.",
@@ -66,7 +62,7 @@ def beyond_domain(search: dict[str, Any]) -> bool:
     return (seen(search) or 0.0) > (search["degree"] or 0.0)
 
 
-def of_rows_in_words(search: dict[str, Any]) -> str:
+def rows_sentence(search: dict[str, Any]) -> str:
     """A second sentence, where rows outside of the domain show more."""
     if not beyond_domain(search):
         return ""
@@ -81,14 +77,14 @@ def headline(report: dict[str, Any]) -> str:
 
     A report calls it its sentence.
     """
-    main, beside = report["searches"][-1], not_taken(report["searches"])
+    main, not_in_model = report["searches"][-1], not_taken(report["searches"])
     sentences = []
     if main["taken"]:
         if main["rows"]["changed"] is not None and main["rows"]["n"]:
             sentences.append(people_change(main, report))
         sentences.append(finding(main, report["threshold"], report["seed"]))
-    if beside:
-        sentences.append(f"The model does not take {listed(beside, 'or')}.")
+    if not_in_model:
+        sentences.append(f"The model does not take {listed(not_in_model, 'or')}.")
     if names := rates_to_tell(report):
         sentences.append(what_groups_get(report["selection"], names))
     return " ".join(sentences)
@@ -188,7 +184,7 @@ def _share_of_changed(rows: dict[str, Any]) -> str:
     part = rows if is_rate else above[0] if above else None
     if part is None or part["low"] is None or rows["n"] == rows["n_rows"]:
         return share
-    return f"{share}; of all people {ends_in_words(part)}"
+    return f"{share}; of all people {bounds_text(part)}"
 
 
 def treated_differently(report: dict[str, Any]) -> str:
@@ -207,21 +203,21 @@ def treated(report: dict[str, Any]) -> str:
     return f"whose twins differ by more than {number(threshold)}"
 
 
-def ends_in_words(part: dict[str, Any], words: Any = percent) -> str:
-    """Between which ends a share is known to be."""
+def bounds_text(part: dict[str, Any], words: Any = percent) -> str:
+    """Between which bounds a share is known to be."""
     if part["high"] >= 1:
         return f"at least {words(part['low'])}"
     return f"{words(part['low'])} to {words(part['high'])}"
 
 
-def share_in_words(part: dict[str, Any]) -> str:
-    """A share of the rows, with the ends of its interval if it is not exact."""
+def share_text(part: dict[str, Any]) -> str:
+    """A share of the rows, with the bounds of its interval if it is not exact."""
     share = percent(part["rate"])
     if part["low"] is None:
         return share
     if part["high"] >= 1 and part["low"] == part["rate"]:  # no sample, and more may differ
         return share if part["rate"] == 1 else f"at least {share}"
-    return f"{share} ({ends_in_words(part)})"
+    return f"{share} ({bounds_text(part)})"
 
 
 # The domain ------------------------------------------------------------------------------------
@@ -234,17 +230,17 @@ def output_of(search: dict[str, Any], report: dict[str, Any]) -> str:
     return f"a {isolate(output)}"
 
 
-def bracket_in_words(search: dict[str, Any]) -> str:
+def bounds_sentence(search: dict[str, Any]) -> str:
     """The largest difference found and its bound, as the rest of a sentence."""
-    bracket, degree = search["bracket"], search["degree"]
+    bounds, degree = search["bracket"], search["degree"]
     if degree is None:
         return f"not known: {search['reason']}"
-    if bracket["upper"] is None:
-        why = f" ({bracket['reason']})" if bracket["reason"] else ""
+    if bounds["upper"] is None:
+        why = f" ({bounds['reason']})" if bounds["reason"] else ""
         return f"at least {number(degree)}; larger ones are not ruled out{why}"
-    if bracket["certified"]:
+    if bounds["certified"]:
         return f"{number(degree)} (proven for all inputs in the domain)"
-    return f"between {number(degree)} (found) and {number(bracket['upper'])} (proven bound)"
+    return f"between {number(degree)} (found) and {number(bounds['upper'])} (proven bound)"
 
 
 def largest_possible(search: dict[str, Any], found: str = "") -> str:
@@ -252,32 +248,32 @@ def largest_possible(search: dict[str, Any], found: str = "") -> str:
 
     It has the decimals of what was found: rounded by itself it may seem to be less.
     """
-    bracket = search["bracket"]
-    if bracket["upper"] is None:
-        why = f": {isolate(bracket['reason'])}" if bracket["reason"] else ""
+    bounds = search["bracket"]
+    if bounds["upper"] is None:
+        why = f": {isolate(bounds['reason'])}" if bounds["reason"] else ""
         return f"Larger ones are not ruled out{why.rstrip('.')}."
     proven = "(proven for all inputs within the ranges of the data)"
-    told = None
+    upper = None
     if found and "e" not in found:
-        told = f"{bracket['upper']:,.{len(found.partition('.')[2])}f}"
-    return f"Largest possible difference: {bound(bracket, told)} {proven}."
+        upper = f"{bounds['upper']:,.{len(found.partition('.')[2])}f}"
+    return f"Largest possible difference: {bound(bounds, upper)} {proven}."
 
 
-def engine_in_words(search: dict[str, Any]) -> str:
+def engine_sentence(search: dict[str, Any]) -> str:
     """What searched for the bound of a model of trees, and why it ended early; else empty."""
-    bracket = search["bracket"]
-    if not bracket["engine"] or bracket["upper"] is None:
+    bounds = search["bracket"]
+    if not bounds["engine"] or bounds["upper"] is None:
         return ""
-    by = "compiled code (numba)" if bracket["engine"] == "numba" else "NumPy"
-    why = "" if bracket["certified"] else f": {isolate(bracket['stop_reason'])}"
+    by = "compiled code (numba)" if bounds["engine"] == "numba" else "NumPy"
+    why = "" if bounds["certified"] else f": {isolate(bounds['stop_reason'])}"
     return f"The bound of {isolate(search['label'])} was searched with {by}{why}."
 
 
-def bound(bracket: dict[str, Any], told: str | None = None) -> str:
-    """The bound of all differences; `told` is its number, where a column has its own digits."""
-    if bracket["upper"] is None:
+def bound(bounds: dict[str, Any], upper: str | None = None) -> str:
+    """The bound of all differences; `upper` is its number, where a column has its own digits."""
+    if bounds["upper"] is None:
         return "not known"
-    return f"{'' if bracket['certified'] else 'at most '}{told or number(bracket['upper'])}"
+    return f"{'' if bounds['certified'] else 'at most '}{upper or number(bounds['upper'])}"
 
 
 # Groups ----------------------------------------------------------------------------------------
@@ -289,8 +285,8 @@ def not_taken(searches: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def twins_beside(names: list[str]) -> str:
-    """What that means, and what it does not."""
+def twins_outside_model(names: list[str]) -> str:
+    """What it means that the model does not take an attribute, and what it does not mean."""
     them = "it" if len(names) == 1 else "them"
     alone = listed([isolate(name) for name in names])
     return (
@@ -354,14 +350,14 @@ def farthest(rows: list[dict[str, Any]], name: str) -> tuple[dict[str, Any], dic
 def group_named(row: dict[str, Any], *, alone: bool = False) -> str:
     """A group with its attribute, unless its name begins with that, as "age < 32" does.
 
-    `alone` leaves the attribute out. Of a small group it is said how many rows it has: what is
+    `alone` leaves the attribute out. A small group has its number of rows: what is
     known of it is mostly chance.
     """
     group, attribute, n = str(row["group"]), str(row["attribute"]), row.get("n")
-    told = [] if alone or group.startswith(f"{attribute} ") else [isolate(attribute)]
+    details = [] if alone or group.startswith(f"{attribute} ") else [isolate(attribute)]
     if n is not None and n < FEWEST_ROWS:
-        told.append(f"{n} row{'s' * (n != 1)}")
-    return f"{isolate(group)} ({', '.join(told)})" if told else isolate(group)
+        details.append(f"{n} row{'s' * (n != 1)}")
+    return f"{isolate(group)} ({', '.join(details)})" if details else isolate(group)
 
 
 def in_group(group: str, attribute: str) -> str:
@@ -388,7 +384,7 @@ def reaches(quality: dict[str, Any]) -> bool | None:
     None where that was not judged.
     """
     after = quality["auc_after"]
-    # Area under the curve of a classifier from which on it tells moved rows from real ones.
+    # Above this area under its curve, a classifier tells moved rows from real ones.
     return None if after is None else after <= 0.6
 
 
@@ -403,7 +399,7 @@ def is_beyond_chance(part: dict[str, Any]) -> bool:
     return any((flow["beyond_low"] or 0.0) > 0 for flow in part["flips"])
 
 
-def moved_in_words(part: dict[str, Any]) -> str:
+def moved_sentence(part: dict[str, Any]) -> str:
     """How many decisions change with what goes along with an attribute, and where most do."""
     name, rate = isolate(part["attribute"]), percent(part["rate"])
     has_ends = part["low"] is not None and part["high"] is not None
@@ -438,7 +434,7 @@ def finding(search: dict[str, Any], threshold: float | None, seed: int | None) -
 
     A second one is of the rows of the data, where these show more than the domain.
     """
-    return _in_domain(search, threshold, seed) + of_rows_in_words(search)
+    return _in_domain(search, threshold, seed) + rows_sentence(search)
 
 
 def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None) -> str:
@@ -485,11 +481,11 @@ def carries(searches: list[dict[str, Any]]) -> str:
     known.sort(key=lambda search: -search["degree"])
     best = known[0]
     parts = ", ".join(f"{s['label']} {number(s['degree'])}" for s in known)
-    told = f"Alone they show {parts}; together {number(whole)}."
+    each = f"Alone they show {parts}; together {number(whole)}."
     share = best["degree"] / whole
-    if share >= NEARLY_ALL:
+    if share >= 0.95:
         words = f"{best['label']} alone shows nearly all of the difference."
-    elif share >= MOST:
+    elif share >= 0.5:
         words = f"{best['label']} alone shows most of the difference, {share:.0%} of it."
     else:
         words = (
@@ -502,4 +498,4 @@ def carries(searches: list[dict[str, Any]]) -> str:
         if s["bracket"]["upper"] is not None and s["bracket"]["upper"] < whole
     ]
     more = f" It is proven that alone {', '.join(proven)}." if proven else ""
-    return f"{words[0].upper()}{words[1:]} {told}{more}"
+    return f"{words[0].upper()}{words[1:]} {each}{more}"

@@ -13,9 +13,8 @@ from skfairtest.space._constraints.table_rule import TableRule
 from skfairtest.space._domain import Domain, codes_at
 from skfairtest.space._twins import Twins
 
-#: Rounds of repairs for all twins of a row in turn, and twins of a row that are looked at.
+#: Times that a row is repaired, for all its twins in turn, before it stays as it is.
 ROUNDS = 10
-MOST_TWINS = 4
 
 
 class Admission:
@@ -146,10 +145,10 @@ class Admission:
         rng : Generator
             Source of randomness; not used where there are no constraint objects.
         values : ndarray of shape (n, k, n_sensitive), default=None
-            Sensitive codes of the twins that will be compared: rows are moved in free columns to
-            where all these twins are valid. None: the rows' own codes and, where a constraint names
-            sensitive columns, a random other twin; what cannot be repaired otherwise may then
-            change its own codes, too.
+            Sensitive codes of the twins that will be compared: rows are moved in non-sensitive
+            columns to where all these twins are valid. None: the rows' own codes and, where a
+            constraint names sensitive columns, a random other twin; what cannot be repaired
+            otherwise may then change its own codes, too.
 
         Returns
         -------
@@ -160,8 +159,8 @@ class Admission:
         if rule is None or not len(Z) or not self.is_possible:
             return Z
         Z = np.array(Z, dtype=np.float64)
-        free = np.ones(Z.shape[1], dtype=bool)
-        free[sensitive] = False
+        non_sensitive = np.ones(Z.shape[1], dtype=bool)
+        non_sensitive[sensitive] = False
         own = Z[:, sensitive]
         if not rule.columns.intersection(sensitive.tolist()):
             twins = own[:, None]
@@ -169,34 +168,35 @@ class Admission:
             twins = np.stack([own, self.twins.draw_sensitive(len(Z), rng)], axis=1)
         else:
             twins = np.asarray(values, dtype=np.float64)
-        if twins.shape[1] > MOST_TWINS:
+        most = 4  # twins of a row that are repaired for: each costs as much as the row itself
+        if twins.shape[1] > most:
             chosen = rng.permuted(np.tile(np.arange(twins.shape[1]), (len(Z), 1)), axis=1)
-            twins = np.take_along_axis(twins, chosen[:, :MOST_TWINS, None], axis=1)
-        open_ = np.arange(len(Z))
+            twins = np.take_along_axis(twins, chosen[:, :most, None], axis=1)
+        remaining = np.arange(len(Z))
         for turn in range(ROUNDS):
-            if not len(open_):
+            if not len(remaining):
                 break
-            wrong = np.zeros(len(open_), dtype=bool)
+            wrong = np.zeros(len(remaining), dtype=bool)
             for k in range(twins.shape[1]):
-                rows = Z[open_]
-                rows[:, sensitive] = twins[open_, k]
+                rows = Z[remaining]
+                rows[:, sensitive] = twins[remaining, k]
                 bad = np.flatnonzero(~rule.valid(rows))
                 if not len(bad):
                     continue
                 if turn > ROUNDS // 2:
                     # What stays between two rules that block each other starts from elsewhere.
                     anew = self.draw(len(bad), rng)
-                    rows[np.ix_(bad, np.flatnonzero(free))] = anew[:, free]
-                fixed = domain.clip(rule.repair(rows[bad], free, domain, rng))
-                Z[np.ix_(open_[bad], np.flatnonzero(free))] = fixed[:, free]
+                    rows[np.ix_(bad, np.flatnonzero(non_sensitive))] = anew[:, non_sensitive]
+                fixed = domain.clip(rule.repair(rows[bad], non_sensitive, domain, rng))
+                Z[np.ix_(remaining[bad], np.flatnonzero(non_sensitive))] = fixed[:, non_sensitive]
                 wrong[bad] = True
-            open_ = open_[wrong]
+            remaining = remaining[wrong]
         if values is None:
-            self._repair_with_sensitive(Z, open_, rng)
+            self._repair_with_sensitive(Z, remaining, rng)
         return Z
 
     def _repair_with_sensitive(self, Z: Floats, rows: Ints, rng: np.random.Generator) -> None:
-        """Move sensitive columns as well in rows that free columns alone cannot repair."""
+        """Move sensitive columns as well in rows that the others alone cannot repair."""
         rule = self.rule
         assert rule is not None
         everything = np.ones(Z.shape[1], dtype=bool)

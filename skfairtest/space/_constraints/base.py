@@ -17,8 +17,6 @@ from skfairtest.space._constraints.rules import AllRule, Rule, SumRule, Term
 from skfairtest.space._constraints.table_rule import TableRule
 
 RELATIONS = ("<=", "<", ">=", ">", "==")
-#: Row numbers that a warning names.
-MOST_NAMED = 5
 
 
 class Constraint:
@@ -231,8 +229,8 @@ def check_constraints(constraints: list[Any], table: BoundColumns) -> None:
             continue
         broken = np.flatnonzero(~rule.valid(table.data))
         if len(broken):
-            named = ", ".join(map(str, broken[:MOST_NAMED]))
-            more = ", ..." if len(broken) > MOST_NAMED else ""
+            named = ", ".join(map(str, broken[:5]))
+            more = ", ..." if len(broken) > 5 else ""
             lines.append(
                 f"{len(broken)} of {len(table.data)} rows of X break the constraint "
                 f"{name_of(constraint)} (rows {named}{more})"

@@ -16,13 +16,6 @@ from skfairtest._typing import Bools, Floats
 from skfairtest.space._columns import Column
 from skfairtest.space._domain import Domain
 
-#: Sums count as equal that differ by this share of their terms; of float32 columns the second.
-EQUAL, EQUAL_SINGLE = 1e-9, 1e-6
-#: What rounding may move a sum by, as a share of its terms: repaired rows keep so far away.
-ULP, ULP_SINGLE = 1e-15, 5e-7
-#: Passes over the columns of a sum, and over the parts of several rules.
-SUM_PASSES, RULE_PASSES = 2, 3
-
 
 class Boxes:
     """Boxes of rows: an interval of codes for each column, or a set of codes for categories.
@@ -153,10 +146,10 @@ class SumRule(Rule):
         self.columns = frozenset(term.column for term in terms)
         own = sorted(self.columns)
         self._whole = bool(discrete[own].all())
-        rounded = bool(single[own].any())
-        self._equal = EQUAL_SINGLE if rounded else EQUAL
-        self._ulp = ULP_SINGLE if rounded else ULP
-        # Whole sums below 5 are at most 4, which boxes can be told.
+        # As shares of the terms: the difference up to which sums count as equal, and what rounding
+        # may move a sum by, which is the distance that repaired rows keep.
+        self._equal, self._ulp = (1e-6, 5e-7) if single[own].any() else (1e-9, 1e-15)
+        # Whole sums below 5 are at most 4, by which boxes can be narrowed.
         self.end = self.limit
         if self._whole and all(_is_whole(term) for term in terms):
             self.end = float(np.floor(limit) if relation == "<=" else np.ceil(limit) - 1)
@@ -207,7 +200,7 @@ class SumRule(Rule):
             return Z
         Z = Z.copy()
         n, k = len(Z), len(terms)
-        for turn in range(SUM_PASSES):
+        for turn in range(2):  # the second pass mends what half of the rows shared out
             rank = rng.random((n, k))
             if self.relation == "==":
                 # Real numbers make up for what whole ones leave over.
@@ -289,12 +282,12 @@ class SumRule(Rule):
         least = np.where(alive[:, None], least, 0.0)
         size = np.abs(least).sum(axis=1) + abs(self.limit)
         # Roomier than rounding, and than what counts as equal: nothing valid is cut off.
-        room = 4 * self._equal * size
+        tolerance = 4 * self._equal * size
         total = least.sum(axis=1)
-        alive &= ~(total > self.end + room)
+        alive &= ~(total > self.end + tolerance)
         for i, term in enumerate(self.terms):
             with np.errstate(invalid="ignore"):  # less than any number, which may be missing
-                left = self.end + room - (total - least[:, i])
+                left = self.end + tolerance - (total - least[:, i])
             self._cut(term, boxes, np.where(np.isfinite(left), left, np.inf))
         return alive & ~boxes.empty
 
@@ -363,25 +356,26 @@ class AllRule(Rule):
         """Repair rows by one part after another, in random order."""
         Z = Z.copy()
         parts = [part for part in self.parts if not part.is_opaque]
-        for turn in range(RULE_PASSES):
-            settled = True
+        # What one part repairs may break another one: that is repaired in the next pass.
+        for turn in range(3):
+            is_valid = True
             for i in rng.permutation(len(parts)):
                 broken = np.flatnonzero(~parts[i].valid(Z))
                 if not len(broken):
                     continue
-                settled = False
+                is_valid = False
                 rows = Z[broken]
                 if turn:
                     rows = _shaken(rows, parts[i].columns, movable, domain, rng)
                 Z[broken] = domain.clip(parts[i].repair(rows, movable, domain, rng))
-            if settled:
+            if is_valid:
                 break
         return Z
 
     def narrow(self, boxes: Boxes) -> Bools:
         """Narrow boxes by each part in turn, until none removes any more."""
         alive = ~boxes.empty
-        # Rounds of narrowing a box by several rules in turn.
+        # What one part removes lets another one remove more; few rounds show nearly all of it.
         for _ in range(4 if len(self.parts) > 1 else 1):
             before = boxes.low.copy(), boxes.high.copy()
             for part in self.parts:
@@ -453,7 +447,7 @@ def _shaken(
     own = [j for j in sorted(columns) if movable[j]]
     if not own:
         return Z
-    # Share of repairs in which a column is drawn anew first, so that no two rules block each other.
+    # A fifth of the rows: enough that no two rules block each other, and most stay near.
     rows = np.flatnonzero(rng.random(len(Z)) < 0.2)
     if len(rows):
         Z = Z.copy()

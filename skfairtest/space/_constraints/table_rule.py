@@ -8,9 +8,6 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._constraints.rules import Boxes, Rule
 from skfairtest.space._domain import Domain
 
-#: Boxes times combinations that are looked at in one go.
-MOST_TOGETHER = 4_000_000
-
 
 class _Index:
     """The combinations sorted by columns in one order, to look rows up column by column.
@@ -67,7 +64,7 @@ class _Dense:
         """Return whether combinations are whole and not too many."""
         if not len(rows) or not np.isfinite(rows).all() or (rows != np.floor(rows)).any():
             return False
-        # Combinations of whole codes, listed or not, up to which each has a place in one array.
+        # Up to so many combinations of whole codes, listed or not, each has a place in one array.
         return bool(np.prod(rows.max(axis=0) - rows.min(axis=0) + 1) <= 2_000_000)
 
     def find(self, Z: Floats) -> Bools:
@@ -136,22 +133,24 @@ class TableRule(Rule):
     def repair(self, Z: Floats, movable: Bools, domain: Domain, rng: np.random.Generator) -> Floats:
         """Move rows to a listed combination, changing only movable columns, as few as possible."""
         fixed = [i for i, j in enumerate(self.order) if not movable[j]]
-        free = [i for i, j in enumerate(self.order) if movable[j]]
-        if not free or (not len(self.rows) and not self.excluded):
+        movable_places = [i for i, j in enumerate(self.order) if movable[j]]
+        if not movable_places or (not len(self.rows) and not self.excluded):
             return Z
         Z = Z.copy()
         if self.excluded:
             # Nearly anything else is right: one column anew.
-            chosen = np.array(self.order)[np.array(free)[rng.integers(len(free), size=len(Z))]]
+            chosen = np.array(self.order)[
+                np.array(movable_places)[rng.integers(len(movable_places), size=len(Z))]
+            ]
             Z[np.arange(len(Z)), chosen] = domain.draw(len(Z), rng)[np.arange(len(Z)), chosen]
             return Z
         # Which of the columns leads is a matter of chance: each is kept in some rows.
-        lead = rng.integers(len(free), size=len(Z))
-        for turn in range(len(free)):
+        lead = rng.integers(len(movable_places), size=len(Z))
+        for turn in range(len(movable_places)):
             some = np.flatnonzero(lead == turn)
             if not len(some):
                 continue
-            order = (*fixed, *free[turn:], *free[:turn])
+            order = (*fixed, *movable_places[turn:], *movable_places[:turn])
             index = self._inside(order, domain)
             if not len(index.rows):
                 continue
@@ -161,7 +160,7 @@ class TableRule(Rule):
             chosen = index.rows[start + (rng.random(len(some)) * count).astype(np.intp)]
             fits = np.flatnonzero(depth >= len(fixed))
             for place, i in enumerate(order):
-                if i in free:
+                if i in movable_places:
                     Z[some[fits], self.order[i]] = chosen[fits, place]
         return Z
 
@@ -188,7 +187,8 @@ class TableRule(Rule):
         alive = ~boxes.empty
         if self.excluded:
             return self._narrow_excluded(boxes, alive)
-        most = max(1, MOST_TOGETHER // max(1, len(self.rows)))
+        # Boxes of one go: with the combinations, four million bits of memory for each column.
+        most = max(1, 4_000_000 // max(1, len(self.rows)))
         for begin in range(0, len(alive), most):
             part = slice(begin, begin + most)
             fits = np.ones((len(alive[part]), len(self.rows)), dtype=bool)

@@ -1,1 +1,1 @@
-"""Inputs that look like the data: their judge, and proposals near rows."""
+"""Inputs that look like the data: which do, and proposals near rows."""

@@ -9,26 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._domain import Domain
 
-#: Rows of the data that are kept, a random choice of them beyond, and bytes that their scaled
-#: copies may take.
-MOST_ROWS = 100_000
-MOST_BYTES = 2**28
-#: A row is crossed with one of so many neighbours, and at most with this share of all rows.
-N_NEIGHBOURS = 30
-NEIGHBOUR_SHARE = 0.05
 #: Rows among which neighbours are looked for: a larger table is cut, halves of halves, into such
 #: parts.
 PART = 3000
-#: Categories of a column that are scaled one by one; of more, each is a random pattern as long.
-MOST_LEVELS = 24
-#: Inputs whose nearest rows are looked up at once.
-CHUNK = 2000
-
 
 #: Scaled copies of rows, in single precision.
 Points = NDArray[np.float32]
@@ -38,16 +27,17 @@ class Crossed(NamedTuple):
     """Inputs near the data, of shape (n, n_features), and the row that each is near to."""
 
     rows: Floats
-    homes: Ints
+    cluster_ids: Ints
 
     def part(self, chosen: Any) -> Crossed:
         """Return some of the inputs."""
-        return Crossed(self.rows[chosen], self.homes[chosen])
+        return Crossed(self.rows[chosen], self.cluster_ids[chosen])
 
     def and_also(self, others: Crossed) -> Crossed:
         """Return these inputs and others after them."""
         return Crossed(
-            np.concatenate([self.rows, others.rows]), np.concatenate([self.homes, others.homes])
+            np.concatenate([self.rows, others.rows]),
+            np.concatenate([self.cluster_ids, others.cluster_ids]),
         )
 
 
@@ -73,9 +63,12 @@ class Neighbours:
         self._n_levels = [
             column.n_listed or 0 if column.is_category else 0 for column in domain.columns
         ]
-        # Columns of the scaled copies: one a number or a flag, one a category.
-        self._width = sum(min(n, MOST_LEVELS) if n > 2 else 1 for n in self._n_levels)
-        most = max(1, min(MOST_ROWS, MOST_BYTES // (4 * self._width)))
+        # Columns of the scaled copies: one for a number or a flag, and one for each category, up to
+        # 24; each of more categories is a random pattern of that length.
+        self._widths = [min(n, 24) if n > 2 else 1 for n in self._n_levels]
+        # Of a larger table a random choice of the rows is kept, whose copies, of 4 bytes a number,
+        # take a quarter of a gigabyte at most.
+        most = max(1, min(100_000, 2**28 // (4 * sum(self._widths))))
         if len(data) > most:
             data = data[np.sort(rng.permutation(len(data))[:most])]
         self.rows = complete_rows(domain, data, rng)
@@ -96,22 +89,23 @@ class Neighbours:
     @property
     def n_neighbours(self) -> int:
         """Number of neighbours of a row with which it can be crossed."""
-        most = min(N_NEIGHBOURS, int(np.ceil(NEIGHBOUR_SHARE * len(self.rows))))
+        # In small tables no more than a twentieth of the rows: the others are not near.
+        most = min(30, int(np.ceil(0.05 * len(self.rows))))
         return max(1, min(most, min(PART // 2, len(self.rows)) - 1))
 
     def crossings(self, n: int, rng: np.random.Generator) -> Crossed:
         """Return random rows, each crossed with one of its neighbours."""
-        homes = rng.integers(len(self.rows), size=n)
-        return Crossed(self.cross(homes, rng), homes)
+        places = rng.integers(len(self.rows), size=n)
+        return Crossed(self.cross(places, rng), places)
 
-    def cross(self, homes: Ints, rng: np.random.Generator) -> Floats:
-        """Cross rows with one of their neighbours, from which half of the values are taken."""
+    def cross(self, places: Ints, rng: np.random.Generator) -> Floats:
+        """Cross some rows with one of their neighbours, from which half of the values are taken."""
         if len(self.rows) < 2:
-            return self.rows[homes].copy()
-        near = self.neighbours(homes)
-        other = near[np.arange(len(homes)), rng.integers(near.shape[1], size=len(homes))]
-        mask = rng.random((len(homes), self.rows.shape[1])) < 0.5
-        return np.where(mask, self.rows[other], self.rows[homes])
+            return self.rows[places].copy()
+        near = self.neighbours(places)
+        other = near[np.arange(len(places)), rng.integers(near.shape[1], size=len(places))]
+        mask = rng.random((len(places), self.rows.shape[1])) < 0.5
+        return np.where(mask, self.rows[other], self.rows[places])
 
     def neighbours(self, places: Ints) -> Ints:
         """Return the positions of the neighbours of some rows, (n, n_neighbours).
@@ -154,18 +148,19 @@ class Neighbours:
         """Return the position of the row nearest to each input, and its distance; shapes (n,)."""
         from sklearn.neighbors import NearestNeighbors
 
-        # Rows that are measured exactly to find the nearest, the first ones by their scaled copies.
+        # Scaled copies are not exact where there are many categories: the distances of so many rows
+        # that are nearest by them are measured.
         k = min(24, len(self.rows))
         searcher = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self._scaled)
         places, distances = np.empty(len(Z), dtype=np.intp), np.empty(len(Z))
-        for start in range(0, len(Z), CHUNK):
-            part = Z[start : start + CHUNK]
-            near = searcher.kneighbors(self._scale(part), return_distance=False)
-            apart = self.distance(self.rows[near], part[:, None, :])
+        # A few thousand at a time, each with its k rows, fit in little memory.
+        for part in gen_batches(len(Z), 2000):
+            near = searcher.kneighbors(self._scale(Z[part]), return_distance=False)
+            apart = self.distance(self.rows[near], Z[part, None, :])
             best = apart.argmin(axis=1)
-            here = np.arange(len(part))
-            places[start : start + len(part)] = near[here, best]
-            distances[start : start + len(part)] = apart[here, best]
+            here = np.arange(len(near))
+            places[part] = near[here, best]
+            distances[part] = apart[here, best]
         return places, distances
 
     def distance(self, first: Floats, second: Floats) -> Floats:
@@ -183,27 +178,25 @@ class Neighbours:
 
     def _scale(self, Z: Floats) -> Points:
         """Return inputs as points whose squared distances are the distances above."""
-        points = np.zeros((len(Z), self._width), dtype=np.float32)
+        points = np.zeros((len(Z), sum(self._widths)), dtype=np.float32)
         at = 0
-        for j, n in enumerate(self._n_levels):
-            if n <= 2:
+        for j, (n, width) in enumerate(zip(self._n_levels, self._widths, strict=True)):
+            if n > 2:
+                codes = np.clip(Z[:, j], 0, n - 1).astype(np.intp)
+                points[:, at : at + width] = self._pattern(j, n, width)[codes]
+            else:
                 points[:, at] = (Z[:, j] - self._low[j]) / self._range[j]
-                at += 1
-                continue
-            codes = np.clip(Z[:, j], 0, n - 1).astype(np.intp)
-            width = min(n, MOST_LEVELS)
-            points[:, at : at + width] = self._pattern(j, n)[codes]
             at += width
         return points
 
-    def _pattern(self, j: int, n: int) -> Points:
+    def _pattern(self, j: int, n: int, width: int) -> Points:
         """Return a point for each category; points have distance one (of many, on average)."""
         if j not in self._patterns:
-            if n <= MOST_LEVELS:
+            if n == width:
                 pattern = np.eye(n) * np.sqrt(0.5)
             else:
-                signs = np.random.default_rng(n).integers(0, 2, size=(n, MOST_LEVELS))
-                pattern = signs * np.sqrt(2 / MOST_LEVELS)
+                signs = np.random.default_rng(n).integers(0, 2, size=(n, width))
+                pattern = signs * np.sqrt(2 / width)
             self._patterns[j] = pattern.astype(np.float32)
         return self._patterns[j]
 

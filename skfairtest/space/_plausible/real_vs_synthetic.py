@@ -16,23 +16,6 @@ from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._domain import Domain
 
-#: Rows that are learned from at most; made-up inputs for each, and at least.
-MOST_ROWS = 20_000
-RATIO = 3
-LEAST_MADE_UP = 3_000
-#: Rows needed to learn anything.
-LEAST_ROWS = 10
-#: Times that the rows are halved, one half learned from and the other scored.
-N_HALVINGS = 2
-#: Trees of a classifier: one for so many columns, but no fewer or more than these; the learning
-#: rate is such that all of them together learn as much.
-COLUMNS_OF_TREE = 2
-LEAST_TREES, MOST_TREES = 20, 60
-LEARNED = 10.0
-#: Shares of the made-up inputs: crossings, rows with foreign values, and the rest are uniform.
-CROSSED = 0.4
-FOREIGN = 0.4
-
 
 class RealVsSyntheticClassifier:
     """Classifiers of real and made-up rows, which score how much inputs look like real rows.
@@ -48,7 +31,7 @@ class RealVsSyntheticClassifier:
     rows : ndarray of shape (n_rows, n_features)
         Real rows as codes.
     rng : Generator
-        Makes up what they are told from.
+        Makes up the inputs that rows are separated from.
 
     Attributes
     ----------
@@ -59,16 +42,16 @@ class RealVsSyntheticClassifier:
     @one_thread()
     def __init__(self, domain: Domain, rows: Floats, rng: np.random.Generator) -> None:
         self.domain = domain
-        rows = rows[rng.permutation(len(rows))[:MOST_ROWS]]
+        rows = rows[rng.permutation(len(rows))[:20_000]]  # more rows take longer than they help
         scores = np.zeros(len(rows))
         self._models = []
-        for _ in range(N_HALVINGS):
+        for _ in range(2):
             half = rng.permutation(len(rows)) % 2
             first, second = (self._fit(rows[half == side], rng) for side in (0, 1))
             scores[half == 1] += first.decision_function(rows[half == 1])
             scores[half == 0] += second.decision_function(rows[half == 0])
             self._models.append(first)
-        self.of_rows: Floats = np.sort(scores / N_HALVINGS)
+        self.of_rows: Floats = np.sort(scores / len(self._models))
 
     @one_thread()
     def score(self, Z: Floats) -> Floats:
@@ -81,7 +64,8 @@ class RealVsSyntheticClassifier:
     def _fit(self, rows: Floats, rng: np.random.Generator) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
-        made_up = self._make_up(max(RATIO * len(rows), LEAST_MADE_UP), rows, rng)
+        # Three made-up inputs for each row; for a few rows enough to learn from.
+        made_up = self._make_up(max(3 * len(rows), 3_000), rows, rng)
         Z = np.concatenate([rows, made_up])
         is_row = np.arange(len(Z)) < len(rows)
         # Without weights, with which scikit-learn takes several times as long to find bins: they
@@ -89,17 +73,18 @@ class RealVsSyntheticClassifier:
         # Codes of categories as numbers: as good here, and half as long to ask.
         # Few bins: wide tables of measurements take most of their time for bins.
         # Few large trees: as good as three times as many small ones, and half as long to ask. A
-        # tree looks at few columns, so that wide tables need more.
-        n_trees = int(np.clip(rows.shape[1] / COLUMNS_OF_TREE, LEAST_TREES, MOST_TREES))
+        # tree looks at few columns, so that wide tables need more. The learning rate is such that
+        # all of them together learn as much, however many there are.
+        n_trees = int(np.clip(rows.shape[1] / 2, 20, 60))
         model = HistGradientBoostingClassifier(
-            max_iter=n_trees, learning_rate=LEARNED / n_trees, max_leaf_nodes=63,
+            max_iter=n_trees, learning_rate=10.0 / n_trees, max_leaf_nodes=63,
             l2_regularization=2.0, max_bins=63, early_stopping=False,
             random_state=int(rng.integers(2**31)),
         )  # fmt: skip
         return model.fit(Z, is_row)
 
     def _make_up(self, n: int, rows: Floats, rng: np.random.Generator) -> Floats:
-        n_crossed, n_foreign = int(CROSSED * n), int(FOREIGN * n)
+        n_crossed = n_foreign = int(0.4 * n)  # the rest are uniform
         return np.concatenate(
             [
                 cross_rows(rows, n_crossed, rng),
@@ -117,10 +102,9 @@ def cross_rows(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
 
 
 def with_foreign_values(rows: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Return random rows with a few values from other rows, one from each."""
+    """Return random rows with up to three values from other rows, one from each."""
     made: Floats = rows[rng.integers(len(rows), size=n)]
     here: Ints = np.arange(n)
-    # Foreign values of a row.
     for _ in range(min(3, rows.shape[1])):
         column = rng.integers(rows.shape[1], size=n)
         made[here, column] = rows[rng.integers(len(rows), size=n), column]

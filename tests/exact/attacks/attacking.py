@@ -20,15 +20,16 @@ from clocks import CLOCK
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close
-from skfairtest.exact._dispatch import check_supported, read_family
+from skfairtest.exact._dispatch import read_verifier
 from skfairtest.oracle._oracle import Oracle
+from skfairtest.whitebox._readers import check_model
 
 #: What a certificate's ends may differ by, as in the package.
 RTOL = 1e-9
 #: Seconds by the tests' clock of a bracket that has to close, and of one that may stay open.
 LONG, SHORT = 60.0, 0.3
-#: Modules that may look at all inputs of a small domain instead of asking a family.
-ENUMERATING = ("_all_inputs", "_composite", "_dispatch", "_bracketing")
+#: Modules that may look at all inputs of a small domain instead of asking a verifier.
+ENUMERATING = ("_all_inputs", "_composition", "_dispatch", "_bracketing")
 
 
 class Attacks:
@@ -69,18 +70,18 @@ class Attacks:
 class Said(NamedTuple):
     """What was said of a model: the degree that it confirmed, the bound, and the degree there is.
 
-    `family` is the model as it was read, and `room` what its single precision leaves open.
+    `verifier` is the model as it was read, and `room` what its single precision leaves open.
     """
 
     degree: float
     upper: float
     certified: bool
     truth: float
-    family: Any
+    verifier: Any
     room: float
 
 
-def families_alone(patch: Any) -> None:
+def verifiers_alone(patch: Any) -> None:
     """Take from the package what looks at all inputs of a small domain, for one test."""
     for name in ENUMERATING:
         module = importlib.import_module(f"skfairtest.exact.{name}")
@@ -89,18 +90,18 @@ def families_alone(patch: Any) -> None:
 
 
 def bracket(model: Any, X: Any, sensitive: Any, response_method: str, seconds: float, space: Any):
-    """Read a model and bound it by its family alone, without a search before it."""
+    """Read a model and bound it by its verifier alone, without a search before it."""
     space = space.fit(X, sensitive if isinstance(sensitive, list) else [sensitive])
     with pytest.MonkeyPatch.context() as patch:
-        families_alone(patch)
+        verifiers_alone(patch)
         oracle = Oracle(model, space, response_method=response_method)
-        check_supported(model, oracle.response)
+        check_model(model, oracle.response)
         rng = np.random.default_rng(0)
         oracle.begin(space.data[:64], rng)
-        family, _ = read_family(model, space.relax_dependents(), oracle.response, False, rng)
+        verifier, _ = read_verifier(model, space.relax_dependents(), oracle.response, False, rng)
         history = BoundHistory(CLOCK.now)
-        closed = close(oracle, family, Limits(CLOCK.now() + seconds, RTOL), history)
-    return closed, family, oracle, space
+        closed = close(oracle, verifier, Limits(CLOCK.now() + seconds, RTOL), history)
+    return closed, verifier, oracle, space
 
 
 def holds(
@@ -141,27 +142,27 @@ def holds(
     **space
         Parameters of the `InputSpace`.
     """
-    closed, family, oracle, fitted = bracket(
+    closed, verifier, oracle, fitted = bracket(
         model, X, sensitive, response_method, LONG if exact else SHORT, InputSpace(**space)
     )
-    said = closed.ends
+    said = closed.bounds
     table, width = every_input(X, sensitive, values or {})
     shown = outputs(model, table, oracle.response)
     truth = largest(shown, width, None if valid is None else np.asarray(valid(table)))
     assert zero or truth > 0, "the attack shows nothing"
-    room = getattr(family, "single_room", lambda top: 0.0)(float(np.abs(shown).max()))
+    room = getattr(verifier, "single_room", lambda top: 0.0)(float(np.abs(shown).max()))
     assert truth <= said.upper * (1 + 1e-12), f"{truth!r} is above the bound {said.upper!r}"
-    assert said.degree <= said.upper
+    assert said.lower <= said.upper
     if exact:
         assert said.certified, closed.reason
     if said.certified:
-        assert said.upper - said.degree <= RTOL * said.upper + min(room, 2e-3 * said.upper)
-        assert said.degree >= truth * (1 - 2 * RTOL) - room, f"{said.degree!r}, but {truth!r}"
+        assert said.upper - said.lower <= RTOL * said.upper + min(room, 2e-3 * said.upper)
+        assert said.lower >= truth * (1 - 2 * RTOL) - room, f"{said.lower!r}, but {truth!r}"
     if compares and oracle.response != "labels":
-        read = family.evaluate(fitted.encode(table))
-        off = 1e-9 * np.abs(shown).max() + family.rounding + room
+        read = verifier.evaluate(fitted.encode(table))
+        off = 1e-9 * np.abs(shown).max() + verifier.rounding + room
         assert np.abs(read - shown).max() <= off
-    return Said(said.degree, said.upper, said.certified, truth, family, room)
+    return Said(said.lower, said.upper, said.certified, truth, verifier, room)
 
 
 def refused(

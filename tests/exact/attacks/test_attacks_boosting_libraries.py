@@ -17,10 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._trees.family import TreeFamily
+from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.exceptions import EstimatorFailedError
-from skfairtest.whitebox._tree_model import LOGISTIC, Group, Part, link_rounding, sum_rounding
 from skfairtest.whitebox._unsupported import Unsupported
+from skfairtest.whitebox.graph import LOGISTIC, Group, Part, link_rounding, sum_rounding
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 attack = Attacks()
@@ -206,7 +206,7 @@ def probabilities_that_are_one():
     X, y = numbers()
     model = xgboost("Classifier", learning_rate=50.0, reg_lambda=0, min_child_weight=0)
     said = holds(model.fit(X, y > 0.5), X, exact=False)
-    assert said.upper <= 1 + 2 * said.family.rounding <= 3
+    assert said.upper <= 1 + 2 * said.verifier.rounding <= 3
 
 
 @attack("there are trees", "xgboost")
@@ -496,16 +496,16 @@ def test_what_readers_of_boosting_libraries_take_for_granted(attack):
 def test_rounding_counts_little_where_probabilities_are_next_to_0_and_1(weight):
     rng = np.random.default_rng(0)
     own = Part(base=0.0, trees=[], rounding=0.03)
-    family = TreeFamily.__new__(TreeFamily)
-    family.outputs = [[Group(LOGISTIC, weight, [own])]]
-    family.rounding = link_rounding(family.outputs[0][0])
+    verifier = TreeVerifier.__new__(TreeVerifier)
+    verifier.outputs = [[Group(LOGISTIC, weight, [own])]]
+    verifier.rounding = link_rounding(verifier.outputs[0][0])
     off = sum_rounding(own)
     one, two = np.sort(rng.normal(scale=4, size=(2, 10_000)), axis=0)[::-1]
     attained = expit(one + off) - expit(two - off)
-    bounds = np.array([family.with_rounding(d) for d in expit(one) - expit(two)])
-    assert (attained <= bounds).all() and (bounds <= 1).all() and family.with_rounding(0.0) == 0
+    bounds = np.array([verifier.with_rounding(d) for d in expit(one) - expit(two)])
+    assert (attained <= bounds).all() and (bounds <= 1).all() and verifier.with_rounding(0.0) == 0
     # Where one twin is as far above a half as the other is below, nothing is lost.
-    even = family.with_rounding(float(expit(2) - expit(-2)))
+    even = verifier.with_rounding(float(expit(2) - expit(-2)))
     assert even == pytest.approx(expit(2 + off) - expit(-2 - off), rel=1e-9)
 
 

@@ -10,18 +10,33 @@ import pandas as pd
 import pytest
 from attacking import Attacks, dense, holds, numbers, reals, refused
 from scipy import sparse
-from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import (
+    ColumnTransformer,
+    TransformedTargetRegressor,
+    make_column_transformer,
+)
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    BaggingRegressor,
+    StackingClassifier,
+    StackingRegressor,
+    VotingRegressor,
+)
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.linear_model import (
     ElasticNet,
+    GammaRegressor,
     LinearRegression,
     LogisticRegression,
     Perceptron,
+    PoissonRegressor,
     Ridge,
     RidgeClassifier,
     SGDClassifier,
     SGDRegressor,
+    TweedieRegressor,
 )
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
@@ -34,6 +49,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
+
+from skfairtest import CertifiedAuditor
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 attack = Attacks()
@@ -310,6 +327,122 @@ def averaged_weights():
     X, y = numbers()
     holds(SGDRegressor(average=5, random_state=0).fit(X, y), X)
     holds(SGDClassifier(loss="log_loss", average=True, random_state=0).fit(X, y > 0.5), X)
+
+
+# Links -------------------------------------------------------------------------------------
+
+
+@attack("predictions are sums")
+def exponentials_of_sums():
+    X, y = numbers()
+    y = np.exp(y)
+    for model in (PoissonRegressor(), GammaRegressor(), TweedieRegressor(power=1.5),
+                  PoissonRegressor(fit_intercept=False),
+                  make_pipeline(StandardScaler(), PCA(2), GammaRegressor())):  # fmt: skip
+        said = holds(model.fit(X, y), X)
+        assert said.upper == pytest.approx(said.truth, rel=1e-9)
+
+
+@attack("the link follows from the power")
+def links_that_are_chosen():
+    X, y = numbers()
+    y = np.exp(y)
+    for power in (0, 1, 2.0, 3):
+        for link in ("auto", "log", "identity"):
+            if link != "identity" or power == 0:
+                holds(TweedieRegressor(power=power, link=link).fit(X, y), X)
+
+
+@attack("exponents are small")
+def exponents_that_are_steep():
+    X, y = numbers()
+    model = PoissonRegressor().fit(X, np.exp(y))
+    for coef, intercept in (([3.0, -20.0, 9.0], 0.0), ([1e-9, 40.0, 40.0], -300.0),
+                            ([-50.0, 30.0, 30.0], 400.0), ([1e-12, 1.0, 1.0], -600.0)):  # fmt: skip
+        model.coef_, model.intercept_ = np.array(coef), intercept
+        holds(model, X, exact=False)
+
+
+@attack("exponentials are of double precision")
+def exponentials_of_single_precision():
+    X, y = numbers()
+    for model in (PoissonRegressor(), TweedieRegressor(power=0), LinearDiscriminantAnalysis()):
+        target = y > 0.5 if isinstance(model, LinearDiscriminantAnalysis) else np.exp(y)
+        holds(model.fit(X.astype(np.float32), target), X.astype(np.float32), exact=False)
+
+
+@attack("a rising function of a sum is largest where the sum is")
+def exponentials_of_columns_that_peak():
+    X, y = reals()
+    steps = make_column_transformer((SplineTransformer(n_knots=4), [1]), remainder="passthrough")
+    model = make_pipeline(steps, PoissonRegressor(alpha=0.0)).fit(X, np.exp(y))
+    values = {1: dense(X[:, 1].min(), X[:, 1].max(), 4000)}
+    said = holds(model, X, 0, values=values, exact=False)
+    assert said.upper < said.truth * (1 + 1e-6)
+
+
+@attack("a discriminant has a probability of its own")
+def discriminants():
+    X, y = numbers()
+    for labels in (y > 0.5, np.digitize(y, [0.0, 0.6])):
+        for model in (LinearDiscriminantAnalysis(), LinearDiscriminantAnalysis(n_components=1),
+                      LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4),
+                      LinearDiscriminantAnalysis(solver="eigen", priors=None)):  # fmt: skip
+            model.fit(X, labels)
+            holds(model, X)
+            holds(model, X, response_method="decision_function")
+
+
+# Sums of sums ------------------------------------------------------------------------------
+
+
+@attack("members of an average are bounded one by one")
+def averages_of_lines_that_cancel():
+    X, y = numbers()
+    members = [
+        ("a", Ridge(1e3)),
+        ("b", make_pipeline(SplineTransformer(3), Ridge())),
+        ("c", Ridge()),
+    ]
+    for model in (
+        BaggingRegressor(Ridge(), 7, max_features=2, bootstrap_features=True, random_state=0),
+        VotingRegressor(members, weights=[3.0, 1.0, -2.0]),
+        StackingRegressor(members, cv=2),
+        BaggingRegressor(make_pipeline(StandardScaler(), Ridge()), 5, random_state=0),
+        TransformedTargetRegressor(VotingRegressor(members), transformer=StandardScaler()),
+        StackingRegressor(members, final_estimator=PoissonRegressor(), cv=2),
+    ):
+        said = holds(model.fit(X, np.exp(y)), X)
+        assert said.upper == pytest.approx(said.truth, rel=1e-9)
+    labels = y > 0.5
+    scores = [("a", LinearSVC()), ("b", RidgeClassifier())]
+    for model in (
+        StackingClassifier(scores, cv=2),
+        CalibratedClassifierCV(LinearSVC(), ensemble=False, cv=2),
+        CalibratedClassifierCV(make_pipeline(PCA(2), LinearSVC()), ensemble=False, cv=2),
+    ):
+        holds(model.fit(X, labels), X)
+
+
+@attack("averages round as their members do")
+def averages_of_large_members():
+    X, y = numbers()
+    model = VotingRegressor([("a", Ridge()), ("b", Ridge(10.0))]).fit(X, y)
+    model.estimators_[0].coef_ = np.array([1e9, 1e12, 3.0])
+    model.estimators_[1].coef_ = np.array([-1e9, -1e12, 5.0])
+    said = holds(model, X, exact=False)
+    auditor = CertifiedAuditor(model, sensitive_features="s", random_state=0).fit(X)
+    assert auditor.fairness_degree_upper_bound_ >= said.truth  # by looking at all inputs, too
+
+
+@attack("weights that cancel leave nothing")
+def mixed_columns_that_cancel():
+    X, y = numbers()
+    X["s"] = X["s"] * 0.1 + 0.3
+    model = make_pipeline(PCA(2), Ridge()).fit(X, y)
+    model[0].components_ = np.array([[0.5, 0.7, 0.1], [0.5, -0.7, 0.3]])
+    model[1].coef_ = np.array([1.0, -1.0])
+    holds(model, X, exact=False)
 
 
 @attack.each()

@@ -1,4 +1,4 @@
-"""Attacks on constraints and spaces: what families take for granted of the inputs that exist.
+"""Attacks on constraints and spaces: what bounds take for granted of the inputs that exist.
 
 Each attack stands below the assumption that it breaks.
 """
@@ -39,8 +39,8 @@ def tree(depth=6):
     return DecisionTreeRegressor(max_depth=depth, random_state=0)
 
 
-def families():
-    """A model of each family."""
+def kinds():
+    """A model of each verifier."""
     return [
         tree(),
         LinearRegression(),
@@ -54,7 +54,7 @@ def constrained(constraint, valid, models=None, **params):
         holds(
             model.fit(X, y), X, constraint=constraint, valid=valid, exact=False, zero=True, **params
         ).truth
-        for model in models or (tree(), LinearRegression(), families()[-1])
+        for model in models or (tree(), LinearRegression(), kinds()[-1])
     ]
     assert np.count_nonzero(np.array(shown) > 0) > len(shown) / 2
 
@@ -74,7 +74,7 @@ def grouped():
 @attack("the domain is where the data are")
 def domains_wider_and_narrower_than_the_data():
     X, y = numbers()
-    for model in families():
+    for model in kinds():
         model.fit(X, y)
         holds(model, X, values={"b": range(-3, 9)}, bounds={"b": (-3, 8)}, exact=False)
         holds(
@@ -90,7 +90,7 @@ def domains_wider_and_narrower_than_the_data():
 @attack("twins have the sensitive values of the data")
 def sensitive_domains_beyond_the_data():
     X, y = numbers()
-    for model in families():
+    for model in kinds():
         holds(
             model.fit(X, y), X, "b", values={"b": range(-4, 10)}, bounds={"b": (-4, 9)}, exact=False
         )
@@ -99,7 +99,7 @@ def sensitive_domains_beyond_the_data():
 @attack("there is one sensitive column")
 def all_columns_but_one_are_sensitive():
     X, y = numbers()
-    for model in families():
+    for model in kinds():
         holds(model.fit(X, y), X, ["s", "b"], exact=False)
 
 
@@ -114,7 +114,7 @@ def real_sensitive_columns():
 @attack("numbers that are listed are next to each other")
 def numbers_that_are_listed():
     X, y = numbers()
-    for model in families():
+    for model in kinds():
         holds(
             model.fit(X, y),
             X,
@@ -129,7 +129,7 @@ def numbers_in_steps():
     X, y = numbers()
     X = X.assign(a=np.round(X["a"] * 0.1 + 0.2, 1), b=X["b"] * 2.5)
     values = {"a": [0.2, 0.3, 0.4, 0.5], "b": [0.0, 2.5, 5.0, 7.5, 10.0]}
-    for model in families():
+    for model in kinds():
         holds(model.fit(X, y), X, values=values, exact=False)
     wider = values | {"a": [round(0.05 * k, 2) for k in range(2, 13)]}
     holds(tree().fit(X, y), X, values=wider, bounds={"a": (0.1, 0.6)}, steps={"a": 0.05})
@@ -156,7 +156,7 @@ def dates_as_categories():
 def truth_values():
     X, y = numbers()
     X = X.assign(s=X["s"].astype(bool), a=X["a"] > 1)
-    for model in families():
+    for model in kinds():
         if model is not NET:
             holds(model.fit(X, y), X, exact=False)
 
@@ -167,14 +167,14 @@ def truth_values():
 @attack("columns vary by themselves")
 def groups_of_columns():
     X, y, values = grouped()
-    for model in families():
+    for model in kinds():
         holds(model.fit(X, y), X, values=values, exact=False)
 
 
 @attack("a sensitive attribute is a column")
 def sensitive_groups():
     X, y, values = grouped()
-    for model in families():
+    for model in kinds():
         holds(model.fit(X, y), X, ["r_b"], values=values, exact=False)
 
 
@@ -184,14 +184,14 @@ def groups_of_which_no_column_is_one():
     X.loc[::5, ["r_a", "r_b", "r_c"]] = 0
     (names,) = values
     wanted = {names: [*values[names], (0, 0, 0)]}
-    for model in families():
+    for model in kinds():
         holds(model.fit(X, y), X, values=wanted, one_hot={"r": list(names)}, exact=False)
 
 
 @attack("columns that look like a group are one")
 def groups_that_are_none():
     X, y, _ = grouped()
-    for model in families():
+    for model in kinds():
         holds(model.fit(X, y), X, one_hot=None, exact=False)
 
 
@@ -252,7 +252,7 @@ def constraints_that_are_functions():
 def groups_that_are_constrained():
     X, y, values = grouped()
     X["a"] = numbers()[0]["a"]
-    for model in families():
+    for model in kinds():
         holds(
             model.fit(X, y),
             X,
@@ -309,7 +309,7 @@ def followed(model, X, follow, twins, **space):
     table, width = every_input(X, "s", {})
     shown = outputs(model, follow(table), oracle.response)
     truth = largest(shown, width)
-    assert 0 < truth <= closed.ends.upper * (1 + 1e-12)
+    assert 0 < truth <= closed.bounds.upper * (1 + 1e-12)
 
 
 @attack("twins differ in sensitive columns alone")
@@ -318,7 +318,7 @@ def columns_that_follow():
         return table.assign(b=np.where(table["s"] == 1, 0, table["b"]))
 
     X, y = numbers()
-    for model in families():
+    for model in kinds():
         followed(model.fit(X, y), X, none_of_b, {"s": {1: {"b": 0}}})
 
 
@@ -346,5 +346,5 @@ def functions_of_tables():
 
 
 @attack.each()
-def test_what_families_take_for_granted_of_inputs(attack):
+def test_what_bounds_take_for_granted_of_inputs(attack):
     attack()

@@ -33,8 +33,8 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
-from skfairtest.exact import _linear
 from skfairtest.exceptions import EstimatorFailedError, NonDeterministicModelError
+from skfairtest.whitebox import _linear_models
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 attack = Attacks()
@@ -210,18 +210,18 @@ def columns_that_are_forgotten_afterwards():
 def mistakes_that_are_small_beside_the_outputs():
     """One weight of three is read wrongly by a tenth, of outputs of all sizes."""
     X, y = numbers()
-    exact = _linear.linear_map
+    exact = _linear_models.linear_map
 
     def wrongly(*asked):
-        weights, *rest = exact(*asked)
-        return weights * [[1.1], [1.0], [1.0]], *rest
+        own = exact(*asked)
+        return own._replace(weights=own.weights * [[1.1], [1.0], [1.0]])
 
     for factor, base in ((1.0, 0.0), (1e-13, 0.0), (1e13, 0.0), (1.0, 1e11), (1.0, -1e9)):
         model = LinearRegression().fit(X, factor * y)
         model.intercept_ = model.intercept_ + base
         holds(model, X, exact=False)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_linear, "linear_map", wrongly)
+            patch.setattr(_linear_models, "linear_map", wrongly)
             refused(model, X, "gives other outputs")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from skfairtest.cli._data_file import Table, read_table
+from skfairtest.cli._data_file import DataTable, read_table
 from skfairtest.cli._errors import CommandError, ModelFailed
 from skfairtest.cli._model_file import load_model
 from skfairtest.cli._names import did_you_mean, split_names
@@ -28,15 +28,15 @@ DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-class Case(NamedTuple):
+class CommandInputs(NamedTuple):
     """A model, its table, and the parameters that say which inputs exist."""
 
     model: Any
-    table: Table
+    table: DataTable
     space: Any
 
 
-def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
+def read_inputs(options: argparse.Namespace, model: str, data: str) -> CommandInputs:
     """Load a model and the data, and check the data against the model."""
     loaded = load_model(
         model,
@@ -60,7 +60,7 @@ def read_case(options: argparse.Namespace, model: str, data: str) -> Case:
             "The data hold only one row, which shows one value of each column, so twins cannot "
             "differ. Give more rows, or give the values of columns by --space."
         )
-    return Case(loaded, table, space)
+    return CommandInputs(loaded, table, space)
 
 
 def check_fitted(model: Any, where: str) -> None:
@@ -79,7 +79,7 @@ def check_fitted(model: Any, where: str) -> None:
         pass
 
 
-def make_auditor(options: argparse.Namespace, case: Case, name: str | None) -> Any:
+def make_auditor(options: argparse.Namespace, inputs: CommandInputs, name: str | None) -> Any:
     """Make an unfitted auditor by its name, with the space of --space."""
     from skfairtest.report._audit import auditor_names, make_template
 
@@ -91,17 +91,17 @@ def make_auditor(options: argparse.Namespace, case: Case, name: str | None) -> A
             f"{did_you_mean(short, names)}"
         )
     auditor = make_template(short, options.threshold)
-    auditor.set_params(space=case.space)
+    auditor.set_params(space=inputs.space)
     if options.max_queries is not None:
         auditor.set_params(max_queries=options.max_queries)
     return auditor
 
 
-def read_favourable(options: argparse.Namespace, case: Case) -> Any:
+def read_favourable(options: argparse.Namespace, inputs: CommandInputs) -> Any:
     """Return the favourable label as the model has it, or None if it was not named."""
     if options.favourable is None:
         return None
-    if predicts_numbers(case):
+    if predicts_numbers(inputs):
         if options.favourable == "mean":
             return "mean"
         try:
@@ -111,7 +111,7 @@ def read_favourable(options: argparse.Namespace, case: Case) -> Any:
                 "--favourable must be a number with a model that predicts numbers, the smallest "
                 f"prediction that is favourable, or mean; got {options.favourable!r}."
             ) from error
-    classes = list(getattr(case.model, "classes_", []))
+    classes = list(getattr(inputs.model, "classes_", []))
     same = [label for label in classes if str(label) == options.favourable]
     if not same:  # blanks that a file has put round a label are hard to see
         same = [label for label in classes if str(label).strip() == options.favourable.strip()]
@@ -125,20 +125,20 @@ def read_favourable(options: argparse.Namespace, case: Case) -> Any:
     return same[0]
 
 
-def predicts_numbers(case: Case) -> bool:
+def predicts_numbers(inputs: CommandInputs) -> bool:
     """Tell whether the model predicts numbers; one that does not say so is asked about a row."""
     from sklearn.base import is_regressor
 
-    if hasattr(case.model, "__sklearn_tags__"):
-        return bool(is_regressor(case.model))
-    if hasattr(case.model, "classes_") or callable(getattr(case.model, "predict_proba", None)):
+    if hasattr(inputs.model, "__sklearn_tags__"):
+        return bool(is_regressor(inputs.model))
+    if hasattr(inputs.model, "classes_") or callable(getattr(inputs.model, "predict_proba", None)):
         return False
-    first = case.model.predict(take_rows(case.table.X, np.arange(1)))
+    first = inputs.model.predict(take_rows(inputs.table.X, np.arange(1)))
     return np.asarray(first).dtype.kind == "f"
 
 
 @contextmanager
-def told_errors() -> Iterator[None]:
+def command_errors() -> Iterator[None]:
     """Turn errors of an audit into errors of the command: wrong input, or a model that failed."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""BracketDisplay draws the lower and the upper bound of the largest difference."""
+"""BoundsDisplay draws the lower and the upper bound of the largest difference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from skfairtest.inspection._style import (
     paper,
     rows_axis,
     span,
-    steps,
+    step_style,
     wrap,
 )
 
@@ -38,7 +38,7 @@ ORDER = (
 )  # fmt: skip
 
 
-class BracketDisplay(Display):
+class BoundsDisplay(Display):
     """Draw what is known of the largest difference between twins: what was found, and its bounds.
 
     Twins are two inputs that are identical but for the sensitive attributes. Make it with
@@ -85,10 +85,10 @@ class BracketDisplay(Display):
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.linear_model import Ridge
     >>> from skfairtest import CertifiedAuditor
-    >>> from skfairtest.inspection import BracketDisplay
+    >>> from skfairtest.inspection import BoundsDisplay
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> auditor = CertifiedAuditor(Ridge().fit(X, y), sensitive_features="sex", random_state=0)
-    >>> display = BracketDisplay.from_auditor(auditor.fit(X)).plot()
+    >>> display = BoundsDisplay.from_auditor(auditor.fit(X)).plot()
     >>> display.frame()["certified"].tolist()
     [True]
     """
@@ -98,7 +98,7 @@ class BracketDisplay(Display):
         self.history = history
 
     @classmethod
-    def from_auditor(cls, auditor: Any, *, rows: bool = True) -> BracketDisplay:
+    def from_auditor(cls, auditor: Any, *, rows: bool = True) -> BoundsDisplay:
         """Show what fitted auditors found, with the upper bounds of those that certify.
 
         Parameters
@@ -112,7 +112,7 @@ class BracketDisplay(Display):
 
         Returns
         -------
-        BracketDisplay
+        BoundsDisplay
             The display, not yet drawn.
 
         Raises
@@ -142,7 +142,7 @@ class BracketDisplay(Display):
         return cls(pd.DataFrame(table, columns=COLUMNS), pd.concat(courses, ignore_index=True))
 
     @classmethod
-    def from_certificate(cls, certificate: Any) -> BracketDisplay:
+    def from_certificate(cls, certificate: Any) -> BoundsDisplay:
         """Show the bounds of certificates.
 
         Parameters
@@ -152,7 +152,7 @@ class BracketDisplay(Display):
 
         Returns
         -------
-        BracketDisplay
+        BoundsDisplay
             The display, not yet drawn.
 
         Raises
@@ -191,7 +191,7 @@ class BracketDisplay(Display):
         kind: str = "bar",
         bar_kwargs: Any = None,
         line_kwargs: Any = None,
-    ) -> BracketDisplay:
+    ) -> BoundsDisplay:
         """Draw the brackets.
 
         Parameters
@@ -206,7 +206,7 @@ class BracketDisplay(Display):
 
         Returns
         -------
-        self : BracketDisplay
+        self : BoundsDisplay
             The display.
 
         Raises
@@ -230,7 +230,7 @@ class BracketDisplay(Display):
         size = (7.0, 1.6 + 1.6 * ROW * max(1, len(self.table)))
         return self._plot_bars(axes_for(ax, self, size), bar_kwargs or {})
 
-    def _plot_bars(self, ax: Any, bar_kwargs: dict[str, Any]) -> BracketDisplay:
+    def _plot_bars(self, ax: Any, bar_kwargs: dict[str, Any]) -> BoundsDisplay:
         numbers = self.table[["found", "lower", "upper", "rows"]]
         end = span(numbers.to_numpy(dtype=float).ravel())[1]
         ax.set_xlim(0, end * 1.3)  # room for figures, which the axis does not take part in
@@ -291,14 +291,14 @@ class BracketDisplay(Display):
             annotation_clip=False,
         )  # fmt: skip
 
-    def _plot_time(self, ax: Any, line_kwargs: dict[str, Any]) -> BracketDisplay:
+    def _plot_time(self, ax: Any, line_kwargs: dict[str, Any]) -> BoundsDisplay:
         assert self.history is not None
         shown: dict[str, Any] = {}
         alone = len(self.table) == 1
         for place, row in enumerate(self.table.itertuples(index=False)):
             course = self.history[self.history["name"] == row.name]
             of = "" if alone else f"{row.name}: "
-            style = {**steps(place, course), "marker": "", "clip_on": True, **line_kwargs}
+            style = {**step_style(place, course), "marker": "", "clip_on": True, **line_kwargs}
             self.lines_ += ax.plot(course["seconds"], course["degree"], **style)
             known = course[course["bound"].notna()] if "bound" in course else course[:0]
             if len(known):

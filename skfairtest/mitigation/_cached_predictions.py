@@ -15,7 +15,7 @@ Values = NDArray[Any]
 METHODS = ("predict", "predict_proba", "decision_function", "predict_log_proba")
 
 
-class Replay:
+class CachedPredictions:
     """A model that looks its predictions up, for rows that are given by their numbers.
 
     It takes the place of the model in a scorer, so that the score of any part of the rows costs no
@@ -76,12 +76,12 @@ class Replay:
 
 
 def score_of_rows(
-    scorer: Any, replay: Replay, y: Values, weights: Values | None
+    scorer: Any, cached: CachedPredictions, y: Values, weights: Values | None
 ) -> Callable[[Values], float]:
     """Return the scorer as a function of row numbers."""
 
     def score(rows: Values) -> float:
         extra = {} if weights is None else {"sample_weight": weights[rows]}
-        return float(scorer(replay, rows, y[rows], **extra))
+        return float(scorer(cached, rows, y[rows], **extra))
 
     return score

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import Bools, Floats, Ints
@@ -18,12 +19,8 @@ from skfairtest.exceptions import DetectorFailedError, users_level
 from skfairtest.space._domain import Domain
 from skfairtest.space._layout import Layout
 from skfairtest.space._plausible.neighbours import Neighbours
-from skfairtest.space._plausible.real_vs_synthetic import LEAST_ROWS, RealVsSyntheticClassifier
+from skfairtest.space._plausible.real_vs_synthetic import RealVsSyntheticClassifier
 
-#: Inputs in one call of a detector.
-CHUNK = 50_000
-#: Rows of the data that a user's detector is asked about to see that it suits them.
-MOST_ASKED = 20_000
 WANTED = "plausible= must be 'auto', a share between 0 and 1, an outlier detector or None"
 
 
@@ -81,8 +78,7 @@ class Plausibility:
         self._classifier: RealVsSyntheticClassifier | None = None
         self._detector: Any = None
         self._by_codes = False
-        # Share of real rows that "auto" accepts.
-        self._share = 0.98
+        self._share = 0.98  # of the real rows, which "auto" accepts
         self._scores_of_rows: Floats = np.empty(0)
         self._cut = 0.0
         if isinstance(detector, str):
@@ -100,10 +96,10 @@ class Plausibility:
         self.share_accepted = self._share
         if self._detector is not None:
             self._scores_of_rows = self._look_at_rows()
-        elif len(data) < LEAST_ROWS:
+        elif len(data) < 10:
             raise ValueError(
-                f"plausible='auto' learns what looks like the data from at least {LEAST_ROWS} rows "
-                f"of X; got {len(data)}. Give more rows, or an outlier detector of your own."
+                "plausible='auto' learns what looks like the data from at least 10 rows of X; "
+                f"got {len(data)}. Give more rows, or an outlier detector of your own."
             )
 
     # Making ---------------------------------------------------------------------------------
@@ -156,8 +152,9 @@ class Plausibility:
     def _look_at_rows(self) -> Floats:
         """Sorted scores of the rows, once the detector has accepted some of them."""
         rows = self.neighbours.rows
-        if len(rows) > MOST_ASKED:
-            rows = rows[np.random.default_rng(0).permutation(len(rows))[:MOST_ASKED]]
+        most = 20_000  # that a user's detector is asked about to see that it suits them
+        if len(rows) > most:
+            rows = rows[np.random.default_rng(0).permutation(len(rows))[:most]]
         self.share_accepted = share = float(self.accepts(rows).mean())
         name = type(self._detector).__name__
         if share == 0:
@@ -230,10 +227,11 @@ class Plausibility:
         return Z if self._by_codes else self._layout.decode(Z)
 
     def _ask(self, method: str, Z: Floats) -> Floats:
-        """Return what a method of the user's detector says of the inputs, one number each."""
-        said = [np.empty(0)]
-        for start in range(0, len(Z), CHUNK):
-            table = self._table(Z[start : start + CHUNK])
+        """Return the output of a method of the user's detector, one number for each input."""
+        outputs = [np.empty(0)]
+        # Detectors may need memory for each input: they get so many in one call.
+        for part in gen_batches(len(Z), 50_000):
+            table = self._table(Z[part])
             n = len(table)
             answer = self._guard(method, lambda: getattr(self._detector, method)(table))  # noqa: B023
             try:
@@ -246,8 +244,8 @@ class Plausibility:
                     f"return one number for each row, an array of shape ({n},); got "
                     f"{type(answer).__name__} of shape {np.shape(answer)}."
                 )
-            said.append(values)
-        return np.concatenate(said)
+            outputs.append(values)
+        return np.concatenate(outputs)
 
     def _guard(self, method: str, call: Any) -> Any:
         try:

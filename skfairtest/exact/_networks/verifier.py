@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Family, Limits
+from skfairtest.exact._bracket import Bracket, Limits, Verifier
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.local_search import LocalSearch
@@ -18,6 +18,8 @@ from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.slope_search import SlopeSearch
 from skfairtest.exact._networks.unit_search import UnitSearch
 from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._features import Features
+from skfairtest.whitebox._layers import Layers
 
 #: Perturbations in a row without a better pair after which the local search rests; rounds at first
 #: with one each, and how many rounds it takes to another one later.
@@ -26,18 +28,30 @@ MOST_IDLE, EARLY, SELDOM = 60, 10, 2
 AHEAD, BEHIND = 6, 2
 
 
-class NetworkFamily(Family):
+class NetworkVerifier(Verifier):
     """A network, or a linear model of several classes, and how to bound it.
 
-    Its parameters are those of `TreeFamily`.
+    - `features`, `layers`: what the model is shown, and what it computes of that.
+    - `rounding`: how far rounding may carry its outputs; None: what the layers say.
+    - `touched`: whether the model looks at a sensitive attribute, although weights may cancel.
     """
 
     quick = False
 
-    def __init__(self, estimator: Any, space: InputSpace, response: str) -> None:
-        self.space = space
-        self.network = ReadNetwork(estimator, space, response)
+    def __init__(
+        self,
+        space: InputSpace,
+        features: Features,
+        layers: Layers,
+        rounding: float | None = None,
+        touched: bool = False,
+    ) -> None:
+        self.space, self._touched = space, touched
+        self.network = ReadNetwork(space, features, layers)
         self.relaxation = Relaxation(self.network)
+        self.most = 1.0 if self.network.out in ("logistic", "softmax") else np.inf
+        if rounding is not None:
+            self.network.rounding = rounding
         if len(self.network.weights) > 1:
             self.network.rounding = self.network.error(self._caps())
         self.rounding, self.single = self.network.rounding, self.network.single
@@ -77,11 +91,13 @@ class NetworkFamily(Family):
     def root_bound(self) -> float:
         """Return the bound of the whole domain, unsplit."""
         if not self.network.depends:
-            return 0.0
+            return float(np.finfo(np.float64).tiny) if self._touched else 0.0
         return self.relaxation.whole_bound
 
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
         """Split boxes, those with the largest bounds first, until the bracket is closed."""
+        if not self.network.depends:
+            return Bracket(incumbent, max(incumbent, self.root_bound()), None, 0, "closed")
         boxes = BoxSearch(self.relaxation, incumbent, limits)
         scores = (
             MarginSearch.make(self.relaxation, limits)

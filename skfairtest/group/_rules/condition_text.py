@@ -1,4 +1,4 @@
-"""Conditions as people write them; different conditions have different words."""
+"""The text of conditions, as people write them; different conditions have different texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JOINS = frozenset(("and", "in"))
 def range_text(
     name: Any, cuts: Floats, first: int, last: int, dates: Dates | None, whole: bool
 ) -> str:
-    """The run of bins from `first` to before `last` in words; the outermost ones are open.
+    """The text of the run of bins from `first` to before `last`; the outermost ones are open.
 
     A bin of one whole number, among whole numbers, is called by this number.
     """
@@ -55,7 +55,7 @@ def name_text(name: Any) -> str:
 
 
 def level_texts(levels: NDArray[Any], missing: int, dates: Dates | None = None) -> list[str]:
-    """The levels of a column in words, no two of them alike; `missing` is the place of that level.
+    """The texts of the levels of a column, no two alike; `missing` is the place of that level.
 
     Strings are quoted where they would read as something else: as a number, as the missing value,
     or as several levels.

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
-from skfairtest.report._data import Rows, Search
+from skfairtest.report._data import RowsPart, SearchPart
 from skfairtest.report._measure.case import Case
 
-#: Relative difference of two ends that is that of two ways to add up.
-ROUNDING = 1e-9
 BEYOND = (
     "two inputs of the domain differ by more than the certified bound: the model was read wrongly, "
     "or does not give one input the same output twice"
 )
 
 
-def gather(case: Case, label: str) -> None:
-    """Offer to the search of all sensitive attributes what those of each alone have found.
+def collect(case: Case, label: str) -> None:
+    """Give the search of all sensitive attributes the pairs that those of each alone have found.
 
     Twins that differ in one attribute alone are twins of all of them together as well.
     """
@@ -27,10 +25,10 @@ def gather(case: Case, label: str) -> None:
             case.offer(label, finding.pair, finding.twins, shown_by)
 
 
-def settled(case: Case, search: Search, alone: list[Search]) -> Search:
+def finalized(case: Case, search: SearchPart, alone: list[SearchPart]) -> SearchPart:
     """The search with its finding; `alone` are those of each of its attributes, if it has several.
 
-    No figure is below what was seen: neither the degree nor the upper end of a bracket below a pair
+    No figure is below what was seen: neither the degree nor the upper bound below a pair
     of the domain, and the rows of all attributes together show what those of each alone show.
     """
     rows = reduce(_with_others, (other.rows for other in alone), search.rows)
@@ -51,12 +49,12 @@ def settled(case: Case, search: Search, alone: list[Search]) -> Search:
         return search
     lower = max(lower, search.degree)
     bracket = replace(search.bracket, lower=lower, upper=max(upper, lower))
-    if lower > upper * (1 + ROUNDING):
+    if lower > upper * (1 + 1e-9):  # more than two ways to add up differ by
         bracket = replace(bracket, certified=False, stop_reason=BEYOND)
     return replace(search, bracket=bracket)
 
 
-def _with_others(rows: Rows, others: Rows) -> Rows:
+def _with_others(rows: RowsPart, others: RowsPart) -> RowsPart:
     """The rows with what those show that were compared in one attribute alone."""
     if (others.degree or 0.0) <= (rows.degree or 0.0):
         return rows

@@ -9,50 +9,25 @@ do. Twins that differ in other columns as well are refused: their means differ, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Attained, Bracket, Family, Limits, unattained
+from skfairtest.exact._bracket import Attained, Bracket, Limits, Verifier, unattained
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._features import Chain
-from skfairtest.whitebox._mixture import Mixture
-from skfairtest.whitebox._tree_model import EPS, exponential_rounding
-from skfairtest.whitebox._unsupported import Unsupported
+from skfairtest.whitebox.graph import EPS, exponential_rounding
 
 
-def check_averaged(space: InputSpace, steps: list[Any], mixture: Mixture) -> None:
-    """Check that a model averages over all that twins differ in.
-
-    - `mixture`: the model; its columns are those of the table that the last step makes.
-    """
-    own = set(mixture.places)
-    features = Chain(space, steps).features if steps else None
-    rest = []
-    for j in space.sensitive:
-        behind = space.layout.places[j] if features is None else features.of(j).tolist()
-        if not own.issuperset(behind):
-            rest.append(space.feature_names[j])
-    if rest:
-        raise Unsupported(
-            f"The model does not average over all of {rest!r}, in which twins differ.",
-            "Audit only columns that it averages over, or search with SBFTAuditor, which needs no "
-            "bound.",
-        )
-
-
-class MixtureFamily(Family):
+class AveragedVerifier(Verifier):
     """Model that averages another one, bounded by bounds of the inner model.
 
-    - `strength`: share of the average.
-    - `base`: the model inside.
+    - `share`: of the model inside, `base`; the rest is the average.
 
     - `rounding`: how far rounding may carry the outputs of the model itself.
     """
 
-    def __init__(self, strength: float, base: Family, response: str) -> None:
-        self.share, self.base = 1 - strength, base
+    def __init__(self, share: float, base: Verifier, response: str) -> None:
+        self.share, self.base, self.response = share, base, response
         self.quick, self.first_queries = base.quick, base.first_queries
         # Twins that are asked about in different calls may have averages of different last bits.
         # Mixing adds a few roundings of the size of the outputs, which is below 1 for

@@ -1,4 +1,4 @@
-"""All frequent patterns of a small table as a matrix of who is inside; slow, and easy to check."""
+"""All frequent rules of a small table as a matrix of who is inside; slow, and easy to check."""
 
 import copy
 from itertools import combinations, product
@@ -6,8 +6,8 @@ from itertools import combinations, product
 import numpy as np
 
 
-class DensePatterns:
-    """`rules` has the value of each attribute, -1 for any."""
+class DenseRules:
+    """`conditions` has the value of each attribute, -1 for any."""
 
     def __init__(self, codes, *, min_support=0.0, most=3):
         n_rows, n_attributes = codes.shape
@@ -21,17 +21,17 @@ class DensePatterns:
                         rule[list(columns)] = wanted
                         rules.append(rule)
                         inside.append(held)
-        self.rules = np.array(rules).reshape(-1, n_attributes)
+        self.conditions = np.array(rules).reshape(-1, n_attributes)
         self.masks = np.array(inside).reshape(-1, n_rows)
         self.matrix = self.masks.astype(float)
-        self.n_patterns = len(rules)
+        self.n_rules = len(rules)
         self.support = self.matrix.mean(axis=1)
 
     def sums(self, values):
         return self.matrix @ values
 
-    def inside(self, pattern):
-        return self.masks[pattern]
+    def inside(self, rule):
+        return self.masks[rule]
 
     def among(self, rows):
         few = copy.copy(self)

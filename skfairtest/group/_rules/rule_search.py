@@ -1,4 +1,4 @@
-"""Finds frequent patterns of rows, takes each group once, and orders them worst first."""
+"""Finds frequent rules of rows, takes each group once, and orders them worst first."""
 
 from __future__ import annotations
 
@@ -17,11 +17,8 @@ from skfairtest.group._inference.counting import RowSets, rows_that_count
 from skfairtest.group._inference.pivot import chosen_sides, half_a_case, signed_root
 from skfairtest.group._outcomes.outcomes import MetricRows
 from skfairtest.group._rules.attribute import Attribute, Numbers
-from skfairtest.group._rules.patterns import MOST_PATTERNS, Patterns, TooManyPatterns
-from skfairtest.group._rules.short_list import ShortList, short_list
-
-#: Rows beyond which it is estimated on some of them what other parameters would leave.
-ROWS_TO_ESTIMATE = 5_000
+from skfairtest.group._rules.frequent import MOST_RULES, FrequentRules, RuleLimitExceeded
+from skfairtest.group._rules.short_list import ShortList, short_list, without_last_digits
 
 
 class TooManyRules(ValueError):
@@ -38,7 +35,7 @@ class TooManyRules(ValueError):
         self.fits = fits
 
 
-def frequent_patterns(
+def frequent_rules(
     attributes: list[Attribute],
     columns: list[Numbers],
     *,
@@ -46,20 +43,20 @@ def frequent_patterns(
     most: int | None,
     label: str,
     weights: Floats | None = None,
-) -> Patterns:
-    """Find all frequent patterns of up to `most` conditions, or of as many as are feasible.
+) -> FrequentRules:
+    """Find all frequent rules of up to `most` conditions, or of as many as are feasible.
 
     Parameters
     ----------
     attributes : list of Attribute
-        What patterns are made of.
+        What rules are made of.
     columns : list of ndarray of int of shape (n_rows,)
         For each attribute the number of each row's value.
     min_support : float
-        Share of the rows that a pattern holds for, at least.
+        Share of the rows that a rule holds for, at least.
     most : int or None
-        Most conditions of a pattern. With None there may be fewer of them than attributes, with a
-        warning, where there are more than a million patterns.
+        Most conditions of a rule. With None there may be fewer of them than attributes, with a
+        warning, where there are more than a million rules.
     label : str
         Name of the parameter that holds `most`.
     weights : ndarray of shape (n_rows,), default=None
@@ -74,31 +71,31 @@ def frequent_patterns(
     """
     search = _Search(attributes, columns, min_support, label, weights)
     try:
-        patterns, told = search.patterns(most), ""
+        rules, message = search.rules(most), ""
     except TooManyRules as error:
         if most is not None or not error.fits:
             raise
-        told = str(error)
+        message = str(error)
         for most in range(error.fits, 0, -1):
             try:
-                patterns = search.patterns(most)
+                rules = search.rules(most)
                 break
             except TooManyRules:  # of many rows, what fits was an estimate
                 if most == 1:
                     raise
-    if not patterns.n_patterns:
+    if not rules.n_rules:
         raise search.none_frequent()
-    if told:
+    if message:
         warnings.warn(
-            f"Only rules of up to {label}={most} are compared. {told}",
+            f"Only rules of up to {label}={most} are compared. {message}",
             UserWarning,
             stacklevel=users_level(),
         )
-    return patterns
+    return rules
 
 
 class _Search(NamedTuple):
-    """What is searched for patterns."""
+    """What is searched for rules."""
 
     attributes: list[Attribute]
     columns: list[Numbers]
@@ -106,8 +103,8 @@ class _Search(NamedTuple):
     label: str
     weights: Floats | None
 
-    def _found(self, min_support: float, most: int) -> Patterns:
-        return Patterns(
+    def _found(self, min_support: float, most: int) -> FrequentRules:
+        return FrequentRules(
             self.columns,
             [attribute.n_values for attribute in self.attributes],
             min_support=min_support,
@@ -116,12 +113,12 @@ class _Search(NamedTuple):
             weights=self.weights,
         )
 
-    def patterns(self, most: int | None) -> Patterns:
-        """All frequent patterns."""
+    def rules(self, most: int | None) -> FrequentRules:
+        """All frequent rules."""
         most = min(most or len(self.attributes), len(self.attributes))
         try:
             return self._found(self.min_support, most)
-        except TooManyPatterns:
+        except RuleLimitExceeded:
             raise self._too_many(most) from None
 
     @property
@@ -132,7 +129,7 @@ class _Search(NamedTuple):
     def none_frequent(self) -> ValueError:
         """Make an error that says which support a rule has."""
         names = [attribute.name for attribute in self.attributes]
-        # No pattern has more support than a single condition.
+        # No rule has more support than a single condition.
         largest = self._found(0.5 / self.n_rows, 1).counts.max(initial=0)
         return ValueError(
             f"No rule over {names!r} holds for at least min_support={self.min_support:g} of the "
@@ -143,11 +140,12 @@ class _Search(NamedTuple):
 
     def _some(self) -> tuple[_Search, str]:
         """A few of many rows, on which it is estimated what other parameters would leave."""
-        if len(self.columns[0]) <= ROWS_TO_ESTIMATE:
+        most = 5_000  # an estimate for an error message is not worth more time
+        if len(self.columns[0]) <= most:
             return self, ""
         upto: Any = np.arange(1, len(self.columns[0]) + 1)
         upto = upto if self.weights is None else np.cumsum(self.weights)
-        drawn = np.linspace(0, upto[-1] - 1, ROWS_TO_ESTIMATE).astype(np.intp)
+        drawn = np.linspace(0, upto[-1] - 1, most).astype(np.intp)
         rows = np.searchsorted(upto, drawn, side="right")
         few = self._replace(columns=[column[rows] for column in self.columns], weights=None)
         return few, "about "
@@ -158,67 +156,64 @@ class _Search(NamedTuple):
         leaves = []
         fits = 0
         for conditions in range(1, most):
-            n = some.n_patterns(self.min_support, conditions)
+            n = some.n_rules(self.min_support, conditions)
             if n is None:
                 break
             leaves, fits = [f"{self.label}={conditions} leaves {about}{n:,}"], conditions
         support = self.min_support
         while support < 0.9:
             support = float(f"{min(0.9, 1.5 * support):.2g}")
-            n = some.n_patterns(support, most)
+            n = some.n_rules(support, most)
             if n is not None:
                 leaves.append(f"min_support={support:g} leaves {about}{n:,}")
                 break
-        told = " and ".join(leaves) or f"even {self.label}={fits + 1} leaves more"
+        advice = " and ".join(leaves) or f"even {self.label}={fits + 1} leaves more"
         return TooManyRules(
-            f"There are more than {MOST_PATTERNS:,} rules that hold for "
+            f"There are more than {MOST_RULES:,} rules that hold for "
             f"min_support={self.min_support:g} of the rows, with up to {most} conditions over "
-            f"{len(self.attributes)} attributes. Raise min_support or lower {self.label}: {told}. "
-            "Or name fewer attributes.",
+            f"{len(self.attributes)} attributes. Raise min_support or lower {self.label}: "
+            f"{advice}. Or name fewer attributes.",
             fits,
         )
 
-    def n_patterns(self, min_support: float, most: int) -> int | None:
-        """How many patterns there are; None for too many."""
+    def n_rules(self, min_support: float, most: int) -> int | None:
+        """How many rules there are; None for too many."""
         try:
-            return self._found(min_support, most).n_patterns
-        except TooManyPatterns:
+            return self._found(min_support, most).n_rules
+        except RuleLimitExceeded:
             return None
 
 
 def _members(attributes: list[Attribute]) -> list[Bools] | None:
     """What each condition names; None where it is a single value."""
-    if all(a.n_items == a.n_values for a in attributes):
-        if all(np.array_equal(a.members, np.eye(a.n_items)) for a in attributes):
+    if all(a.n_conditions == a.n_values for a in attributes):
+        if all(np.array_equal(a.members, np.eye(a.n_conditions)) for a in attributes):
             return None
     return [attribute.members for attribute in attributes]
 
 
-def complexity_of(patterns: Patterns, attributes: list[Attribute]) -> Ints:
-    """Rate how complex patterns are: by their conditions, then by the bounds to read."""
+def complexity_of(rules: FrequentRules, attributes: list[Attribute]) -> Ints:
+    """Rate how complex rules are: by their conditions, then by the bounds to read."""
     read = [attribute.complexity for attribute in attributes]
-    of_item = np.array(
-        [
-            10_000 + read[j][value]
-            for j, value in zip(patterns.attribute, patterns.value, strict=True)
-        ]
+    of_condition = np.array(
+        [10_000 + read[j][value] for j, value in zip(rules.attribute, rules.value, strict=True)]
     )
-    total = np.zeros(patterns.n_patterns, dtype=np.int64)
-    at, todo = np.arange(patterns.n_patterns), np.arange(patterns.n_patterns)
+    total = np.zeros(rules.n_rules, dtype=np.int64)
+    at, todo = np.arange(rules.n_rules), np.arange(rules.n_rules)
     while len(todo):
-        total[todo] += of_item[patterns.items[at]]
-        above = patterns.parents[at]
+        total[todo] += of_condition[rules.last[at]]
+        above = rules.parents[at]
         todo, at = todo[above >= 0], above[above >= 0]
     return total
 
 
-def places_of(patterns: Patterns, attributes: list[Attribute]) -> Ints:
-    """Number patterns so that equally simple ones have an order, whatever way they were found.
+def places_of(rules: FrequentRules, attributes: list[Attribute]) -> Ints:
+    """Number rules so that equally simple ones have an order, whatever way they were found.
 
     Attributes of few conditions come first, and early conditions of an attribute.
     """
-    order = np.argsort([attribute.n_items for attribute in attributes], kind="stable")
-    table = patterns.conditions(np.arange(patterns.n_patterns))[:, order]
+    order = np.argsort([attribute.n_conditions for attribute in attributes], kind="stable")
+    table = rules.conditions(np.arange(rules.n_rules))[:, order]
     # Earlier keys decide where later ones are equal: which attributes, then which conditions.
     rank = np.lexsort([*table.T, *(table < 0).T[::-1]])
     places = np.empty(len(rank), dtype=np.intp)
@@ -229,7 +224,7 @@ def places_of(patterns: Patterns, attributes: list[Attribute]) -> Ints:
 def simplest_of_equal(
     marks: NDArray[np.uint64], complexity: Ints, places: Ints | None = None
 ) -> Ints:
-    """Find the simplest pattern of each group of rows, in the order of the patterns.
+    """Find the simplest rule of each group of rows, in the order of the rules.
 
     Of equally simple ones that with the least place is taken, or the first one.
     """
@@ -246,20 +241,20 @@ def simplest_of_equal(
 def worst_first(
     sides: Sides, score: Floats, criticals: list[float], complexity: Ints, compared: Bools
 ) -> Ints:
-    """Order patterns by the part of their score that is more than chance.
+    """Order rules by the part of their score that is more than chance.
 
-    The first key allows for the number of patterns, the second takes each pattern by itself, and
+    The first key allows for the number of rules, the second takes each rule by itself, and
     the third is the score. The score alone would put the groups with fewest rows first, because
     their scores vary most.
 
     Parameters
     ----------
     sides : Sides
-        Of the patterns.
+        Of the rules.
     score : ndarray of shape (n,)
         Their scores.
     criticals : list of float
-        How far a signed root must be from 0 for all patterns, and for one.
+        How far a signed root must be from 0 for all rules, and for one.
     complexity : ndarray of int of shape (n,)
         The smaller, the simpler.
     compared : ndarray of bool of shape (n,)
@@ -271,25 +266,25 @@ def worst_first(
     for critical in criticals[::-1]:
         with np.errstate(invalid="ignore", divide="ignore"):
             keys.append(np.where(roots > critical, score * (1 - critical / roots), 0.0))
-    # Equal values may differ in their last bits; rounded, the simpler pattern comes first.
+    # Of equal values the simpler rule comes first.
     scale = float(score.max(initial=0.0)) or 1.0
-    keys[1:] = [-np.round(key / scale, 12) for key in keys[1:]]
+    keys[1:] = [-without_last_digits(key / scale) for key in keys[1:]]
     return np.lexsort([*keys, ~compared])
 
 
 def by_score(score: Floats, ranked: Bools, complexity: Ints, counts: Ints, places: Ints) -> Ints:
-    """Order patterns by their scores: those that are not ranked last, undefined scores behind them.
+    """Order rules by their scores: those that are not ranked last, undefined scores behind them.
 
     Of a group and everyone else, which have one score, the smaller one comes first.
     """
     known = np.nan_to_num(score, nan=-1.0)
-    # Equal values may differ in their last bits; rounded, the simpler pattern comes first.
+    # Of equal values the simpler rule comes first.
     scale = float(known.max(initial=0.0)) or 1.0
-    return np.lexsort((places, counts, complexity, -np.round(known / scale, 12), ~ranked))
+    return np.lexsort((places, counts, complexity, -without_last_digits(known / scale), ~ranked))
 
 
-class Compared(NamedTuple):
-    """The patterns that are kept, worst first; arrays of shape (n_kept,).
+class ComparedRules(NamedTuple):
+    """The rules that are kept, worst first; arrays of shape (n_kept,).
 
     Attributes
     ----------
@@ -316,8 +311,8 @@ class Compared(NamedTuple):
     n_groups: int
 
 
-def compare_patterns(
-    patterns: Patterns,
+def compare_rules(
+    rules: FrequentRules,
     complexity: Ints,
     everything: Sides,
     rows: MetricRows,
@@ -327,19 +322,19 @@ def compare_patterns(
     confidence: float,
     critical: float,
     most: int,
-) -> Compared:
-    """Put each group once, by its simplest pattern, in the order of `worst_first`."""
-    distinct = simplest_of_equal(patterns.marks, complexity)
-    n_inside, n_outside = rows_that_count(patterns, rows.counts)
+) -> ComparedRules:
+    """Put each group once, by its simplest rule, in the order of `worst_first`."""
+    distinct = simplest_of_equal(rules.marks, complexity)
+    n_inside, n_outside = rows_that_count(rules, rows.counts)
     sides = chosen_sides(everything, distinct)
     defined = (n_inside[distinct] > 0) & (n_outside[distinct] > 0)
     n_groups = int(defined.sum())
-    part = part_of_whole(patterns, rows, weights)[distinct] if whole else None
+    part = part_of_whole(rules, rows, weights)[distinct] if whole else None
     score = np.abs(sides.difference) * (1.0 if part is None else part)
     criticals = [critical, float(stats.norm.isf((1 - confidence) / 2))]
     order = worst_first(sides, score, criticals, complexity[distinct], defined)[:most]
     kept = distinct[order]
-    return Compared(
+    return ComparedRules(
         kept,
         chosen_sides(sides, order),
         defined[order],
@@ -350,9 +345,9 @@ def compare_patterns(
     )
 
 
-def listed_patterns(
-    patterns: Patterns,
-    found: Compared,
+def listed_rules(
+    rules: FrequentRules,
+    found: ComparedRules,
     differs: Bools,
     rows: MetricRows,
     weights: Floats | None,
@@ -361,13 +356,13 @@ def listed_patterns(
     critical: float,
     confidence: float,
 ) -> ShortList:
-    """Make a short list of the kept patterns that differ, by their positions among these."""
-    # Patterns that a short list is chosen from, the worst ones.
+    """Make a short list of the kept rules that differ, by their positions among these."""
+    # The short list is chosen from the 1,000 worst rules.
     candidates = np.flatnonzero(differs)[:1_000]
     chosen = found.kept[candidates]
     short = short_list(
-        patterns.subset(chosen),
-        patterns.conditions(chosen),
+        rules.subset(chosen),
+        rules.conditions(chosen),
         chosen_sides(found.sides, candidates),
         rows.values,
         rows.counts,
@@ -378,16 +373,16 @@ def listed_patterns(
         score=np.arange(len(chosen), 0, -1, dtype=np.float64),
         complexity=complexity[chosen],
         confidence=confidence,
-        n_compared=max(1, int((differs & (patterns.depths[found.kept] > 1)).sum())),
+        n_compared=max(1, int((differs & (rules.depths[found.kept] > 1)).sum())),
     )
     return short._replace(
-        pattern=candidates[short.pattern],
-        sub_pattern=np.append(candidates, -1)[short.sub_pattern],  # -1 stays -1
+        rule=candidates[short.rule],
+        sub_rule=np.append(candidates, -1)[short.sub_rule],  # -1 stays -1
     )
 
 
-def part_of_whole(patterns: RowSets, rows: MetricRows, weights: Floats | None) -> Floats:
+def part_of_whole(rules: RowSets, rows: MetricRows, weights: Floats | None) -> Floats:
     """Return the factor from a group's difference to the rest to its difference to the whole."""
     counted: Any = rows.counts if weights is None else np.where(rows.counts, weights, 0.0)
     # whole = share * inside + (1 - share) * outside
-    return 1 - patterns.sums(counted[:, None])[:, 0] / float(counted.sum())
+    return 1 - rules.sums(counted[:, None])[:, 0] / float(counted.sum())

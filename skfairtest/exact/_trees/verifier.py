@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +15,9 @@ from skfairtest.exact._bracket import (
     Attained,
     Bracket,
     Engine,
-    Family,
     Limits,
     Note,
+    Verifier,
     unattained,
 )
 from skfairtest.exact._compared_rows import rows_of_pieces
@@ -29,15 +28,15 @@ from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.stored_code import how_to_compile, is_compiled
 from skfairtest.exact._trees.tree_search import TreeSearch
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._ensembles import read_ensemble
-from skfairtest.whitebox._features import Chain
-from skfairtest.whitebox._tree_model import (
+from skfairtest.whitebox.graph import (
     EPS,
     EXPONENTIAL,
     LOGISTIC,
     Output,
     all_nodes,
-    evaluate_outputs,
+    evaluate,
+    is_probability,
+    is_single,
     link_rounding,
     output_ends,
     sum_rounding,
@@ -52,16 +51,15 @@ ALONE = 2.0
 FIRST_QUERIES = 5_000.0
 
 
-class TreeFamily(Family):
+class TreeVerifier(Verifier):
     """Model of trees as it was read.
 
-    - `response` {"regression", "predict_proba", "decision_function"}: what is asked of it.
+    - `outputs`: sums of trees, or links of them.
     - `compiled`: whether to search with compiled code; None: where it is there, and NumPy has not
       closed the bracket after a few seconds.
     - `n_jobs`: threads that take boxes apart, with numba; None is 1, -1 all cores.
     - `deadline`: when to stop cutting attributes into cells, by `_clock.now`. Without cells there
       is the bound of the ranges of the trees alone.
-    - `outputs`: sums of trees that were read before; None reads them.
 
     - `quick`: whether a certificate takes next to no time: of a single tree.
     - `rounding`: outputs of the model may differ from the sums of its trees by this much, apart
@@ -72,26 +70,21 @@ class TreeFamily(Family):
 
     def __init__(
         self,
-        estimator: Any,
         space: InputSpace,
-        response: str,
+        outputs: list[Output],
         compiled: bool | None = None,
         n_jobs: int | None = None,
         deadline: float = np.inf,
-        outputs: list[Output] | None = None,
     ) -> None:
         self.space, self.n_workers = space, n_threads(n_jobs)
-        self.compiled = compiled
-        self.settings = (compiled, n_jobs, deadline)
-        if outputs is None:
-            outputs = read_ensemble(estimator, Chain(space), response)
-        self.outputs = outputs
+        self.compiled, self.outputs = compiled, outputs
         self.quick = sum(len(nodes.roots) for nodes in all_nodes(self.outputs)) == 1
         self.problems: list[Problem] = []
         try:
             self.problems = [Problem(space, output, deadline) for output in self.outputs]
         except OutOfTime:
             self.problems = []  # a part of the outputs alone would bound nothing
+        self.most = 1.0 if all(map(is_probability, outputs)) else np.inf
         self.rounding = max((self._rounding(o) for o in range(len(self.outputs))), default=0.0)
 
     def _rounding(self, o: int) -> float:
@@ -114,7 +107,7 @@ class TreeFamily(Family):
     @cached_property
     def _off_and_link(self) -> tuple[float, float] | None:
         """How far rounding may carry the sums behind probabilities, and these; else None."""
-        if not all(map(_is_probability, self.outputs)):
+        if not all(map(_is_logistic, self.outputs)):
             return None
         groups = [group for (group,) in self.outputs]
         off = max(sum_rounding(group.parts[0]) for group in groups)
@@ -122,7 +115,7 @@ class TreeFamily(Family):
 
     def single_room(self, top: float) -> float:
         groups = [group for output in self.outputs for group in output]
-        if not any(group.rounding or any(p.rounding for p in group.parts) for group in groups):
+        if not any(map(is_single, self.outputs)):
             return 0.0
         # Each end of the bracket is off by the rounding of two outputs.
         slack = [sum_rounding(g.parts[0]) * abs(g.weight) for g in groups if g.link == EXPONENTIAL]
@@ -141,7 +134,7 @@ class TreeFamily(Family):
         return 0.25 * (self.with_rounding(bound) - bound) / min(2 * incumbent, bound)
 
     def evaluate(self, Z: Floats) -> Floats:
-        return evaluate_outputs(self.outputs, Z)
+        return evaluate(self.outputs, Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
         """Return random rows of codes, many of them at the very borders of cells."""
@@ -242,7 +235,7 @@ class TreeFamily(Family):
         return CompiledSearch(problem, incumbent, self.n_workers, n)
 
 
-def _is_probability(output: Output) -> bool:
+def _is_logistic(output: Output) -> bool:
     """Whether an output is the logistic function of a sum, or 1 minus that."""
     return len(output) == 1 and output[0].link == LOGISTIC and abs(output[0].weight) == 1
 

@@ -1,4 +1,4 @@
-"""Every frequent pattern: at most one value of each attribute, found exactly, each row a bit."""
+"""Every frequent rule: at most one condition on each attribute, found exactly, each row a bit."""
 
 from __future__ import annotations
 
@@ -10,32 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.group._rules.cells import Cells
+from skfairtest.group._rules.cells import DistinctRows
 
-#: Patterns beyond which nobody reads, and intervals that hold for all of them say little.
-MOST_PATTERNS = 1_000_000
-#: A support of 0.05 must not fail by the last bit of 0.05 * 20.
-ROUNDING = 1 - 1e-12
-#: Entries of the matrix of who is inside of which pattern that are held at a time: 16 MB.
-MAX_ENTRIES = 2**21
-
-#: An odd number whose bits are in no order, which mixes those of others.
-MIX = np.uint64(0x9E3779B97F4A7C15)
-
-#: Parents, last items, counts and marks of patterns.
+#: Rules beyond which nobody reads, and intervals that hold for all of them say little.
+MOST_RULES = 1_000_000
+#: Parents, last conditions, counts and marks of rules.
 Found = tuple[Ints, Ints, Ints, NDArray[np.uint64]]
 
 
-class TooManyPatterns(Exception):
-    """More than `MOST_PATTERNS` are frequent; the caller knows the names of the parameters."""
+class RuleLimitExceeded(Exception):
+    """More than `MOST_RULES` are frequent; the caller knows the names of the parameters."""
 
 
-class Patterns:
-    """All patterns that hold for a share of the rows, fewer conditions before more of the same.
+class FrequentRules:
+    """All rules that hold for a share of the rows, fewer conditions before more of the same.
 
-    A pattern names one item each of one or more attributes, and an item is a set of values of its
-    attribute: a single value, a run of bins, several categories. Items that every row has are left
-    out, for nobody is outside.
+    A rule has one condition each on one or more attributes, and a condition is a set of values of
+    its attribute: a single value, a run of bins, several categories. Conditions that every row
+    meets are left out, for nobody is outside.
 
     Parameters
     ----------
@@ -44,27 +36,27 @@ class Patterns:
     sizes : list of int
         How many values each attribute has.
     min_support : float
-        Share of the rows that a pattern holds for, at least.
+        Share of the rows that a rule holds for, at least.
     max_conditions : int
-        Most attributes of a pattern.
-    members : sequence of ndarray of bool of shape (n_items, n_values), default=None
-        For each attribute the values that each item names; None makes each value an item.
+        Most attributes of a rule.
+    members : sequence of ndarray of bool of shape (n_conditions, n_values), default=None
+        For each attribute the values that each condition names; None makes each value a condition.
     weights : ndarray of int of shape (n_rows,), default=None
         How many rows of the data each row stands for, where equal ones are taken together.
     compiled : bool, default=None
         Whether to use numba; None where it is installed and there are many candidates. The same
-        patterns and sums either way.
+        rules and sums either way.
 
     Attributes
     ----------
-    counts : ndarray of int of shape (n_patterns,)
-        Rows of the data of each pattern.
+    counts : ndarray of int of shape (n_rules,)
+        Rows of the data of each rule.
     total : int
         Rows of the data.
-    depths : ndarray of int of shape (n_patterns,)
-        Conditions of each pattern.
-    marks : ndarray of uint64 of shape (n_patterns,)
-        Equal for patterns of the same rows, and for no others (but by a chance of one in 10**19).
+    depths : ndarray of int of shape (n_rules,)
+        Conditions of each rule.
+    marks : ndarray of uint64 of shape (n_rules,)
+        Equal for rules of the same rows, and for no others (but by a chance of one in 10**19).
 
     References
     ----------
@@ -86,28 +78,28 @@ class Patterns:
         self.columns, self.sizes, self.members = columns, sizes, members
         self.n_rows = len(columns[0])
         self.total = self.n_rows if weights is None else int(weights.sum())
-        least = max(1.0, np.ceil(min_support * self.total * ROUNDING))
-        #: Attribute of each item, and its number there, rare ones first: so fewer candidates are
-        #: tried.
-        self.attribute, self.value = self._frequent_items(weights, least)
+        least = max(1.0, rows_of_share(min_support, self.total))
+        #: Attribute of each condition, and its number there, rare ones first: so fewer candidates
+        #: are tried.
+        self.attribute, self.value = self._frequent_conditions(weights, least)
         if compiled is None:
-            # Candidates up to which numba is not worth the second that it takes to be imported.
+            # For fewer candidates numba is not worth the second that its import takes.
             compiled = self._n_candidates(max_conditions) > 20_000
             if compiled:
                 from skfairtest.workers._compiled import AVAILABLE as compiled
         self.compiled = compiled
         self._bits: NDArray[np.uint64] = np.empty((0, 0), dtype=np.uint64)
         # Rows that are counted by their number are not told apart any further.
-        self._cells: Cells | None = None
+        self._cells: DistinctRows | None = None
         nothing = (np.empty(0, dtype=np.int64),) * 3
         found: Found = (*nothing, np.empty(0, dtype=np.uint64))
         if len(self.attribute):
-            self._bits = self._item_bits()
+            self._bits = self._condition_bits()
             found = self._search(weights, int(least), int(min(max_conditions, len(columns))))
-        self.parents, self.items, self.counts, self.marks = found
+        self.parents, self.last, self.counts, self.marks = found
         self.depths = depths_of(self.parents)
 
-    def _frequent_items(self, weights: NDArray[Any] | None, least: float) -> tuple[Ints, Ints]:
+    def _frequent_conditions(self, weights: NDArray[Any] | None, least: float) -> tuple[Ints, Ints]:
         attribute, value, count = [], [], []
         for j, (column, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
             counts = np.bincount(column, weights, minlength=size).astype(np.int64)
@@ -121,42 +113,44 @@ class Patterns:
         return np.concatenate(attribute)[order], np.concatenate(value)[order]
 
     def _n_candidates(self, max_conditions: int) -> float:
-        """How many patterns there are of frequent items, frequent or not."""
+        """How many rules there are of frequent conditions, frequent or not."""
         counts = np.zeros(min(max_conditions, len(self.columns)) + 1)
         counts[0] = 1
-        for n_items in np.bincount(self.attribute, minlength=len(self.columns)):
-            counts[1:] += counts[:-1] * n_items
+        for n_conditions in np.bincount(self.attribute, minlength=len(self.columns)):
+            counts[1:] += counts[:-1] * n_conditions
         return float(counts[1:].sum())
 
-    def _item_bits(self) -> NDArray[np.uint64]:
-        """The rows of each item as bits."""
-        return np.stack([bits_of_rows(self._held(item)) for item in range(len(self.attribute))])
+    def _condition_bits(self) -> NDArray[np.uint64]:
+        """The rows of each condition as bits."""
+        return np.stack(
+            [bits_of_rows(self._held(condition)) for condition in range(len(self.attribute))]
+        )
 
-    def _held(self, item: int) -> Bools:
-        """Which rows an item holds for."""
-        column, value = self.columns[self.attribute[item]], self.value[item]
+    def _held(self, condition: int) -> Bools:
+        """Which rows a condition holds for."""
+        column, value = self.columns[self.attribute[condition]], self.value[condition]
         if self.members is None:
             return np.asarray(column == value)
-        return np.asarray(self.members[self.attribute[item]][value][column])
+        return np.asarray(self.members[self.attribute[condition]][value][column])
 
     def _member_table(self) -> NDArray[np.uint8]:
-        """Which values each item names, shape (n_items, most values)."""
+        """Which values each condition names, shape (n_conditions, most values)."""
         table = np.zeros((len(self.attribute), max(self.sizes) + 1), dtype=np.uint8)
         if self.members is None:
             table[np.arange(len(table)), self.value] = 1
             return table
-        for item, (j, value) in enumerate(zip(self.attribute, self.value, strict=True)):
-            table[item, : self.sizes[j]] = self.members[j][value]
+        for condition, (j, value) in enumerate(zip(self.attribute, self.value, strict=True)):
+            table[condition, : self.sizes[j]] = self.members[j][value]
         return table
 
     @property
-    def n_patterns(self) -> int:
+    def n_rules(self) -> int:
         """How many there are."""
-        return len(self.items)
+        return len(self.last)
 
     @property
     def support(self) -> Floats:
-        """Share of the rows that each pattern holds for."""
+        """Share of the rows that each rule holds for."""
         return self.counts / self.total
 
     def _search(self, weights: Any, least: int, max_conditions: int) -> Found:
@@ -165,19 +159,19 @@ class Patterns:
             return _search_with_numpy(self._bits, planes, self.attribute, least, max_conditions)
         from skfairtest.group._rules.kernels import search
 
-        # Memory is taken as it is written to, so room for all costs nothing.
-        room = [np.empty(MOST_PATTERNS, dtype=np.int64) for _ in range(3)]
-        marks = np.empty(MOST_PATTERNS, dtype=np.uint64)
-        n = search(self._bits, planes, self.attribute, least, max_conditions, *room, marks)
+        # Memory is taken as it is written to, so arrays for the largest number cost nothing.
+        most = [np.empty(MOST_RULES, dtype=np.int64) for _ in range(3)]
+        marks = np.empty(MOST_RULES, dtype=np.uint64)
+        n = search(self._bits, planes, self.attribute, least, max_conditions, *most, marks)
         if n < 0:
-            raise TooManyPatterns
-        parents, items, counts = (array[:n].copy() for array in room)
-        return parents, items, counts, marks[:n].copy()
+            raise RuleLimitExceeded
+        parents, last, counts = (array[:n].copy() for array in most)
+        return parents, last, counts, marks[:n].copy()
 
     # Sums ------------------------------------------------------------------------------------
 
     def sums(self, V: NDArray[Any]) -> Floats:
-        """Sum of each column over the rows inside of each pattern.
+        """Sum of each column over the rows inside of each rule.
 
         Parameters
         ----------
@@ -186,36 +180,35 @@ class Patterns:
 
         Returns
         -------
-        ndarray of float of shape (n_patterns, k)
-            The sums. What is outside of a pattern is the sum of all rows less this.
+        ndarray of float of shape (n_rules, k)
+            The sums. What is outside of a rule is the sum of all rows less this.
         """
         V = np.asarray(V)
-        sums = np.empty((self.n_patterns, V.shape[1]))
-        if not self.n_patterns:
+        sums = np.empty((self.n_rules, V.shape[1]))
+        if not self.n_rules:
             return sums
         if self.compiled and (V.dtype == bool or bool(((V == 0) | (V == 1)).all())):
             from skfairtest.group._rules.kernels import count_common
 
             columns = np.stack([bits_of_rows(column != 0) for column in V.T])
-            count_common(self._bits, self.parents, self.items, self.depths, columns, sums)
+            count_common(self._bits, self.parents, self.last, self.depths, columns, sums)
             return sums
         cells = self._different_rows()
-        # Columns that are added up cell by cell, which looks at the rows inside of each pattern
-        # alone.
+        # Few columns are added up cell by cell, which looks at the rows inside of each rule alone.
         if V.shape[1] > 8:
             return self._products(cells, V, sums)
         codes = np.ascontiguousarray(cells.codes.T)
         table, member = _of_cells(cells, V), self._member_table()
         if not self.compiled:
             return _add_up_with_numpy(
-                codes, self.attribute, member, self.parents, self.items, self.depths, table
+                codes, self.attribute, member, self.parents, self.last, self.depths, table
             )
         from skfairtest.group._rules.kernels import add_up
 
-        add_up(codes, self.attribute, member, self.items, self.depths, table, sums)
+        add_up(codes, self.attribute, member, self.last, self.depths, table, sums)
         return sums
 
-    def _products(self, cells: Cells, V: NDArray[Any], sums: Floats) -> Floats:
+    def _products(self, cells: DistinctRows, V: NDArray[Any], sums: Floats) -> Floats:
         """Sums of many columns, as products of matrices: ten times as many terms, all quick."""
         table, named = V, self.columns
         if 2 * len(cells.codes) < self.n_rows:
@@ -225,23 +218,24 @@ class Patterns:
         held = np.array(
             [row[named[j]] for j, row in zip(self.attribute, member, strict=True)], dtype=bool
         )
-        size = max(1, MAX_ENTRIES // len(table))
+        # 16 MB at a time of the matrix that says which row is inside of which rule.
+        size = max(1, 2**21 // len(table))
         inside = np.empty((int(self.depths.max()) + 1, len(table)), dtype=bool)
         inside[0] = True
-        block = np.empty((min(size, self.n_patterns), len(table)))
-        for start in range(0, self.n_patterns, size):
-            stop = min(start + size, self.n_patterns)
-            for pattern in range(start, stop):
-                depth = self.depths[pattern]
-                np.logical_and(inside[depth - 1], held[self.items[pattern]], out=inside[depth])
-                block[pattern - start] = inside[depth]
+        block = np.empty((min(size, self.n_rules), len(table)))
+        for start in range(0, self.n_rules, size):
+            stop = min(start + size, self.n_rules)
+            for rule in range(start, stop):
+                depth = self.depths[rule]
+                np.logical_and(inside[depth - 1], held[self.last[rule]], out=inside[depth])
+                block[rule - start] = inside[depth]
             sums[start:stop] = block[: stop - start] @ table
         return sums
 
-    def _different_rows(self) -> Cells:
-        """Rows that no pattern tells apart, taken together."""
+    def _different_rows(self) -> DistinctRows:
+        """Rows that no rule tells apart, taken together."""
         if self._cells is None:
-            # Values that no pattern names are all the same to it.
+            # Values that no rule names are all the same to it.
             named: list[NDArray[Any]] = []
             sizes = []
             table = self._member_table()
@@ -249,87 +243,95 @@ class Patterns:
                 known = table[self.attribute == j].any(axis=0)
                 named.append(np.where(known, np.arange(len(known)), size).astype(np.int16)[column])
                 sizes.append(size)
-            self._cells = Cells(named, sizes)
+            self._cells = DistinctRows(named, sizes)
         return self._cells
 
-    def subset(self, places: Ints) -> PatternSubset:
-        """Some of the patterns, whose sums cost as much as so many."""
-        return PatternSubset(self, places)
+    def subset(self, places: Ints) -> RuleSubset:
+        """Some of the rules, whose sums cost as much as so many."""
+        return RuleSubset(self, places)
 
-    def among(self, rows: Ints) -> Patterns:
-        """The same patterns of some of the rows; `counts` and `marks` stay those of all rows."""
+    def among(self, rows: Ints) -> FrequentRules:
+        """The same rules of some of the rows; `counts` and `marks` stay those of all rows."""
         few = copy.copy(self)
         few.columns, few.n_rows, few._cells = [c[rows] for c in self.columns], len(rows), None
-        few._bits = few._item_bits()
+        few._bits = few._condition_bits()
         return few
 
-    # Single patterns -------------------------------------------------------------------------
+    # Single rules -------------------------------------------------------------------------
 
-    def conditions(self, patterns: Ints) -> NDArray[np.int16]:
-        """Number of the item of each attribute, -1 for none; shape (n, n_attributes)."""
-        table = np.full((len(patterns), len(self.columns)), -1, dtype=np.int16)
-        rows = np.arange(len(patterns))
-        at = np.asarray(patterns)
+    def conditions(self, rules: Ints) -> NDArray[np.int16]:
+        """Number of the condition on each attribute, -1 for none; shape (n, n_attributes)."""
+        table = np.full((len(rules), len(self.columns)), -1, dtype=np.int16)
+        rows = np.arange(len(rules))
+        at = np.asarray(rules)
         while len(at):
-            items = self.items[at]
-            table[rows, self.attribute[items]] = self.value[items]
+            last = self.last[at]
+            table[rows, self.attribute[last]] = self.value[last]
             further = self.parents[at] >= 0
             rows, at = rows[further], self.parents[at[further]]
         return table
 
-    def inside(self, pattern: int) -> Bools:
-        """Which rows a pattern holds for, shape (n_rows,)."""
+    def inside(self, rule: int) -> Bools:
+        """Which rows a rule holds for, shape (n_rows,)."""
         held = np.ones(self.n_rows, dtype=bool)
-        while pattern >= 0:
-            held &= self._held(int(self.items[pattern]))
-            pattern = int(self.parents[pattern])
+        while rule >= 0:
+            held &= self._held(int(self.last[rule]))
+            rule = int(self.parents[rule])
         return held
 
 
-class PatternSubset:
-    """Some patterns of many, in a given order.
+class RuleSubset:
+    """Some rules of many, in a given order.
 
     Parameters
     ----------
-    whole : Patterns
+    whole : FrequentRules
         All of them.
-    places : ndarray of int of shape (n_patterns,)
+    places : ndarray of int of shape (n_rules,)
         Which ones.
     """
 
-    def __init__(self, whole: Patterns, places: Ints) -> None:
+    def __init__(self, whole: FrequentRules, places: Ints) -> None:
         self.whole, self.places = whole, places
-        held = np.zeros(whole.n_patterns, dtype=bool)
+        held = np.zeros(whole.n_rules, dtype=bool)
         at = places
         while len(at):  # what they extend is walked through, too
             held[at] = True
             at = np.unique(whole.parents[at])
             at = at[at >= 0]
         walked = np.flatnonzero(held)
-        number = np.full(whole.n_patterns + 1, -1, dtype=np.int64)
+        number = np.full(whole.n_rules + 1, -1, dtype=np.int64)
         number[walked] = np.arange(len(walked))
         self._where = number[places]
         self._walked = copy.copy(whole)
         self._walked.parents = number[whole.parents[walked]]
-        self._walked.items = whole.items[walked]
+        self._walked.last = whole.last[walked]
         self._walked.depths = whole.depths[walked]
 
     @property
-    def n_patterns(self) -> int:
+    def n_rules(self) -> int:
         """How many there are."""
         return len(self.places)
 
     def sums(self, V: NDArray[Any]) -> Floats:
-        """Sum of each column over the rows inside of each pattern; as for `Patterns`."""
+        """Sum of each column over the rows inside of each rule; as for `FrequentRules`."""
         return self._walked.sums(V)[self._where]
 
-    def among(self, rows: Ints) -> PatternSubset:
-        """The same patterns of some of the rows."""
-        return PatternSubset(self.whole.among(rows), self.places)
+    def among(self, rows: Ints) -> RuleSubset:
+        """The same rules of some of the rows."""
+        return RuleSubset(self.whole.among(rows), self.places)
 
-    def inside(self, pattern: int) -> Bools:
-        """Which rows a pattern holds for, shape (n_rows,)."""
-        return self.whole.inside(int(self.places[pattern]))
+    def inside(self, rule: int) -> Bools:
+        """Which rows a rule holds for, shape (n_rows,)."""
+        return self.whole.inside(int(self.places[rule]))
+
+
+def rows_of_share(share: float, total: int) -> float:
+    """Return how many of all rows are at least a share of them.
+
+    A support of 0.05 must not fail by the last bit of 0.05 * 20.
+    """
+    return float(np.ceil(share * total * (1 - 1e-12)))
 
 
 def bits_of_rows(held: Bools) -> NDArray[np.uint64]:
@@ -351,7 +353,7 @@ def _planes(weights: NDArray[Any] | None, n_words: int) -> NDArray[np.uint64]:
 
 
 def depths_of(parents: Ints) -> Ints:
-    """Number of conditions, from patterns that come behind their parents."""
+    """Number of conditions, from rules that come behind their parents."""
     depths = np.zeros(len(parents), dtype=np.int64)
     at, todo = parents, np.arange(len(parents))
     while len(todo):
@@ -384,9 +386,10 @@ def _marks_of(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A number that tells sets apart, of each row of words."""
     # The numbers name places and decide nothing: the seed is of no account.
     names = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
-    mixed = (bits ^ names) * MIX
+    mix = np.uint64(0x9E3779B97F4A7C15)  # odd, with bits in no order, which mix those of others
+    mixed = (bits ^ names) * mix
     mixed ^= mixed >> np.uint64(32)
-    mixed *= MIX
+    mixed *= mix
     mixed ^= mixed >> np.uint64(29)
     return np.asarray(mixed.sum(axis=1, dtype=np.uint64))
 
@@ -398,26 +401,26 @@ def _search_with_numpy(
     least: int,
     max_conditions: int,
 ) -> Found:
-    """The same patterns in the same order as the compiled search."""
+    """The same rules in the same order as the compiled search."""
     parents: list[int] = []
-    items: list[int] = []
+    last: list[int] = []
     counts: list[int] = []
     marks: list[int] = []
 
     def grow(held: NDArray[np.uint64], ahead: Ints, n_rows: Ints, parent: int, depth: int) -> None:
-        """Add what goes on from a parent by the items ahead, and what goes on from that."""
+        """Add what goes on from a parent by the conditions ahead, and what goes on from that."""
         own = (ahead.tolist(), n_rows.tolist(), _marks_of(held).tolist())
-        if len(parents) + len(ahead) > MOST_PATTERNS:
-            raise TooManyPatterns
-        for p, (item, count, mark) in enumerate(zip(*own, strict=True)):
+        if len(parents) + len(ahead) > MOST_RULES:
+            raise RuleLimitExceeded
+        for p, (condition, count, mark) in enumerate(zip(*own, strict=True)):
             parents.append(parent)
-            items.append(item)
+            last.append(condition)
             counts.append(count)
             marks.append(mark)
             if depth == max_conditions:
                 continue
             others = ahead[p + 1 :]
-            others = others[attribute[others] != attribute[item]]
+            others = others[attribute[others] != attribute[condition]]
             if len(others):
                 inner = bits[others] & held[p]
                 common = _weigh(inner, planes)
@@ -429,13 +432,13 @@ def _search_with_numpy(
     grow(bits, np.arange(len(bits)), _weigh(bits, planes), -1, 1)
     return (
         np.array(parents, dtype=np.int64),
-        np.array(items, dtype=np.int64),
+        np.array(last, dtype=np.int64),
         np.array(counts, dtype=np.int64),
         np.array(marks, dtype=np.uint64),
     )
 
 
-def _of_cells(cells: Cells, V: NDArray[Any]) -> Floats:
+def _of_cells(cells: DistinctRows, V: NDArray[Any]) -> Floats:
     """Sum of each column over the rows of each cell, shape (n_cells, k)."""
     n = len(cells.codes)
     return np.column_stack([np.bincount(cells.of_row, column, minlength=n) for column in V.T])
@@ -446,31 +449,31 @@ def _add_up_with_numpy(
     attribute: Ints,
     members: NDArray[np.uint8],
     parents: Ints,
-    items: Ints,
+    last: Ints,
     depths: Ints,
     cells: Floats,
 ) -> Floats:
-    """The sums of all patterns that go on from the same one at a time."""
+    """The sums of all rules that go on from the same one at a time."""
     sums = np.empty((len(depths), cells.shape[1]))
     order = np.argsort(parents, kind="stable")
     starts = np.flatnonzero(np.diff(parents[order], prepend=-2))
     inside: list[Any] = [np.arange(len(cells))] * (int(depths.max()) + 1)
     for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
-        patterns = order[start:stop]
-        parent = int(parents[patterns[0]])
+        rules = order[start:stop]
+        parent = int(parents[rules[0]])
         depth = 0 if parent < 0 else int(depths[parent])
         if depth:
-            outer, item = inside[depth - 1], items[parent]
-            inside[depth] = outer[members[item][codes[attribute[item]][outer]] > 0]
+            outer, condition = inside[depth - 1], last[parent]
+            inside[depth] = outer[members[condition][codes[attribute[condition]][outer]] > 0]
         inner = inside[depth]
         table = cells[inner]
-        here = items[patterns]
+        here = last[rules]
         for j in np.unique(attribute[here]):
-            # Cells of the same value are added up once, whatever the number of items.
+            # Cells of the same value are added up once, whatever the number of conditions.
             own = attribute[here] == j
             code = codes[j][inner]
             values = np.column_stack(
                 [np.bincount(code, column, members.shape[1]) for column in table.T]
             )
-            sums[patterns[own]] = members[here[own]] @ values
+            sums[rules[own]] = members[here[own]] @ values
     return sums

@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from skfairtest import CertifiedAuditor
 from skfairtest.datasets import load_loans
-from skfairtest.inspection import BracketDisplay
+from skfairtest.inspection import BoundsDisplay
 
 X, decision = load_loans(return_X_y=True)
 encode = make_column_transformer(
@@ -48,7 +48,7 @@ print(auditor.bound_history_.iloc[::50].round(3).to_string(index=False))
 # domain is cut into boxes. Between the two is what is neither found nor ruled out; where they meet,
 # the largest difference is known.
 
-display = BracketDisplay.from_auditor({"forest": auditor}).plot(kind="time")
+display = BoundsDisplay.from_auditor({"forest": auditor}).plot(kind="time")
 display.ax_.set_ylabel("difference in the probability of a loan\nif only the community is changed")
 display.figure_.suptitle(
     f"After {auditor.seconds_:.0f} seconds: another community changes the probability of a loan\n"
