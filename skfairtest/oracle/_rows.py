@@ -22,14 +22,9 @@ from skfairtest.oracle._twin_tables import AsTheyAre, TwinRows, TwinTables
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import n_workers
 
-#: Twins that are compared in one go; several times as many of a table in chunks, whose rows are
-#: not remembered.
-BATCH = 65_536
-BATCH_OF_CHUNKS = 8 * BATCH
 #: Rows in one call of the model for a table in chunks, whatever the number of workers: a fast model
-#: takes longer for the call than for its rows where these are few. Fewer where they are wide.
+#: takes longer for the call than for its rows where these are few.
 CALL_ROWS = 2**18
-CALL_NUMBERS = 2**22
 
 
 class ComparedRows(NamedTuple):
@@ -172,10 +167,10 @@ class RowComparison:
 
     def _batch(self) -> float:
         """Return the queries of a batch at most."""
-        if not self.in_chunks:
-            return min(BATCH, self._second.most_at_once)
+        if not self.in_chunks:  # what is worked out of a batch takes some megabytes
+            return min(65_536, self._second.most_at_once)
         # Several calls at a time where there are workers.
-        return BATCH_OF_CHUNKS * max(1, 2 * n_workers(self.model.n_jobs) - 1)
+        return 2 * CALL_ROWS * max(1, 2 * n_workers(self.model.n_jobs) - 1)
 
     def _twins(self, part: TwinRows, *, draws: bool) -> Ints:
         """Return the twins that rows are compared by, shape (n, k)."""
@@ -218,7 +213,8 @@ class RowComparison:
         if not self.in_chunks:
             return self.model.beside(part)
         width = max(1, len(self.space.layout.container.names))
-        most = int(min(CALL_ROWS, max(CHUNK, CALL_NUMBERS // width)))
+        # Fewer where rows are wide: 32 MB of numbers.
+        most = int(min(CALL_ROWS, max(CHUNK, 2**22 // width)))
         return self.model.beside(part, min(most, max(CHUNK, len(part))))
 
     def _ask(
