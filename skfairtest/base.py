@@ -211,7 +211,8 @@ class BaseAuditor(
     that differs most whenever the queries have doubled, with a tenth of `max_queries` at most, or a
     third where a model gives labels alone. If an answer differs by more than rounding, `fit` raises
     an error: single answers that vary show no differences. Noise that begins late, or is rare, may
-    not be noticed.
+    not be noticed. Before rows are compared, or a bound is computed, the worst pair is asked again,
+    for two queries that no result counts: it shows whether the model was fitted again since.
 
     The inputs of a directed search are not a sample of the domain. Only the `discrimination_rate_`
     of `RandomAuditor` estimates the share in the domain, or with ``InputSpace(proposals="data")``
