@@ -16,7 +16,7 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._row_hash import Keys, combine_keys, row_keys
 from skfairtest.space._constraints.base import bind
 from skfairtest.space._constraints.bound_columns import BoundColumns
-from skfairtest.space._dependents import apply_rules, follow
+from skfairtest.space._descendants import apply_rules, follow
 from skfairtest.space._rows import slice_rows, take_rows
 from skfairtest.space._space import InputSpace
 
@@ -36,12 +36,16 @@ class TwinTables:
     """
 
     def __init__(self, space: InputSpace) -> None:
-        self.layout, self.sensitive, self.free = space.layout, space.sensitive, space.free
+        self.layout, self.sensitive, self.non_sensitive = (
+            space.layout,
+            space.sensitive,
+            space.non_sensitive,
+        )
         self.codes = space.twins_.twin_codes
         self.n_twins = len(self.codes)
         self.rules = space.twins_.rules
-        dependents = space.twins_.dependents
-        self.function = dependents if callable(dependents) else None
+        descendants = space.twins_.descendants
+        self.function = descendants if callable(descendants) else None
         self.low = space.domain.low
         plain = self.layout.plain
         self.constraints = bind(
@@ -152,7 +156,7 @@ class TwinRows:
 
     @cached_property
     def _free_keys(self) -> Keys:
-        return row_keys(self._numbers[:, self._tables.free])
+        return row_keys(self._numbers[:, self._tables.non_sensitive])
 
     def decode(self, pairs: Ints) -> Any:
         """Return the table of twins; `pairs`, of shape (n, 2), has the row and the twin of each."""

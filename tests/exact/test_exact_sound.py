@@ -36,10 +36,10 @@ def certified(model, X, sensitive, seed=0, **params):
 def exhaustive_degree(auditor):
     """Largest disparity over all inputs of a finite space, by the estimator's own answers."""
     space = auditor.space_
-    grids = [space.domain.columns[j].grid() for j in space.free]
+    grids = [space.domain.columns[j].grid() for j in space.non_sensitive]
     free = np.array(list(itertools.product(*grids)))
     Z = np.zeros((len(free), space.n_features))
-    Z[:, space.free] = free
+    Z[:, space.non_sensitive] = free
     search = handle_of(auditor.estimator_, space, **auditor._response_settings())
     get_to_know(search, Z[:8], np.random.default_rng(0))
     try:
