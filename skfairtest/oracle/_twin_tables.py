@@ -53,11 +53,20 @@ class TwinTables:
         )
         Z = np.tile(self.low, (self.n_twins, 1))
         Z[:, self.sensitive] = self.codes
-        own = plain.encode(self.layout.decode(Z))[:, self.sensitive]
         #: Keys of the combinations in order, and which combination each is of.
-        keys = row_keys(own)
+        keys = row_keys(self._numbers(self.layout.decode(Z))[:, self.sensitive])
         self._order = np.argsort(keys)
         self._keys = keys[self._order]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers make tables alone, and functions of users may not travel.
+        return {**self.__dict__, "constraints": []}
+
+    def _numbers(self, X: Any) -> Floats:
+        """Return all cells of a table as numbers, those of equal cells equal."""
+        numbers = self.layout.plain.encode(X)
+        numbers[np.isnan(numbers)] = np.nan  # of which there are several
+        return numbers
 
     def rows(self, X: Any) -> TwinRows:
         """Return the rows of a table of the user.
@@ -68,8 +77,7 @@ class TwinTables:
             If the rows are none of the space's: of other columns or categories.
         """
         X = self.layout.as_in_fit(X)
-        numbers = self.layout.plain.encode(X)
-        numbers[np.isnan(numbers)] = np.nan  # of which there are several
+        numbers = self._numbers(X)
         own = row_keys(numbers[:, self.sensitive])
         place = np.minimum(np.searchsorted(self._keys, own), self.n_twins - 1)
         known = self._keys[place] == own
@@ -131,7 +139,7 @@ class TwinRows:
         return len(self.own)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Workers make tables alone.
+        # Workers decode alone.
         return {**self.__dict__, "_numbers": None, "_own_keys": None, "_free_keys": None}
 
     @property

@@ -333,8 +333,17 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     def rows(self, places: Any = None) -> Any:
         """Return the table of which `data` are the codes, all of its rows or some.
 
-        They have the container, names and dtypes of `fit`, and the very numbers that were given,
-        also those off the steps of their column. `with_codes` knows no such numbers.
+        Parameters
+        ----------
+        places : ndarray of int, default=None
+            Positions of the rows; None means all.
+
+        Returns
+        -------
+        array or DataFrame
+            The rows, with the container, names and dtypes of `fit`, and the very numbers that were
+            given, also those off the steps of their column. After `with_codes` it is the table that
+            `decode` makes.
         """
         places = slice(None) if places is None else places
         layout, table = self.layout, self.decode(self.data[places])
