@@ -40,6 +40,21 @@ def real(*, default: float, interval: str, hint: str = "") -> Any:
     )
 
 
+def check_n_jobs(name: str, value: Any) -> None:
+    """Check a number of jobs, as scikit-learn counts them."""
+    if value is not None and not (_is_whole(value) and value):
+        raise ValueError(
+            f"{name} must be None or a whole number other than 0; got {value!r}. 2 runs two jobs "
+            "at a time, -1 as many as there are cores."
+        )
+
+
+def check_verbose(name: str, value: Any) -> None:
+    """Check how much is printed: a whole number of at least 0, or True or False."""
+    if not isinstance(value, bool):
+        check_whole(name, value, least=0)
+
+
 def one_of(*, default: str, options: Sequence[str]) -> Any:
     """Declare a choice among words."""
 
@@ -87,6 +102,15 @@ class DeclaredParameters:
         params = self.get_params(deep=False)
         return type(self)(**{name: others.get(name, value) for name, value in params.items()})
 
+    def __sklearn_clone__(self) -> Any:
+        other = super().__sklearn_clone__()  # type: ignore[misc]
+        for declared in fields(self):  # type: ignore[arg-type]
+            # A fitted space is a description of inputs, which goes with who was given it.
+            as_parameter = getattr(getattr(self, declared.name), "_clone_as_parameter", None)
+            if as_parameter is not None:
+                setattr(other, declared.name, as_parameter())
+        return other
+
     def _replace_results(self, results: dict[str, Any]) -> None:
         """Put the results of a fit in place of those of an earlier one."""
         others = {name: value for name, value in vars(self).items() if not is_result(name)}
@@ -122,12 +146,15 @@ def check_methods(name: str, value: Any, methods: Sequence[str], hint: str) -> N
 
 def check_whole(name: str, value: Any, least: int, none: str = "") -> None:
     """Check one whole number; `none` is "None or " if None is allowed as well."""
-    fits = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not fits or value < least:
+    if not _is_whole(value) or value < least:
         raise ValueError(
             f"{name} must be {none}a whole number of at least {least}; got {value!r}. Leave it "
             "out for the default."
         )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def check_real(name: str, value: Any, interval: str, hint: str = "") -> None:

@@ -29,22 +29,62 @@ LATEST = 0.5
 #: Held by the thread that records warnings.
 _RECORDS = threading.RLock()
 
-_controller: ThreadpoolController | None = None
+#: What is known of the libraries of BLAS and of OpenMP, and how many modules there were then.
+_blas: ThreadpoolController | None = None
+_openmp: ThreadpoolController | None = None
 _n_modules = 0
+
+
+class _BlasLimit:
+    """One thread of BLAS for as long as any thread of Python wants it.
+
+    Its number of threads is the whole process's: what the second of two found on its way in, and
+    gave back on its way out, would be the limit of the first.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._limits: list[AbstractContextManager[object]] = []
+
+    def enter(self, libraries: ThreadpoolController) -> None:
+        """Limit the threads, unless they are limited."""
+        with self._lock:
+            self._n_inside += 1
+            if not _is_single(libraries):
+                self._limits.append(libraries.limit(limits=1))
+
+    def leave(self) -> None:
+        """Give back the threads, if nobody else wants them limited."""
+        with self._lock:
+            self._n_inside -= 1
+            while self._limits and not self._n_inside:
+                self._limits.pop().__exit__(None, None, None)
+
+
+_LIMIT = _BlasLimit()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Limit OpenMP and BLAS to one thread within a context, or within a decorated function."""
-    global _controller, _n_modules
-    # An older controller does not know a library that was loaded since; a new one takes 10 ms.
-    if _controller is None or len(sys.modules) != _n_modules:
-        _controller, _n_modules = ThreadpoolController(), len(sys.modules)
-    if all(library.num_threads == 1 for library in _controller.lib_controllers):
-        yield  # a limit takes as long as a fast model does for a thousand rows
-        return
-    with _controller.limit(limits=1):
-        yield
+    global _blas, _openmp, _n_modules
+    # Older ones do not know a library that was loaded since; to look takes 10 ms.
+    if _blas is None or _openmp is None or len(sys.modules) != _n_modules:
+        known, _n_modules = ThreadpoolController(), len(sys.modules)
+        _blas, _openmp = known.select(user_api="blas"), known.select(user_api="openmp")
+    openmp = nullcontext() if _is_single(_openmp) else _openmp.limit(limits=1)
+    _LIMIT.enter(_blas)
+    try:
+        with openmp:  # its number of threads is that of this thread of Python alone
+            yield
+    finally:
+        _LIMIT.leave()
+
+
+def _is_single(libraries: ThreadpoolController) -> bool:
+    # A limit takes as long as a fast model does for a thousand rows.
+    return all(library.num_threads == 1 for library in libraries.lib_controllers)
 
 
 @contextmanager

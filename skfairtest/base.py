@@ -1,4 +1,4 @@
-"""BaseAuditor: what every tester shares. A tester adds one hook, `_search`."""
+"""BaseAuditor: what every tester shares. A tester adds one hook, `_run_search`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from skfairtest._delegation import AuditingEstimator
 from skfairtest._parameters import (
     DeclaredParameters,
     check_instance,
+    check_n_jobs,
+    check_verbose,
     checked,
     is_result,
     one_of,
@@ -39,9 +41,9 @@ from skfairtest.exceptions import (
 from skfairtest.finding._fitted_cards import auditor_card
 from skfairtest.finding._shown import ShownFinding
 from skfairtest.oracle._findings import Findings
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._model import RESPONSE_METHODS
-from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._run import Run, search, search_several
+from skfairtest.oracle._run import Run, run_search, search_several
 from skfairtest.oracle._stop import LIMITS
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._sensitive_features import SensitiveFeatures, not_taken, split_sensitive
@@ -85,11 +87,11 @@ def check_threshold(name: str, value: Any) -> None:
 class BaseAuditor(
     DeclaredParameters, ShownFinding, CallbackSupportMixin, AuditResults, AuditingEstimator
 ):
-    """Base class of all auditors; a subclass writes `_search` and declares its own parameters.
+    """Base class of all auditors; a subclass writes `_run_search` and declares its own parameters.
 
     A parameter is an annotated class attribute with a default, such as ``n_walks: int = 10``. The
-    search is a plain loop that asks ``oracle.disparity(Z)``; the oracle ends the run when the
-    budget is spent.
+    search is a plain loop that asks ``search.evaluate(Z)``, which ends the run when the budget is
+    spent.
 
     Parameters
     ----------
@@ -233,8 +235,8 @@ class BaseAuditor(
     >>> from sklearn.linear_model import LinearRegression
     >>> from skfairtest.base import BaseAuditor
     >>> class CornerAuditor(BaseAuditor):
-    ...     def _search(self, oracle, rng):
-    ...         oracle.disparity(np.vstack([oracle.space.domain.low, oracle.space.domain.high]))
+    ...     def _run_search(self, search, rng):
+    ...         search.evaluate(np.vstack([search.space.domain.low, search.space.domain.high]))
     >>> X = np.array([[0.0, 1.0], [1.0, 5.0], [0.0, 3.0]])
     >>> model = LinearRegression().fit(X, [0.0, 2.0, 0.0])
     >>> round(CornerAuditor(model, sensitive_features=[0]).fit(X).fairness_degree_, 6)
@@ -250,21 +252,31 @@ class BaseAuditor(
     max_time: float | None = checked(default=None, check=check_max_time)
     max_found: int | None = checked(default=None, check=_check_budget)
     max_inputs: int | None = checked(default=None, check=_check_budget)
-    n_jobs: int | None = None
+    n_jobs: int | None = checked(default=None, check=check_n_jobs)
     random_state: Any = None
-    verbose: int = 0
+    verbose: int = checked(default=0, check=check_verbose)
     n_restarts: int = whole(default=1, least=1)
 
     #: Whether the search reads the model's fitted attributes, and refuses a model of unknown kind.
     _is_white_box = False
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
         """Spend the budget; this is the one hook that a tester must write.
 
         It writes nothing on the auditor, which several searches may share. Other measurements go
-        into ``oracle.measured``, from which `_own_results` makes results.
+        into ``search.measured``, from which `_own_results` makes results.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no _search.")
+        raise NotImplementedError(f"{type(self).__name__} has no _run_search.")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute, unless a search runs that may share this auditor with others."""
+        if vars(self).get("_searches"):
+            raise AttributeError(
+                f"{type(self).__name__}._run_search must not write on the auditor, which several "
+                f"searches share; it wrote {name!r}. Put what it measures into "
+                f"search.measured[{name!r}], and return it from _own_results."
+            )
+        super().__setattr__(name, value)
 
     def _check_own_params(self) -> None:
         """Check the parameters that a subclass adds; an optional hook."""
@@ -272,12 +284,12 @@ class BaseAuditor(
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         """Return the results that a subclass adds; an optional hook.
 
-        ``found.measured`` holds the ``oracle.measured`` of each search. Names that end in an
+        ``found.measured`` holds the ``search.measured`` of each search. Names that end in an
         underscore become attributes; the others are kept in ``_state``, for properties.
         """
         return {}
 
-    def _prepare(self, oracle: Oracle) -> None:
+    def _prepare(self, search: SearchHandle) -> None:
         """Check that the estimator suits the search, before the first query; an optional hook."""
 
     def _card(self) -> str:
@@ -344,21 +356,24 @@ class BaseAuditor(
         if self.verbose:
             self._print_columns(space)
         run = self._make_run(estimator, space)
-        oracle = run.oracle(
+        search = run.search(
             n_jobs=self.n_jobs,
             progress=progress.update,
             valid_rows=valid_rows,
             seconds_spent=seconds_spent,
         )
-        self._prepare(oracle)
-        found = self._find(run, oracle, rng, progress)
+        self._prepare(search)
+        if self.n_restarts == 1:
+            found = run_search(run, run.limits, rng, search)
+        else:
+            found = search_several(
+                run, self.n_restarts, rng, clock=search, n_jobs=self.n_jobs,
+                progress=progress.update,
+            )  # fmt: skip
         is_refused = isinstance(found.error, NonDeterministicModelError)
         if found.error is not None and (is_refused or not found.n_queries):
             raise found.error  # nothing was asked, or what was found may be noise
         self._commit(fitted, found)
-        if found.error is not None:
-            # Ctrl-C and failures of the model go on to the caller, but what was found is kept.
-            raise found.error
         if self.fairness_degree_ == 0 and not self.n_found_:
             warnings.warn(self._no_disparity(), NoDisparityWarning, stacklevel=users_level())
         progress.finish()
@@ -376,6 +391,7 @@ class BaseAuditor(
         if self.n_restarts > 1:
             others["n_jobs"] = 1
         auditor = self._with_params_alone(**others)
+        auditor._searches = True  # it is written on no more
         limits = {
             "max_queries": self.max_queries,
             "max_time": self.max_time or None,  # an auditor that takes 0 looks at it itself
@@ -385,22 +401,23 @@ class BaseAuditor(
         settings = {"threshold": self.threshold, "response_method": self.response_method}
         return Run(auditor, estimator, space, settings, limits)
 
-    def _find(
-        self, run: Run, oracle: Oracle, rng: np.random.Generator, progress: Progress
-    ) -> Findings:
-        """Return the findings of one search, or of several together."""
-        if self.n_restarts == 1:
-            return search(run.auditor, oracle, rng)
-        return search_several(
-            run, self.n_restarts, rng, clock=oracle, n_jobs=self.n_jobs, progress=progress.update
-        )
-
     def _commit(self, fitted: dict[str, Any], found: Findings) -> None:
-        """Replace the results of an earlier fit by what was fitted and found."""
+        """Replace the results of an earlier fit by what was fitted and found.
+
+        Ctrl-C, failures of the model and of a subclass go on to the caller, but what was found is
+        kept.
+        """
         results = results_of(found, in_chunks=fitted["_chunks"] is not None)
-        for name, value in self._own_results(found, fitted["space_"]).items():
+        error, own = found.error, {}
+        try:
+            own = self._own_results(found, fitted["space_"])
+        except Exception as failed:
+            error = error or failed
+        for name, value in own.items():
             (results if is_result(name) else results["_state"])[name] = value
         self._replace_results(fitted | results)
+        if error is not None:
+            raise error
 
     def _no_disparity(self) -> str:
         seen = f"No disparity in {self.n_inputs_} inputs ({self.n_queries_} queries)"
@@ -415,7 +432,7 @@ class BaseAuditor(
             "FlipTestAuditor shows."
         )
 
-    def _oracle_settings(self) -> dict[str, Any]:
+    def _response_settings(self) -> dict[str, Any]:
         return {
             "threshold": self.threshold,
             "response_method": self.response_method,

@@ -128,3 +128,17 @@ def test_own_models_have_one_thread(several, monkeypatch):
     space.plausibility.score(space.domain.draw(2000, rng))
     assert len(had) > 3
     assert set(had) == {1}
+
+
+def test_who_leaves_first_does_not_take_the_limit_of_others_along():
+    blas = ThreadpoolController().select(user_api="blas")
+    with threadpool_limits(2, user_api="blas"):
+        before = {library["num_threads"] for library in blas.info()}
+        assert before == {2}
+        first, second = one_thread(), one_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert {library["num_threads"] for library in blas.info()} == {1}
+        second.__exit__(None, None, None)
+        assert {library["num_threads"] for library in blas.info()} == {2}

@@ -18,8 +18,8 @@ from skfairtest.exact._dispatch import read_verifier, response_of
 from skfairtest.exact._support import Support, support_of
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._model import check_response_method
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._readers import check_model
@@ -217,56 +217,51 @@ class CertifiedAuditor(BaseAuditor):
             # Before it is asked about tables, which a booster of some library cannot read.
             check_model(self.estimator, "unknown")
 
-    def _prepare(self, oracle: Oracle) -> None:
-        check_model(oracle.estimator, oracle.response)  # an error before the first query
+    def _prepare(self, search: SearchHandle) -> None:
+        check_model(search.estimator, search.response)  # an error before the first query
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
         seconds = np.inf if self.max_time is None else float(self.max_time)
-        # The clock of the run is that of the oracle, so that reading the model takes from it, too.
-        limits = Limits(_clock.now() - oracle.stopping.seconds + seconds, self.rtol)
+        # The clock of the run is that of the search, so that reading the model takes from it, too.
+        limits = Limits(_clock.now() - search.so_far.seconds + seconds, self.rtol)
         verifier, n_check_queries = read_verifier(
-            oracle.estimator, oracle.space.relax_dependents(), oracle.response,
+            search.estimator, search.space.relax_dependents(), search.response,
             COMPILED[self.engine], rng, self.n_jobs, limits.deadline,
         )  # fmt: skip
-        oracle.measured["n_check_queries_"] = n_check_queries
-        history = BoundHistory(lambda: oracle.stopping.seconds)
-        note_root_bound(oracle, verifier, history)
+        search.measured["n_check_queries_"] = n_check_queries
+        history = BoundHistory(lambda: search.so_far.seconds)
+        note_root_bound(search, verifier, history)
         # Whatever ends the run from here on, the results are those of what is known then.
-        oracle.measured["history"] = history
+        search.measured["history"] = history
         most = FEW_QUERIES if verifier.quick else verifier.first_queries
-        stop = self._first_search(oracle, rng, most, seconds)
-        callback = stop is not None and stop.kind is StopReason.CALLBACK
-        if callback:
+        stop: StopSearch | None = None
+        try:
+            self._first_search(search, rng, most, seconds)
+        except StopSearch as raised:
+            # The bound is still to come; after a callback it is the one that takes no time.
+            stop = raised if raised.kind is StopReason.CALLBACK else None
+        if stop is not None:
             limits = limits._replace(deadline=-np.inf)
-        closed = close(oracle, verifier, limits, history)
-        oracle.measured["closed"] = closed
-        if stop is not None and callback:
-            raise stop
-        raise StopSearch(closed.kind, closed.reason)
+        closed = close(search, verifier, limits, history)
+        search.measured["closed"] = closed
+        raise stop or StopSearch(closed.kind, closed.reason)
 
     def _first_search(
-        self, oracle: Oracle, rng: np.random.Generator, most: float, seconds: float
-    ) -> StopSearch | None:
-        """Run a genetic search on a share of the budget; return what ended it."""
+        self, search: SearchHandle, rng: np.random.Generator, most: float, seconds: float
+    ) -> None:
+        """Run a genetic search on a share of the budget; without time, judge a few rows of data."""
         if seconds == 0:
-            return self._glance(oracle, rng)
-        room = oracle.queries_left + oracle.n_queries
+            rows = search.space.domain.move_inside(search.space.data[:FEW_ROWS], rng)
+            search.evaluate(rows, search.pairs(rows, rng))
+            return
+        spent = search.so_far
+        room = search.left.queries + spent.queries
         queries = min(most, max(room / 2, room - RESERVE))
         if not np.isfinite(queries) and not np.isfinite(seconds):
             queries = DEFAULT_QUERIES
-        left = max(0.0, seconds - oracle.stopping.seconds)
-        with oracle.sub_budget(
-            max_queries=queries - oracle.n_queries, max_time=TIME_SHARE * left
-        ) as part:
-            TunedSearch(oracle, rng).run()
-        return part.stop
-
-    def _glance(self, oracle: Oracle, rng: np.random.Generator) -> StopSearch | None:
-        """Judge a few rows of data, if there is no time for a search."""
-        rows = oracle.space.domain.move_inside(oracle.space.data[:FEW_ROWS], rng)
-        with oracle.sub_budget() as part:
-            oracle.judge(rows, rng)
-        return part.stop
+        left = max(0.0, seconds - spent.seconds)
+        with search.sub_budget(max_queries=queries - spent.queries, max_time=TIME_SHARE * left):
+            TunedSearch(search, rng).run()
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         (measured,) = found.measured

@@ -18,8 +18,8 @@ from skfairtest.exact._bracket import (
     Verifier,
     unattained,
 )
-from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._stop import StopReason
+from skfairtest.oracle._handle import SearchHandle
+from skfairtest.oracle._stop import StopReason, StopSearch
 
 #: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
 ROOM = 1e-9
@@ -37,22 +37,22 @@ class Closed(NamedTuple):
 
 
 def close(
-    oracle: Oracle,
+    search: SearchHandle,
     verifier: Verifier,
     limits: Limits,
     history: BoundHistory,
 ) -> Closed:
-    """Bound the fairness degree, starting from what the oracle has found.
+    """Bound the fairness degree, starting from what the search has found.
 
     If Ctrl-C ends the search for a bound, the model confirms the best pair so far, and `history`
     has the least bound.
 
-    - `oracle`: holds the largest disparity found so far; confirms the pair that the bound's search
+    - `search`: holds the largest disparity found so far; confirms the pair that the bound's search
       finds.
     - `verifier`: the model, read out.
     - `history`: where the bracket is noted while it closes.
     """
-    root, rtol = note_root_bound(oracle, verifier, history), limits.rtol
+    root, rtol = note_root_bound(search, verifier, history), limits.rtol
 
     def note(lower: float, upper: float, n: int, twins: Attained = unattained, /) -> None:
         history.note(lower, verifier.with_rounding(min(upper, root)), n, twins)
@@ -62,35 +62,38 @@ def close(
     wanted = limits.deadline > -np.inf and (verifier.quick or not limits.is_late)
     if root > 0 and wanted:
         # Width is kept back for rounding, half of it at most: a search stops as soon as it may.
-        least = max(oracle.degree, np.finfo(float).tiny)
+        least = max(search.so_far.degree, np.finfo(float).tiny)
         room = min(ROOM, rtol / 2, 8 * verifier.rounding / least)
         narrow = Limits(limits.deadline, rtol - room, note)
         try:
-            bracket = solve_whole(verifier, oracle.space, oracle.degree, narrow)
+            bracket = solve_whole(verifier, search.space, search.so_far.degree, narrow)
         except KeyboardInterrupt:
             if history.twins is not None:
-                confirm(oracle, *history.twins)
+                confirm(search, *history.twins)
             raise
         ended, engine = bracket.reason, bracket.engine
-        note(oracle.degree, bracket.upper, bracket.n_boxes)
+        note(search.so_far.degree, bracket.upper, bracket.n_boxes)
         if bracket.twins is not None:
-            confirm(oracle, *bracket.twins)
+            confirm(search, *bracket.twins)
         # Of the model as it was read; the pair that attains it may differ by its rounding.
         upper = min(bracket.upper, root)
-        if ended == "closed" and upper - oracle.degree <= rtol * upper + 2 * verifier.rounding:
+        if (
+            ended == "closed"
+            and upper - search.so_far.degree <= rtol * upper + 2 * verifier.rounding
+        ):
             ended = "rounding"  # whatever keeps the ends apart from here on
-    return closed_as(oracle, verifier, ended, rtol, history, engine)
+    return closed_as(search, verifier, ended, rtol, history, engine)
 
 
-def note_root_bound(oracle: Oracle, verifier: Verifier, history: BoundHistory) -> float:
+def note_root_bound(search: SearchHandle, verifier: Verifier, history: BoundHistory) -> float:
     """Note the bound that takes little time, and return it without what rounding adds to it."""
     root = verifier.root_bound()
-    history.note(oracle.degree, verifier.with_rounding(root), 0)
+    history.note(search.so_far.degree, verifier.with_rounding(root), 0)
     return root
 
 
 def closed_as(
-    oracle: Oracle,
+    search: SearchHandle,
     verifier: Verifier,
     ended: str,
     rtol: float,
@@ -98,13 +101,13 @@ def closed_as(
     engine: Engine = NO_ENGINE,
 ) -> Closed:
     """Return the bracket that is known, by what ended the search for a bound."""
-    single = single_room(verifier, oracle)
-    bounds = history.bounds(oracle.degree, rtol, single)
+    single = single_room(verifier, search)
+    bounds = history.bounds(search.so_far.degree, rtol, single)
     if not bounds.certified and bounds.within(single):
         ended = "rounding"
     kind = StopReason.COMPLETE if bounds.certified else KINDS.get(ended, StopReason.OPEN)
     if not bounds.certified:
-        reason = _reason(ended, rtol, oracle, max(verifier.rounding, single / 4))
+        reason = _reason(ended, rtol, search, max(verifier.rounding, single / 4))
         reason += f" ({engine.advice})" if engine.advice else ""
     elif bounds.within(0.0):
         reason = f"certified: the bracket is closed to rtol={rtol:g}"
@@ -116,17 +119,17 @@ def closed_as(
     return Closed(bounds, reason, kind, engine.library)
 
 
-def single_room(verifier: Verifier, oracle: Oracle) -> float:
+def single_room(verifier: Verifier, search: SearchHandle) -> float:
     """Width at which a bracket of a single-precision model is closed; 0 for other models.
 
     Its outputs are off by so much themselves that no bracket can be narrower.
     """
-    if oracle.worst is None:
+    if search.worst is None:
         return 0.0
-    return float(verifier.single_room(float(np.abs(oracle.worst.outputs).max())))
+    return float(verifier.single_room(float(np.abs(search.worst.outputs).max())))
 
 
-def _reason(ended: str, rtol: float, oracle: Oracle, rounding: float) -> str:
+def _reason(ended: str, rtol: float, search: SearchHandle, rounding: float) -> str:
     """Return why a bracket is open; `rounding` is what the model's own may do to an output."""
     if ended == "rounding":
         return (
@@ -137,26 +140,29 @@ def _reason(ended: str, rtol: float, oracle: Oracle, rounding: float) -> str:
         return "max_time reached before the bracket was closed"
     if ended == "memory":
         return "the memory for open boxes was full before the bracket was closed"
-    if oracle.queries_left < 2 * oracle.model.cost:
+    if search.left.queries < 2 * search.cost:
         return "max_queries left no room to confirm the pair that attains the bound"
-    if oracle.space.admission.repairs:
+    if search.space.admission.repairs:
         return "the constraint may exclude the pairs that reach the upper bound of the open boxes"
-    if oracle.space.constraints_:
+    if search.space.constraints_:
         return "the bound holds for the whole box; the constraint may exclude pairs that reach it"
-    if oracle.space.plausibility is not None:
+    if search.space.plausibility is not None:
         return "the bound holds for the whole box; the pairs that reach it may be implausible"
     if ended == "closed":
         return "the search is complete, but the pair it found does not attain the bound to rtol"
     return f"the bracket could not be closed: {ended}"
 
 
-def confirm(oracle: Oracle, first: Floats, second: Floats) -> None:
+def confirm(search: SearchHandle, first: Floats, second: Floats) -> None:
     """Ask the model about a pair of twins, if the budget has room for it."""
-    if oracle.queries_left < 2 * oracle.model.cost or oracle.stopping.inputs_left < 1:
+    if search.left.queries < 2 * search.cost or search.left.inputs < 1:
         return
-    values = np.stack([first, second])[:, oracle.space.sensitive]
+    values = np.stack([first, second])[:, search.space.sensitive]
     if np.array_equal(values[0], values[1]):
         return
-    # The pair is recorded before a spent budget ends the run.
-    with oracle.sub_budget():
-        oracle.disparity(input_of(oracle.space, first, second)[None], values[None])
+    try:
+        search.evaluate(input_of(search.space, first, second)[None], values[None])
+    except StopSearch as stop:
+        # The pair is recorded before a spent budget ends the search, and the bound is to come.
+        if stop.kind is StopReason.CALLBACK:
+            raise

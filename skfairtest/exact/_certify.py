@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -18,10 +19,12 @@ from skfairtest.exact._bounds import Bounds
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close, closed_as, note_root_bound
 from skfairtest.exact._dispatch import read_verifier
-from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.finding._fitted_cards import certificate_card
-from skfairtest.oracle._compare import ROUNDING_SINGLE
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
+from skfairtest.oracle._model import Model
+from skfairtest.oracle._reproduced import check_reproduced
+from skfairtest.oracle._run import get_to_know
+from skfairtest.oracle._stop import StopSearch
 from skfairtest.whitebox.registry import Readings
 
 
@@ -209,34 +212,36 @@ def bound(
     check_bracket_params(rtol, engine)
     began = _clock.now()
     limits = Limits(np.inf if max_time is None else began + float(max_time), rtol)
-    oracle = Oracle(auditor.estimator_, auditor.space_, **auditor._oracle_settings())
+    space, method = auditor.space_, auditor.response_method
+    model = Model(auditor.estimator_, space, response_method=method, n_jobs=auditor.n_jobs)
+    search = SearchHandle(model, space, threshold=auditor.threshold)
     rng = np.random.default_rng(random_state)
-    oracle.begin(auditor.space_.data[:64], rng)
+    get_to_know(search, space.data[:64], rng)
     state = auditor._state
     if "worst_z" in state:
-        with oracle.sub_budget():  # a space of one input is exhausted at once
-            oracle.disparity(state["worst_z"][None], state["worst_pair"][None])
-        _check_reproduced(auditor, oracle.degree)
+        check_reproduced(auditor)
+        with suppress(StopSearch):  # a space of one input is exhausted at once
+            search.evaluate(state["worst_z"][None], state["worst_pair"][None])
     verifier, _ = read_verifier(
-        auditor.estimator_, auditor.space_.relax_dependents(), oracle.response, COMPILED[engine],
+        auditor.estimator_, auditor.space_.relax_dependents(), search.response, COMPILED[engine],
         rng, auditor.n_jobs, limits.deadline, readings,
     )  # fmt: skip
-    found = oracle.degree
+    found = search.so_far.degree
     history = BoundHistory(lambda: _clock.now() - began)
-    note_root_bound(oracle, verifier, history)
+    note_root_bound(search, verifier, history)
     try:
-        closed = close(oracle, verifier, limits, history)
+        closed = close(search, verifier, limits, history)
     except KeyboardInterrupt:
-        closed = closed_as(oracle, verifier, "time", rtol, history)._replace(reason="interrupted")
+        closed = closed_as(search, verifier, "time", rtol, history)._replace(reason="interrupted")
     bounds, seconds = closed.bounds, _clock.now() - began
     history.end(bounds, seconds)
     worst = outputs = of_class = None
-    if oracle.worst is not None:
-        pair = np.stack([oracle.worst.first, oracle.worst.second])
-        worst = auditor.space_.decode(auditor.space_.twins_.of_each(oracle.worst.z[None], pair))
-        if oracle.response != "labels":
-            outputs = np.array(oracle.worst.outputs)
-        of_class = oracle.model.output_name(oracle.worst.output)
+    if search.worst is not None:
+        pair = np.stack([search.worst.first, search.worst.second])
+        worst = auditor.space_.decode(auditor.space_.twins_.of_each(search.worst.z[None], pair))
+        if search.response != "labels":
+            outputs = np.array(search.worst.outputs)
+        of_class = model.output_name(search.worst.output)
     return Certificate(
         bounds,
         found_share=found / bounds.upper if bounds.upper > 0 else 1.0,
@@ -246,20 +251,6 @@ def bound(
         engine=closed.engine,
         worst_case_outputs=outputs,
         worst_case_class=of_class,
-        response=oracle.response,
+        response=search.response,
         bound_history=pd.DataFrame(history.points),
-    )
-
-
-def _check_reproduced(auditor: BaseAuditor, degree: float) -> None:
-    """Check that the best pair differs by as much as it did when the auditor found it."""
-    found = float(auditor.fairness_degree_)
-    outputs = auditor.worst_case_outputs_
-    scale = float(np.abs(outputs).max()) if outputs is not None else 1.0
-    if abs(degree - found) <= ROUNDING_SINGLE * max(scale, found):
-        return
-    raise NonDeterministicModelError(
-        f"The two twins of worst_case_ must differ by as much as the auditor found, {found:.6g}; "
-        f"asked again, the estimator tells them apart by {degree:.6g}. It was fitted again or "
-        "changed after the audit, or its answers vary. Fit the auditor again."
     )

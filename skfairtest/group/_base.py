@@ -17,6 +17,9 @@ from skfairtest._delegation import AuditingEstimator
 from skfairtest._parameters import (
     DeclaredParameters,
     check_instance,
+    check_n_jobs,
+    check_verbose,
+    checked,
     is_result,
     one_of,
     real,
@@ -91,9 +94,9 @@ class GroupAuditor(
     min_support: float = real(default=0.05, interval="(0, 1)")
     confidence: float = real(default=0.95, interval="(0, 1)")
     max_rules: int = whole(default=20_000, least=1)
-    n_jobs: int | None = None
+    n_jobs: int | None = checked(default=None, check=check_n_jobs)
     random_state: Any = None
-    verbose: int = 0
+    verbose: int = checked(default=0, check=check_verbose)
 
     def __sklearn_tags__(self) -> Any:
         """Return the estimator's tags for one output, because one number per row is compared."""

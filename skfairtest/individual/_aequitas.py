@@ -7,8 +7,7 @@ import numpy as np
 from skfairtest._parameters import one_of, real, whole
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.base import BaseAuditor
-from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._stop import StopReason
+from skfairtest.oracle._handle import SearchHandle
 
 STRATEGIES = ("fully-directed", "semi-directed", "random")
 #: Global searches that the whole budget would hold, and the bounds of their number of inputs.
@@ -100,41 +99,39 @@ class AequitasAuditor(BaseAuditor):
     )
     batch_size: int = whole(default=2048, least=1)
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
         walks_bring_news = True
         while True:
-            n_inputs = oracle.n_inputs
-            starts, pairs = self._global_search(oracle, rng)
-            if oracle.n_inputs == n_inputs and not walks_bring_news:
+            n_inputs = search.so_far.inputs
+            starts, pairs = self._global_search(search, rng)
+            if search.so_far.inputs == n_inputs and not walks_bring_news:
                 continue  # walks from what is known would go round once more
-            n_inputs = oracle.n_inputs
-            sigma = Probabilities(len(oracle.space.free), self.strategy, self.delta, self.delta)
+            n_inputs = search.so_far.inputs
+            sigma = Probabilities(len(search.space.free), self.strategy, self.delta, self.delta)
             starts, pairs, n_steps = self._fill_batch(starts, pairs)
             for first in range(0, len(starts), self.batch_size):
                 batch = slice(first, first + self.batch_size)
-                walks = Walks(oracle, starts[batch], None if pairs is None else pairs[batch])
+                walks = Walks(search, starts[batch], None if pairs is None else pairs[batch])
                 # Walks that go round in what is known end here, and the run goes on: the next
                 # global search may still find other regions, and alone decides that nothing new
                 # comes any more.
-                with oracle.sub_budget(counts_stagnation=False) as part:
+                with search.sub_budget(counts_stagnation=False):
                     for _ in range(n_steps):
                         p, delta = sigma.draw(len(walks.Z), rng)
                         found = walks.step(p, delta)
                         sigma.update(p, delta, found)
-                if part.stop is not None and part.stop.kind is not StopReason.STALLED:
-                    raise part.stop
-            walks_bring_news = oracle.n_inputs > n_inputs
+            walks_bring_news = search.so_far.inputs > n_inputs
 
     def _global_search(
-        self, oracle: Oracle, rng: np.random.Generator
+        self, search: SearchHandle, rng: np.random.Generator
     ) -> tuple[Floats, Floats | None]:
         """Discriminatory inputs among uniform ones; for many combinations, the pairs they show."""
-        n = self.n_global or oracle.affordable(
+        n = self.n_global or search.affordable(
             batches=N_GLOBAL, least=LEAST_GLOBAL, most=MOST_GLOBAL, whole=True
         )
-        Z = oracle.sample(n, rng)
-        pairs = oracle.draws.twins(Z, rng)
-        found = oracle.disparity(Z, pairs).verdict
+        Z = search.sample(n, rng).rows
+        pairs = search.pairs(Z, rng)
+        found = search.evaluate(Z, pairs).verdict
         return Z[found], None if pairs is None else pairs[found]
 
     def _fill_batch(
@@ -152,15 +149,15 @@ class AequitasAuditor(BaseAuditor):
 class Walks:
     """Discriminatory inputs that go one step at a time; `pairs` is what each compares."""
 
-    def __init__(self, oracle: Oracle, Z: Floats, pairs: Floats | None) -> None:
-        self.oracle = oracle
+    def __init__(self, search: SearchHandle, Z: Floats, pairs: Floats | None) -> None:
+        self.search = search
         self.Z = Z.copy()
         self.pairs = pairs
         self.found = np.ones(len(Z), dtype=bool)
 
     def step(self, p: Ints, delta: Ints) -> Bools:
         """Move value p of each walk's input by delta units; which inputs now discriminate."""
-        space = self.oracle.space
+        space = self.search.space
         column = space.free[p]
         rows = np.arange(len(self.Z))
         Z = self.Z.copy()
@@ -171,7 +168,7 @@ class Walks:
         moved = np.flatnonzero(Z[rows, column] != self.Z[rows, column])
         self.Z = Z
         pairs = None if self.pairs is None else self.pairs[moved]
-        self.found[moved] = self.oracle.disparity(Z[moved], pairs).verdict
+        self.found[moved] = self.search.evaluate(Z[moved], pairs).verdict
         return self.found
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._findings import Findings
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
 
 #: Rows in one batch: large enough that the model's cost of a call does not count.
@@ -64,22 +64,21 @@ class RandomAuditor(BaseAuditor):
     True
     """
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        counts = oracle.measured["uniform"] = UniformCounts()
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
+        counts = search.measured["uniform"] = UniformCounts()
+        width = search.space.twins_.n_compared
         while True:
             # A small budget is spent in several batches, so that the history has a course.
-            n = oracle.affordable(
-                batches=N_BATCHES,
-                least=LEAST_ROWS / oracle.draws.n_compared,
-                most=BATCH_ROWS / oracle.draws.n_compared,
-                whole=True,
+            n = search.affordable(
+                batches=N_BATCHES, least=LEAST_ROWS / width, most=BATCH_ROWS / width, whole=True
             )
-            Z, uniform, _ = oracle.draws.sample(n, rng)
-            counts.add(oracle.judge(Z[uniform], rng))
+            Z, uniform, _ = search.sample(n, rng)
+            fresh = Z[uniform]
+            counts.add(search.evaluate(fresh, search.pairs(fresh, rng)))
             if not uniform.all():
                 # The constraint admits so little that inputs near known ones make up the numbers.
                 counts.are_part = True
-                oracle.judge(Z[~uniform], rng)
+                search.evaluate(Z[~uniform], search.pairs(Z[~uniform], rng))
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         counts = [one["uniform"] for one in found.measured if "uniform" in one]

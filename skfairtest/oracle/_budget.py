@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from skfairtest import _clock
-from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch, limit_reached
+from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch
 
 #: Queries of the first batch of a run with max_time, as nobody knows yet how long they take: one
 #: may take seconds, and the next batch is as large as is known to fit.
@@ -56,6 +56,8 @@ class Budget:
         }
         self.limits = {name: np.inf if value is None else value for name, value in given.items()}
         self.quoted = {**given, **(quoted or {})}
+        #: Who has set each limit, where that is a part of the run.
+        self._owners: dict[str, SubBudget | None] = {}
         self._start = _clock.now() - seconds_spent
         #: Seconds that a query took when the model was asked last; 0 before.
         self.seconds_a_query = 0.0
@@ -147,22 +149,29 @@ class Budget:
         """Return the stop at a limit, which its text names with the value that the user gave."""
         quoted = self.quoted[kind.value]
         return StopSearch(
-            kind, limit_reached(kind, self.limits[kind.value] if quoted is None else quoted)
+            kind,
+            owner=self._owners.get(kind.value),
+            limit=self.limits[kind.value] if quoted is None else quoted,
         )
 
     @contextmanager
-    def narrowed(self, **limits: float) -> Iterator[None]:
-        """Set smaller limits within a context; limits above those of the run have no effect."""
-        before = self.limits
-        self.limits = {name: min(value, limits.get(name, np.inf)) for name, value in before.items()}
+    def narrowed(self, owner: SubBudget | None = None, /, **limits: float) -> Iterator[None]:
+        """Set smaller limits within a context; limits above those of the run have no effect.
+
+        A stop at one of them belongs to `owner`.
+        """
+        before = self.limits, self._owners
+        smaller = {name: value for name, value in limits.items() if value < self.limits[name]}
+        self.limits = self.limits | smaller
+        self._owners = self._owners | dict.fromkeys(smaller, owner)
         try:
             yield
         finally:
-            self.limits = before
+            self.limits, self._owners = before
 
 
 class SubBudget:
-    """Part of a run with its own budget; `stop` tells what ended it early, or is None."""
+    """Part of a run with its own budget; `stop` tells which of its limits ended it, or is None."""
 
     def __init__(self) -> None:
         self.stop: StopSearch | None = None

@@ -34,35 +34,6 @@ class CachedModel:
         self._memory: AnswerMemory | None = None
         self._confirmed = AnswerMemory(0, megabytes=4)
 
-    @property
-    def estimator(self) -> Any:
-        """The estimator that is asked."""
-        return self.model.estimator
-
-    @property
-    def response(self) -> str:
-        """How the model is asked: "regression", "predict_proba", "decision_function", "labels"."""
-        return self.model.response
-
-    @property
-    def cost(self) -> int:
-        """Queries that one row costs: 2 if labels and scores are asked separately."""
-        return self.model.cost
-
-    @property
-    def infers_labels(self) -> bool:
-        """Whether labels follow from the scores, as positions in ``classes_``."""
-        return self.model.infers_labels
-
-    @property
-    def n_queries(self) -> int:
-        """Queries so far."""
-        return self.model.n_rows
-
-    def output_name(self, output: int) -> Any:
-        """Return the class that an output is of; None for a regressor and for labels."""
-        return self.model.output_name(output)
-
     def twins(
         self, Z: Floats, values: Floats, inputs: Keys | None = None
     ) -> tuple[Keys, Floats, Keys, Bools]:
@@ -104,7 +75,7 @@ class CachedModel:
         first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
         return np.asarray((new & first).reshape(keys.shape).sum(axis=1))
 
-    def ask(self, rows: Floats, keys: Keys) -> tuple[Floats, Labels]:
+    def ask(self, rows: Any, keys: Keys) -> tuple[Floats, Labels]:
         """Scores (n, n_outputs) and label codes (n,) of the rows."""
         known = np.zeros(len(rows), dtype=bool)
         if self._memory is not None:
@@ -140,23 +111,6 @@ class CachedModel:
         self._took(len(rows) * self.model.cost, _clock.now() - began)
         return answer
 
-    def ask_wanted(self, rows: Floats, keys: Keys, wanted: Bools) -> tuple[Floats, Labels]:
-        """Scores (n, width, n_outputs) and label codes (n, width); 0 where not wanted.
-
-        `wanted` has the shape (n, width) of the inputs and their twins; the rows are in its order.
-        """
-        flat = wanted.ravel()
-        if flat.all():
-            scores, labels = self.ask(rows, keys)
-        elif not flat.any():
-            scores, labels = np.zeros((len(rows), 1)), np.zeros(len(rows), dtype=np.int64)
-        else:
-            some_scores, some_labels = self.ask(rows[flat], keys[flat])
-            scores = np.zeros((len(rows), some_scores.shape[1]))
-            labels = np.zeros(len(rows), dtype=np.int64)
-            scores[flat], labels[flat] = some_scores, some_labels
-        return scores.reshape(*wanted.shape, -1), labels.reshape(wanted.shape)
-
     def confirm(self, Z: Floats, values: Floats, inputs: Keys) -> Bools:
         """Return whether `predict` gives the two twins of each input different labels.
 
@@ -164,13 +118,18 @@ class CachedModel:
         """
         twins = self.space.twins_.of_each(Z, values)
         keys = combine_keys(np.repeat(inputs, 2), row_keys(values.reshape(2 * len(Z), -1)))
+        labels = self.labels(twins, keys)
+        differ: Bools = labels[::2] != labels[1::2]
+        return differ
+
+    def labels(self, rows: Any, keys: Keys) -> Labels:
+        """Return the codes of the labels that `predict` gives the rows, shape (n,)."""
         known, _, labels = self._confirmed.find(keys)
         unknown = np.flatnonzero(~known)
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
-            said = self.model.labels(twins if len(asked) == len(twins) else twins[asked])
+            said = self.model.labels(rows if len(asked) == len(rows) else rows[asked])
             self._confirmed.store(keys[asked], np.empty((len(first), 0)), said)
             labels[unknown] = said[back]
-        differ: Bools = labels[::2] != labels[1::2]
-        return differ
+        return labels

@@ -11,9 +11,9 @@ import numpy as np
 
 from skfairtest._typing import Floats
 from skfairtest.oracle._archive import Archive, History
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Worst
 from skfairtest.oracle._model import named_labels
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import Keys, KeySet
 from skfairtest.oracle._stop import StopSearch, stopped_by
 
@@ -50,7 +50,7 @@ class Findings:
         Keys of the rows of `Z`, of all inputs that discriminate, and of all inputs; empty where
         nobody asked for them.
     measured : list of dict
-        What else each search has measured: its `Oracle.measured`.
+        What else each search has measured: its `SearchHandle.measured`.
     error : BaseException or None
         What the search has raised, where that was no `StopSearch`.
     """
@@ -82,30 +82,33 @@ class Findings:
         return vars(self)
 
 
-def findings_of(oracle: Oracle, ended: BaseException | None, *, keys: bool = False) -> Findings:
+def findings_of(
+    search: SearchHandle, ended: BaseException | None, *, keys: bool = False
+) -> Findings:
     """Return the findings of a search.
 
     Parameters
     ----------
-    oracle : Oracle
-        Of the search.
+    search : SearchHandle
+        That has ended.
     ended : BaseException or None
-        What the search has raised.
+        What it has raised.
     keys : bool, default=False
         Whether keys of inputs are wanted: to join it with others.
     """
-    Z, pairs, disparities = oracle.record.found()
-    worst, worst_class, worst_labels = oracle.worst, None, None
+    record, model, so_far = search._record, search._model, search.so_far
+    Z, pairs, disparities = record.found()
+    worst, worst_class, worst_labels = record.worst, None, None
     if worst is not None:
-        worst_class = oracle.model.output_name(worst.output)
-        if oracle.response == "labels":
-            worst_labels = named_labels(worst.labels, oracle.estimator)
+        worst_class = model.output_name(worst.output)
+        if model.response == "labels":
+            worst_labels = named_labels(worst.labels, model.estimator)
     nothing = np.empty(0, dtype=np.uint64)
-    own = oracle.record.keys() if keys else (nothing, nothing, nothing)
+    own = record.keys() if keys else (nothing, nothing, nothing)
     return Findings(
-        Z, pairs, disparities, oracle.record.history.arrays(), oracle.degree, worst, worst_class,
-        worst_labels, oracle.response, oracle.n_found, oracle.n_inputs, oracle.n_queries,
-        oracle.stopping.seconds, stopped_by(ended), *own, [oracle.measured], _error(ended),
+        Z, pairs, disparities, record.history.arrays(), so_far.degree, worst, worst_class,
+        worst_labels, model.response, so_far.found, so_far.inputs, so_far.queries, so_far.seconds,
+        stopped_by(ended), *own, [search.measured], _error(ended),
     )  # fmt: skip
 
 
@@ -150,9 +153,9 @@ class Pool:
         self.n_found += part.n_found - len(part.found) + int(self._found.add(part.found).sum())
         self.n_inputs += part.n_inputs - len(part.seen) + int(self._seen.add(part.seen).sum())
 
-    def findings(self, ended: BaseException | None, clock: Oracle) -> Findings:
+    def findings(self, ended: BaseException | None, clock: SearchHandle) -> Findings:
         """Return the findings of all searches together, with this stop and clock."""
-        parts, seconds = self.parts, clock.stopping.seconds
+        parts, seconds = self.parts, clock.so_far.seconds
         best = max(parts, key=lambda part: part.degree, default=None)
         Z, pairs, disparities = self._archive.rows()
         return Findings(

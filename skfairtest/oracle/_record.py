@@ -6,8 +6,7 @@ import numpy as np
 
 from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._archive import Archive, History
-from skfairtest.oracle._compare import Comparison
-from skfairtest.oracle._judgement import Worst
+from skfairtest.oracle._judgement import Judgement, Worst
 from skfairtest.oracle._row_hash import Keys, KeySet, distinct
 
 
@@ -63,28 +62,18 @@ class Record:
         known = self._archive.known if may_differ_elsewhere else self._seen
         return new & ~known.contains(keys)
 
-    def add(
-        self, Z: Floats, keys: Keys, values: Floats, shown: Comparison, verdict: Bools,
-        counted: Bools,
-    ) -> bool:  # fmt: skip
-        """Add inputs with their comparison; return whether there is anything new.
-
-        `values` are the sensitive codes of the twins; only the `counted` inputs were compared.
-        """
+    def add(self, Z: Floats, judged: Judgement) -> bool:
+        """Add inputs with what they show; return whether there is anything new."""
         before = (self.n_inputs, self.n_found, self.degree)
-        self.n_inputs += int(self._seen.add(keys[counted]).sum())
-        found = verdict & counted
-        twins = np.take_along_axis(values[found], shown.twins[found][:, :, None], axis=1)
-        self._archive.add(Z[found], twins, shown.gap[found], keys[found])
-        best = int(shown.disparity.argmax()) if len(Z) else 0
-        if len(Z) and shown.disparity[best] > self.degree:
-            self.degree = float(shown.disparity[best])
-            first, second = values[best, shown.pair[best]]
-            high, low = map(float, shown.outputs[best])
-            at = (int(shown.output[best]), shown.labels[best])
-            self.worst = Worst(Z[best].copy(), first, second, (high, low), *at)
+        counted, found = judged.counted, judged.verdict & judged.counted
+        self.n_inputs += int(self._seen.add(judged.keys[counted]).sum())
+        self._archive.add(Z[found], judged.twins[found], judged.gap[found], judged.keys[found])
+        best = int(judged.disparity.argmax()) if len(Z) else 0
+        if len(Z) and judged.disparity[best] > self.degree:
+            self.degree = float(judged.disparity[best])
+            high, low = map(float, judged.outputs[best])
+            self.worst = Worst(
+                Z[best].copy(), judged.first[best], judged.second[best], (high, low),
+                int(judged.output[best]), judged.labels[best],
+            )  # fmt: skip
         return (self.n_inputs, self.n_found, self.degree) != before
-
-    def note(self, n_queries: int, seconds: float) -> None:
-        """Add what was spent and found so far to the history."""
-        self.history.add(n_queries, seconds, self.n_inputs, self.n_found, self.degree)

@@ -16,9 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skfairtest import _clock
+from skfairtest._typing import Floats
+from skfairtest.oracle._budget import Budget
 from skfairtest.oracle._findings import Findings, Pool, findings_of
-from skfairtest.oracle._oracle import Oracle
-from skfairtest.oracle._stop import StopReason, StopSearch, limit_reached
+from skfairtest.oracle._handle import SearchHandle
+from skfairtest.oracle._model import PROBE_ROWS, PROBE_SHARE, Model, probe_in_time
+from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import n_workers, on_workers
 
@@ -37,14 +40,14 @@ class Run(NamedTuple):
     Attributes
     ----------
     auditor : auditor
-        Not fitted, with its parameters; its `_search` is called. Searches share it, as none writes
-        on it.
+        Not fitted, with its parameters; its `_run_search` is called. Searches share it, as none
+        writes on it.
     estimator : estimator
         Fitted.
     space : InputSpace
         The inputs that exist.
     settings : dict
-        Of the oracle: threshold, response_method.
+        Of the search: threshold, response_method.
     limits : dict
         As the user gave them: max_queries, max_time, max_found, max_inputs; None is no limit.
     """
@@ -55,52 +58,76 @@ class Run(NamedTuple):
     settings: dict[str, Any]
     limits: Limits
 
-    def oracle(self, limits: Limits | None = None, **others: Any) -> Oracle:
-        """Return an oracle with all of the budget, or with other limits in its place."""
-        limits = self.limits if limits is None else limits
-        return Oracle(
-            self.estimator,
+    def search(
+        self,
+        limits: Limits | None = None,
+        *,
+        n_jobs: int | None,
+        seconds_spent: float = 0.0,
+        **others: Any,
+    ) -> SearchHandle:
+        """Return a search with all of the budget, or with other limits in its place."""
+        limits, settings = self.limits if limits is None else limits, self.settings
+        return SearchHandle(
+            Model(
+                self.estimator, self.space, response_method=settings["response_method"],
+                n_jobs=n_jobs,
+            ),
             self.space,
-            quoted=self.limits,
-            **self.settings,
-            **limits,  # type: ignore[arg-type]
+            threshold=settings["threshold"],
+            budget=Budget(quoted=self.limits, seconds_spent=seconds_spent, **limits),
             **others,
-        )
+        )  # fmt: skip
 
 
-def search(
-    auditor: Any, oracle: Oracle, rng: np.random.Generator, *, keys: bool = False
+def get_to_know(search: SearchHandle, rows: Floats, rng: np.random.Generator) -> None:
+    """Test the model of a search on a few rows of data; these queries count like any others.
+
+    The model is asked only about rows that exist as inputs; if none does, others are drawn.
+    """
+    model, space = search._model, search.space
+    if not model.probe_cost:
+        return
+    rows = space.twins_.apply_dependents(np.array(space.domain.move_inside(rows, rng)))
+    rows = rows[space.valid(rows)]
+    if not len(rows):
+        rows = space.twins_.apply_dependents(search.sample(8, rng).rows)
+    affordable = search.left.queries / (PROBE_SHARE * model.probe_cost)
+    n = int(min(PROBE_ROWS, max(1, affordable)))
+    probe_in_time(search._cache, rows[:n], search.left.seconds)
+
+
+def run_search(
+    run: Run, limits: Limits, rng: np.random.Generator, search: SearchHandle | None = None
 ) -> Findings:
     """Return the findings of one search, however it ended.
 
     Parameters
     ----------
-    auditor : auditor
-        Whose `_search` is called.
-    oracle : Oracle
-        With the budget of the search.
+    run : Run
+        Whose auditor searches.
+    limits : dict
+        The limits of the search.
     rng : Generator
         Source of randomness.
-    keys : bool, default=False
-        Whether keys of inputs are wanted: to join the findings with others.
+    search : SearchHandle, default=None
+        That of the only search of a run. Without it, it is one of several: it has a job and these
+        limits, and its findings have the keys of inputs, to be joined with others.
 
     Returns
     -------
     Findings
         With the error that ended the search, where that was no `StopSearch`.
     """
+    is_part = search is None
+    search = run.search(limits, n_jobs=1) if search is None else search
     ended: BaseException | None = None
     try:
-        oracle.begin(oracle.space.data[:N_SEEDS], rng)
-        auditor._search(oracle, rng)
+        get_to_know(search, search.space.data[:N_SEEDS], rng)
+        run.auditor._run_search(search, rng)
     except BaseException as error:
         ended = error
-    return findings_of(oracle, ended, keys=keys)
-
-
-def search_part(run: Run, limits: Limits, rng: np.random.Generator) -> Findings:
-    """Return the findings of one of several searches with its part of the budget."""
-    return search(run.auditor, run.oracle(limits, n_jobs=1), rng, keys=True)
+    return findings_of(search, ended, keys=is_part)
 
 
 def search_several(
@@ -108,7 +135,7 @@ def search_several(
     n: int,
     rng: np.random.Generator,
     *,
-    clock: Oracle,
+    clock: SearchHandle,
     n_jobs: int | None,
     progress: Callable[[float, str], bool],
 ) -> Findings:
@@ -122,7 +149,7 @@ def search_several(
         How many searches.
     rng : Generator
         Of the run; each search gets one that is spawned from it.
-    clock : Oracle
+    clock : SearchHandle
         Of the run: it knows the time that was spent before and the time that is left.
     n_jobs : int or None
         As everywhere in scikit-learn.
@@ -136,7 +163,7 @@ def search_several(
     """
     pool = Pool(run.space.n_features, len(run.space.sensitive))
     most = run.limits["max_found"]
-    parts = _in_order(run, n, rng, clock.stopping.seconds_left, n_jobs)
+    parts = _in_order(run, n, rng, clock.left.seconds, n_jobs)
     ended: BaseException | None = None
     try:
         for part in parts:
@@ -148,9 +175,9 @@ def search_several(
             if progress(n_done / n, line):
                 raise StopSearch(StopReason.CALLBACK)
             if most is not None and pool.n_found >= most:
-                reached = limit_reached(StopReason.MAX_FOUND, most)
-                text = f"{reached} after {n_done} of {n} restarts"
-                raise StopSearch(StopReason.MAX_FOUND, text)
+                kind = StopReason.MAX_FOUND
+                reached = kind.text.format(limit=most)
+                raise StopSearch(kind, f"{reached} after {n_done} of {n} restarts")
         ended = _joint_stop(pool.parts, n)
     except BaseException as error:
         # What came in before Ctrl-C, or before the workers were lost, is kept as well.
@@ -184,12 +211,12 @@ def _in_order(
             if np.isfinite(seconds):
                 left = max(0.0, seconds - (_clock.now() - began))
                 limits["max_time"] = left / (len(tasks) - k)
-            yield search_part(run, limits, seed)
+            yield run_search(run, limits, seed)
         return
     if np.isfinite(seconds):
         for limits, _ in tasks:
             limits["max_time"] = max(0.0, seconds) / -(-len(tasks) // n_at_once)
-    yield from on_workers(search_part, run, tasks, n_jobs)
+    yield from on_workers(run_search, run, tasks, n_jobs)
 
 
 def _joint_stop(parts: list[Findings], n: int) -> StopSearch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skfairtest.oracle._budget import SubBudget
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 #: Batches in a row, and inputs in them, that brought nothing new before a run counts as stalled.
@@ -39,8 +40,8 @@ class Stagnation:
         self.n_batches = before[0] + stalled_parts * STALL // STALLED_PARTS
         self.n_inputs = before[1]
 
-    def check(self, *, all_seen: bool, n_twins: float = 0) -> None:
-        """End a run that finds nothing new any more.
+    def check(self, *, all_seen: bool, n_twins: float = 0, part: SubBudget | None = None) -> None:
+        """End a run, or a part of it, that finds nothing new any more.
 
         Parameters
         ----------
@@ -49,6 +50,8 @@ class Stagnation:
         n_twins : float, default=0
             Twins of all inputs of the domain together, where a batch compares two of an input; 0
             where it compares all.
+        part : SubBudget, default=None
+            The part of the run that stalls; the whole run without one.
 
         Raises
         ------
@@ -60,6 +63,5 @@ class Stagnation:
             raise StopSearch(StopReason.EXHAUSTED)
         if self.n_batches >= STALL and self.n_inputs >= STALL_INPUTS:
             raise StopSearch(
-                StopReason.STALLED,
-                f"stalled: {self.n_batches} batches, {self.n_inputs} inputs, none of them new",
+                StopReason.STALLED, owner=part, batches=self.n_batches, inputs=self.n_inputs
             )

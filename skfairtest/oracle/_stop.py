@@ -1,4 +1,4 @@
-"""Why a run ends: kinds of stops, their texts, and the exception that ends it."""
+"""Why a run ends: reasons with their texts, and the exception that ends it."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ from typing import Any
 
 
 class StopReason(Enum):
-    """Kinds of stops; each value is what users read in ``stop_kind_``."""
+    """Reasons why a run ends; each value is what users read in ``stop_kind_``.
 
-    MAX_QUERIES = "max_queries"
-    MAX_TIME = "max_time"
-    MAX_FOUND = "max_found"
-    MAX_INPUTS = "max_inputs"
-    EXHAUSTED = "exhausted"
-    STALLED = "stalled"
-    CALLBACK = "callback"
-    COMPLETE = "complete"
-    OPEN = "open"
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
+    `text` says the same in words, with places for numbers.
+    """
+
+    text: str
+
+    def __new__(cls, value: str, text: str) -> StopReason:
+        reason = object.__new__(cls)
+        reason._value_, reason.text = value, text
+        return reason
+
+    MAX_QUERIES = "max_queries", "max_queries={limit:g} reached"
+    MAX_TIME = "max_time", "max_time={limit:g} reached"
+    MAX_FOUND = "max_found", "max_found={limit:g} reached"
+    MAX_INPUTS = "max_inputs", "max_inputs={limit:g} reached"
+    EXHAUSTED = "exhausted", "exhausted: every input of the domain was judged"
+    STALLED = "stalled", "stalled: {batches} batches, {inputs} inputs, none of them new"
+    CALLBACK = "callback", "a callback asked to stop"
+    COMPLETE = "complete", "the search was complete"
+    OPEN = "open", "the bounds could not be closed"
+    INTERRUPTED = "interrupted", "interrupted"
+    FAILED = "failed", "failed: {error}"
 
 
-#: Texts of the kinds that need no numbers.
-TEXTS = {
-    StopReason.EXHAUSTED: "exhausted: every input of the domain was judged",
-    StopReason.CALLBACK: "a callback asked to stop",
-    StopReason.COMPLETE: "the search was complete",
-    StopReason.INTERRUPTED: "interrupted",
-}
-
-#: Kinds that are limits of a budget, by the names of its parameters.
+#: Reasons that are limits of a budget, by the names of its parameters.
 LIMITS = {
-    kind.value: kind
-    for kind in (
+    reason.value: reason
+    for reason in (
         StopReason.MAX_QUERIES,
         StopReason.MAX_TIME,
         StopReason.MAX_FOUND,
@@ -43,31 +45,33 @@ LIMITS = {
 
 
 class StopSearch(BaseException):
-    """Ends a run; raised by the oracle, caught by `BaseAuditor.fit` and by `Oracle.sub_budget`.
+    """Ends a run, or the part of it that owns the limit or the stagnation which was reached.
 
-    A `BaseException`, so that no search swallows it in an ``except Exception``. Code that decides
-    by what ended a run looks at `kind`; `text` is for people.
+    A `BaseException`, so that no search swallows it in an ``except Exception``. Only its owner
+    catches it: a `SubBudget`, or, without an owner, whoever began the run. Code that decides by
+    what ended a run looks at `kind`; `text` is for people.
 
     Parameters
     ----------
     kind : StopReason
         What ended the run.
     text : str, default=None
-        The same in words; None where the kind says it all.
+        The same in words, where the reason's own do not say it all.
+    owner : object, default=None
+        The part of the run that ends; None for all of it.
+    **numbers : object
+        What the text of the reason names.
     """
 
-    def __init__(self, kind: StopReason, text: str | None = None) -> None:
-        self.kind = kind
-        self.text = TEXTS.get(kind, kind.value) if text is None else text
+    def __init__(
+        self, kind: StopReason, text: str | None = None, *, owner: Any = None, **numbers: Any
+    ) -> None:
+        self.kind, self.owner = kind, owner
+        self.text = kind.text.format(**numbers) if text is None else text
         super().__init__(self.text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StopSearch, (self.kind, self.text)
-
-
-def limit_reached(kind: StopReason, limit: float) -> str:
-    """Say that a limit of the budget is reached."""
-    return f"{kind.value}={limit:g} reached"
 
 
 def stopped_by(error: BaseException | None) -> StopSearch:
@@ -78,4 +82,4 @@ def stopped_by(error: BaseException | None) -> StopSearch:
         return StopSearch(StopReason.COMPLETE)
     if isinstance(error, KeyboardInterrupt):
         return StopSearch(StopReason.INTERRUPTED)
-    return StopSearch(StopReason.FAILED, f"failed: {error}")
+    return StopSearch(StopReason.FAILED, error=error)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import individual
+from skfairtest._parameters import check_n_jobs
 from skfairtest._progress import make_progress
 from skfairtest._threads import taking_turns
 from skfairtest._typing import is_real
@@ -197,6 +198,7 @@ def audit(
         "moved": moved, "favourable": favourable, "max_time": max_time,
     }  # fmt: skip
     check_max_time("max_time", max_time)
+    check_n_jobs("n_jobs", n_jobs)
     _check_choice("certify", certify)
     groups = _checked_groups(groups)
     check_transports(moved)
@@ -235,7 +237,7 @@ def audit(
         warn_of_guess(case.favourable)
     plan = Plan(case, certify, groups, moved, shown)
     try:
-        found = plan.run()
+        found = plan.course.run(plan.parts())
     finally:
         shown.finish()
     given |= {"random_state": seed}

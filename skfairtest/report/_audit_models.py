@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from skfairtest._parameters import check_n_jobs
 from skfairtest.report._audit import _seed, audit
 from skfairtest.report._report import AuditReport
 from skfairtest.workers._sending import on_workers, without_threads
@@ -75,6 +76,7 @@ def audit_models(
             f"models must be a dict of names to fitted estimators; got {models!r:.80}. "
             "Write {'name': model, ...}."
         )
+    check_n_jobs("n_jobs", n_jobs)
     settings = {"progress": False} | settings | {"random_state": _seed(random_state)}
     tasks = [(name,) for name in models]
     shared, n_jobs = (dict(models), X, y, settings), without_threads(n_jobs)

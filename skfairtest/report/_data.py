@@ -7,7 +7,7 @@ check of it. What was not measured keeps its default.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal
 
 from skfairtest.finding._pair import Pair
 from skfairtest.report._limits import LimitCheck, Status
@@ -35,9 +35,6 @@ class ReportPart:
     #: What it brought, for a line of progress; and how much was done where time was short.
     summary: str = field(default="", metadata=UNWRITTEN)
     early: str = field(default="", metadata=UNWRITTEN)
-
-
-AnyPart = TypeVar("AnyPart", bound=ReportPart)
 
 
 # The people in the table -----------------------------------------------------------------------

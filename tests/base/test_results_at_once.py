@@ -125,7 +125,7 @@ def test_a_model_of_a_kind_that_is_not_understood_is_refused_before_the_first_qu
 class Stops(RandomAuditor):
     """Is interrupted at the first batch."""
 
-    def _search(self, oracle, rng):
+    def _run_search(self, search, rng):
         raise KeyboardInterrupt
 
 
@@ -184,12 +184,12 @@ def test_a_search_writes_nothing_on_the_auditor():
     X, _ = tables()
 
     class Watched(SBFTAuditor):
-        def _search(self, oracle, rng):
+        def _run_search(self, search, rng):
             before = dict(vars(self))
             try:
-                super()._search(oracle, rng)
+                super()._run_search(search, rng)
             finally:
-                oracle.measured["changed_"] = vars(self) != before
+                search.measured["changed_"] = vars(self) != before
 
         def _own_results(self, found, space):
             return {"changed_": found.measured[0]["changed_"]}

@@ -110,8 +110,8 @@ class Single(Verifier):
 @pytest.mark.parametrize("width", [0.0, 5e-5, 2e-3, 0.04])
 def test_single_precision_is_no_excuse_for_ends_that_differ(width):
     worst = SimpleNamespace(outputs=np.array([2.121, 0.0]))
-    oracle = SimpleNamespace(degree=2.121, worst=worst, space=MANY)
-    closed = close(oracle, Single(width), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
+    search = SimpleNamespace(so_far=SimpleNamespace(degree=2.121), worst=worst, space=MANY)
+    closed = close(search, Single(width), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.bounds.upper == pytest.approx(2.121 * (1 + width))
     assert closed.bounds.certified == (width < 1e-4)
     if width:
@@ -151,9 +151,9 @@ class Closing(Verifier):
 
 
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
-    oracle = SimpleNamespace(degree=1.0, worst=None, space=MANY)
-    closed = close(oracle, Closing(), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
+    search = SimpleNamespace(so_far=SimpleNamespace(degree=1.0), worst=None, space=MANY)
+    closed = close(search, Closing(), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.bounds.certified, closed.reason
     assert closed.bounds.upper > 1
-    wide = close(oracle, Closing(), Limits(np.inf, 0.1), BoundHistory(lambda: 0.0))
+    wide = close(search, Closing(), Limits(np.inf, 0.1), BoundHistory(lambda: 0.0))
     assert wide.bounds.certified, wide.reason

@@ -9,6 +9,7 @@ from clocks import CLOCK
 from exact_cases import make_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from searches import get_to_know, handle_of
 from sklearn.ensemble import RandomForestRegressor
 from tiers import SAMPLE, slow_sample
 from verifiers import tree_verifier
@@ -21,7 +22,6 @@ from skfairtest.exact._trees import numpy_engine
 from skfairtest.exact._trees.numpy_engine import first_undecided, list_pairs
 from skfairtest.exact._trees.problem import leaves_of
 from skfairtest.exact._trees.self_composition import Box
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
 
@@ -40,14 +40,14 @@ def exhaustive_degree(auditor):
     free = np.array(list(itertools.product(*grids)))
     Z = np.zeros((len(free), space.n_features))
     Z[:, space.free] = free
-    oracle = Oracle(auditor.estimator_, space, **auditor._oracle_settings())
-    oracle.begin(Z[:8], np.random.default_rng(0))
+    search = handle_of(auditor.estimator_, space, **auditor._response_settings())
+    get_to_know(search, Z[:8], np.random.default_rng(0))
     try:
-        oracle.disparity(Z)
+        search.evaluate(Z)
     except StopSearch:
         pass  # every input was judged
-    assert oracle.n_inputs == len(Z)
-    return oracle.degree
+    assert search.so_far.inputs == len(Z)
+    return search.so_far.degree
 
 
 def understood(seed, family, real):

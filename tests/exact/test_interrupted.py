@@ -162,7 +162,7 @@ def test_what_comes_before_the_search_for_a_bound_leaves_the_bound_of_ranges(mon
     auditor, X = auditor_of("trees")
 
     def interrupted(search):
-        search.oracle.judge(search.oracle.sample(5, search.rng), search.rng)
+        search.search.evaluate(search.search.sample(5, search.rng).rows)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(TunedSearch, "run", interrupted)
@@ -205,10 +205,10 @@ def test_the_model_confirms_the_pair_that_a_search_knew(monkeypatch):
     asked, history = [], BoundHistory(lambda: 0.0)
 
     class Told:
-        degree, worst = 1.0, None
+        so_far, worst = SimpleNamespace(degree=1.0), None
         space = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
 
-    monkeypatch.setattr(_bracketing, "confirm", lambda oracle, *pair: asked.append(pair))
+    monkeypatch.setattr(_bracketing, "confirm", lambda search, *pair: asked.append(pair))
     twins = np.zeros(2), np.ones(2)
     with pytest.raises(KeyboardInterrupt):
         _bracketing.close(Told(), Noting(twins), Limits(np.inf, 0.0), history)

@@ -134,7 +134,7 @@ def make_case(library, name, seed, **more):
 
 
 def response_of(model):
-    """What is asked of a model, as the oracle would choose."""
+    """What is asked of a model, as an auditor would choose."""
     return "predict_proba" if hasattr(model, "predict_proba") else "regression"
 
 

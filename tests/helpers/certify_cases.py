@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from clocks import CLOCK
+from searches import get_to_know, handle_of
 from tiers import SAMPLE
 
 from skfairtest import CertifiedAuditor, SBFTAuditor
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._composition import APART
 from skfairtest.exact._dispatch import read_verifier
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
 
 
@@ -54,14 +54,14 @@ def exhaustive_degree(auditor):
     Z[:, space.sensitive] = space.domain.low[space.sensitive]
     Z[:, space.free] = free
     Z = Z[space.valid(Z)]
-    oracle = Oracle(auditor.estimator_, space, **auditor._oracle_settings())
-    oracle.begin(Z[:8], np.random.default_rng(0))
+    search = handle_of(auditor.estimator_, space, **auditor._response_settings())
+    get_to_know(search, Z[:8], np.random.default_rng(0))
     try:
-        oracle.disparity(Z)
+        search.evaluate(Z)
     except StopSearch:
         pass  # every input was judged
-    assert oracle.n_inputs == len(Z)
-    return oracle.degree
+    assert search.so_far.inputs == len(Z)
+    return search.so_far.degree
 
 
 #: Time of what may stay open, and of what has to close, by the tests' clock.

@@ -81,7 +81,7 @@ def test_batch_of_one_is_the_published_algorithm(strategy, grid, models, monkeyp
 
     def spy(walks, p, delta):
         found = step(walks, p, delta)
-        visited.append((*walks.Z[0, walks.oracle.space.free], bool(found[0])))
+        visited.append((*walks.Z[0, walks.search.space.free], bool(found[0])))
         return found
 
     monkeypatch.setattr(Walks, "step", spy)
@@ -167,8 +167,8 @@ def test_a_step_changes_one_free_value_by_its_own_unit(batch_size, models, monke
         assert (change[:, 0] == 0).all()
         # The second column counts its steps of a quarter.
         assert (change.max(axis=0) <= np.array([0, 1, 0.01, 1]) + 1e-12).all()
-        assert (walks.Z >= walks.oracle.space.domain.low).all()
-        assert (walks.Z <= walks.oracle.space.domain.high).all()
+        assert (walks.Z >= walks.search.space.domain.low).all()
+        assert (walks.Z <= walks.search.space.domain.high).all()
         tops.append((walks.Z[:, 3] == 8).any())
         return found
 
@@ -212,10 +212,10 @@ def test_walks_that_go_round_do_not_end_the_run(grid, models):
     class Unlucky(AequitasAuditor):
         """Its first global searches draw the same inputs again and again."""
 
-        def _global_search(self, oracle, rng):
-            n_rounds = oracle.measured["n_rounds_"] = oracle.measured.get("n_rounds_", 0) + 1
+        def _global_search(self, search, rng):
+            n_rounds = search.measured["n_rounds_"] = search.measured.get("n_rounds_", 0) + 1
             same = np.random.default_rng(0)
-            return super()._global_search(oracle, same if n_rounds <= 30 else rng)
+            return super()._global_search(search, same if n_rounds <= 30 else rng)
 
         def _own_results(self, found, space):
             return found.measured[0]

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from searches import get_to_know, handle_of
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -43,7 +44,6 @@ from skfairtest.individual._gradient.auditors import ADFAuditor, EIDIGAuditor, M
 from skfairtest.individual._gradient.gradients import LossGradient, ZeroOrderGradient
 from skfairtest.individual._gradient.two_phase import TwoPhase, predicted
 from skfairtest.individual._seeds import cluster_seeds, round_robin
-from skfairtest.oracle._oracle import Oracle
 
 TESTERS = [MAFTAuditor, EIDIGAuditor, ADFAuditor]
 WHITE = [EIDIGAuditor, ADFAuditor]
@@ -115,20 +115,20 @@ def fitted(model, X, y):
         return clone(model).fit(X, y)
 
 
-def make_oracle(model, X, sensitive, **limits):
+def make_search(model, X, sensitive, **limits):
     space = InputSpace().fit(X, sensitive)
-    oracle = Oracle(model, space, **limits)
-    oracle.begin(space.data[:8], np.random.default_rng(0))
-    return oracle
+    search = handle_of(model, space, **limits)
+    get_to_know(search, space.data[:8], np.random.default_rng(0))
+    return search
 
 
 def check_against_differences(model, X, sensitive):
     """The analytic gradient is what the outputs change by; per step of each free attribute."""
-    oracle = make_oracle(model, X, sensitive)
-    space, rng = oracle.space, np.random.default_rng(1)
-    analytic = AnalyticGradient(model, space, oracle.response)
+    search = make_search(model, X, sensitive)
+    space, rng = search.space, np.random.default_rng(1)
+    analytic = AnalyticGradient(model, space, search.response)
     Z = space.sample(40, rng)
-    scores = oracle.respond(Z)
+    scores = search.respond(Z)
     column = rng.integers(0, scores.shape[1], len(Z))
     g = analytic(Z, scores, column)
     for k in space.free:
@@ -138,12 +138,12 @@ def check_against_differences(model, X, sensitive):
         moved = Z.copy()
         moved[:, k] += step
         rows = np.arange(len(Z))
-        change = oracle.respond(moved)[rows, column] - scores[rows, column]
+        change = search.respond(moved)[rows, column] - scores[rows, column]
         expected = change / step * space.domain.steps[k]
         # A kink of a relu inside the difference is rare, and no error.
         close = np.isclose(g[:, k], expected, rtol=1e-3, atol=1e-6)
         assert close.mean() >= 0.95
-    return oracle, analytic, Z
+    return search, analytic, Z
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
@@ -188,11 +188,11 @@ def test_gradient_behind_scalers(scaler):
 def test_gradient_of_pipelines_on_frames(steps, last):
     X, y = frame()
     model = fitted(make_pipeline(steps, last), X, y > np.median(y))
-    oracle, analytic, Z = check_against_differences(model, X, ["sex"])
+    search, analytic, Z = check_against_differences(model, X, ["sex"])
     np.testing.assert_allclose(
         analytic.steps.encode(Z),
         np.asarray(
-            getattr(t := model[:-1].transform(oracle.space.decode(Z)), "toarray", lambda: t)()
+            getattr(t := model[:-1].transform(search.space.decode(Z)), "toarray", lambda: t)()
         ),
         atol=1e-9,
     )
@@ -201,11 +201,11 @@ def test_gradient_of_pipelines_on_frames(steps, last):
 def test_categories_have_the_difference_to_their_neighbour():
     X, y = frame()
     model = fitted(make_pipeline(columns("passthrough", OneHotEncoder()), LinearRegression()), X, y)
-    oracle = make_oracle(model, X, ["sex"])
-    analytic = AnalyticGradient(model, oracle.space, "regression")
-    zero = ZeroOrderGradient(oracle)
-    Z = oracle.space.sample(50, np.random.default_rng(0))
-    scores, column = oracle.respond(Z), np.zeros(len(Z), dtype=int)
+    search = make_search(model, X, ["sex"])
+    analytic = AnalyticGradient(model, search.space, "regression")
+    zero = ZeroOrderGradient(search)
+    Z = search.space.sample(50, np.random.default_rng(0))
+    scores, column = search.respond(Z), np.zeros(len(Z), dtype=int)
     # A linear model on encoded columns: one step away is the same for both.
     np.testing.assert_allclose(
         analytic(Z, scores, column), zero(Z, scores, column), rtol=1e-6, atol=1e-8
@@ -216,26 +216,26 @@ def test_zero_order_gradient_is_backward_at_the_upper_end():
     X = np.array([[s, a, r] for s in (0, 1) for a in range(5) for r in (0.0, 0.25, 0.9, 1.0)])
     X[:, 2] += np.linspace(0, 1e-3, len(X))
     model = LinearRegression().fit(X, X @ [0.0, 2.0, 3.0])
-    oracle = make_oracle(model, X, [0])
-    space = oracle.space
+    search = make_search(model, X, [0])
+    space = search.space
     Z = np.array([[0, space.domain.high[1], space.domain.high[2]], [1, 0, space.domain.low[2]]])
-    zero = ZeroOrderGradient(oracle)
+    zero = ZeroOrderGradient(search)
     rows, moved = zero.neighbours(Z)
     assert (rows >= space.domain.low).all() and (rows <= space.domain.high).all()
     assert (np.sign(moved) == [[-1, -1], [1, 1]]).all()
-    g = zero(Z, oracle.respond(Z), np.zeros(2, dtype=int))
+    g = zero(Z, search.respond(Z), np.zeros(2, dtype=int))
     np.testing.assert_allclose(g[:, 1:], [[2, 3 * space.domain.steps[2]]] * 2, rtol=1e-6)
     assert (g[:, 0] == 0).all()
 
 
 def test_gradient_of_labels_is_that_of_the_one_hot_class(models, small):
     model = models.LabelsOnly(lambda X: (X[:, 1] >= 2).astype(int))
-    oracle = make_oracle(model, small, [0])
+    search = make_search(model, small, [0])
     Z = np.array([[0.0, 1, 0], [0.0, 2, 0], [0.0, 4, 0]])
     run = TwoPhase(
-        oracle,
+        search,
         np.random.default_rng(0),
-        ZeroOrderGradient(oracle),
+        ZeroOrderGradient(search),
         max_iter=10,
         n_local=1,
         step=1,
@@ -263,22 +263,22 @@ def test_sign_rule(scores, response, column, sign):
     assert (columns_[0], signs[0]) == (column, sign)
 
 
-def two_phase(oracle, gradient=None, **params):
+def two_phase(search, gradient=None, **params):
     settings = {"max_iter": 10, "step": 1, "decay": 0.5}
     settings |= {"n_local": 20, "update_interval": 5} | params
-    gradient = gradient or ZeroOrderGradient(oracle)
-    return TwoPhase(oracle, np.random.default_rng(0), gradient, **settings)
+    gradient = gradient or ZeroOrderGradient(search)
+    return TwoPhase(search, np.random.default_rng(0), gradient, **settings)
 
 
 @slow_sample
 @pytest.mark.parametrize("threshold", [0.2, pytest.param(None, marks=SAMPLE)])
 def test_lockstep_equals_one_at_a_time(threshold):
     data = make_biased_classification(random_state=0)
-    oracle = make_oracle(data.estimator, data.data, ["sex"], threshold=threshold)
-    run = two_phase(oracle)
-    seeds = cluster_seeds(oracle.space, np.random.default_rng(0))[:12]
+    search = make_search(data.estimator, data.data, ["sex"], threshold=threshold)
+    run = two_phase(search)
+    seeds = cluster_seeds(search.space, np.random.default_rng(0))[:12]
     together = run.global_phase(seeds)
-    fresh = [make_oracle(data.estimator, data.data, ["sex"], threshold=threshold) for _ in seeds]
+    fresh = [make_search(data.estimator, data.data, ["sex"], threshold=threshold) for _ in seeds]
     alone = [two_phase(o).global_phase(z[None]) for o, z in zip(fresh, seeds, strict=True)]
     assert 0 < len(together.Z) <= 12
     for name in ("Z", "first", "second"):
@@ -295,10 +295,10 @@ def test_lockstep_equals_one_at_a_time(threshold):
 def test_global_phase_lowers_the_confidence():
     X, y = numeric()
     model = LogisticRegression().fit(X, y > np.quantile(y, 0.5))
-    oracle = make_oracle(model, X, [0])
-    run = two_phase(oracle, max_iter=1)
-    seeds = oracle.space.sample(100, np.random.default_rng(0))
-    seeds = seeds[~oracle.disparity(seeds).verdict]
+    search = make_search(model, X, [0])
+    run = two_phase(search, max_iter=1)
+    seeds = search.space.sample(100, np.random.default_rng(0))
+    seeds = seeds[~search.evaluate(seeds).verdict]
     moved = []
     run.move = lambda x, steps, first, second: moved.append((x, steps)) or x
     run.global_phase(seeds)
@@ -327,22 +327,22 @@ def test_regressors_move_their_outputs_apart(models):
 def test_loss_gradient_divides_by_the_confidence():
     X, y = numeric()
     model = LogisticRegression().fit(X, y > y.mean())
-    oracle = make_oracle(model, X, [0])
-    output = AnalyticGradient(model, oracle.space, "predict_proba")
-    Z = oracle.space.sample(10, np.random.default_rng(0))
-    scores, column = oracle.respond(Z), np.zeros(10, dtype=int)
-    loss = LossGradient(oracle, output)(Z, scores, column)
+    search = make_search(model, X, [0])
+    output = AnalyticGradient(model, search.space, "predict_proba")
+    Z = search.space.sample(10, np.random.default_rng(0))
+    scores, column = search.respond(Z), np.zeros(10, dtype=int)
+    loss = LossGradient(search, output)(Z, scores, column)
     expected = output(Z, scores, column) / np.maximum(scores, 1 - scores)
     np.testing.assert_allclose(loss, expected)
 
 
 def test_probabilities_survive_gradients_of_zero():
     data = make_biased_classification(random_state=0)
-    oracle = make_oracle(data.estimator, data.data, ["sex"])
-    run = two_phase(oracle, lambda Z, scores, column: np.zeros(Z.shape))
-    Z = oracle.space.sample(5, np.random.default_rng(0))
+    search = make_search(data.estimator, data.data, ["sex"])
+    run = two_phase(search, lambda Z, scores, column: np.zeros(Z.shape))
+    Z = search.space.sample(5, np.random.default_rng(0))
     p = run.probabilities(Z, np.zeros((5, 1)), np.ones((5, 1)))
-    np.testing.assert_allclose(p, 1 / len(oracle.space.free))
+    np.testing.assert_allclose(p, 1 / len(search.space.free))
 
 
 def test_round_robin_takes_one_of_each_cluster():

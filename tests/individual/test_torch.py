@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from searches import get_to_know, handle_of
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
@@ -13,7 +14,6 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from skfairtest import ADFAuditor, EIDIGAuditor, InputSpace, SBFTAuditor
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.gradients import LossGradient
-from skfairtest.oracle._oracle import Oracle
 
 pytestmark = pytest.mark.services("torch", "skorch")
 
@@ -106,17 +106,17 @@ def cast(T):
     return (T.toarray() if hasattr(T, "toarray") else np.asarray(T)).astype(np.float32)
 
 
-def make_oracle(model, X, sensitive=(0,)):
-    oracle = Oracle(model, InputSpace().fit(X, list(sensitive)))
-    oracle.begin(oracle.space.data[:8], np.random.default_rng(0))
-    return oracle
+def make_search(model, X, sensitive=(0,)):
+    search = handle_of(model, InputSpace().fit(X, list(sensitive)))
+    get_to_know(search, search.space.data[:8], np.random.default_rng(0))
+    return search
 
 
 def gradient_and_differences(model, X, sensitive=(0,), n=60):
-    """The gradient, and central differences of the oracle's answers, by each real column."""
-    oracle = make_oracle(model, X, sensitive)
-    space, rng = oracle.space, np.random.default_rng(1)
-    analytic = AnalyticGradient(model, space, oracle.response)
+    """The gradient, and central differences of the search's answers, by each real column."""
+    search = make_search(model, X, sensitive)
+    space, rng = search.space, np.random.default_rng(1)
+    analytic = AnalyticGradient(model, space, search.response)
     Z = space.sample(n, rng)
     real = np.flatnonzero(
         ~space.domain.discrete & (np.arange(space.n_features) != space.sensitive[0])
@@ -127,7 +127,7 @@ def gradient_and_differences(model, X, sensitive=(0,), n=60):
         (space.domain.low + space.domain.steps)[real],
         (space.domain.high - space.domain.steps)[real],
     )
-    scores = oracle.respond(Z)
+    scores = search.respond(Z)
     column = rng.integers(0, scores.shape[1], n)
     g = analytic(Z, scores, column)
     expected = np.zeros(g.shape)
@@ -135,16 +135,16 @@ def gradient_and_differences(model, X, sensitive=(0,), n=60):
         up, down = Z.copy(), Z.copy()
         up[:, k] += H * space.domain.steps[k]
         down[:, k] -= H * space.domain.steps[k]
-        change = (oracle.respond(up) - oracle.respond(down))[np.arange(n), column]
+        change = (search.respond(up) - search.respond(down))[np.arange(n), column]
         expected[:, k] = change / (2 * H)
     assert len(real) and (np.abs(expected[:, real]).max(axis=0) > 0).all()
-    return g[:, real], expected[:, real], oracle
+    return g[:, real], expected[:, real], search
 
 
 def check_against_differences(model, X, sensitive=(0,)):
-    g, expected, oracle = gradient_and_differences(model, X, sensitive)
+    g, expected, search = gradient_and_differences(model, X, sensitive)
     np.testing.assert_allclose(g, expected, rtol=1e-2, atol=5e-3 * np.abs(expected).max())
-    return oracle
+    return search
 
 
 NETS = {
@@ -260,25 +260,25 @@ def people_net():
 def test_gradient_behind_a_column_transformer():
     X, y = people()
     model = people_model(people_net()).fit(X, targets(skorch.NeuralNetBinaryClassifier, y))
-    oracle = check_against_differences(model, X, ["sex"])
-    analytic = AnalyticGradient(model, oracle.space, oracle.response)
-    Z = oracle.space.sample(20, np.random.default_rng(0))
+    search = check_against_differences(model, X, ["sex"])
+    analytic = AnalyticGradient(model, search.space, search.response)
+    Z = search.space.sample(20, np.random.default_rng(0))
     np.testing.assert_allclose(
-        analytic.steps.encode(Z), model[:-1].transform(oracle.space.decode(Z)), atol=1e-6
+        analytic.steps.encode(Z), model[:-1].transform(search.space.decode(Z)), atol=1e-6
     )
-    g = analytic(Z, oracle.respond(Z), np.zeros(20, dtype=int))
+    g = analytic(Z, search.respond(Z), np.zeros(20, dtype=int))
     # Categories have a gradient, too.
-    assert (np.abs(g[:, oracle.space.free]).max(axis=0) > 0).all()
+    assert (np.abs(g[:, search.space.free]).max(axis=0) > 0).all()
 
 
 def test_loss_gradient_divides_by_the_confidence():
     X, y = table()
     net = classifier().fit(X, targets(skorch.NeuralNetClassifier, y))
-    oracle = make_oracle(net, X)
-    output = AnalyticGradient(net, oracle.space, "predict_proba")
-    Z = oracle.space.sample(10, np.random.default_rng(0))
-    scores, column = oracle.respond(Z), np.zeros(10, dtype=int)
-    loss = LossGradient(oracle, output)(Z, scores, column)
+    search = make_search(net, X)
+    output = AnalyticGradient(net, search.space, "predict_proba")
+    Z = search.space.sample(10, np.random.default_rng(0))
+    scores, column = search.respond(Z), np.zeros(10, dtype=int)
+    loss = LossGradient(search, output)(Z, scores, column)
     expected = output(Z, scores, column) / np.maximum(scores, 1 - scores)
     np.testing.assert_allclose(loss, expected)
 
@@ -290,9 +290,9 @@ def test_loss_gradient_divides_by_the_confidence():
 def test_module_is_left_as_it_was(with_grads):
     X, y = table()
     net = classifier().fit(X, targets(skorch.NeuralNetClassifier, y))
-    oracle = make_oracle(net, X)
-    Z = oracle.space.sample(30, np.random.default_rng(0))
-    scores, column = oracle.respond(Z), np.zeros(30, dtype=int)
+    search = make_search(net, X)
+    Z = search.space.sample(30, np.random.default_rng(0))
+    scores, column = search.respond(Z), np.zeros(30, dtype=int)
     net.module_.train()
     net.criterion_.train()
     net.module_[1].eval()  # a frozen batch normalization
@@ -312,25 +312,25 @@ def test_module_is_left_as_it_was(with_grads):
     before = state()
     # A caller may have switched gradients off.
     with torch.no_grad():
-        g = AnalyticGradient(net, oracle.space, "predict_proba")(Z, scores, column)
+        g = AnalyticGradient(net, search.space, "predict_proba")(Z, scores, column)
         assert not torch.is_grad_enabled()
     after = state()
     assert before[:2] == after[:2] and True in before[0] and False in before[0]
     for old, new in zip(before[2] + before[3], after[2] + after[3], strict=True):
         assert (old is None) == (new is None) and (old is None or torch.equal(old, new))
     # Not those of training mode: the same again.
-    again = AnalyticGradient(net, oracle.space, "predict_proba")(Z, scores, column)
+    again = AnalyticGradient(net, search.space, "predict_proba")(Z, scores, column)
     np.testing.assert_array_equal(g, again)
 
 
 def test_mode_is_restored_after_an_error():
     X, y = table()
     net = classifier().fit(X, targets(skorch.NeuralNetClassifier, y))
-    oracle = make_oracle(net, X)
+    search = make_search(net, X)
     net.module_.train()
     net.module_.register_forward_pre_hook(lambda *args: 1 / 0)
     with pytest.raises(ValueError, match="ZeroDivisionError.*MAFTAuditor"):
-        AnalyticGradient(net, oracle.space, "predict_proba")
+        AnalyticGradient(net, search.space, "predict_proba")
     assert net.module_.training
 
 
@@ -338,10 +338,10 @@ def test_mode_is_restored_after_an_error():
 def test_rows_go_where_the_weights_are(device):
     X, y = table()
     net = classifier(device=device).fit(X, targets(skorch.NeuralNetClassifier, y))
-    oracle = make_oracle(net, X)
-    Z = oracle.space.sample(5, np.random.default_rng(0))
-    scores, column = oracle.respond(Z), np.zeros(5, dtype=int)
-    analytic = AnalyticGradient(net, oracle.space, "predict_proba")
+    search = make_search(net, X)
+    Z = search.space.sample(5, np.random.default_rng(0))
+    scores, column = search.respond(Z), np.zeros(5, dtype=int)
+    analytic = AnalyticGradient(net, search.space, "predict_proba")
     expected, seen = analytic(Z, scores, column), []
     net.module_.register_forward_pre_hook(lambda module, args: seen.append(args[0].device.type))
     torch.set_default_device("meta")
@@ -431,9 +431,9 @@ def test_bare_module_is_told_of_the_extra(cls, behind_scaler):
 
 
 def refuse_before_a_query(net, X, message, sensitive=0):
-    oracle = Oracle(net, InputSpace().fit(X, [sensitive]))
+    search = handle_of(net, InputSpace().fit(X, [sensitive]))
     with pytest.raises(ValueError, match=message):
-        AnalyticGradient(net, oracle.space, "predict_proba")
+        AnalyticGradient(net, search.space, "predict_proba")
     for cls in WHITE:
         with pytest.raises(ValueError, match=message):
             cls(net, sensitive_features=[sensitive]).fit(X)

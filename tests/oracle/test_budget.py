@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from searches import handle_of
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from tiers import SAMPLE, slow_sample, some
 
@@ -18,9 +19,9 @@ from skfairtest import (
     ThemisAuditor,
 )
 from skfairtest.individual._surrogate.rounds import affordable
-from skfairtest.oracle import _oracle
+from skfairtest.oracle import _stagnation
 from skfairtest.oracle._budget import Budget
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._model import Model
 from skfairtest.oracle._stagnation import STALL, STALL_INPUTS
 from skfairtest.oracle._stop import StopReason, StopSearch
 
@@ -134,11 +135,11 @@ def test_batches_share_out_the_time_of_the_twins_that_are_compared(clock):
     X = table()
     X[:, 0] = np.arange(len(X)) % 10
     space = InputSpace().fit(X, [0])
-    oracle = Oracle(Slow(), space, max_time=10, max_queries=8000)
-    oracle.stopping.budget.took(1000, 10.0)  # a hundredth of a second a query
-    assert affordable(oracle, 4000) == 50  # two of ten twins: a tenth of the time
-    oracle = Oracle(Slow(), space, max_queries=8000)
-    assert affordable(oracle, 4000) == 100  # more than ten batches, to learn which two
+    search = handle_of(Slow(), space, max_time=10, max_queries=8000)
+    search._budget.took(1000, 10.0)  # a hundredth of a second a query
+    assert affordable(search, 4000) == 50  # two of ten twins: a tenth of the time
+    search = handle_of(Slow(), space, max_queries=8000)
+    assert affordable(search, 4000) == 100  # more than ten batches, to learn which two
 
 
 def test_batches_of_the_whole_time_stay_as_large_until_little_is_left(clock):
@@ -156,50 +157,52 @@ def test_batches_of_the_whole_time_stay_as_large_until_little_is_left(clock):
 
 def test_long_answers_end_the_run_in_time_as_well(clock):
     began = clock.now()
-    oracle = Oracle(Slow(), InputSpace().fit(table(), [0]), max_time=1)
+    search = handle_of(Slow(), InputSpace().fit(table(), [0]), max_time=1)
     with pytest.raises(StopSearch) as stopped:
-        oracle.respond(np.random.default_rng(0).random((50_000, 3)))
+        search.respond(np.random.default_rng(0).random((50_000, 3)))
     assert stopped.value.kind is StopReason.MAX_TIME
     assert clock.now() - began < 1.1
-    assert oracle.record.history.arrays()["queries"][-1] == oracle.n_queries > 3000
+    assert search._record.history.arrays()["queries"][-1] == search.so_far.queries > 3000
 
 
 def test_batches_without_max_time_do_not_depend_on_the_clock(clock):
     runs = []
     for seconds in (2e-4, 5.0):
         clock.sleep(seconds)
-        oracle = Oracle(Slow(), InputSpace().fit(table(), [0]), max_queries=5000)
-        oracle.judge(oracle.space.data, np.random.default_rng(0))
-        runs.append(oracle.affordable(batches=3))
-    assert runs[0] == runs[1] == (5000 - oracle.n_queries) // (3 * 2)
+        search = handle_of(Slow(), InputSpace().fit(table(), [0]), max_queries=5000)
+        search.evaluate(
+            search.space.data, search.pairs(search.space.data, np.random.default_rng(0))
+        )
+        runs.append(search.affordable(batches=3))
+    assert runs[0] == runs[1] == (5000 - search.so_far.queries) // (3 * 2)
 
 
 def test_affordable_is_a_share_of_what_is_left():
     X = table()
-    oracle = Oracle(Slow(), InputSpace().fit(X, [0]), max_queries=1000, max_inputs=60)
-    assert oracle.affordable(batches=10) == 6  # of 60 inputs
-    assert oracle.affordable(batches=10, price=50) == 2  # of 1000 queries
-    assert oracle.affordable(batches=1e9) == 1
-    assert oracle.affordable(batches=10, least=8, most=30) == 8
-    assert oracle.affordable(price=1, most=30) == 30
-    oracle.judge(X[:50], np.random.default_rng(0))
-    assert oracle.queries_left == 900 - 10  # the first five pairs are asked twice
-    assert oracle.stopping.inputs_left == 10
-    assert oracle.affordable(batches=10) == 1
-    assert oracle.affordable(batches=10, whole=True) == 6
+    search = handle_of(Slow(), InputSpace().fit(X, [0]), max_queries=1000, max_inputs=60)
+    assert search.affordable(batches=10) == 6  # of 60 inputs
+    assert search.affordable(batches=10, price=50) == 2  # of 1000 queries
+    assert search.affordable(batches=1e9) == 1
+    assert search.affordable(batches=10, least=8, most=30) == 8
+    assert search.affordable(price=1, most=30) == 30
+    search.evaluate(X[:50], search.pairs(X[:50], np.random.default_rng(0)))
+    assert search.left.queries == 900 - 10  # the first five pairs are asked twice
+    assert search.left.inputs == 10
+    assert search.affordable(batches=10) == 1
+    assert search.affordable(batches=10, whole=True) == 6
 
 
-def test_judge_compares_all_twins_where_they_are_few_else_drawn_pairs(models):
+def test_all_twins_are_compared_where_they_are_few_else_drawn_pairs(models):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 30, 400), rng.integers(0, 5, 400), rng.random(400)])
     model = models.Regressor(lambda X: X[:, 0] + 100 * X[:, 1])
-    few = Oracle(model, InputSpace().fit(X, [1]))
-    assert few.draws.compares_all and few.draws.n_compared == 5 and few.draws.twins(X, rng) is None
-    assert (few.judge(X, rng).disparity == 400).all()
-    many = Oracle(model, InputSpace().fit(X, [0]))
-    assert not many.draws.compares_all and many.draws.n_compared == 2
-    judged = many.judge(X, np.random.default_rng(1))
-    drawn = many.draws.twins(X, np.random.default_rng(1))
+    few = handle_of(model, InputSpace().fit(X, [1]))
+    assert few.space.twins_.n_compared == 5 and few.pairs(X, rng) is None
+    assert (few.evaluate(X).disparity == 400).all()
+    many = handle_of(model, InputSpace().fit(X, [0]))
+    assert many.space.twins_.n_compared == 2
+    drawn = many.pairs(X, np.random.default_rng(1))
+    judged = many.evaluate(X, drawn)
     np.testing.assert_array_equal(judged.disparity, np.ptp(drawn, axis=1)[:, 0])
 
 
@@ -207,78 +210,122 @@ def test_judge_compares_all_twins_where_they_are_few_else_drawn_pairs(models):
 
 
 def test_a_part_of_a_run_has_its_own_budget_and_gives_the_limits_back(models, small):
-    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
+    search = handle_of(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
                     max_queries=100)  # fmt: skip
-    with oracle.sub_budget(max_queries=6) as part:
-        assert oracle.queries_left == 6
-        oracle.disparity(oracle.space.data)
+    with search.sub_budget(max_queries=6) as part:
+        assert search.left.queries == 6
+        search.evaluate(search.space.data)
     assert part.stop is not None and part.stop.kind is StopReason.MAX_QUERIES
-    assert oracle.n_queries <= 6 and oracle.queries_left == 100 - oracle.n_queries
-    with oracle.sub_budget(max_queries=1000) as part:
-        assert oracle.queries_left == 100 - oracle.n_queries  # never more than the run's own
+    assert search.so_far.queries <= 6 and search.left.queries == 100 - search.so_far.queries
+    with search.sub_budget(max_queries=1000) as part:
+        assert search.left.queries == 100 - search.so_far.queries  # never more than the run's own
     assert part.stop is None
-    with pytest.raises(RuntimeError, match="mine"), oracle.sub_budget(max_queries=1):
+    with pytest.raises(RuntimeError, match="mine"), search.sub_budget(max_queries=1):
         raise RuntimeError("mine")
-    assert oracle.queries_left == 100 - oracle.n_queries
+    assert search.left.queries == 100 - search.so_far.queries
+
+
+def part_of(models, small, stop, *, max_queries=8, **limits):
+    """The part of a run that reads the first rows again and again, until something ends it."""
+    stops = {"progress": lambda share, line: stop}
+    search = handle_of(
+        models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]), **limits, **stops
+    )
+    with search.sub_budget(max_queries=max_queries) as part:
+        while True:
+            search.evaluate(small[:2])
+    return part.stop.kind
+
+
+def test_a_part_of_a_run_catches_the_stops_that_are_its_own_alone(models, small, monkeypatch):
+    monkeypatch.setattr(_stagnation, "STALL", 5)
+    monkeypatch.setattr(_stagnation, "STALL_INPUTS", 10)
+    assert part_of(models, small, stop=False) is StopReason.MAX_QUERIES
+    assert part_of(models, small, stop=False, max_queries=1e9) is StopReason.STALLED
+    others = [
+        ({"stop": True}, "callback"),
+        ({"stop": False, "max_queries": 1000, "max_inputs": 2}, "max_inputs"),
+    ]
+    for settings, kind in others:
+        with pytest.raises(StopSearch) as stopped:
+            part_of(models, small, **settings)
+        assert stopped.value.kind.value == kind and stopped.value.owner is None
+
+
+def test_a_part_leaves_the_limit_of_a_part_around_it_alone(models, small):
+    search = handle_of(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]))
+    with search.sub_budget(max_queries=6) as outer:
+        with search.sub_budget(max_queries=1000) as inner:
+            search.evaluate(search.space.data)
+        pytest.fail("the limit of the outer part ends both")
+    assert inner.stop is None and outer.stop.kind is StopReason.MAX_QUERIES
+
+
+def test_a_domain_that_is_exhausted_ends_the_run_in_any_part(models):
+    few = np.array([[0.0, 0.0], [1.0, 1.0]])
+    search = handle_of(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(few, [0]))
+    with pytest.raises(StopSearch, match="^exhausted"), search.sub_budget(max_queries=1000):
+        while True:
+            search.evaluate(few)
 
 
 @slow_sample
 def test_ten_parts_that_stall_are_a_run_that_does(models, small):
-    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]))
+    search = handle_of(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]))
     known = np.repeat(small[:1], 1000, axis=0)
     n_parts = 0
     with pytest.raises(StopSearch) as stopped:
         while n_parts < 50:
-            with oracle.sub_budget() as part:
+            with search.sub_budget() as part:
                 for _ in range(2 * STALL):
-                    oracle.disparity(known[: STALL_INPUTS // STALL])
+                    search.evaluate(known[: STALL_INPUTS // STALL])
             assert part.stop is not None and part.stop.kind is StopReason.STALLED
             n_parts += 1
-            oracle.disparity(known)
+            search.evaluate(known)
     assert stopped.value.kind is StopReason.STALLED and n_parts <= 10 < STALL
 
 
-def test_a_fork_asks_the_model_of_its_oracle(models, small, monkeypatch):
-    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
+def test_a_fork_asks_the_model_of_its_run(models, small, monkeypatch):
+    search = handle_of(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
                     max_queries=50, max_inputs=30)  # fmt: skip
-    oracle.judge(small[:3], np.random.default_rng(0))
+    search.evaluate(small[:3], search.pairs(small[:3], np.random.default_rng(0)))
 
     def build(*args, **kwargs):
         raise AssertionError("a fork needs no model of its own")
 
-    monkeypatch.setattr(_oracle.Model, "__init__", build)
-    part = oracle.fork(InputSpace().fit(small, [1]), n_inputs=20)
-    part.judge(small[:2], np.random.default_rng(0))
-    assert part.n_queries == oracle.n_queries > 6
-    assert part.stopping.inputs_left == 10 - part.n_inputs
+    monkeypatch.setattr(Model, "__init__", build)
+    part = search.fork(InputSpace().fit(small, [1]), n_inputs=20)
+    part.evaluate(small[:2])
+    assert part.so_far.queries == search.so_far.queries > 6
+    assert part.left.inputs == 10 - part.so_far.inputs
 
 
 def test_a_fork_quotes_the_limits_of_the_user(models, small):
-    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
+    search = handle_of(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
                     max_queries=500, max_inputs=30, max_time=1e6)  # fmt: skip
-    oracle.judge(small[:3], np.random.default_rng(0))
-    part = oracle.fork(InputSpace().fit(small, [1]), n_inputs=25)
+    search.evaluate(small[:3], search.pairs(small[:3], np.random.default_rng(0)))
+    part = search.fork(InputSpace().fit(small, [1]), n_inputs=25)
     with pytest.raises(StopSearch, match="^max_inputs=30 reached$"):
-        part.judge(small, np.random.default_rng(0))
-    assert part.n_inputs == 5
+        part.evaluate(small)
+    assert part.so_far.inputs == 5
     with pytest.raises(StopSearch, match="^max_inputs=30 reached$"):
-        oracle.fork(InputSpace().fit(small, [1]), n_inputs=30)
+        search.fork(InputSpace().fit(small, [1]), n_inputs=30)
 
 
 def test_a_fork_has_the_clock_of_its_run(models, small, clock):
-    space, rng = InputSpace().fit(small, [1]), np.random.default_rng(0)
+    space = InputSpace().fit(small, [1])
     lines = []
-    oracle = Oracle(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
+    search = handle_of(models.Regressor(lambda X: X[:, 0]), InputSpace().fit(small, [0]),
                     max_time=5, progress=lambda share, line: lines.append(share))  # fmt: skip
     clock.sleep(3)
-    part = oracle.fork(space, n_inputs=0)
-    assert 1.5 < part.stopping.seconds_left <= 2
+    part = search.fork(space, n_inputs=0)
+    assert 1.5 < part.left.seconds <= 2
     clock.sleep(3)
     with pytest.raises(StopSearch, match="^max_time=5 reached$"):
-        part.judge(small[:3], rng)
+        part.evaluate(small[:3])
     assert lines and lines[-1] >= 1
     with pytest.raises(StopSearch, match="^max_time=5 reached$"):
-        oracle.fork(space, n_inputs=0)
+        search.fork(space, n_inputs=0)
 
 
 def test_a_limit_of_zero_is_spent():

@@ -89,10 +89,10 @@ def test_no_time_that_is_left_for_the_last_restarts_is_no_error(clock):
     model = LinearRegression().fit(X, X[:, 0])
 
     class Slow(RandomAuditor):
-        def _search(self, oracle, rng):
-            oracle.judge(oracle.sample(2, rng), rng)
+        def _run_search(self, search, rng):
+            search.evaluate(search.sample(2, rng).rows)
             clock.sleep(10)
-            super()._search(oracle, rng)
+            super()._run_search(search, rng)
 
     auditor = Slow(
         model, sensitive_features=[0], max_queries=None, max_time=5, n_restarts=3, random_state=0,
@@ -104,11 +104,11 @@ def test_no_time_that_is_left_for_the_last_restarts_is_no_error(clock):
 class Counts(BaseAuditor):
     """Measures how many batches it has judged, and what it was asked for."""
 
-    def _search(self, oracle, rng):
-        oracle.measured["n_batches"] = 0
+    def _run_search(self, search, rng):
+        search.measured["n_batches"] = 0
         while True:
-            oracle.judge(oracle.sample(50, rng), rng)
-            oracle.measured["n_batches"] += 1
+            search.evaluate(search.sample(50, rng).rows)
+            search.measured["n_batches"] += 1
 
     def _own_results(self, found, space):
         of_each = [one["n_batches"] for one in found.measured]

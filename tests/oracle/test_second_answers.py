@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from searches import get_to_know, handle_of
 from tiers import slow_sample
 from varying import VaryingClassifier, VaryingLabels, VaryingRegressor, table
 
 from skfairtest import InputSpace
 from skfairtest.exceptions import NonDeterministicModelError
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stop import StopSearch
 
 MODELS = [VaryingRegressor, VaryingClassifier, VaryingLabels]
 
 
-def oracle_of(model, **limits):
-    return Oracle(model, InputSpace().fit(table(), [0]), **limits)
+def search_of(model, **limits):
+    return handle_of(model, InputSpace().fit(table(), [0]), **limits)
 
 
 def search(model, max_queries=1000):
     """Ask about uniform rows until the budget is spent."""
-    oracle = oracle_of(model, max_queries=max_queries)
-    oracle.begin(oracle.space.data, np.random.default_rng(0))
+    search = search_of(model, max_queries=max_queries)
+    get_to_know(search, search.space.data, np.random.default_rng(0))
     with pytest.raises(StopSearch):
         while True:
-            oracle.disparity(oracle.sample(20, np.random.default_rng(oracle.n_queries)))
-    return oracle
+            search.evaluate(search.sample(20, np.random.default_rng(search.so_far.queries)).rows)
+    return search
 
 
 def test_equal_answers_cost_a_few_queries(models):
     model = models.Regressor(lambda X: X[:, 0] * X[:, 2])
-    oracle = oracle_of(model, max_queries=1000)
-    judged = oracle.disparity(oracle.space.data[:40])
-    np.testing.assert_array_equal(judged.disparity, oracle.space.data[:40, 2])
-    assert oracle.n_queries == model.rows == 80 + 10  # the five pairs that differ first
+    search = search_of(model, max_queries=1000)
+    judged = search.evaluate(search.space.data[:40])
+    np.testing.assert_array_equal(judged.disparity, search.space.data[:40, 2])
+    assert search.so_far.queries == model.rows == 80 + 10  # the five pairs that differ first
     for start in (40, 100, 200):  # the worst pair, as the queries have doubled
-        oracle.disparity(oracle.space.data[start : start + 100])
-    assert oracle.n_queries == model.rows == 600 + 10 + 2 + 2
+        search.evaluate(search.space.data[start : start + 100])
+    assert search.so_far.queries == model.rows == 600 + 10 + 2 + 2
 
 
 def test_the_worst_pair_is_asked_again_whenever_the_queries_have_doubled(models):
@@ -47,11 +47,11 @@ def test_the_worst_pair_is_asked_again_whenever_the_queries_have_doubled(models)
         asked.append(np.array(X))
         return X[:, 0] * X[:, 2]
 
-    oracle = oracle_of(models.Regressor(largest_at_the_end), max_queries=2000)
+    search = search_of(models.Regressor(largest_at_the_end), max_queries=2000)
     Z = np.zeros((300, 3))
     Z[:, 2] = np.linspace(0.1, 0.9, 300)
     for start in range(0, 300, 20):
-        oracle.disparity(Z[start : start + 20])
+        search.evaluate(Z[start : start + 20])
     rows, times = np.unique(np.concatenate(asked), axis=0, return_counts=True)
     again = np.unique(rows[times == 2][:, 2])
     # Five first pairs, and later the last ones of batches.
@@ -60,37 +60,37 @@ def test_the_worst_pair_is_asked_again_whenever_the_queries_have_doubled(models)
 
 
 def test_pairs_that_do_not_differ_are_not_asked_again(models):
-    oracle = oracle_of(models.Regressor(lambda X: X[:, 1]), max_queries=1000)
-    oracle.disparity(oracle.space.data[:40])
-    assert oracle.n_queries == 80
+    search = search_of(models.Regressor(lambda X: X[:, 1]), max_queries=1000)
+    search.evaluate(search.space.data[:40])
+    assert search.so_far.queries == 80
 
 
 @pytest.mark.parametrize("max_queries, again", [(2, 0), (10, 0), (19, 0), (20, 2), (59, 4)])
 def test_at_most_a_tenth_of_the_budget_asks_again(models, max_queries, again):
     model = models.Regressor(lambda X: X[:, 0])
-    oracle = oracle_of(model, max_queries=max_queries)
+    search = search_of(model, max_queries=max_queries)
     with pytest.raises(StopSearch):
-        oracle.disparity(oracle.space.data)
-    assert model.rows == oracle.n_queries <= max_queries
-    assert oracle.n_queries - 2 * oracle.n_inputs == again
+        search.evaluate(search.space.data)
+    assert model.rows == search.so_far.queries <= max_queries
+    assert search.so_far.queries - 2 * search.so_far.inputs == again
 
 
 def test_labels_are_asked_again_more_often(models):
-    oracle = oracle_of(models.LabelsOnly(lambda X: X[:, 0]), max_queries=10_000)
-    oracle.disparity(oracle.space.data[:200])
-    assert oracle.n_queries == 400 + 200
-    oracle = oracle_of(models.LabelsOnly(lambda X: X[:, 0]), max_queries=100)
+    search = search_of(models.LabelsOnly(lambda X: X[:, 0]), max_queries=10_000)
+    search.evaluate(search.space.data[:200])
+    assert search.so_far.queries == 400 + 200
+    search = search_of(models.LabelsOnly(lambda X: X[:, 0]), max_queries=100)
     with pytest.raises(StopSearch):
-        oracle.disparity(oracle.space.data)
-    assert oracle.n_queries - 2 * oracle.n_inputs == 32
+        search.evaluate(search.space.data)
+    assert search.so_far.queries - 2 * search.so_far.inputs == 32
 
 
 def test_every_early_change_of_a_label_can_be_asked_again(models):
     """Also in the last batch, for which the budget is enough."""
-    oracle = oracle_of(models.LabelsOnly(lambda X: X[:, 0] * (X[:, 2] > 0.9)), max_queries=100)
+    search = search_of(models.LabelsOnly(lambda X: X[:, 0] * (X[:, 2] > 0.9)), max_queries=100)
     with pytest.raises(StopSearch):
-        oracle.disparity(oracle.space.data)
-    assert oracle.n_queries == 2 * (oracle.n_inputs + oracle.n_found) <= 100
+        search.evaluate(search.space.data)
+    assert search.so_far.queries == 2 * (search.so_far.inputs + search.so_far.found) <= 100
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.3])
@@ -117,28 +117,28 @@ def test_the_error_counts_rows_and_tells_the_largest_change():
             self.calls += 1
             return self.quiet(X) + (self.calls > 1) * np.where(np.arange(len(X)) == 4, 0.25, 0)
 
-    oracle = oracle_of(Twice())
+    search = search_of(Twice())
     told = r"of the first 10 rows that were asked twice, 1 got .*, by up to 0\.25\."
     with pytest.raises(NonDeterministicModelError, match=told):
-        oracle.disparity(oracle.space.data[:30])
+        search.evaluate(search.space.data[:30])
 
 
 def test_last_digits_are_no_noise(models):
     def rounded(X):
         return X[:, 0] + 1e-7 * np.sin(len(X) + np.arange(len(X)))
 
-    oracle = oracle_of(models.Regressor(rounded), max_queries=1000)
-    oracle.disparity(oracle.space.data[:40])
-    assert oracle.n_queries == 90
+    search = search_of(models.Regressor(rounded), max_queries=1000)
+    search.evaluate(search.space.data[:40])
+    assert search.so_far.queries == 90
 
 
 def test_ties_of_labels_that_are_read_off_scores_are_no_noise(models):
     def tied(X):
         return 0.5 + 1e-9 * np.sin(len(X) + np.arange(len(X))) + 0.1 * X[:, 0] * (X[:, 1] > 0.5)
 
-    oracle = oracle_of(models.Proba(tied), max_queries=1000)
-    judged = oracle.disparity(oracle.space.data[:40])
-    assert (judged.disparity > 0).any() and oracle.n_queries > 90
+    search = search_of(models.Proba(tied), max_queries=1000)
+    judged = search.evaluate(search.space.data[:40])
+    assert (judged.disparity > 0).any() and search.so_far.queries > 90
 
 
 @slow_sample

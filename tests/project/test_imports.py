@@ -187,8 +187,8 @@ def house(tmp_path):
             "space/__init__": "",
             "space/_space": "from skfairtest import _typing\n",
             "oracle/__init__": "",
-            "oracle/_oracle": "from ..space._space import InputSpace\n",
-            "base": "from skfairtest.oracle import _oracle\n",
+            "oracle/_handle": "from ..space._space import InputSpace\n",
+            "base": "from skfairtest.oracle import _handle\n",
             "individual/__init__": "from skfairtest.individual._foo import Foo\n",
             "individual/_foo": "from skfairtest.base import BaseAuditor\n",
         }
@@ -204,8 +204,8 @@ def house(tmp_path):
 def test_a_house_in_order_is_left_alone(house):
     package = house()
     graph = graph_of(package)
-    assert graph["oracle._oracle"] == {"space._space"}
-    assert graph["base"] == {"oracle._oracle"}
+    assert graph["oracle._handle"] == {"space._space"}
+    assert graph["base"] == {"oracle._handle"}
     assert graph["space._space"] == {"_typing"}
     assert upward(graph) == circle(graph) == private_imports(package) == []
 

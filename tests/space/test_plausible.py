@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from couples import people
 from light_skops import skops
+from searches import handle_of
 from sklearn.base import BaseEstimator, OutlierMixin, RegressorMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import IsolationForest
@@ -31,7 +32,6 @@ from skfairtest.exceptions import DetectorFailedError
 from skfairtest.individual._surrogate.crossings import choose
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._compare import compare
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._plausible.neighbours import Neighbours
 from skfairtest.space._plausible.plausibility import Plausibility
 
@@ -352,24 +352,24 @@ def test_every_tester_reports_plausible_inputs_alone(kind, space):
 def test_the_detector_is_asked_once_a_row():
     detector = OldPeople().fit(X)
     space = InputSpace(plausible=detector).fit(X, ["sex"])
-    oracle = Oracle(Model(), space)
+    search = handle_of(Model(), space)
     Z = space.sample(200, np.random.default_rng(0))
     detector.rows = 0
-    oracle.disparity(Z)
+    search.evaluate(Z)
     first = detector.rows
     assert first <= 2 * len(np.unique(Z[:, space.free], axis=0))
-    oracle.disparity(Z)
+    search.evaluate(Z)
     assert detector.rows <= first + 3  # two rows may share a place in the memory
 
 
 def test_an_input_without_a_plausible_twin_costs_nothing():
     space = InputSpace(plausible=OldPeople().fit(X)).fit(X, ["sex"])
     model = Model()
-    oracle = Oracle(model, space)
+    search = handle_of(model, space)
     young = space.data[space.data[:, 1] < 40]
-    judged = oracle.disparity(young)
+    judged = search.evaluate(young)
     assert not judged.disparity.any() and not judged.verdict.any()
-    assert oracle.n_queries == 0 and oracle.n_inputs == 0 and not model.shown
+    assert search.so_far.queries == 0 and search.so_far.inputs == 0 and not model.shown
 
 
 # Results ------------------------------------------------------------------------------------

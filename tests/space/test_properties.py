@@ -188,14 +188,14 @@ def test_a_failing_model_never_loses_the_results(models, X, seed, after):
 # The paper's algorithm ---------------------------------------------------------------------
 
 
-class PlantedOracle:
-    """An oracle whose disparity is a known function of the input and the pair."""
+class PlantedSearch:
+    """A search whose disparity is a known function of the input and the pair."""
 
     space = InputSpace().fit(
         np.column_stack([np.arange(12) % 4, np.arange(12) % 3, [0] * 12]), [0, 1]
     )
 
-    def disparity(self, Z, values):
+    def evaluate(self, Z, values):
         low, high = np.sort(values @ [3, 1], axis=1).T
         answer = type("Answer", (), {})()
         answer.disparity = np.sin(Z[:, 0] * 7 + low) ** 2 + np.cos(high * Z[:, 1]) ** 2
@@ -205,23 +205,23 @@ class PlantedOracle:
 @pytest.mark.parametrize("seed", range(10))
 def test_paper_evaluates_as_if_one_input_at_a_time(seed):
     n = 40
-    oracle = PlantedOracle()
+    planted = PlantedSearch()
     search = PublishedSearch(
-        oracle, np.random.default_rng(seed), population_size=n,
+        planted, np.random.default_rng(seed), population_size=n,
         crossover_proba=0.75, mutation_proba=0.7, newcomer_rate=0.1, cache_proba=0.5,
     )  # fmt: skip
     rng = np.random.default_rng(seed)
-    cached = oracle.space.twins_.draw_sensitive_pairs(1, rng)[0]
+    cached = planted.space.twins_.draw_sensitive_pairs(1, rng)[0]
     best = 0.0
     for _ in range(3):
         Z = np.random.default_rng(seed + 99).random((n, 2)) * (1 + best)
         got = search.evaluate(Z)
-        pairs = oracle.space.twins_.draw_sensitive_pairs(n, rng)
+        pairs = planted.space.twins_.draw_sensitive_pairs(n, rng)
         uses_cache = rng.random(n) < 0.5
         expected = np.zeros(n)
         for i in range(n):
             pair = cached if uses_cache[i] else pairs[i]
-            expected[i] = oracle.disparity(Z[i][None], pair[None]).disparity[0]
+            expected[i] = planted.evaluate(Z[i][None], pair[None]).disparity[0]
             if expected[i] > best:
                 best, cached = expected[i], pair
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)

@@ -15,6 +15,8 @@ from skfairtest._delegation import AuditingEstimator, StoredResults
 from skfairtest._parameters import (
     DeclaredParameters,
     check_instance,
+    check_n_jobs,
+    check_verbose,
     checked,
     is_result,
     one_of,
@@ -252,9 +254,9 @@ class FlipTestAuditor(
     confidence: float = real(default=0.95, interval="(0, 1)", hint="0.95 is usual.")
     attribution: str = one_of(default="shapley", options=ATTRIBUTIONS)
     classifier: Any = checked(default=None, check=lambda _, value: check_classifier(value))
-    n_jobs: int | None = None
+    n_jobs: int | None = checked(default=None, check=check_n_jobs)
     random_state: Any = None
-    verbose: int = 0
+    verbose: int = checked(default=0, check=check_verbose)
 
     # Fit -------------------------------------------------------------------------------------
 

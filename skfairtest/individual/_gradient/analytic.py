@@ -33,7 +33,7 @@ from skfairtest.whitebox._link import probability_link
 from skfairtest.whitebox._unwrap import unwrap
 
 #: Gradient of the chosen outputs with respect to what the last step sees: of rows (n, p) and the
-#: number of an output for each, as the oracle counts: of two classes the second has number 0;
+#: number of an output for each, as the search counts: of two classes the second has number 0;
 #: shape (n, p).
 LastGradient = Callable[[Floats, Ints], Floats]
 

@@ -12,7 +12,7 @@ from skfairtest.individual._gradient.gradients import (
     white_box_gradient,
 )
 from skfairtest.individual._gradient.two_phase import Gradient, TwoPhaseAuditor, check_gradient
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 
 
 class MAFTAuditor(TwoPhaseAuditor):
@@ -71,8 +71,8 @@ class MAFTAuditor(TwoPhaseAuditor):
     True
     """
 
-    def _make_gradient(self, oracle: Oracle) -> Gradient:
-        return ZeroOrderGradient(oracle)
+    def _make_gradient(self, search: SearchHandle) -> Gradient:
+        return ZeroOrderGradient(search)
 
 
 class EIDIGAuditor(TwoPhaseAuditor):
@@ -138,8 +138,8 @@ class EIDIGAuditor(TwoPhaseAuditor):
     def _check_own_params(self) -> None:
         refuse_bare_module(self.estimator)
 
-    def _make_gradient(self, oracle: Oracle) -> Gradient:
-        return white_box_gradient(oracle, self.gradient)
+    def _make_gradient(self, search: SearchHandle) -> Gradient:
+        return white_box_gradient(search, self.gradient)
 
 
 class ADFAuditor(TwoPhaseAuditor):
@@ -205,5 +205,5 @@ class ADFAuditor(TwoPhaseAuditor):
     def _check_own_params(self) -> None:
         refuse_bare_module(self.estimator)
 
-    def _make_gradient(self, oracle: Oracle) -> Gradient:
-        return LossGradient(oracle, white_box_gradient(oracle, self.gradient))
+    def _make_gradient(self, search: SearchHandle) -> Gradient:
+        return LossGradient(search, white_box_gradient(search, self.gradient))

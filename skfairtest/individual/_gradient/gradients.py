@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.individual._gradient.two_phase import GUARD, Gradient
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._space import InputSpace
 
 
@@ -22,8 +22,8 @@ class ZeroOrderGradient:
     numbers move by whole steps.
     """
 
-    def __init__(self, oracle: Oracle) -> None:
-        self.oracle, self.space = oracle, oracle.space
+    def __init__(self, search: SearchHandle) -> None:
+        self.search, self.space = search, search.space
         delta = self.space.domain.steps
         self.delta = np.where(self.space.domain.discrete, np.maximum(1.0, np.rint(delta)), delta)
 
@@ -34,9 +34,9 @@ class ZeroOrderGradient:
         g = np.zeros((n, len(free)))
         used = moved != 0
         if used.any():
-            answers = self.oracle.respond(rows[used])
+            answers = self.search.respond(rows[used])
             owner = np.repeat(np.arange(n), len(free)).reshape(used.shape)[used]
-            if self.oracle.response == "labels":
+            if self.search.response == "labels":
                 change = (answers[:, 0] == scores[owner, 0]) - 1.0
             else:
                 own = column[owner]
@@ -80,9 +80,9 @@ class ZeroOrderGradient:
 class LossGradient:
     """Gradient of the log-loss of the predicted class, with the sign of the confidence."""
 
-    def __init__(self, oracle: Oracle, output: Gradient) -> None:
+    def __init__(self, search: SearchHandle, output: Gradient) -> None:
         self.output = output
-        self.is_loss = oracle.response == "predict_proba" and oracle.threshold is None
+        self.is_loss = search.response == "predict_proba" and search.threshold is None
 
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
         """Change per step, shape (n, n_features)."""
@@ -113,8 +113,8 @@ class CallableGradient:
         return self.space.layout.pull_back(Z, g) * self.space.domain.steps
 
 
-def white_box_gradient(oracle: Oracle, gradient: Any) -> Gradient:
+def white_box_gradient(search: SearchHandle, gradient: Any) -> Gradient:
     """The user's gradient, or the analytic one; an error where the model has none."""
     if callable(gradient):
-        return CallableGradient(gradient, oracle.space)
-    return AnalyticGradient(oracle.estimator, oracle.space, oracle.response)
+        return CallableGradient(gradient, search.space)
+    return AnalyticGradient(search.estimator, search.space, search.response)

@@ -125,7 +125,7 @@ class TorchGradient:
         # regressor's outputs go through, too.
         out = self.nonlinearity(out.cpu()).reshape(len(column), -1)
         if self.second_alone and out.shape[1] == 2:
-            column = column + 1  # of two classes the oracle shows the second one alone
+            column = column + 1  # of two classes the search shows the second one alone
         return out.gather(1, column[:, None])[:, 0]
 
 

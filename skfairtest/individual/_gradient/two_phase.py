@@ -17,8 +17,8 @@ from skfairtest._typing import Floats, Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.oracle._findings import Findings
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement, concatenated
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._space import InputSpace
 
 #: Change of the chosen output with one step of each attribute: of rows (n, n_features), their
@@ -54,17 +54,17 @@ class TwoPhase:
     """Global and local generation; `gradient` tells MAFT, EIDIG and ADF apart."""
 
     def __init__(
-        self, oracle: Oracle, rng: np.random.Generator, gradient: Gradient, *, max_iter: int,
+        self, search: SearchHandle, rng: np.random.Generator, gradient: Gradient, *, max_iter: int,
         n_local: int, step: float, decay: float, update_interval: int,
     ) -> None:  # fmt: skip
-        self.oracle, self.space, self.rng = oracle, oracle.space, rng
+        self.search, self.space, self.rng = search, search.space, rng
         self.gradient = gradient
         self.max_iter, self.n_local = max_iter, n_local
         self.step, self.decay = step, decay
         self.update_interval = update_interval
         # Labels are flipped by losing confidence; a threshold is passed by moving outputs apart.
-        self.apart = oracle.response == "regression" or oracle.threshold is not None
-        self.apart &= oracle.response != "labels"
+        self.apart = search.response == "regression" or search.threshold is not None
+        self.apart &= search.response != "labels"
 
     def run(self, seeds: Floats) -> None:
         """Run both phases on a group of seeds at a time, all of them where the budget allows.
@@ -72,19 +72,19 @@ class TwoPhase:
         Where one group finds little, walks from the discriminatory inputs of several go together.
         """
         while len(seeds):
-            left = (1 - GLOBAL_SHARE) * self.oracle.queries_left
+            left = (1 - GLOBAL_SHARE) * self.search.left.queries
             found: list[DiscriminatoryInputs] = []
             while len(seeds) and sum(len(part.Z) for part in found) < FEW_WALKS:
                 size = self._group_size()
                 group, seeds = seeds[:size], seeds[size:]
                 found.append(self.global_phase(group))
-                if self.oracle.queries_left < left:
+                if self.search.left.queries < left:
                     break
             self.local_phase(concatenated(found))
 
     def _group_size(self) -> int:
-        rows = 2 * (len(self.space.free) + 2) * self.oracle.model.cost
-        return self.oracle.affordable(
+        rows = 2 * (len(self.space.free) + 2) * self.search.cost
+        return self.search.affordable(
             batches=1 / GLOBAL_SHARE, price=self.max_iter * rows, most=MOST_ROWS // rows
         )
 
@@ -96,7 +96,7 @@ class TwoPhase:
         grad1, grad2 = np.zeros(x.shape), np.zeros(x.shape)
         found: list[DiscriminatoryInputs] = []
         for step in range(self.max_iter):
-            measured = self.oracle.measured
+            measured = self.search.measured
             measured["n_iter"] = max(measured.get("n_iter", 0), step + 1)
             judged = self.judge(x)
             hit = judged.verdict
@@ -142,8 +142,8 @@ class TwoPhase:
             second = np.where(hit[:, None], judged.second, seeds.second)
             probability = np.where(hit[:, None], probability, start)
             suc_iter[~hit] = 0
-            n_idle = 0 if self.oracle.n_found > n_found else n_idle + 1
-            n_found = self.oracle.n_found
+            n_idle = 0 if self.search.so_far.found > n_found else n_idle + 1
+            n_found = self.search.so_far.found
             if n_idle >= PATIENCE:
                 return  # the walks go round in what they have found
 
@@ -169,7 +169,7 @@ class TwoPhase:
 
     def judge(self, x: Floats) -> Judgement:
         """Compare all twins where they are few, and two random ones elsewhere."""
-        return self.oracle.judge(x, self.rng)
+        return self.search.evaluate(x, self.search.pairs(x, self.rng))
 
     def both_gradients(
         self, x: Floats, first: Floats, second: Floats
@@ -185,7 +185,7 @@ class TwoPhase:
                 self.space.twins_.with_sensitive(x, second),
             ]
         )
-        scores = self.oracle.respond(twins)
+        scores = self.search.respond(twins)
         if self.apart:
             output = np.abs(scores[:n] - scores[n:]).argmax(axis=1)
             rows = np.arange(n)
@@ -194,7 +194,7 @@ class TwoPhase:
             towards[towards == 0] = 1.0
             column, sign = np.tile(output, 2), np.ones(2 * n)
         else:
-            column, sign = predicted(scores, self.oracle.response)
+            column, sign = predicted(scores, self.search.response)
             towards = np.ones(n)
         g = self.gradient(twins, scores, column) * sign[:, None]
         return g[:n], g[n:], towards
@@ -267,7 +267,7 @@ class TwoPhaseAuditor(BaseAuditor):
     #: updates of the attributes' probabilities; as published.
     _decay, _update_interval = 0.5, 5
 
-    def _make_gradient(self, oracle: Oracle) -> Gradient:
+    def _make_gradient(self, search: SearchHandle) -> Gradient:
         raise NotImplementedError(f"{type(self).__name__} has no gradient.")
 
     def _make_space(self, X: Any, sensitive: Any = None) -> InputSpace:
@@ -275,16 +275,16 @@ class TwoPhaseAuditor(BaseAuditor):
         check_enough_rows(space)
         return space
 
-    def _prepare(self, oracle: Oracle) -> None:
-        self._make_gradient(oracle)  # an unknown one is an error before the first query
+    def _prepare(self, search: SearchHandle) -> None:
+        self._make_gradient(search)  # an unknown one is an error before the first query
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        seeds = cluster_seeds(oracle.space, rng)[: self.n_global]
-        more = oracle.sample(self.n_global - len(seeds), rng)
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
+        seeds = cluster_seeds(search.space, rng)[: self.n_global]
+        more = search.sample(self.n_global - len(seeds), rng).rows
         phases = TwoPhase(
-            oracle,
+            search,
             rng,
-            self._make_gradient(oracle),
+            self._make_gradient(search),
             max_iter=self.max_iter,
             n_local=self.n_local,
             step=self.step,

@@ -13,7 +13,7 @@ from skfairtest.base import BaseAuditor
 from skfairtest.individual._sbft.population import OPERATORS, estimated_range
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._space import InputSpace
 
 
@@ -106,16 +106,16 @@ class SBFTAuditor(BaseAuditor):
     population_size: int | None = whole(default=None, least=1)
     crossover_proba: float = real(default=0.2, interval="[0, 1]")
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        search = TunedSearch(
-            oracle,
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
+        tuned = TunedSearch(
+            search,
             rng,
             population_size=self.population_size,
             crossover_proba=self.crossover_proba,
         )
-        oracle.measured["operators"] = search.stats
-        oracle.measured["island_bests"] = search.island_bests
-        search.run()
+        search.measured["operators"] = tuned.stats
+        search.measured["island_bests"] = tuned.island_bests
+        tuned.run()
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         searches = [one for one in found.measured if "operators" in one]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Generator
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ TAKEN = (0.05, 0.1, 0.25, 0.5)
 #: Chance that the pair is moved where there is more than one, and that nothing else is then.
 MOVED_PAIR, PAIR_ALONE = 0.4, 0.5
 
+Found = TypeVar("Found")
+
 
 class Children(NamedTuple):
     """Proposed inputs.
@@ -40,6 +43,15 @@ class Children(NamedTuple):
     Z: Floats
     pairs: Floats
     operators: Ints
+
+    @classmethod
+    def of_one(cls, operator: int, Z: Floats, pairs: Floats) -> Children:
+        """Return inputs that one operator has made."""
+        return cls(Z, pairs, np.full(len(Z), operator))
+
+
+#: Yields inputs to be judged, is sent what they show, and returns what it has found in the end.
+Batches = Generator[Children, Judged, Found]
 
 
 class Variation:

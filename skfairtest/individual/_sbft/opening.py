@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from skfairtest._typing import Floats
+from skfairtest.individual._sbft.children import Batches, Children
 from skfairtest.individual._sbft.difference import DifferenceModel
 from skfairtest.individual._sbft.pairs import moved_sides
 from skfairtest.individual._sbft.population import CROSSED, ROWS, TINY, Judged
@@ -47,8 +48,6 @@ class Opening:
         Which inputs there are.
     rows : ndarray of shape (n_rows, n_features)
         Rows of the data inside the domain.
-    ask : callable
-        Judges inputs by pairs of sensitive codes, in the name of an operator.
     sample : callable
         Draws so many inputs of the domain, or near the data if the user asked for these.
     size : callable
@@ -60,18 +59,19 @@ class Opening:
 
     def __init__(
         self, space: InputSpace, rows: Floats,
-        ask: Callable[[Floats, Floats, int], Judged], sample: Callable[[int], Floats],
-        size: Callable[[float, float], float], rng: np.random.Generator,
+        sample: Callable[[int], Floats], size: Callable[[float, float], float],
+        rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.space, self.rows, self.rng = space, rows, rng
-        self.ask, self.sample, self.size = ask, sample, size
+        self.sample, self.size = sample, size
         self.best: Judged
         self.model: DifferenceModel | None = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
 
-    def run(self, Z: Floats, pairs: Floats) -> Judged:
+    def run(self, Z: Floats, pairs: Floats) -> Batches[Judged]:
         """Judge first inputs, then children until they no longer get better; returns the best."""
-        self.best = self.judge(Z, pairs, ROWS).best(PARENTS)
+        judged = yield from self.judge(Z, pairs, ROWS)
+        self.best = judged.best(PARENTS)
         n_inputs = best_at = len(Z)
         while len(self.best) and n_inputs < MOST_INPUTS:
             if n_inputs - best_at > max(STALL_LEAST, STALL_SHARE * n_inputs):
@@ -80,17 +80,17 @@ class Opening:
             Z, pairs = self.chosen(int(self.size(max(BATCH, BATCH_SHARE * n_inputs), MOST_BATCH)))
             if not len(Z):
                 break
-            judged = self.judge(Z, pairs, CROSSED)
+            judged = yield from self.judge(Z, pairs, CROSSED)
             self.best = self.best.joined(judged).best(PARENTS)
             n_inputs += len(judged)
             if self.best.fitness[0] > before * (1 + TINY):
                 best_at = n_inputs
         return self.best
 
-    def judge(self, Z: Floats, pairs: Floats, operator: int) -> Judged:
-        """Ask about inputs, and learn from them."""
+    def judge(self, Z: Floats, pairs: Floats, operator: int) -> Batches[Judged]:
+        """Have inputs judged, and learn from them."""
         self.known.update(map(_key, Z, pairs))
-        judged = self.ask(Z, pairs, operator)
+        judged = yield Children.of_one(operator, Z, pairs)
         if len(judged) and self.model is not None:
             # The twin with the larger output comes first in a pair.
             self.model.learn(judged.Z, judged.pairs, judged.fitness)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from skfairtest._parameters import real, whole
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.base import BaseAuditor
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._domain import codes_at
 from skfairtest.space._space import InputSpace
 
@@ -76,9 +76,9 @@ class PublishedSBFTAuditor(BaseAuditor):
     newcomer_rate: float = real(default=0.1, interval="[0, 1]")
     cache_proba: float = real(default=0.5, interval="[0, 1]")
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
         PublishedSearch(
-            oracle,
+            search,
             rng,
             population_size=self.population_size,
             crossover_proba=self.crossover_proba,
@@ -92,10 +92,10 @@ class PublishedSearch:
     """One population, in which a whole generation is judged in one batch."""
 
     def __init__(
-        self, oracle: Oracle, rng: np.random.Generator, *, population_size: int,
+        self, search: SearchHandle, rng: np.random.Generator, *, population_size: int,
         crossover_proba: float, mutation_proba: float, newcomer_rate: float, cache_proba: float,
     ) -> None:  # fmt: skip
-        self.oracle, self.space, self.rng = oracle, oracle.space, rng
+        self.search, self.space, self.rng = search, search.space, rng
         self.population_size = population_size
         self.crossover_proba, self.mutation_proba = crossover_proba, mutation_proba
         self.n_newcomers = round(newcomer_rate * population_size)
@@ -104,8 +104,8 @@ class PublishedSearch:
         self.cached = self.space.twins_.draw_sensitive_pairs(1, rng)[0]
 
     def run(self) -> None:
-        """Evolve until the oracle ends the run."""
-        Z = self.oracle.sample(self.population_size, self.rng)
+        """Evolve until the budget ends the run."""
+        Z = self.search.sample(self.population_size, self.rng).rows
         fitness = self.evaluate(Z)
         while True:
             offspring = self.offspring(Z, fitness)
@@ -125,7 +125,7 @@ class PublishedSearch:
         pending = np.ones(n, dtype=bool)
         start = 0
         while pending.any():
-            fitness[pending] = self.oracle.disparity(Z[pending], pairs[pending]).disparity
+            fitness[pending] = self.search.evaluate(Z[pending], pairs[pending]).disparity
             pending[:] = False
             start = self._settle(start, fitness, pairs, uses_cache, pending)
         return fitness
@@ -159,7 +159,7 @@ class PublishedSearch:
         mask = mask_free(len(twin), self.mutation_proba, space, rng)
         twin = between(twin, mask, first, second, space, rng)
         children = np.stack([child, twin], axis=1).reshape(2 * n_couples, -1)[:size]
-        return np.concatenate([children, self.oracle.sample(self.n_newcomers, rng)])
+        return np.concatenate([children, self.search.sample(self.n_newcomers, rng).rows])
 
     def improve_best(self, Z: Floats, fitness: Floats) -> None:
         """Local search: step each free value of the best input down and up, keep the better."""

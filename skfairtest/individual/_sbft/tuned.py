@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.individual._sbft.children import Variation
+from skfairtest.individual._sbft.children import Batches, Children, Variation
 from skfairtest.individual._sbft.opening import FIRST_ROWS, FIRST_UNIFORM, Opening
 from skfairtest.individual._sbft.pairs import first_pairs, many_values
 from skfairtest.individual._sbft.population import (
@@ -25,8 +25,8 @@ from skfairtest.individual._sbft.population import (
     OperatorStats,
 )
 from skfairtest.individual._seeds import data_seeds
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
-from skfairtest.oracle._oracle import Oracle
 
 #: Rows of the data that are looked at, at most, and in one go; their share of the queries.
 MOST_ROWS = 20_000
@@ -51,11 +51,11 @@ MEMORY, LEAST_FRESH = 0.8, 0.1
 
 
 class TunedSearch:
-    """The search; `run` goes on until the oracle ends it.
+    """The search; `run` goes on until the budget ends it.
 
     Parameters
     ----------
-    oracle : Oracle
+    search : SearchHandle
         Judges inputs and keeps the budget.
     rng : Generator
         Source of randomness.
@@ -66,10 +66,10 @@ class TunedSearch:
     """
 
     def __init__(
-        self, oracle: Oracle, rng: np.random.Generator, *, population_size: int | None = None,
+        self, search: SearchHandle, rng: np.random.Generator, *, population_size: int | None = None,
         crossover_proba: float = 0.2,
     ) -> None:  # fmt: skip
-        self.oracle, self.space, self.rng = oracle, oracle.space, rng
+        self.search, self.space, self.rng = search, search.space, rng
         self.population_size = population_size
         # With two combinations there is one pair. Where there are more, an input is judged by one
         # pair, which is inherited, for two queries instead of many.
@@ -91,30 +91,42 @@ class TunedSearch:
         self.retired: list[Island] = []
 
     def run(self) -> None:
-        """Search until the oracle ends the run."""
-        island = self.first_island()
+        """Judge one batch after the other until the budget ends the run."""
+        batches = self.batches()
+        batch = next(batches)
         while True:
-            queries = self.oracle.n_queries
+            batch = batches.send(self.judge(*batch))
+
+    def batches(self) -> Batches[None]:
+        """Propose batches for ever: islands that are improved step by step."""
+        island = yield from self.first_island()
+        while True:
+            queries = self.n_queries
             if island.has_stalled(queries):
-                island = self.next_island(island)
+                island = yield from self.next_island(island)
             elif len(island.members) < self.n_members:
-                new = self.starts(self.n_members - len(island.members))
+                new = yield from self.starts(self.n_members - len(island.members))
                 island.members = island.members.joined(new)
             if len(island.members):
-                self.step(island)
-            if self.oracle.n_queries == queries:  # in a small domain: all of it was known
-                self.look_at_rows()
+                yield from self.step(island)
+            if self.n_queries == queries:  # in a small domain: all of it was known
+                yield from self.look_at_rows()
+
+    @property
+    def n_queries(self) -> int:
+        """Queries so far."""
+        return self.search.so_far.queries
 
     @property
     def n_members(self) -> int:
         """Members that a population has by now."""
         if self.population_size is not None:
             return self.population_size
-        return min(MOST_MEMBERS, FIRST_MEMBERS + self.oracle.n_queries // MEMBER_GROWTH)
+        return min(MOST_MEMBERS, FIRST_MEMBERS + self.n_queries // MEMBER_GROWTH)
 
     def n_children(self, n_members: int) -> int:
         """Children that each of so many members has in a batch by now."""
-        grown = (self.oracle.n_queries / BATCH_DOUBLES_AT) ** 2
+        grown = (self.n_queries / BATCH_DOUBLES_AT) ** 2
         inputs = self.n_inputs(FIRST_BATCH / 2 * (1 + grown), MOST_BATCH / 2)
         return max(1, round(inputs / (n_members * max(LEAST_FRESH, self.fresh))))
 
@@ -123,35 +135,36 @@ class TunedSearch:
 
         More only where time is the only limit: otherwise a seed's result depends on no clock.
         """
-        if self.oracle.stopping.ends_by_time_alone:
-            n = max(n, self.oracle.affordable(batches=BATCHES_IN_TIME))
+        if self.search.left.ends_by_time_alone:
+            n = max(n, self.search.affordable(batches=BATCHES_IN_TIME))
         return min(most, n)
 
     # Islands -------------------------------------------------------------------------------
 
-    def first_island(self) -> Island:
+    def first_island(self) -> Batches[Island]:
         """Start with an evolutionary search, whose best input is the first island's first."""
         rows = self.data[:FIRST_ROWS]
 
         def sample(n: int) -> Floats:
-            return self.oracle.sample(n, self.rng)
+            return self.search.sample(n, self.rng).rows
 
         Z = np.concatenate([rows, sample(FIRST_UNIFORM)])
         self.n_rows_seen = len(rows)
-        opening = Opening(self.space, self.data, self.ask_alike, sample, self.n_inputs, self.rng)
-        best = self.with_best_pairs(opening.run(Z, first_pairs(Z, self.space, self.rng))[:1])
-        self.row_queries = int(OPENING_AS_ROWS * self.oracle.n_queries)
+        opening = Opening(self.space, self.data, sample, self.n_inputs, self.rng)
+        found = yield from opening.run(Z, first_pairs(Z, self.space, self.rng))
+        best = yield from self.with_best_pairs(found[:1])
+        self.row_queries = int(OPENING_AS_ROWS * self.n_queries)
         self.rows = best[:0]
-        return self.found_island(best)
+        return (yield from self.found_island(best))
 
-    def found_island(self, known: Judged) -> Island:
+    def found_island(self, known: Judged) -> Batches[Island]:
         """Start an island from rows of the data, and from inputs that are known."""
-        self.look_at_rows()
+        yield from self.look_at_rows()
         self.island_bests.append(0.0)
-        members = known.joined(self.starts(self.n_members - len(known)))
-        return Island(members, self.oracle.n_queries, joins=False)
+        new = yield from self.starts(self.n_members - len(known))
+        return Island(known.joined(new), self.n_queries, joins=False)
 
-    def next_island(self, island: Island) -> Island:
+    def next_island(self, island: Island) -> Batches[Island]:
         """Start the next island: one that joins the last two, or one of rows.
 
         After an island of rows, its members are joined with those of the island before, if there is
@@ -159,83 +172,80 @@ class TunedSearch:
         """
         self.retired.append(island)
         if island.joins or len(self.retired) == 1:
-            return self.found_island(island.members[:0])
+            return (yield from self.found_island(island.members[:0]))
         one, other = (old.members for old in self.retired[-2:])
         members = one.joined(other).best(self.n_members)
-        return Island(members, self.oracle.n_queries, joins=True)
+        return Island(members, self.n_queries, joins=True)
 
-    def starts(self, n: int) -> Judged:
+    def starts(self, n: int) -> Batches[Judged]:
         """Rows of the data to start from, good ones, each of which is used once."""
-        if self.row_queries < ROW_SHARE * self.oracle.n_queries or len(self.rows) < n:
-            self.look_at_rows()
+        if self.row_queries < ROW_SHARE * self.n_queries or len(self.rows) < n:
+            yield from self.look_at_rows()
         size = len(self.rows)
         drawn = np.unique((size * self.rng.random(min(n, size)) ** FRONT).astype(np.intp))
         chosen = self.rows[drawn]
         self.rows = self.rows[np.setdiff1d(np.arange(size), drawn)]
-        return self.with_best_pairs(chosen)
+        return (yield from self.with_best_pairs(chosen))
 
-    # Asking --------------------------------------------------------------------------------
+    # Judging -------------------------------------------------------------------------------
 
     def repaired(self, Z: Floats, values: Floats) -> Floats:
         """Proposals as inputs of the domain that the constraint objects admit."""
         compared = None if self.one_pair else values
         return self.space.admission.repair(self.space.domain.clip(Z), self.rng, compared)
 
-    def ask(self, Z: Floats, values: Floats, operators: Ints) -> Judged:
+    def judge(self, Z: Floats, values: Floats, operators: Ints) -> Judged:
         """Judge inputs by pairs of sensitive values, or by more; returns what each shows."""
-        oracle = self.oracle
         Z = self.repaired(Z, values)
-        queries, n_found, degree = oracle.n_queries, oracle.n_found, oracle.degree
+        so_far = self.search.so_far
+        queries, n_found, degree = so_far.queries, so_far.found, so_far.degree
         judged: Judgement | None = None
         try:
-            judged = oracle.disparity(Z, None if self.one_pair else values)
+            judged = self.search.evaluate(Z, None if self.one_pair else values)
         finally:
             # The last batch of a run counts as well, as far as it came: nothing tells which of its
             # inputs are discriminatory, so that these are shared out.
             best = 0 if judged is None or not len(Z) else int(judged.disparity.argmax())
-            spent, gain = oracle.n_queries - queries, oracle.degree - degree
             if len(Z):
-                share = np.full(len(Z), (oracle.n_found - n_found) / len(Z))
+                share = np.full(len(Z), (so_far.found - n_found) / len(Z))
                 found = share if judged is None else judged.verdict
+                spent, gain = so_far.queries - queries, so_far.degree - degree
                 self.stats.add(operators, found, spent, best, gain)
         pairs = np.stack([judged.first, judged.second], axis=1)
         if len(Z) and judged.disparity[best] > self.degree:
             self.degree, self.cached = float(judged.disparity[best]), pairs[best]
         return Judged(Z, pairs, judged.disparity)
 
-    def ask_alike(self, Z: Floats, values: Floats, operator: int) -> Judged:
-        """Judge a batch of inputs that one operator has made."""
-        return self.ask(Z, values, np.full(len(Z), operator))
-
-    def look_at_rows(self) -> None:
+    def look_at_rows(self) -> Batches[None]:
         """Judge some more rows of the data, and some uniform inputs; keep the best."""
         rows = self.data[self.n_rows_seen : self.n_rows_seen + ROWS_AT_ONCE]
-        uniform = self.oracle.sample(ROWS_AT_ONCE // 3 if len(rows) else ROWS_AT_ONCE, self.rng)
+        n = ROWS_AT_ONCE // 3 if len(rows) else ROWS_AT_ONCE
+        uniform = self.search.sample(n, self.rng).rows
         Z = np.concatenate([rows, uniform])
         pairs = self.space.twins_.draw_sensitive_pairs(len(Z), self.rng)
         pairs[self.rng.random(len(Z)) < 0.8] = self.cached
         self.n_rows_seen += len(rows)
-        queries = self.oracle.n_queries
-        self.rows = self.rows.joined(self.ask_alike(Z, pairs, ROWS)).best(BEST_ROWS)
-        self.row_queries += self.oracle.n_queries - queries
+        queries = self.n_queries
+        judged = yield Children.of_one(ROWS, Z, pairs)
+        self.rows = self.rows.joined(judged).best(BEST_ROWS)
+        self.row_queries += self.n_queries - queries
 
-    def with_best_pairs(self, some: Judged) -> Judged:
+    def with_best_pairs(self, some: Judged) -> Batches[Judged]:
         """The inputs, each with the best of many pairs."""
         if self.one_pair or not len(some):
             return some
         values = np.stack([many_values(pair, self.space, self.rng) for pair in some.pairs])
-        return self.ask_alike(some.Z, values, PAIRS)
+        return (yield Children.of_one(PAIRS, some.Z, values))
 
     # A step --------------------------------------------------------------------------------
 
-    def step(self, island: Island) -> None:
+    def step(self, island: Island) -> Batches[None]:
         """Each member has children, and gives way to the best of them if that is not worse."""
         members = island.members
-        children = self.variation.children(members, self.n_children(len(members)), self.rng)
-        queries = self.oracle.n_queries
-        judged = self.ask(*children)
-        fresh = (self.oracle.n_queries - queries) / (2 * len(judged))
+        n, queries = self.n_children(len(members)), self.n_queries
+        judged = yield self.variation.children(members, n, self.rng)
+        fresh = (self.n_queries - queries) / (2 * len(judged))
         self.fresh = MEMORY * self.fresh + (1 - MEMORY) * fresh
-        island.replace_by(judged, self.oracle.n_queries)
+        island.replace_by(judged, self.n_queries)
         if not island.joins:
             self.island_bests[-1] = island.best

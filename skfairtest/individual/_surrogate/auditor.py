@@ -11,7 +11,7 @@ from skfairtest.individual._surrogate.crossings import CrossingSearch
 from skfairtest.individual._surrogate.memory import Memory
 from skfairtest.individual._surrogate.proposals import ProposalMixture
 from skfairtest.individual._surrogate.rounds import affordable
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
 #: Discriminatory inputs from which on verdicts lead the search instead of disparities.
@@ -89,21 +89,21 @@ class SurrogateAuditor(BaseAuditor):
     batch_size: int = whole(default=4000, least=1)
     explore_share: float = real(default=0.02, interval="(0, 1]")
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        space = oracle.space
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
+        space = search.space
         # Steps stay near the data only where a judge refuses those that do not.
         if space.near_data and space.plausibility is None:
-            CrossingSearch(oracle, rng, batch_size=self.batch_size).run()
+            CrossingSearch(search, rng, batch_size=self.batch_size).run()
             return
         # Verdicts give no direction before there are any: until then the disparity leads.
         unsure = True
         verdicts = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)
-        proposals = ProposalMixture(oracle, rng)
+        proposals = ProposalMixture(search, rng)
         most = self.batch_size * (CONSTRAINED if space.constraints_ else 1)
         # Uniform inputs, until there is something to go by.
         size = min(FIRST, most)
-        n = affordable(oracle, size)
+        n = affordable(search, size)
         batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
             judged = proposals.judge(batch)
@@ -116,6 +116,6 @@ class SurrogateAuditor(BaseAuditor):
                 raise StopSearch(StopReason.EXHAUSTED)
             size = min(2 * size, most)
             share = max(self.explore_share, UNSURE_SHARE) if unsure else self.explore_share
-            batch = proposals.propose(affordable(oracle, size), memory, share, rng)
+            batch = proposals.propose(affordable(search, size), memory, share, rng)
             if proposals.is_over:
                 return

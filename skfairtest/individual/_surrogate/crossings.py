@@ -17,7 +17,7 @@ import numpy as np
 from skfairtest._threads import one_thread
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._surrogate.rounds import affordable
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._row_hash import KeySet, row_keys
 
 #: Crossings drawn for each that is asked about, once the surrogate has learned.
@@ -38,7 +38,7 @@ class CrossingSearch:
 
     Parameters
     ----------
-    oracle : Oracle
+    search : SearchHandle
         Judges inputs.
     rng : Generator
         Source of randomness.
@@ -46,8 +46,8 @@ class CrossingSearch:
         Inputs in a batch, at most.
     """
 
-    def __init__(self, oracle: Oracle, rng: np.random.Generator, *, batch_size: int) -> None:
-        self.oracle, self.space, self.rng = oracle, oracle.space, rng
+    def __init__(self, search: SearchHandle, rng: np.random.Generator, *, batch_size: int) -> None:
+        self.search, self.space, self.rng = search, search.space, rng
         self.batch_size = batch_size
         self._proposed = KeySet()
         self._Z: Floats = np.empty((0, self.space.n_features))
@@ -57,10 +57,10 @@ class CrossingSearch:
         self._n_vain = 0
 
     def run(self) -> None:
-        """Ask until the oracle ends the run, or no crossing is left that was not asked about."""
+        """Ask until the budget ends the run, or no crossing is left that was not asked about."""
         while self._n_vain < VAIN:
-            Z = self.propose(affordable(self.oracle, self.batch_size))
-            self.remember(Z, self.oracle.judge(Z, self.rng).verdict)
+            Z = self.propose(affordable(self.search, self.batch_size))
+            self.remember(Z, self.search.evaluate(Z, self.search.pairs(Z, self.rng)).verdict)
 
     @one_thread()
     def propose(self, n: int) -> Floats:
@@ -77,7 +77,7 @@ class CrossingSearch:
 
     def new_crossings(self, n: int) -> Floats:
         """Different crossings that were not judged before; maybe none."""
-        Z = self.oracle.draws.crossings(n, self.rng)
+        Z = self.search.crossings(n, self.rng)
         keys = row_keys(Z[:, self.space.free])
         first = np.zeros(len(Z), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True

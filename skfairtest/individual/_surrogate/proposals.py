@@ -11,8 +11,8 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.individual._surrogate.memory import Memory, Parents
 from skfairtest.individual._surrogate.values import ValuesOfDomain, ValuesOfRows
 from skfairtest.individual._surrogate.without_replacement import WithoutReplacement
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._row_hash import Keys, KeySet
 
 #: Uniform inputs, steps along one column, one value drawn anew, and crossings of two inputs.
@@ -128,18 +128,18 @@ class ProposalMixture:
 
     Parameters
     ----------
-    oracle : Oracle
+    search : SearchHandle
         Draws, and knows what was judged.
     rng : Generator
         For the order in which a finite domain is drawn.
     """
 
-    def __init__(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        self.oracle, self.space = oracle, oracle.space
+    def __init__(self, search: SearchHandle, rng: np.random.Generator) -> None:
+        self.search, self.space = search, search.space
         self.unseen: WithoutReplacement | None = None
         self.values: ValuesOfDomain | ValuesOfRows
         if self.space.near_data:
-            self.values = ValuesOfRows(oracle.draws.valid_rows.neighbours(rng).rows)
+            self.values = ValuesOfRows(search.data_rows(rng))
         else:
             self.values = ValuesOfDomain(self.space.domain)
             self.unseen = WithoutReplacement.of(self.space, rng)
@@ -155,7 +155,7 @@ class ProposalMixture:
         self._keys: Keys | None = None
         self._by_degree = True
         self._judging, self._n_judged = 0.0, 0
-        self.timed = oracle.stopping.ends_by_time_alone
+        self.timed = search.left.ends_by_time_alone
         self.reset()
 
     def reset(self) -> None:
@@ -166,12 +166,12 @@ class ProposalMixture:
     @property
     def is_exhausted(self) -> bool:
         """Whether every input of the domain was judged, and judging again brings nothing."""
-        return self.unseen is not None and self.unseen.is_over and self.oracle.draws.compares_all
+        return self.unseen is not None and self.unseen.is_over and self.space.twins_.compares_all
 
     def first(self, n: int, seeds: Floats, rng: np.random.Generator) -> Proposals:
         """The first batch: rows of the data, and uniform inputs that bring it to its size."""
         Z = np.concatenate([seeds, self.uniform(n - len(seeds), rng)])
-        batch = Proposals(Z, self.oracle.draws.twins(Z, rng), *np.zeros((2, len(Z)), dtype=int))
+        batch = Proposals(Z, self.search.pairs(Z, rng), *np.zeros((2, len(Z)), dtype=int))
         self._proposed, self._seconds, self._filtering = batch, np.zeros(N_DISTRIBUTIONS), 0.0
         self._keys = None
         return batch
@@ -184,14 +184,8 @@ class ProposalMixture:
         At least a share of `explore_share` is uniform.
         """
         if self._judging:
-            n = int(
-                max(
-                    2,
-                    min(
-                        n, 0.5 * self.oracle.stopping.seconds_left * self._n_judged / self._judging
-                    ),
-                )
-            )
+            in_time = 0.5 * self.search.left.seconds * self._n_judged / self._judging
+            n = int(max(2, min(n, in_time)))
         parents = memory.parents()
         self._by_degree = memory.by_degree
         is_open = np.ones(N_DISTRIBUTIONS, dtype=bool)
@@ -210,7 +204,7 @@ class ProposalMixture:
             np.concatenate([part.column for part in parts]),
         )
         began = _clock.now()
-        fresh, keys = self.oracle.fresh(proposals.Z)
+        fresh, keys = self.search.fresh(proposals.Z)
         if self.space.near_data:
             fresh = self._plausible(proposals.Z, fresh, keys)
         self._proposed, self._seconds = proposals, seconds
@@ -232,10 +226,9 @@ class ProposalMixture:
     def _plausible(self, Z: Floats, fresh: Bools, keys: Keys) -> Bools:
         """Return which new proposals are plausible as they stand; the others are no longer new."""
         fresh = fresh & ~self._rejected.contains(keys)
-        if self.oracle.draws.accepts is not None:
-            new = np.flatnonzero(fresh)
-            fresh[new] = self.oracle.draws.accepts(Z[new])
-            self._rejected.add(keys[new[~fresh[new]]])
+        new = np.flatnonzero(fresh)
+        fresh[new] = self.search.accepts(Z[new])
+        self._rejected.add(keys[new[~fresh[new]]])
         self._n_vain = 0 if fresh.any() else self._n_vain + len(Z)
         return fresh
 
@@ -247,7 +240,7 @@ class ProposalMixture:
     def judge(self, batch: Proposals) -> Judgement:
         """Have the latest proposals judged."""
         began = _clock.now()
-        judged = self.oracle.disparity(batch.Z, batch.pairs, self._keys)
+        judged = self.search.evaluate(batch.Z, batch.pairs, self._keys)
         self._judging, self._n_judged = _clock.now() - began, len(batch.Z)
         return judged
 
@@ -278,7 +271,7 @@ class ProposalMixture:
         pairs: Floats | None
         if place == UNIFORM:
             Z = self.uniform(n, rng)
-            pairs = self.oracle.draws.twins(Z, rng)
+            pairs = self.search.pairs(Z, rng)
             return Proposals(Z, pairs, np.full(len(Z), place), column[: len(Z)])
         siblings = 1 if self._by_degree else SIBLINGS
         chosen = parents.draw(n, rng, siblings)
@@ -293,19 +286,19 @@ class ProposalMixture:
             change = self.values.step_along if place == STEPS else self.values.anew
             Z = change(chosen.Z, column, rng)
         made = self.admitted(Parents(Z, chosen.pairs), rng)
-        compared = None if self.oracle.draws.compares_all else made.pairs
+        compared = None if self.space.twins_.compares_all else made.pairs
         return Proposals(made.Z, compared, np.full(n, place), column)
 
     def uniform(self, n: int, rng: np.random.Generator) -> Floats:
         """Uniform inputs, of a finite domain each once before one comes twice; or crossings."""
         if self.space.near_data:
-            return self.oracle.draws.crossings(n, rng)
+            return self.search.crossings(n, rng)
         if self.unseen is None and not self.space.constraints_:
-            return self.oracle.sample(n, rng)
+            return self.search.sample(n, rng).rows
         if self.unseen is None:
             # A constraint is asked about many rows at once, for several batches.
             if len(self._stock) < n:
-                more = self.oracle.sample(max(n, STOCK), rng)
+                more = self.search.sample(max(n, STOCK), rng).rows
                 self._stock = np.concatenate([self._stock, more])
             drawn, self._stock = self._stock[:n], self._stock[n:]
             return drawn
@@ -327,7 +320,7 @@ class ProposalMixture:
     def admitted(self, made: Parents, rng: np.random.Generator) -> Parents:
         """What was made of parents, with the twins to compare, as inputs that are admitted."""
         pairs = self.inherited(made.pairs, rng)
-        compared = None if self.oracle.draws.compares_all else pairs
+        compared = None if self.space.twins_.compares_all else pairs
         Z = self.space.admission.repair(self.space.domain.clip(made.Z), rng, compared)
         if not self.space.twins_.is_enumerable:
             Z = self.space.twins_.with_sensitive(Z, pairs[:, 0])
@@ -335,7 +328,7 @@ class ProposalMixture:
 
     def inherited(self, pairs: Floats, rng: np.random.Generator) -> Floats:
         """The twins to compare: most are those that a parent showed, in either order."""
-        if self.oracle.draws.compares_all:
+        if self.space.twins_.compares_all:
             return pairs
         n = len(pairs)
         flipped = rng.random(n) < 0.5

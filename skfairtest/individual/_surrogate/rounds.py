@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from skfairtest.oracle._drawing import FEW_COMBINATIONS
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 
 #: Rounds that the budget holds at least: a surrogate that never sees its own draws learns nothing
 #: from them.
 N_ROUNDS = 10
 
 
-def affordable(oracle: Oracle, most: int) -> int:
+def affordable(search: SearchHandle, most: int) -> int:
     """Return the number of inputs in a batch, at most so many.
 
     It is asked for anew before each batch, as what a query takes is known better after larger
     calls. Where two of many twins are compared, which two is to be learned as well, for which
     queries are shared out among more batches. Time is not: calls would take most of it.
     """
-    n_twins = min(oracle.space.twins_.n_combinations, FEW_COMBINATIONS)
-    queries = oracle.stopping.budget.limits["max_queries"]
+    # No more than the twins that may all be compared.
+    n_twins = min(search.space.twins_.n_combinations, 8)
+    queries = search.so_far.queries + search.left.queries
     most_inputs = min(most, queries / (N_ROUNDS * n_twins))
-    return max(2, oracle.affordable(batches=N_ROUNDS, least=2, most=most_inputs, whole=True))
+    return max(2, search.affordable(batches=N_ROUNDS, least=2, most=most_inputs, whole=True))

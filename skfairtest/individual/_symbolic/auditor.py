@@ -20,7 +20,7 @@ from skfairtest.individual._symbolic.explanations import (
     nearest,
     solve,
 )
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._space import InputSpace
 
 #: Batches that the rest of the budget should hold.
@@ -113,14 +113,14 @@ class SymbolicAuditor(BaseAuditor):
         check_enough_rows(space)
         return space
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        space = oracle.space
-        explainer = Explainer(oracle, rng, self.n_neighbours, self.max_depth)
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
+        space = search.space
+        explainer = Explainer(search, rng, self.n_neighbours, self.max_depth)
         queue = Queue(cluster_seeds(space, rng))
         discriminatory: list[Floats] = []
         others: list[Floats] = []
         while True:
-            size = self._affordable(oracle)
+            size = self._affordable(search)
             n_missing = size - len(queue.directed) if self.batch_size > 1 else len(discriminatory)
             if discriminatory and n_missing > 0:
                 # Enough of them for the next batch: an explanation costs more than a judgement.
@@ -135,16 +135,16 @@ class SymbolicAuditor(BaseAuditor):
                     self._undirected(t, path, queue, space, rng)
             Z = queue.take(size)
             if not len(Z):
-                Z = oracle.sample(size, rng)
-            found = oracle.judge(Z, rng).verdict
+                Z = search.sample(size, rng).rows
+            found = search.evaluate(Z, search.pairs(Z, rng)).verdict
             discriminatory.extend(Z[found])
             others.extend(Z[~found])
 
-    def _affordable(self, oracle: Oracle) -> int:
+    def _affordable(self, search: SearchHandle) -> int:
         """Inputs in a batch: few enough that the budget holds many batches."""
         # A judged input, and its share in the explanation that it came from.
-        price = (self.n_neighbours / CHILDREN + 2) * oracle.model.cost
-        return oracle.affordable(batches=N_BATCHES, price=price, most=self.batch_size)
+        price = (self.n_neighbours / CHILDREN + 2) * search.cost
+        return search.affordable(batches=N_BATCHES, price=price, most=self.batch_size)
 
     def _directed(
         self, t: Floats, path: list[Predicate], queue: Queue, space: InputSpace,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest._typing import Floats
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._domain import codes_at
 from skfairtest.space._space import InputSpace
 
@@ -52,14 +52,14 @@ class Explainer:
     """Explains inputs: the path of each through a tree that imitates the model around it."""
 
     def __init__(
-        self, oracle: Oracle, rng: np.random.Generator, n_neighbours: int, max_depth: int
+        self, search: SearchHandle, rng: np.random.Generator, n_neighbours: int, max_depth: int
     ) -> None:
-        self.oracle, self.space, self.rng = oracle, oracle.space, rng
+        self.search, self.space, self.rng = search, search.space, rng
         self.n_neighbours = n_neighbours
         # Where a difference of scores decides, labels would explain the wrong thing.
-        response = oracle.response
+        response = search.response
         self.by_scores = response == "regression" or (
-            oracle.threshold is not None and response != "labels"
+            search.threshold is not None and response != "labels"
         )
         tree: Any = DecisionTreeRegressor if self.by_scores else DecisionTreeClassifier
         self.tree = tree(max_depth=max_depth, random_state=int(rng.integers(2**31)))
@@ -68,7 +68,7 @@ class Explainer:
         """The path of each input; the neighbours of all are labelled in one batch."""
         rows = self._neighbourhoods(Z)
         valid = self.space.valid(rows)
-        answers = self._targets(self.oracle.respond(rows[valid])) if len(rows) else np.zeros(0)
+        answers = self._targets(self.search.respond(rows[valid])) if len(rows) else np.zeros(0)
         owner = np.repeat(np.arange(len(Z)), self.n_neighbours)[valid]
         ends = np.searchsorted(owner, np.arange(len(Z) + 1))
         neighbours = rows[valid].astype(np.float32)
@@ -98,7 +98,7 @@ class Explainer:
         """What the trees learn: labels, or the outputs where their differences decide."""
         if self.by_scores:
             return answers
-        response = self.oracle.response
+        response = self.search.response
         if answers.shape[1] == 1:
             middle = 0.5 if response == "predict_proba" else 0.0
             codes = answers[:, 0] if response == "labels" else answers[:, 0] > middle

@@ -21,7 +21,7 @@ from skfairtest.individual._themis.subsets import (
 )
 from skfairtest.oracle._favourable import favourable_labels, favourable_places, known_classes
 from skfairtest.oracle._findings import Findings
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._space import InputSpace
 
 MEASURES = ("causal", "group")
@@ -192,28 +192,23 @@ class ThemisAuditor(BaseAuditor):
 
     # Search --------------------------------------------------------------------------------
 
-    def _prepare(self, oracle: Oracle) -> None:
+    def _prepare(self, search: SearchHandle) -> None:
         # Left before the first query, so that results are there however the run ends.
-        oracle.measured["domain"] = Measurement(oracle, self.favourable, self.confidence)
-        oracle.measured["subsets"] = SubsetSearch(
-            *self._subsets(oracle.space), self.measure, self.discrimination_threshold
+        search.measured["domain"] = Measurement(search, self.favourable, self.confidence)
+        search.measured["subsets"] = SubsetSearch(
+            *self._subsets(search.space), self.measure, self.discrimination_threshold
         )
 
-    def _search(self, oracle: Oracle, rng: np.random.Generator) -> None:
-        def run(measurement: Measurement) -> None:
-            measurement.run(rng, self.measure, self.margin)
-
-        def measure(part: Oracle) -> Measurement:
-            measurement = Measurement(part, self.favourable, self.confidence)
-            run(measurement)
-            return measurement
-
-        run(oracle.measured["domain"])
-        try:
-            oracle.measured["subsets"].run(oracle, measure)
-        finally:
-            # The subsets' queries belong into the course of the run.
-            oracle.stopping.note()
+    def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
+        search.measured["domain"].run(rng, self.measure, self.margin)
+        subsets, space = search.measured["subsets"], search.space
+        n_inputs = search.so_far.inputs
+        for subset in subsets.subsets():
+            part = search.fork(space.with_sensitive_features(subset), n_inputs)
+            measured = Measurement(part, self.favourable, self.confidence)
+            measured.run(rng, self.measure, self.margin)
+            n_inputs += part.so_far.inputs
+            subsets.judge(subset, measured, space.feature_names)
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         (measured,) = found.measured

@@ -16,9 +16,8 @@ from skfairtest.oracle._favourable import (
     label_codes,
     resolve_favourable,
 )
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._row_hash import KeySet, row_keys
-from skfairtest.oracle._stop import StopReason
 
 #: Distinct inputs before the interval is looked at first.
 MIN_SAMPLES = 100
@@ -33,7 +32,7 @@ class Measurement:
 
     Parameters
     ----------
-    oracle : Oracle
+    search : SearchHandle
         Judges the inputs and keeps the budget.
     favourable : object
         See `ThemisAuditor`.
@@ -48,8 +47,8 @@ class Measurement:
         the earlier ones decided that it took place.
     """
 
-    def __init__(self, oracle: Oracle, favourable: Any, confidence: float) -> None:
-        self.oracle = oracle
+    def __init__(self, search: SearchHandle, favourable: Any, confidence: float) -> None:
+        self.search = search
         self.favourable = favourable
         self.alpha = 1 - confidence
         self.look = 1
@@ -58,11 +57,11 @@ class Measurement:
         self._valid: list[Bools] = []
 
     def run(self, rng: np.random.Generator, measure: str, margin: float) -> None:
-        """Draw inputs until the measure is known to the margin, or the oracle ends the run."""
+        """Draw inputs until the measure is known to the margin, or the budget ends the run."""
         target = MIN_SAMPLES
         while True:
-            while self.oracle.n_inputs < target and not self.is_exhaustive:
-                self.draw(target - self.oracle.n_inputs, rng)
+            while self.search.so_far.inputs < target and not self.is_exhaustive:
+                self.draw(target - self.search.so_far.inputs, rng)
             value, low, high = self.causal() if measure == "causal" else self.group()
             if max(value - low, high - value) <= margin:
                 return
@@ -71,32 +70,30 @@ class Measurement:
 
     def draw(self, n: int, rng: np.random.Generator) -> None:
         """Judge about n random inputs and note the outputs for all their twins."""
-        oracle, space = self.oracle, self.oracle.space
-        price = (space.twins_.n_twins + CONFIRM) * oracle.model.cost
-        if oracle.queries_left < price:
-            oracle.stopping.stop(
-                StopReason.MAX_QUERIES
-            )  # an input that is judged in part has no share
+        search, space = self.search, self.search.space
+        price = (space.twins_.n_twins + CONFIRM) * search.cost
+        # An input that is judged in part has no share.
+        search.afford(space.twins_.n_twins + CONFIRM)
         # At least a tenth more, so that the last inputs of a finite domain come up.
-        wanted = max(n, oracle.n_inputs // 10)
-        n = oracle.affordable(price=price, most=min(wanted, BATCH_ROWS // space.twins_.n_twins))
-        Z = oracle.sample(n, rng, uniform=True)
+        wanted = max(n, search.so_far.inputs // 10)
+        n = search.affordable(price=price, most=min(wanted, BATCH_ROWS // space.twins_.n_twins))
+        Z = search.sample(n, rng, uniform=True).rows
         fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():
             Z = Z[fresh]
             self._note(Z)
-        oracle.disparity(Z)
+        search.evaluate(Z)  # which costs no query for the twins that were noted
 
     @property
     def is_exhaustive(self) -> bool:
         """Whether all inputs of a finite domain have been seen."""
-        return self.oracle.n_inputs >= self.oracle.space.n_inputs
+        return self.search.so_far.inputs >= self.search.space.n_inputs
 
     # Measures ------------------------------------------------------------------------------
 
     def causal(self) -> tuple[float, float, float]:
         """The share of discriminatory inputs, and its interval."""
-        n, found = self.oracle.n_inputs, self.oracle.n_found
+        n, found = self.search.so_far.inputs, self.search.so_far.found
         share = found / n if n else np.nan
         if n and self.is_exhaustive:
             return share, share, share
@@ -121,7 +118,7 @@ class Measurement:
             return np.zeros(0), np.zeros(0)
         answers, valid = np.concatenate(self._answers), np.concatenate(self._valid)
         favoured = answers > 0
-        if self.oracle.response == "regression":
+        if self.search.response == "regression":
             cut = self.favourable
             cut = answers[valid].mean() if cut is None and valid.any() else cut
             favoured = answers > (0.0 if cut is None else cut)
@@ -134,25 +131,35 @@ class Measurement:
     # Outputs -------------------------------------------------------------------------------
 
     def _note(self, Z: Floats) -> None:
-        """Note the outputs for all twins; the oracle remembers them for its judgement."""
-        scores, labels, valid = self.oracle.answers(Z)
-        if self.oracle.response == "regression":
-            self._answers.append(scores[:, :, 0])
-        elif (codes := favourable_codes(self.oracle, self.favourable)) is not None:
-            self._answers.append(np.isin(labels, codes).astype(np.float64))
+        """Note the outputs for all twins of some inputs."""
+        space = self.search.space
+        rows = space.twins_.of_each(Z, space.twins_.twin_codes)
+        valid = space.valid(rows).reshape(len(Z), -1)
+        valid &= valid.sum(axis=1, keepdims=True) > 1
+        if not valid.any():
+            return
+        scores, labels = self.search.answers(rows[valid.ravel()])
+        answers = np.zeros(valid.shape)
+        if self.search.response == "regression":
+            answers[valid] = scores[:, 0]
+        elif (codes := favourable_codes(self.search, self.favourable)) is not None:
+            answers[valid] = np.isin(labels, codes)
         else:
             return
+        self._answers.append(answers)
         self._valid.append(valid)
 
 
-def favourable_codes(oracle: Oracle, favourable: Any) -> NDArray[np.int64] | None:
-    """The oracle's codes of the favourable labels; None where no label is known to be one."""
-    classes = known_classes(oracle.estimator)
+def favourable_codes(search: SearchHandle, favourable: Any) -> NDArray[np.int64] | None:
+    """Codes of the favourable labels; None where no label is known to be one."""
+    classes = known_classes(search.estimator)
     if classes is None:
         return None if favourable is None else label_codes(favourable_labels(favourable))
     if favourable is None and len(classes) == 1:
         favourable = classes[0]
     # Shares of either of two classes differ alike, so that a guess is worth no warning.
-    found = resolve_favourable(favourable, classes, whose=type(oracle.estimator).__name__)
+    found = resolve_favourable(favourable, classes, whose=type(search.estimator).__name__)
     places = np.flatnonzero(is_favourable(classes, found.labels))
-    return np.array(places) if oracle.model.infers_labels else label_codes(classes[places])
+    # Codes are places among the classes where labels follow from scores.
+    follow = search.response != "labels" and search.cost == 1
+    return np.array(places) if follow else label_codes(classes[places])

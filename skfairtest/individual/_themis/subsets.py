@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from skfairtest.exceptions import users_level
 from skfairtest.individual._themis.measurement import Measurement
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.space._column_names import resolve_columns
 from skfairtest.space._space import InputSpace
 
@@ -40,8 +39,6 @@ class SubsetSearch:
         Positions of the columns of each minimal discriminating subset.
     scores : list of dict
         What was measured of each subset.
-    n_inputs : int
-        Distinct inputs judged so far, those of the auditor's own sample included.
     """
 
     def __init__(self, columns: list[int], largest: int, measure: str, threshold: float) -> None:
@@ -51,17 +48,6 @@ class SubsetSearch:
         self.threshold = threshold
         self.minimal: list[set[int]] = []
         self.scores: list[dict[str, Any]] = []
-        self.n_inputs = 0
-
-    def run(self, oracle: Oracle, measure: Callable[[Oracle], Measurement]) -> None:
-        """Measure each subset with the given function, on the budget of the oracle."""
-        self.n_inputs = oracle.n_inputs
-        for subset in self.subsets():
-            space = oracle.space
-            part = oracle.fork(space.with_sensitive_features(subset), self.n_inputs)
-            measured = measure(part)
-            self.n_inputs += part.n_inputs
-            self.judge(subset, measured, oracle.space.feature_names)
 
     def subsets(self) -> Iterator[tuple[int, ...]]:
         """Subsets by size, without supersets of those that discriminate.

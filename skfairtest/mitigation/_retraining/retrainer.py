@@ -17,7 +17,15 @@ from sklearn.utils.validation import column_or_1d
 
 from skfairtest import _clock
 from skfairtest._delegation import DelegatingEstimator
-from skfairtest._parameters import DeclaredParameters, check_whole, checked, one_of, real
+from skfairtest._parameters import (
+    DeclaredParameters,
+    check_n_jobs,
+    check_verbose,
+    check_whole,
+    checked,
+    one_of,
+    real,
+)
 from skfairtest._progress import CallbackSupportMixin, Progress, with_callbacks
 from skfairtest._typing import is_real
 from skfairtest._validation import check_table, check_target_values, make_generator, warn_of_target
@@ -235,8 +243,8 @@ class FairnessRetrainer(
     cv: Any = "auto"
     max_rounds: Any = checked(default="auto", check=_check_rounds)
     random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
+    n_jobs: int | None = checked(default=None, check=check_n_jobs)
+    verbose: int = checked(default=0, check=check_verbose)
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:

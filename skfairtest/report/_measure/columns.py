@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.oracle._oracle import Oracle
+from skfairtest.oracle._handle import SearchHandle
 from skfairtest.report._data import ReportPart
 from skfairtest.report._measure.case import Case
 
@@ -21,28 +21,28 @@ def measure_columns(case: Case, seconds: float | None) -> ReportPart:
                 reason=f"{needed * len(case.findings)} queries would take too long",
                 early="not begun",
             )
-        known = matters(case.oracle(case.space), finding.twins)
+        known = matters(case.search(case.space), finding.twins)
         case.findings[label] = finding._replace(pair=finding.pair.with_matters(known))
     return ReportPart(queries=case.n_queries - before)
 
 
-def matters(oracle: Oracle, twins: Floats) -> list[float]:
+def matters(search: SearchHandle, twins: Floats) -> list[float]:
     """By how much the difference of two twins changes, with a typical value in each column.
 
     Typical is the most frequent value of the data, of many numbers the median. One value a column
     of the table, 0 where the twins differ; two queries a column.
     """
-    space = oracle.space
+    space = search.space
     # What differs is left alone: sensitive attributes, and what follows from them.
     non_sensitive = np.flatnonzero((twins[0] == twins[1]) | np.isnan(twins).all(axis=0)).tolist()
     rows = np.tile(twins, (len(non_sensitive) + 1, 1))
     for number_of, j in enumerate(non_sensitive, start=1):
         rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j], space.domain.top[j])
-    if oracle.response == "labels":
-        codes = oracle.respond(rows)[:, 0].reshape(-1, 2)
+    if search.response == "labels":
+        codes = search.respond(rows)[:, 0].reshape(-1, 2)
         gaps = (codes[:, :1] != codes[:, 1:]).astype(float)
     else:
-        outputs = oracle.respond(rows)
+        outputs = search.respond(rows)
         gaps = outputs[0::2] - outputs[1::2]
     changes = np.abs(gaps[1:] - gaps[0]).max(axis=1)
     of_columns = np.zeros(len(space.layout.container.names))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from skfairtest.oracle._favourable import known_classes
 from skfairtest.report._data import (
-    AnyPart,
     CertificatePart,
     GroupsOfRowsPart,
     MovedPart,
@@ -31,7 +30,7 @@ from skfairtest.report._measure import (
     selection,
 )
 from skfairtest.report._measure.case import Case
-from skfairtest.report._measure.course import Course
+from skfairtest.report._measure.course import Course, Parts, PlannedPart
 from skfairtest.report._measure.finalize import collect, finalized
 from skfairtest.space._sensitive_features import not_taken
 from skfairtest.space._space import InputSpace
@@ -133,53 +132,50 @@ class Plan:
         alone = len(self.labels) - 1
         return WEIGHTS[part] if label == self.labels[-1] else ALONE[part] / alone
 
-    def run(self) -> Measured:
-        """Run all parts."""
-        case, course = self.case, self.course
+    def parts(self) -> Parts[Measured]:
+        """Yield all parts in their order, and return what they have found."""
+        case = self.case
         searches = {one.label: one for one in self._begun()}
         for label, one in searches.items():
             if not one.taken:
-                course.leave_out(f"twins: {label}", ReportPart(), one.reason)
-        course.run(PREDICTIONS, ReportPart(), case.predict)
-        self._search_all(searches)
+                yield PlannedPart(f"twins: {label}", ReportPart(), case.predict, one.reason)
+        yield PlannedPart(PREDICTIONS, ReportPart(), case.predict)
+        yield from self._search_all(searches)
         favourable = None if case.favourable is None else case.favourable.labels
         why_not_one = self._why_no_prediction()
         why_no_rates = why_not_one or self._why_no_favourable()
-        found_groups = self._run_unless(
-            "groups=False" if self.groups is False else why_no_rates,
+        found_groups = yield PlannedPart(
             GROUPS,
             GroupsOfRowsPart(),
             partial(groups.compare_groups, case, favourable),
+            "groups=False" if self.groups is False else why_no_rates,
+            refuses=(ValueError,),
         )
-        table = self._run_unless(
-            why_no_rates,
-            SELECTION,
-            SelectionPart(),
-            partial(selection.select, case, favourable),
-            refuses=(),
+        table = yield PlannedPart(
+            SELECTION, SelectionPart(), partial(selection.select, case, favourable), why_no_rates
         )
         # The first map of each attribute comes before the others, which stand beside it.
         maps, n_first = list(self.moved), len(case.sensitive_names)
-        found_moved = self._move(maps[:n_first])
+        found_moved = yield from self._move(maps[:n_first])
         # Certificates come late: a large model may take longer to be read than it should.
-        self._certify_all(searches)
+        yield from self._certify_all(searches)
         # What no limit is about comes last, so that it takes no time from what limits need.
-        found_perturbed = self._perturbed(favourable) if self.asks_perturbed else None
-        why_no_errors = "errors need y, what is true of the rows" if case.y is None else ""
-        found_errors = [
-            self._run_unless(
-                why_no_errors or why_not_one,
-                f"errors: {metric}",
-                GroupsOfRowsPart(metric=metric),
-                partial(errors.compare_errors, case, metric, favourable),
-            )
-            for metric in self._error_metrics()
-        ]
+        found_perturbed = None
+        if self.asks_perturbed:
+            found_perturbed = yield self._perturbed(favourable)
+        found_errors = []
+        for metric in self._error_metrics():
+            why_not = "errors need y, what is true of the rows" if case.y is None else why_not_one
+            measure = partial(errors.compare_errors, case, metric, favourable)
+            blank = GroupsOfRowsPart(metric=metric)
+            name = f"errors: {metric}"
+            found = yield PlannedPart(name, blank, measure, why_not, refuses=(ValueError,))
+            found_errors.append(found)
         if self.labels:
             collect(case, self.labels[-1])
-            measure = partial(columns.measure_columns, case)
-            course.run(COLUMNS, ReportPart(), measure, at_least=COLUMNS_SECONDS)
-        found_moved += self._move(maps[n_first:])
+            columns_of_case = partial(columns.measure_columns, case)
+            yield PlannedPart(COLUMNS, ReportPart(), columns_of_case, at_least=COLUMNS_SECONDS)
+        found_moved += yield from self._move(maps[n_first:])
         *alone, together = searches.values()
         final = [finalized(case, one, []) for one in alone]
         final.append(finalized(case, together, alone))
@@ -187,7 +183,7 @@ class Plan:
         found_moved.sort(key=lambda one: names.index(one.attribute))
         return Measured(final, found_groups, found_perturbed, table, found_errors, found_moved)
 
-    def _move(self, parts: list[str]) -> list[MovedPart]:
+    def _move(self, parts: list[str]) -> Parts[list[MovedPart]]:
         """Move people to other groups, by the maps of some parts."""
         found = []
         for part in parts:
@@ -196,42 +192,44 @@ class Plan:
                 attribute=str(name), transport=of.name, n_rows=len(self.case.space.data)
             )
             measure = partial(moved.measure_moved, self.case, name, of)
-            found.append(self.course.run(part, blank, measure, refuses=(ValueError,)))
+            moved_by_one = yield PlannedPart(part, blank, measure, refuses=(ValueError,))
+            found.append(moved_by_one)
         return found
 
-    def _search_all(self, searches: dict[str, SearchPart]) -> None:
+    def _search_all(self, searches: dict[str, SearchPart]) -> Parts[None]:
         """Compare the rows with their twins, then search the domain, for each search that runs."""
-        case, course = self.case, self.course
+        case = self.case
         # All together first: if the time is short, it is what everybody asks for.
         for label, space in self.taken[::-1]:
             kept: list[rows.Judged] = []
-            found_rows = course.run(
+            found_rows = yield PlannedPart(
                 f"rows: {label}",
                 RowsPart(),
                 partial(rows.compare_rows, case, label, space, kept),
-                partial(rows.rescue_rows, case, label, space, kept),
+                rescue=partial(rows.rescue_rows, case, label, space, kept),
             )
             searches[label] = replace(searches[label], rows=found_rows)
         for label, space in self.taken[::-1]:
             blank = searches[label]
-            searches[label] = course.run(
+            searches[label] = yield PlannedPart(
                 f"search: {label}",
                 blank,
                 partial(search.search, case, blank, space, self.callbacks),
-                partial(search.describe_search, case, blank),
+                rescue=partial(search.describe_search, case, blank),
             )
 
-    def _certify_all(self, searches: dict[str, SearchPart]) -> None:
+    def _certify_all(self, searches: dict[str, SearchPart]) -> Parts[None]:
         """Bound what each search may have missed."""
         case = self.case
         why_not = "certify=False" if self.certify is False else bracket.why_not(case)
         for label in self.labels[::-1]:
             is_begun = hasattr(case.auditors.get(label), "stop_reason_")
-            found = self._run_unless(
-                why_not or ("" if is_begun else "there is no search to begin from"),
+            found = yield PlannedPart(
                 f"certificate: {label}",
                 CertificatePart(),
                 partial(bracket.certify_search, case, label),
+                why_not or ("" if is_begun else "there is no search to begin from"),
+                refuses=(ValueError,),
             )
             searches[label] = replace(searches[label], bracket=found)
 
@@ -245,19 +243,6 @@ class Plan:
             for label, names, space in self.searches
         ]
 
-    def _run_unless(
-        self,
-        reason: str,
-        name: str,
-        blank: AnyPart,
-        function: Callable[[float | None], AnyPart],
-        refuses: tuple[type[Exception], ...] = (ValueError,),
-    ) -> AnyPart:
-        """Run a part, unless there is a reason to leave it out."""
-        if reason:
-            return self.course.leave_out(name, blank, reason)
-        return self.course.run(name, blank, function, refuses=refuses)
-
     def _error_metrics(self) -> tuple[str, ...]:
         return errors.metrics_of(self.case.task, not self._why_no_favourable())
 
@@ -266,16 +251,14 @@ class Plan:
         """Whether somebody asks how the model treats groups of perturbed inputs."""
         return not isinstance(self.groups, (bool, str))
 
-    def _perturbed(self, favourable: Any) -> PerturbedGroupsPart:
-        name, blank = perturbed.NAME, PerturbedGroupsPart()
-        if not self.labels:
-            return self.course.leave_out(name, blank, not_taken(self.searches[-1][1]))
+    def _perturbed(self, favourable: Any) -> PlannedPart:
         template = self.groups.set_params(favourable=favourable)
-        return self.course.run(
-            name,
-            blank,
+        return PlannedPart(
+            perturbed.NAME,
+            PerturbedGroupsPart(),
             partial(perturbed.compare_perturbed, self.case, template),
-            partial(perturbed.describe_perturbed, self.case),
+            "" if self.labels else not_taken(self.searches[-1][1]),
+            rescue=partial(perturbed.describe_perturbed, self.case),
             refuses=(ValueError,),
         )
 

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from clocks import CLOCK
+from searches import get_to_know, handle_of
 
 from skfairtest import CertifiedAuditor, InputSpace
 from skfairtest.exact._bracket import BoundHistory, Limits
 from skfairtest.exact._bracketing import close
 from skfairtest.exact._dispatch import read_verifier
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.whitebox._readers import check_model
 
 #: What a certificate's ends may differ by, as in the package.
@@ -94,14 +94,14 @@ def bracket(model: Any, X: Any, sensitive: Any, response_method: str, seconds: f
     space = space.fit(X, sensitive if isinstance(sensitive, list) else [sensitive])
     with pytest.MonkeyPatch.context() as patch:
         verifiers_alone(patch)
-        oracle = Oracle(model, space, response_method=response_method)
-        check_model(model, oracle.response)
+        search = handle_of(model, space, response_method=response_method)
+        check_model(model, search.response)
         rng = np.random.default_rng(0)
-        oracle.begin(space.data[:64], rng)
-        verifier, _ = read_verifier(model, space.relax_dependents(), oracle.response, False, rng)
+        get_to_know(search, space.data[:64], rng)
+        verifier, _ = read_verifier(model, space.relax_dependents(), search.response, False, rng)
         history = BoundHistory(CLOCK.now)
-        closed = close(oracle, verifier, Limits(CLOCK.now() + seconds, RTOL), history)
-    return closed, verifier, oracle, space
+        closed = close(search, verifier, Limits(CLOCK.now() + seconds, RTOL), history)
+    return closed, verifier, search, space
 
 
 def holds(
@@ -142,12 +142,12 @@ def holds(
     **space
         Parameters of the `InputSpace`.
     """
-    closed, verifier, oracle, fitted = bracket(
+    closed, verifier, search, fitted = bracket(
         model, X, sensitive, response_method, LONG if exact else SHORT, InputSpace(**space)
     )
     said = closed.bounds
     table, width = every_input(X, sensitive, values or {})
-    shown = outputs(model, table, oracle.response)
+    shown = outputs(model, table, search.response)
     truth = largest(shown, width, None if valid is None else np.asarray(valid(table)))
     assert zero or truth > 0, "the attack shows nothing"
     room = getattr(verifier, "single_room", lambda top: 0.0)(float(np.abs(shown).max()))
@@ -158,7 +158,7 @@ def holds(
     if said.certified:
         assert said.upper - said.lower <= RTOL * said.upper + min(room, 2e-3 * said.upper)
         assert said.lower >= truth * (1 - 2 * RTOL) - room, f"{said.lower!r}, but {truth!r}"
-    if compares and oracle.response != "labels":
+    if compares and search.response != "labels":
         read = verifier.evaluate(fitted.encode(table))
         off = 1e-9 * np.abs(shown).max() + verifier.rounding + room
         assert np.abs(read - shown).max() <= off

@@ -305,9 +305,9 @@ def constraints_on_what_is_missing():
 
 def followed(model, X, follow, twins, **space):
     """The bound with columns that follow from sensitive values, against what the model says."""
-    closed, _, oracle, _ = bracket(model, X, "s", "auto", 5.0, InputSpace(twins=twins, **space))
+    closed, _, search, _ = bracket(model, X, "s", "auto", 5.0, InputSpace(twins=twins, **space))
     table, width = every_input(X, "s", {})
-    shown = outputs(model, follow(table), oracle.response)
+    shown = outputs(model, follow(table), search.response)
     truth = largest(shown, width)
     assert 0 < truth <= closed.bounds.upper * (1 + 1e-12)
 

@@ -1,4 +1,4 @@
-"""Tests of the oracle: what it counts, remembers, judges, keeps, and how it ends a run."""
+"""Tests of the search: what it counts, remembers, judges, keeps, and how it ends a run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from searches import get_to_know, handle_of
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
@@ -20,7 +21,6 @@ from tiers import SAMPLE
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, SBFTAuditor, TestSGDAuditor
 from skfairtest.inspection import PairDisplay
 from skfairtest.oracle._model import hash_labels
-from skfairtest.oracle._oracle import Oracle
 from skfairtest.oracle._stagnation import STALL, STALL_INPUTS
 from skfairtest.oracle._stop import StopSearch
 
@@ -42,8 +42,8 @@ def probability(X):
     return 1 / (1 + np.exp((1 - product_of(X)) / 2))
 
 
-def make_oracle(estimator, X, **limits):
-    return Oracle(estimator, InputSpace().fit(X, [0]), **limits)
+def make_search(estimator, X, **limits):
+    return handle_of(estimator, InputSpace().fit(X, [0]), **limits)
 
 
 def estimators(models):
@@ -96,10 +96,10 @@ def flat_kind(name):
 def test_disparity_and_verdict_equal_brute_force(models, small, name, sensitive, threshold):
     estimator = estimators(models)[name]
     space = InputSpace().fit(small, sensitive)
-    oracle = Oracle(estimator, space, threshold=threshold)
-    oracle.begin(space.data, np.random.default_rng(0))
-    judged = oracle.disparity(space.data)
-    shown = oracle.n_queries
+    search = handle_of(estimator, space, threshold=threshold)
+    get_to_know(search, space.data, np.random.default_rng(0))
+    judged = search.evaluate(space.data)
+    shown = search.so_far.queries
     assert shown == estimator.rows
     values = list(product(*(sorted(set(small[:, j])) for j in sensitive)))
     for i, row in enumerate(small):
@@ -116,7 +116,7 @@ def test_disparity_and_verdict_equal_brute_force(models, small, name, sensitive,
             else:
                 gaps = np.subtract(*scores_of(estimator, named))
                 assert gaps.max() == pytest.approx(disparity)
-    assert oracle.degree == pytest.approx(judged.disparity.max())
+    assert search.so_far.degree == pytest.approx(judged.disparity.max())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -179,28 +179,28 @@ def test_a_classifier_with_its_own_cut_is_judged_by_its_own_labels(small):
 def test_repeats_are_answered_from_memory(models, small):
     estimator = models.Regressor(product_of)
     space = InputSpace().fit(small, [0])
-    oracle = Oracle(estimator, space)
-    first = oracle.disparity(space.data)
+    search = handle_of(estimator, space)
+    first = search.evaluate(space.data)
     asked = estimator.rows
     # Every input comes twice in the data; the first five pairs are asked again.
     assert asked == len(small) + 10
-    again = oracle.disparity(space.data[::-1])
-    assert estimator.rows == asked == oracle.n_queries
+    again = search.evaluate(space.data[::-1])
+    assert estimator.rows == asked == search.so_far.queries
     np.testing.assert_array_equal(again.disparity, first.disparity[::-1])
-    np.testing.assert_array_equal(oracle.respond(space.data).ravel(), product_of(small))
+    np.testing.assert_array_equal(search.respond(space.data).ravel(), product_of(small))
     assert estimator.rows == asked
-    assert oracle.n_inputs == 20
+    assert search.so_far.inputs == 20
 
 
 def test_confirmed_flips_are_not_paid_again(models, small):
     estimator = models.Proba(probability)
     space = InputSpace().fit(small, [0])
-    oracle = Oracle(estimator, space)
-    oracle.begin(space.data, np.random.default_rng(0))
-    first = oracle.disparity(space.data)
+    search = handle_of(estimator, space)
+    get_to_know(search, space.data, np.random.default_rng(0))
+    first = search.evaluate(space.data)
     assert first.verdict.any()
     asked = estimator.rows
-    np.testing.assert_array_equal(oracle.disparity(space.data).verdict, first.verdict)
+    np.testing.assert_array_equal(search.evaluate(space.data).verdict, first.verdict)
     assert estimator.rows == asked
 
 
@@ -259,10 +259,10 @@ def test_a_whole_float_is_a_budget_too(models, small):
 
 def test_given_pairs_are_what_is_compared(models, small):
     space = InputSpace().fit(small, [1])
-    oracle = Oracle(models.Regressor(product_of), space)
+    search = handle_of(models.Regressor(product_of), space)
     rng = np.random.default_rng(0)
     pairs = np.array([rng.choice(5, 2, replace=False) for _ in small]).astype(float)
-    judged = oracle.disparity(space.data, pairs[:, :, None])
+    judged = search.evaluate(space.data, pairs[:, :, None])
     sides = [small.copy(), small.copy()]
     for side, column in zip(sides, pairs.T, strict=True):
         side[:, 1] = column
@@ -280,7 +280,7 @@ def test_twins_that_the_constraint_forbids_are_never_asked(models, small):
     space = InputSpace(constraint=allowed).fit(small, [1])
     seen = []
     estimator.function = lambda X: seen.append(X) or product_of(X)
-    judged = Oracle(estimator, space).disparity(space.data)
+    judged = handle_of(estimator, space).evaluate(space.data)
     assert allowed(np.concatenate(seen)).all()
     for i, row in enumerate(small):
         answers = [product_of([[row[0], v, row[2]]])[0] for v in range(5) if v + row[2] <= 5]
@@ -290,30 +290,30 @@ def test_twins_that_the_constraint_forbids_are_never_asked(models, small):
 def test_the_largest_of_several_outputs_counts(models, small):
     estimator = models.Regressor(lambda X: np.column_stack([X[:, 0], 7 * X[:, 0], X[:, 1]]))
     space = InputSpace().fit(small, [0])
-    assert (Oracle(estimator, space).disparity(space.data).disparity == 7).all()
+    assert (handle_of(estimator, space).evaluate(space.data).disparity == 7).all()
 
 
 def test_rounding_is_no_disparity(models, small):
     rng = np.random.default_rng(0)
     estimator = models.Regressor(lambda X: 1e6 + 1e-6 * rng.random(len(X)))
     space = InputSpace().fit(small, [0])
-    judged = Oracle(estimator, space).disparity(space.data)
+    judged = handle_of(estimator, space).evaluate(space.data)
     assert (judged.disparity == 0).all() and not judged.verdict.any()
 
 
 def test_no_inputs_are_judged_as_none(models, small):
     space = InputSpace().fit(small, [0])
-    oracle = Oracle(models.Regressor(product_of), space)
-    assert oracle.disparity(np.empty((0, 3))).disparity.shape == (0,)
+    search = handle_of(models.Regressor(product_of), space)
+    assert search.evaluate(np.empty((0, 3))).disparity.shape == (0,)
 
 
 def test_respond_ends_the_run_before_it_overdraws(models, small):
     estimator = models.Regressor(product_of)
-    oracle = Oracle(estimator, InputSpace().fit(small, [0]), max_queries=10)
+    search = handle_of(estimator, InputSpace().fit(small, [0]), max_queries=10)
     with pytest.raises(StopSearch, match="max_queries=10 reached"):
-        oracle.respond(small[:11])
+        search.respond(small[:11])
     assert estimator.rows == 0
-    assert oracle.respond(small[:10]).shape == (10, 1)
+    assert search.respond(small[:10]).shape == (10, 1)
 
 
 def test_a_label_has_one_code_whatever_stands_beside_it():
@@ -325,42 +325,42 @@ def test_a_label_has_one_code_whatever_stands_beside_it():
 
 def test_rows_asked_last_are_in_the_history(models, small):
     model = models.Regressor(product_of)
-    oracle = make_oracle(model, small, max_queries=30)
-    oracle.disparity(small[:3])
-    oracle.respond(small[30:40])
+    search = make_search(model, small, max_queries=30)
+    search.evaluate(small[:3])
+    search.respond(small[30:40])
     with pytest.raises(StopSearch):
-        oracle.respond(small)
-    assert oracle.record.history.arrays()["queries"][-1] == oracle.n_queries == model.rows
+        search.respond(small)
+    assert search._record.history.arrays()["queries"][-1] == search.so_far.queries == model.rows
 
 
 def test_labels_are_answers_too(models, small):
     model = models.LabelsOnly(lambda X: np.where(X[:, 1] > 2, "high", "low"))
-    answers = make_oracle(model, small).respond(small).ravel()
+    answers = make_search(model, small).respond(small).ravel()
     assert len(np.unique(answers)) == 2
     assert len(np.unique(answers[small[:, 1] > 2])) == 1
 
 
 def test_single_steps_do_not_stall_at_once(models, small):
     # A tester that asks input by input may come by known ones 200 times in a row.
-    oracle = make_oracle(models.Regressor(product_of), small)
+    search = make_search(models.Regressor(product_of), small)
     for _ in range(STALL + 10):
-        oracle.disparity(small[:1])
+        search.evaluate(small[:1])
     many = np.repeat(small[:1], 100, axis=0)
     with pytest.raises(StopSearch, match="stalled"):
         for _ in range(STALL_INPUTS // len(many)):
-            oracle.disparity(many)
+            search.evaluate(many)
 
 
 def test_batches_in_which_nothing_could_be_asked_count_as_stagnation(models, small):
-    oracle = make_oracle(models.Regressor(product_of), small)
+    search = make_search(models.Regressor(product_of), small)
     nothing = np.empty((0, small.shape[1]))
     for _ in range(STALL - 1):
-        oracle.disparity(nothing)
-    oracle.disparity(small[:1])  # something new
+        search.evaluate(nothing)
+    search.evaluate(small[:1])  # something new
     with pytest.raises(StopSearch, match="stalled"):
         for _ in range(2 * STALL):
-            oracle.disparity(nothing)
-    assert oracle.n_queries == 2
+            search.evaluate(nothing)
+    assert search.so_far.queries == 2
 
 
 def two_labels(model):
