@@ -54,9 +54,6 @@ __all__ = ["BaseAuditor"]
 
 #: Inputs looked at to see that the constraint leaves twins to compare.
 CONSTRAINT_PROBE = 256
-#: Inputs below which a run without any disparity says little: of 300 random ones of which none
-#: discriminates, the discriminatory share of the domain may still be 1% (at a confidence of 0.95).
-FEW_INPUTS = 300
 
 
 def _check_budget(name: str, value: Any) -> None:
@@ -422,7 +419,9 @@ class BaseAuditor(
 
     def _no_disparity(self) -> str:
         seen = f"No disparity in {self.n_inputs_} inputs ({self.n_queries_} queries)"
-        if self.n_inputs_ < min(FEW_INPUTS, self.space_.n_inputs):
+        # If none of 300 random inputs discriminates, the discriminatory share of the domain may
+        # still be 1% (at a confidence of 0.95): a run of fewer inputs says little.
+        if self.n_inputs_ < min(300, self.space_.n_inputs):
             return (
                 f"{seen}, which are few: the estimator may ignore {self.sensitive_features_!r}, or "
                 "treat twins differently elsewhere. Raise the budget to find out."

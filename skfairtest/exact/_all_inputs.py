@@ -17,8 +17,6 @@ from skfairtest.whitebox.graph import exponential_rounding
 
 #: Inputs of a domain up to which all of them are looked at, twins included, and those at a time.
 MOST_INPUTS, AT_A_TIME = 100_000, 4_096
-#: Seconds of looking at all of them before which no other search is tried.
-SOON = 0.5
 
 
 def solve_whole(verifier: Verifier, space: InputSpace, incumbent: float, limits: Limits) -> Bracket:
@@ -40,7 +38,8 @@ def solve_whole(verifier: Verifier, space: InputSpace, incumbent: float, limits:
         seconds = (_clock.now() - began) * inputs.left
     if seconds > limits.by(0.5) - _clock.now():
         return verifier.solve(incumbent, limits)
-    if verifier.quick or seconds > SOON:
+    # Looking at all of them for less than half a second is not worth another search.
+    if verifier.quick or seconds > 0.5:
         until = min(limits.deadline, _clock.now() + seconds) if seconds else limits.deadline
         bracket = verifier.solve(incumbent, limits._replace(deadline=until))
         if bracket.upper * (1 - limits.rtol) <= bracket.lower and inputs.holds(bracket):

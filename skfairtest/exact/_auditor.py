@@ -28,10 +28,6 @@ from skfairtest.workers._compiled import WHY_NOT
 #: Queries of the first search, where the bound takes next to no time, and seconds as a share.
 FEW_QUERIES = 500
 TIME_SHARE = 0.25
-#: Rows of data that are looked at where there is no time.
-FEW_ROWS = 16
-#: Queries kept back, so that the pair that the bound's search finds can be confirmed.
-RESERVE = 64
 
 
 def check_seconds(name: str, value: Any) -> None:
@@ -251,14 +247,16 @@ class CertifiedAuditor(BaseAuditor):
     ) -> None:
         """Run a genetic search on a share of the budget; without time, judge a few rows of data."""
         if seconds == 0:
-            rows = search.space.domain.move_inside(search.space.data[:FEW_ROWS], rng)
+            # 16 rows of data take next to no time.
+            rows = search.space.domain.move_inside(search.space.data[:16], rng)
             search.evaluate(rows, search.pairs(rows, rng))
             return
         spent = search.so_far
         room = search.left.queries + spent.queries
-        queries = min(most, max(room / 2, room - RESERVE))
+        # 64 queries are kept back to confirm the pair that the search for a bound finds.
+        queries = min(most, max(room / 2, room - 64))
         if not np.isfinite(queries) and not np.isfinite(seconds):
-            queries = DEFAULT_QUERIES
+            queries = 20_000.0
         left = max(0.0, seconds - spent.seconds)
         with search.sub_budget(max_queries=queries - spent.queries, max_time=TIME_SHARE * left):
             TunedSearch(search, rng).run()
@@ -288,7 +286,6 @@ class CertifiedAuditor(BaseAuditor):
         return pd.DataFrame(self._result("bound_history_")["bound_history"])
 
 
-DEFAULT_QUERIES = 20_000.0
 COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
 
 

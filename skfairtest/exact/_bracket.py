@@ -15,8 +15,6 @@ from skfairtest.space._space import InputSpace
 
 #: What is noted of a bracket at a time.
 COLUMNS = ("seconds", "boxes", "degree", "bound")
-#: Share of the gap that has to close until a history has another point.
-LEAST_STEP = 0.01
 #: Codes of two twins.
 Twins = tuple[Floats, Floats]
 #: Returns the twins that attain the lower end of a bracket, or None if the search has none.
@@ -74,7 +72,8 @@ class BoundHistory:
             degree, bound = points["degree"][-1], points["bound"][-1]
             # A search of one more output, or by another engine, begins with a worse bracket.
             lower, upper = max(lower, degree), min(upper, bound)
-            if lower == degree and upper > bound - LEAST_STEP * (bound - degree):
+            # A history has another point once a hundredth of the gap has closed.
+            if lower == degree and upper > bound - 0.01 * (bound - degree):
                 return
         self._add(self._seconds(), lower, upper, n_boxes)
 

@@ -21,8 +21,6 @@ from skfairtest.exact._bracket import (
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
-#: Width, relative to the bound, that rounding takes of a bracket at most where `rtol` is larger.
-ROOM = 1e-9
 #: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
 KINDS = {"time": StopReason.MAX_TIME}
 
@@ -61,10 +59,11 @@ def close(
     # A closed form is worked out even where reading the model has taken all the time.
     wanted = limits.deadline > -np.inf and (verifier.quick or not limits.is_late)
     if root > 0 and wanted:
-        # Width is kept back for rounding, half of it at most: a search stops as soon as it may.
         least = max(search.so_far.degree, np.finfo(float).tiny)
-        room = min(ROOM, rtol / 2, 8 * verifier.rounding / least)
-        narrow = Limits(limits.deadline, rtol - room, note)
+        # A search stops as soon as it may, so a part of `rtol` is kept for rounding: what it needs,
+        # but half of `rtol` and 1e-9 at most.
+        kept = min(1e-9, rtol / 2, 8 * verifier.rounding / least)
+        narrow = Limits(limits.deadline, rtol - kept, note)
         try:
             bracket = solve_whole(verifier, search.space, search.so_far.degree, narrow)
         except KeyboardInterrupt:

@@ -35,11 +35,6 @@ from skfairtest.whitebox.graph import (
     sum_rounding,
 )
 
-#: Sums that are listed for each half of the sets.
-MOST_SUMS = 300_000
-#: Whole numbers of an attribute that are listed to find the sums that can be reached.
-MOST_LISTED = 100_000
-
 
 def one_map(parts: list[Part]) -> tuple[Features, Affine]:
     """Return sums of effects as one linear map, of all their features side by side."""
@@ -199,7 +194,8 @@ class ClosedForm(Verifier):
         wide = [j for j in effects.continuous if j in free]
         if listed:
             sizes = domain.high - domain.low + 1
-            few = [j for j in wide if domain.discrete[j] and sizes[j] <= MOST_LISTED]
+            # Sums that can be reached are found by listing up to 100,000 whole numbers a column.
+            few = [j for j in wide if domain.discrete[j] and sizes[j] <= 100_000]
             parts = effects.parts({j: domain.low[j] + np.arange(sizes[j]) for j in few})
             sets |= {j: part[:, o] for j, part in parts.items()}
         continuous = effects.extremes([j for j in wide if j not in sets], until)
@@ -346,7 +342,8 @@ def nearest_sum(
     rest = []
     for j in sorted(sets, key=lambda j: len(sets[j])):
         half = 0 if sizes[0] <= sizes[1] else 1
-        if sizes[half] * len(sets[j]) > MOST_SUMS:
+        # Each half of the sets lists up to 300,000 sums, which take a few megabytes.
+        if sizes[half] * len(sets[j]) > 300_000:
             rest.append(j)
             continue
         halves[half].append(j)

@@ -48,8 +48,6 @@ FIRST_PIECES, PIECES = 256, 8
 ROUNDS, MOST_OPEN = 30, 20_000
 #: Pieces of the range in which slopes are looked at, to see what rounding does.
 GRID = 4096
-#: Share of the size of a number beyond which what rounding does to it is not said.
-VAGUE = 1e-3
 #: A window is done where its bound exceeds what is attained by this share.
 CLOSE = 1e-11
 #: Share of the width of a bracket that the parts may leave.
@@ -109,8 +107,8 @@ def _of_curve(node: Curve, of: Known) -> Known:
             slack += 8 * EPS * node.steepest * max(abs(low), abs(high))
         window = rising_gap(rising, gap, low, high) + slack * (gap > 0)
         moved = _moved(rising, node.steepest, rounding, low, high) + slack
-        if moved > VAGUE * float(np.abs(ends).max()):
-            # It is too steep somewhere for what rounding does there to say anything.
+        if moved > 1e-3 * float(np.abs(ends).max()):
+            # It is so steep somewhere that rounding may move it by more than a thousandth.
             moved, vague = 0.0, True
     return Known(window, float(ends[0]), float(ends[1]), moved, vague)
 

@@ -25,8 +25,6 @@ from skfairtest.space._space import InputSpace
 
 #: Share of the time that is left, and seconds at least, that a part is first bounded for.
 FIRST_SHARE, FIRST_SECONDS = 0.02, 0.25
-#: A real column is not cut into parts narrower than this share of its domain.
-FINEST = 1e-9
 #: Rows that the pair of a part is repaired to, in search of one that is as good and valid.
 N_REPAIRED = 16
 
@@ -231,7 +229,8 @@ class _Parts:
         if self.space.domain.discrete[j]:
             places = {float(np.floor(place)) for place in (*middle, at, at - 1)}
             return sorted(place for place in places | own if low <= place < high)
-        least = FINEST * float(self.space.domain.high[j] - self.space.domain.low[j])
+        # Parts of a real column are no narrower than this, so that cutting ends.
+        least = 1e-9 * float(self.space.domain.high[j] - self.space.domain.low[j])
         inner = {place for place in middle if low + least < place < min(top, high) - least}
         return sorted(inner | own)
 

@@ -14,8 +14,6 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.whitebox._layers import RELU
 
-#: Halvings in search of the point whose tangent meets the graph again.
-HALVINGS = 12
 #: Slopes above and below, each with its offset: above, above_at, below, below_at.
 Lines = tuple[Floats, Floats, Floats, Floats]
 
@@ -162,7 +160,8 @@ class Tanh(BoundedActivation):
         crosses = (low < 0) & (high > 0)
         if crosses.any():
             left, right = np.where(crosses, 0.0, touch), np.where(crosses, high, touch)
-            for _ in range(HALVINGS):
+            # The point whose tangent meets the graph again is found by 12 halvings.
+            for _ in range(12):
                 middle = (left + right) / 2
                 fine = np.tanh(middle) + self.slope(middle) * (low - middle) >= at_low
                 left, right = np.where(fine, left, middle), np.where(fine, middle, right)

@@ -11,8 +11,6 @@ from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
 
-#: Boxes bounded in one go.
-MOST_BOXES = 64
 #: Open boxes beyond which the search ends with the bracket so far.
 MOST_OPEN_BOXES = 200_000
 #: How much sooner sensitive attributes are split: differences are sharpest between single values.
@@ -44,7 +42,8 @@ class BoxSearch:
 
     def step(self) -> None:
         """Cut some boxes."""
-        self.queue.step(self._cut, MOST_BOXES)
+        # 64 boxes are bounded at a time.
+        self.queue.step(self._cut, 64)
 
     def _cut(self, taken: list[TwinBoxes], uppers: list[float]) -> None:
         parents = TwinBoxes(*(np.concatenate(a) for a in zip(*taken, strict=True)))

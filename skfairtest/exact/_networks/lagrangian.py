@@ -19,10 +19,6 @@ from skfairtest._typing import Floats
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.whitebox._effects import Effects
 
-#: Combinations of sensitive values beyond which the ramps are not listed.
-MOST_COMBINATIONS = 2048
-#: Most sums that the parts of all combinations may be made of.
-MOST_PARTS = 5_000_000
 #: Decay rates of the multiplier steps (Adam) and of their length.
 MOMENTUM, SCALE_MOMENTUM, DECAY = 0.9, 0.99, 0.95
 #: Keeps divisions by nothing away.
@@ -36,7 +32,9 @@ def listable(network: ReadNetwork) -> bool:
     if not network.sensitive or network.continuous_sensitive:
         return False
     n = float(np.prod([float(len(network.effects.tables[j])) for j in network.sensitive]))
-    return n <= MOST_COMBINATIONS and n * len(network.effects.base) <= MOST_PARTS
+    # Listing the ramps takes time and memory by combinations of sensitive values, and by the sums
+    # of their parts.
+    return n <= 2048 and n * len(network.effects.base) <= 5_000_000
 
 
 class Combinations:

@@ -23,8 +23,6 @@ from skfairtest.exact._networks.score_search import ScoreSearch
 MOST_CLASSES, MOST_PAIRS = 6, 20_000
 #: Boxes bounded in one go, and steps along the subgradient for each.
 BATCH, STEPS = 128, 24
-#: Boxes narrower than this are not cut any further.
-FINEST = 1e-9
 
 
 class Margins(NamedTuple):
@@ -97,7 +95,8 @@ class MarginSearch(ScoreSearch[Margins]):
     def _push(self, boxes: Margins, above: Floats | float) -> None:
         bounds = np.minimum(self._bound(boxes), above)
         self.queue.n_boxes += len(bounds)
-        narrow = (boxes.high - boxes.low).max(axis=1) <= FINEST
+        # Boxes this narrow are not cut any further.
+        narrow = (boxes.high - boxes.low).max(axis=1) <= 1e-9
         for i, bound in enumerate(bounds):
             if narrow[i]:
                 self.queue.fathom(float(bound))

@@ -26,18 +26,12 @@ from skfairtest.exact._networks.score_search import LINKS, ScoreSearch
 
 #: Nodes bounded in one go, and multiplier steps for the first node and for others.
 MOST_NODES, FIRST_STEPS, STEPS = 128, 200, 44
-#: Products of nodes, units and columns in one go.
-MOST_TERMS = 8_000_000
 #: First length of the multiplier steps: from nothing, and from a parent's multipliers.
 FIRST_STEP, STEP = 0.3, 1.0
 #: Bytes that open nodes may take.
 MOST_BYTES = 1_000_000_000
-#: Share of what is attained within which no pains are taken: boxes do that better.
-FINE_ENOUGH = 1e-3
 #: Inputs of good multipliers that the local search goes on from, each time.
 MOST_HINTS = 8
-#: Sets of sensitive values are cut sooner than units while they blur more than this share.
-BLUR = 0.3
 
 
 class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
@@ -59,8 +53,9 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
         largest = float(np.abs(weights).sum(axis=0).max())
         self.rounding = 4 * 2.3e-16 * n * MOST_MULTIPLIER * largest * max(size, 1e-300)
         self.spread = np.abs(self.weights) @ (sets.high - sets.low).T
-        #: Nodes in one go: fewer of large networks, so that the time is looked at often enough.
-        self.batch = max(4, min(MOST_NODES, MOST_TERMS // (n_units * n)))
+        #: Nodes in one go: fewer of large networks, by the products of nodes, units and columns,
+        #: so that the time is looked at often enough.
+        self.batch = max(4, min(MOST_NODES, 8_000_000 // (n_units * n)))
         #: What good multipliers show: the sum of the ramps, output and sets, and inputs.
         self._hints: list[tuple[float, Ints, Floats]] = []
         n_outputs = len(self.weights)
@@ -79,7 +74,8 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
         return cls(relaxation, limits)
 
     def step(self, enough: float) -> None:
-        super().step(enough * (1 + FINE_ENOUGH))
+        # A thousandth above what is attained is near enough: boxes do the rest better.
+        super().step(enough * 1.001)
 
     def suggest(self, pairs: LocalSearch) -> None:
         """Let the local search go on from the inputs that good multipliers show."""
@@ -144,7 +140,8 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
         blur = np.where(several, blur, -1.0)
         worst = blur.argmax(axis=1)
         none = excess.max(axis=1) <= self.rounding
-        cut = several.any(axis=1) & (none | (blur.max(axis=1) > BLUR * excess.sum(axis=1)))
+        # Sets of sensitive values are cut first while they blur more than 0.3 of the excess.
+        cut = several.any(axis=1) & (none | (blur.max(axis=1) > 0.3 * excess.sum(axis=1)))
         choice = np.where(none, NOTHING, choice)
         return np.where(cut, np.where(worst == 0, SET_ONE, SET_TWO), choice)
 
