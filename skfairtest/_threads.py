@@ -23,8 +23,6 @@ FEW_ROWS = 256
 FEW_TO_TRAIN = 10_000
 #: How often the slower way is tried again, in calls: other work comes and goes.
 AGAIN = 16
-#: Weight of the latest call in what is known of the time of a row.
-LATEST = 0.5
 
 #: Held by the thread that records warnings.
 _RECORDS = threading.RLock()
@@ -127,7 +125,8 @@ class Threads:
             yield
         seconds = (time.perf_counter() - began) / n_rows
         before = self._seconds.get((size, single), seconds)
-        self._seconds[size, single] = LATEST * seconds + (1 - LATEST) * before
+        # The latest call counts for one half.
+        self._seconds[size, single] = 0.5 * seconds + 0.5 * before
 
     def _choose(self, size: int) -> bool:
         """Return whether the next batch of this size uses one thread."""

@@ -52,9 +52,6 @@ from skfairtest.space._valid_rows import ValidRows, is_late
 
 __all__ = ["BaseAuditor"]
 
-#: Inputs looked at to see that the constraint leaves twins to compare.
-CONSTRAINT_PROBE = 256
-
 
 def _check_budget(name: str, value: Any) -> None:
     # 1e5 queries are as good as 100_000.
@@ -558,9 +555,10 @@ def _check_constraint(
         return 0.0
     began = _clock.now()
     deadline = began + max_time if max_time else None
-    Z = valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows
+    n_looked_at = 256
+    Z = valid_rows.sample(n_looked_at, rng, deadline=deadline).rows
     if not len(Z) and valid_rows.n_drawn:  # in the time there is
-        some = space.feasibility.draw(CONSTRAINT_PROBE, rng)
+        some = space.feasibility.draw(n_looked_at, rng)
         raise space.feasibility.unsatisfied(valid_rows.n_drawn, some)
     Z = space.feasibility.repair(Z, rng)
     width = int(min(space.twins_.n_combinations, 64))

@@ -25,10 +25,6 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._readers import check_model
 from skfairtest.workers._compiled import WHY_NOT
 
-#: Queries of the first search, where the bound takes next to no time, and seconds as a share.
-FEW_QUERIES = 500
-TIME_SHARE = 0.25
-
 
 def check_seconds(name: str, value: Any) -> None:
     """Check a time limit, which may be 0."""
@@ -229,7 +225,8 @@ class CertifiedAuditor(BaseAuditor):
         note_root_bound(search, verifier, history)
         # Whatever ends the run from here on, the results are those of what is known then.
         search.measured["history"] = history
-        most = FEW_QUERIES if verifier.quick else verifier.first_queries
+        # Where the bound takes next to no time, a short search finds pairs to begin with.
+        most = 500 if verifier.quick else verifier.first_queries
         stop: StopSearch | None = None
         try:
             self._first_search(search, rng, most, seconds)
@@ -258,7 +255,8 @@ class CertifiedAuditor(BaseAuditor):
         if not np.isfinite(queries) and not np.isfinite(seconds):
             queries = 20_000.0
         left = max(0.0, seconds - spent.seconds)
-        with search.sub_budget(max_queries=queries - spent.queries, max_time=TIME_SHARE * left):
+        # The bound has three quarters of the time.
+        with search.sub_budget(max_queries=queries - spent.queries, max_time=0.25 * left):
             TunedSearch(search, rng).run()
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:

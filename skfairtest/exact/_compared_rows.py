@@ -8,9 +8,6 @@ from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
 
-#: Rows that enter pieces at most; a column may have two thousand.
-MOST_ROWS = 4_096
-
 
 def middle_row(space: InputSpace) -> Floats:
     """Return the middle of the domain, with sensitive attributes at their low ends."""
@@ -45,5 +42,6 @@ def rows_of_pieces(space: InputSpace, every: list[Features], rng: np.random.Gene
             for features in every
         ]
         codes.append(rng.permutation(np.unique(np.concatenate(parts))))
-    n = min(MOST_ROWS, max(len(own) for own in codes))
+    # A column may have two thousand pieces, with both ends of each.
+    n = min(4_096, max(len(own) for own in codes))
     return np.column_stack([rng.permutation(np.resize(own, n)) for own in codes])

@@ -42,16 +42,6 @@ from skfairtest.workers._compiled import plain
 
 #: Distance from 1 to the next number in single precision.
 SINGLE_EPS = float(np.finfo(np.float32).eps)
-#: Windows that a range is cut into at first, and each open one in every further round.
-FIRST_PIECES, PIECES = 256, 8
-#: Rounds of cutting windows, and open ones beyond which the bound stays as it is.
-ROUNDS, MOST_OPEN = 30, 20_000
-#: Pieces of the range in which slopes are looked at, to see what rounding does.
-GRID = 4096
-#: A window is done where its bound exceeds what is attained by this share.
-CLOSE = 1e-11
-#: Share of the width of a bracket that the parts may leave.
-NARROW = 0.5
 APART = "the inner models, or their link and their difference, are bounded separately"
 
 
@@ -123,8 +113,9 @@ def _moved(
     heights = rising(ends)
     slope = steepest
     if np.isfinite(high - low) and high > low:
-        grid = np.linspace(low, high, GRID + 1)
-        slope = max(slope, float(np.diff(rising(grid)).max()) * GRID / (high - low))
+        n_pieces = 4096
+        grid = np.linspace(low, high, n_pieces + 1)
+        slope = max(slope, float(np.diff(rising(grid)).max()) * n_pieces / (high - low))
     found = max(4 * slope * rounding, heights[1] - heights[0], heights[3] - heights[2])
     return float(found) if np.isfinite(found) else np.inf
 
@@ -178,25 +169,27 @@ def rising_gap(
         ends = function(np.array([low, high]))
         rise = float(ends[1] - ends[0])
         return rise if np.isfinite(rise) else np.inf
-    edges = np.linspace(low, high - gap, FIRST_PIECES + 1)
+    # 256 windows at first; each open one is cut into 8 parts in every further round.
+    edges = np.linspace(low, high - gap, 257)
     left, right = edges[:-1], edges[1:]
     best = 0.0
-    for turn in range(ROUNDS):
+    n_rounds, close = 30, 1e-11
+    for turn in range(n_rounds):
         before = function(left)
         bounds = function(right + gap) - before
         if not np.isfinite(bounds).all():
             return np.inf
         best = max(best, float((function(left + gap) - before).max()))
-        live = bounds > best * (1 + CLOSE)
+        live = bounds > best * (1 + close)
         if not live.any():
             break
-        if turn == ROUNDS - 1 or live.sum() > MOST_OPEN:
+        if turn == n_rounds - 1 or live.sum() > 20_000:
             return float(bounds.max())
-        steps = np.linspace(0.0, 1.0, PIECES + 1)
+        steps = np.linspace(0.0, 1.0, 9)
         inner = left[live, None] + (right - left)[live, None] * steps
         inner[:, -1] = right[live]
         left, right = inner[:, :-1].ravel(), inner[:, 1:].ravel()
-    return best * (1 + CLOSE)
+    return best * (1 + close)
 
 
 # Parts that one search bounds --------------------------------------------------------------
@@ -395,7 +388,8 @@ class CompositeVerifier(Verifier):
 
     def solve(self, incumbent: float, limits: Limits) -> Bracket:
         gaps, pairs, n_boxes, reasons, engine = [], [], 0, [], NO_ENGINE
-        narrow = limits._replace(rtol=limits.rtol * NARROW, note=unnoted)
+        # The parts may leave half of the gap that is narrow enough for the whole.
+        narrow = limits._replace(rtol=limits.rtol / 2, note=unnoted)
         for k, verifier in enumerate(self.verifiers):
             until = narrow._replace(deadline=limits.by(1 / (len(self.verifiers) - k)))
             # Differences of the whole are none of its parts: these begin from nothing.

@@ -23,11 +23,6 @@ from skfairtest.space._constraints.feasibility import Feasibility
 from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.space._space import InputSpace
 
-#: Share of the time that is left, and seconds at least, that a part is first bounded for.
-FIRST_SHARE, FIRST_SECONDS = 0.02, 0.25
-#: Rows that the pair of a part is repaired to, in search of one that is as good and valid.
-N_REPAIRED = 16
-
 
 def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
     """Return the space of one box, whose ends are codes of shape (n_features,)."""
@@ -129,7 +124,8 @@ class _Parts:
         if seen:
             until = self.limits.by(0.5 if self.queue.n_open else 1.0)
         else:
-            until = min(deadline, max(self.limits.by(FIRST_SHARE), now + FIRST_SECONDS))
+            # A part is first bounded for a short time; if it stays open, it gets more later.
+            until = min(deadline, max(self.limits.by(0.02), now + 0.25))
         verifier = self.verifier.base
         if self.queue.n_boxes > 1:
             verifier = self.verifier._make(space, until)
@@ -176,10 +172,12 @@ class _Parts:
         values = pair[:, space.sensitive]
         pairs = pair[None]
         if not self.rule.valid(pair).all():
-            Z = np.repeat(pair[:1], N_REPAIRED, axis=0)
+            # Some of 16 repaired rows may be valid and as good.
+            n_repaired = 16
+            Z = np.repeat(pair[:1], n_repaired, axis=0)
             # Within the part, where the model may well give the same outputs.
             part = narrowed(space, boxes.low[0], boxes.high[0])
-            twins = np.broadcast_to(values, (N_REPAIRED, *values.shape))
+            twins = np.broadcast_to(values, (n_repaired, *values.shape))
             Z = self.feasibility.within(part.domain).repair(Z, self.rng, twins)
             pairs = np.stack([space.twins_.with_sensitive(Z, codes) for codes in values], axis=1)
         n = len(pairs)

@@ -45,10 +45,11 @@ from skfairtest.whitebox.registry import Graph, Readings
 #: Random rows on which what was read is compared with the model itself, beside those that pass all
 #: of its tests.
 N_COMPARED = 256
-#: Difference that is no rounding, as a share of what outputs differ by, and of the largest one.
-TOLERANCE, TOLERANCE_SINGLE, ROUNDING = 1e-9, 1e-4, 2e-14
-#: Shares of the time that is left within which further rows are made, and compared.
-ROWS_SHARE, COMPARED_SHARE = 0.25, 0.25
+#: Difference that is no rounding, as a share of what outputs differ by: of models in double and in
+#: single precision.
+TOLERANCE, TOLERANCE_SINGLE = 1e-9, 1e-4
+#: Share of the time that is left within which further rows are made, and then compared.
+TIME_SHARE = 0.25
 
 
 class LabelVerifier(Verifier):
@@ -184,10 +185,10 @@ class _Reader:
         limits = Limits(self.deadline, 0.0)
         model = _asking(estimator, self.space, response)
         Z = verifier.rows(N_COMPARED, self.rng)
-        through = verifier.through(self.rng, limits.by(ROWS_SHARE))
+        through = verifier.through(self.rng, limits.by(TIME_SHARE))
         Z = np.concatenate([Z, through]) if len(through) else Z
         Z = _valid_rows(Z, self.space, self.rng)
-        said, read = _outputs(model, verifier.evaluate, Z, limits.by(COMPARED_SHARE))
+        said, read = _outputs(model, verifier.evaluate, Z, limits.by(TIME_SHARE))
         self.n_rows += model.n_rows
         scale = float(np.abs(said).max(initial=0.0))
         # Where single precision is part of the bound, what it may change is known.
@@ -215,7 +216,7 @@ class _Reader:
             return
         estimator = _behind(graph.steps, graph.model)
         model = _asking(estimator, self.space, graph.response)
-        until = Limits(self.deadline, 0.0).by(COMPARED_SHARE)
+        until = Limits(self.deadline, 0.0).by(TIME_SHARE)
         said, read = _outputs(model, lambda rows: evaluate(outputs, rows), Z, until)
         self.n_rows += model.n_rows
         scale = float(np.abs(said).max(initial=0.0))
@@ -231,7 +232,7 @@ def _tolerance(said: Floats, is_rough: bool) -> float:
     scale = float(np.abs(said).max(initial=0.0))
     spread = float(np.ptp(said, axis=0).max(initial=0.0)) if len(said) else 0.0
     # Outputs next to nothing, or far from zero, differ by less than a share of their size.
-    found = TOLERANCE * spread + ROUNDING * scale
+    found = TOLERANCE * spread + 2e-14 * scale
     return found + TOLERANCE_SINGLE * max(1.0, scale) if is_rough else found
 
 

@@ -28,10 +28,6 @@ from skfairtest.space._identifiers import what_texts_are
 #: Of the range of a real column with missing values, the share whose codes stand for "missing": so
 #: many of uniform draws are. Moves of a search step in and out of it, as it is no single point.
 MISSING_SHARE = 0.1
-#: Codes that `Column.grid` lists at most.
-MAX_GRID = 1_000_000
-#: Values of a domain that are listed in words.
-MOST_LISTED = 6
 
 
 class Column:
@@ -205,10 +201,11 @@ class Column:
 
     def check_listable(self, n: float) -> None:
         """Check that there are not too many codes to be listed."""
-        if n > MAX_GRID:
+        most = 1_000_000
+        if n > most:
             raise ValueError(
                 f"Column {self.name!r} has {n:.0f} values from {self.low:g} to {self.high:g}; at "
-                f"most {MAX_GRID} can be listed. Narrow its domain by "
+                f"most {most} can be listed. Narrow its domain by "
                 "InputSpace(bounds=...)."
             )
 
@@ -271,9 +268,9 @@ class Column:
 
     def _list_in_words(self) -> str:
         values = [text_of(value) for value in self.take(self.grid()).tolist()]
-        if len(values) <= MOST_LISTED:
+        if len(values) <= 6:
             return ", ".join(values)
-        return f"{', '.join(values[: MOST_LISTED - 1])}, ... ({len(values)} values)"
+        return f"{', '.join(values[:5])}, ... ({len(values)} values)"
 
     @property
     def distance(self) -> float:

@@ -17,9 +17,8 @@ from skfairtest._typing import Floats, Ints
 
 #: What NumPy and pandas have in whole numbers for a missing date.
 NAT = np.iinfo(np.int64).min
-DAY = 86_400_000_000
 #: Microseconds of one unit; of nanoseconds a microsecond has a thousand.
-UNITS = {"D": DAY, "s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0}
+UNITS = {"D": 86_400_000_000, "s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0}
 #: What pandas calls the values of an object column, and the classes that they may be of.
 OBJECTS: dict[str, tuple[type, ...]] = {
     "date": (dt.date,),

@@ -23,8 +23,6 @@ SEPARATORS = "_=.-: "
 JOINS = tuple(SEPARATORS)
 #: Name of the category where all columns are 0.
 NONE = "none of them"
-#: Rows that a message names.
-MOST_SHOWN = 5
 
 
 class Group:
@@ -90,7 +88,7 @@ class Group:
         numbers = np.flatnonzero(rows)
         if not len(numbers):
             return
-        shown = ", ".join(map(str, numbers[:MOST_SHOWN])) + ", ..." * (len(numbers) > MOST_SHOWN)
+        shown = ", ".join(map(str, numbers[:5])) + ", ..." * (len(numbers) > 5)
         raise ValueError(
             f"In the one-hot group {self.name!r} of columns {self.members!r} at most one column "
             f"of a row may be 1, the others 0; {len(numbers)} of {len(rows)} rows {what} (rows "

@@ -11,8 +11,6 @@ import pandas as pd
 
 from skfairtest.exceptions import ChunkFailedError
 
-#: Rows of a frame: a row group may hold many more.
-ROWS = 2**17
 SUFFIXES = (".parquet", ".pq")
 
 
@@ -62,7 +60,8 @@ def parquet_chunks(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
             for number in range(source.num_row_groups):
                 name = f"row group {number} of {str(file)!r}"
                 try:
-                    for batch in source.iter_batches(batch_size=ROWS, row_groups=[number]):
+                    # A row group may hold many more rows than a frame should.
+                    for batch in source.iter_batches(batch_size=2**17, row_groups=[number]):
                         yield name, _as_frame(batch, incomplete)
                 except Exception as error:
                     raise ChunkFailedError(

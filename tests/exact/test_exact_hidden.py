@@ -16,10 +16,9 @@ from verifiers import network_verifier
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
 from skfairtest.exact._bracket import Limits
-from skfairtest.exact._networks import box_search as _splits
-from skfairtest.exact._networks import unit_search as _units
 from skfairtest.exact._networks.lagrangian import Ramps, bound
 from skfairtest.exact._networks.local_search import LocalSearch
+from skfairtest.exact._networks.settings import NetworkSearchSettings
 from skfairtest.exact._networks.unit_search import UnitSearch
 from skfairtest.space._space import InputSpace
 
@@ -122,10 +121,11 @@ def test_any_multipliers_give_a_bound_of_every_point(seed):
 
 
 @pytest.mark.parametrize("seed", some(range(20), [0, *range(2, 20)]))
-def test_units_never_fall_below_the_exhaustive_maximum(seed, monkeypatch):
-    monkeypatch.setattr(_units, "MOST_NODES", 4)
+def test_units_never_fall_below_the_exhaustive_maximum(seed):
     *_, verifier = network(seed, real=False, classes=seed % 3 == 0, outputs=1 + (seed % 3 == 1))
-    units, pairs = UnitSearch.make(verifier.relaxation, NO_LIMITS), found_by_search(verifier)
+    small = NetworkSearchSettings(max_nodes=4)
+    units = UnitSearch.make(verifier.relaxation, NO_LIMITS, small)
+    pairs = found_by_search(verifier)
     degree = largest(verifier, every_row(verifier.space))
     last = np.inf
     for _ in range(40):
@@ -186,10 +186,9 @@ def test_brackets_close_by_units_and_are_the_same_again():
 
 
 @slow_sample
-def test_full_memory_ends_with_a_bracket(monkeypatch):
+def test_full_memory_ends_with_a_bracket():
     model, frame, sensitive, verifier = network(8, units=14)
-    monkeypatch.setattr(_units, "MOST_BYTES", 0)
-    monkeypatch.setattr(_splits, "MOST_OPEN_BOXES", 50)
+    verifier.settings = NetworkSearchSettings(max_bytes=0, max_open_boxes=50)
     bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
     assert largest(verifier, verifier.rows(500, np.random.default_rng(0))) <= bracket.upper
     assert bracket.lower <= bracket.upper

@@ -10,11 +10,8 @@ from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
+from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
 
-#: Open boxes beyond which the search ends with the bracket so far.
-MOST_OPEN_BOXES = 200_000
-#: How much sooner sensitive attributes are split: differences are sharpest between single values.
-SENSITIVE_FIRST = 8.0
 #: Marks a split of the interval of a interval variable, beside the twins whose values are split.
 INTERVAL = 3
 
@@ -28,10 +25,16 @@ class BoxSearch:
     - `queue`: what is known of the whole.
     """
 
-    def __init__(self, relaxation: Relaxation, incumbent: float, limits: Limits) -> None:
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        incumbent: float,
+        limits: Limits,
+        settings: NetworkSearchSettings = DEFAULTS,
+    ) -> None:
         self.relaxation, self.network = relaxation, relaxation.network
         self.queue: BestFirst[TwinBoxes] = BestFirst(
-            incumbent, limits, self.network.rounding, MOST_OPEN_BOXES
+            incumbent, limits, self.network.rounding, settings.max_open_boxes
         )
         first = self.network.weights[1:2]
         #: How much each unit of the first layer counts.
@@ -120,6 +123,8 @@ class BoxSearch:
 
     def _spreads(self, boxes: TwinBoxes) -> tuple[Floats, list[tuple[int, int]]]:
         """How much each copy moves the first layer in each box; -1 where it cannot be split."""
+        # Differences are sharpest between single values: sensitive attributes are split sooner.
+        sooner = 8.0
         columns, how = [], []
         for j, span in self.network.spans.items():
             own = self.network.effects.tables[j]
@@ -127,7 +132,7 @@ class BoxSearch:
             for twin in (0, 1) if sensitive else (BOTH,):
                 allowed = (boxes.two if twin == 1 else boxes.one)[:, span]
                 low, high = value_range(own, allowed)
-                spread = ((high - low) @ self._reach) * (SENSITIVE_FIRST**sensitive)
+                spread = ((high - low) @ self._reach) * (sooner**sensitive)
                 columns.append(np.where(allowed.sum(axis=1) > 1, spread, -1.0))
                 how.append((j, twin))
         reach = np.abs(boxes.most - boxes.least) * (
@@ -135,7 +140,7 @@ class BoxSearch:
         )
         for k, (j, twin) in enumerate(self.network.variables):
             spread = reach[:, self.network.interval_of == k].sum(axis=1)
-            spread = spread * (SENSITIVE_FIRST ** (twin != BOTH))
+            spread = spread * (sooner ** (twin != BOTH))
             low, high = boxes.low[:, k], boxes.high[:, k]
             if self.network.space.domain.discrete[j]:
                 fine = high > low

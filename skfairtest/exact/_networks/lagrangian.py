@@ -19,8 +19,6 @@ from skfairtest._typing import Floats
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.whitebox._effects import Effects
 
-#: Decay rates of the multiplier steps (Adam) and of their length.
-MOMENTUM, SCALE_MOMENTUM, DECAY = 0.9, 0.99, 0.95
 #: Keeps divisions by nothing away.
 TINY = np.float32(1e-30)
 #: Multipliers are kept within this many times a unit's weight; rounding is measured by it.
@@ -224,6 +222,8 @@ def _descend(
     speed, square = np.zeros_like(multipliers), np.zeros_like(multipliers)
     means: list[Any] = [0.0, 0.0, 0.0]
     n_kept = 0
+    # Decay rates of Adam; the length of the steps decays by 5% a step.
+    momentum, scale_momentum = 0.9, 0.99
     for k in range(n_steps):
         total, sums, inputs = shared.best(multipliers)
         top, own = _peak(points, values, multipliers)
@@ -235,10 +235,10 @@ def _descend(
             news = (sums, top + multipliers * own, inputs)
             means = [mean + new for mean, new in zip(means, news, strict=True)]
         slope = (sums - own) * natural
-        speed = MOMENTUM * speed + (1 - MOMENTUM) * slope
-        square = SCALE_MOMENTUM * square + (1 - SCALE_MOMENTUM) * slope**2
-        size = np.sqrt(square / (1 - SCALE_MOMENTUM ** (k + 1))) + TINY
-        length = step * DECAY**k / (1 - MOMENTUM ** (k + 1))
+        speed = momentum * speed + (1 - momentum) * slope
+        square = scale_momentum * square + (1 - scale_momentum) * slope**2
+        size = np.sqrt(square / (1 - scale_momentum ** (k + 1))) + TINY
+        length = step * 0.95**k / (1 - momentum ** (k + 1))
         multipliers = np.clip(multipliers - length * natural * speed / size, least, most)
     sums, parts, inputs = (mean.astype(np.float64) / n_kept for mean in means)
     return chosen, sums, parts, inputs

@@ -14,18 +14,7 @@ from scipy.optimize import minimize
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH, ReadNetwork
-
-#: Candidates, rounds over all attributes after a perturbation, attributes perturbed at most.
-CANDIDATES, ROUNDS, MOST_PERTURBED = 32, 8, 4
-#: Perturbations in a row without anything better after which a candidate begins anew, and the share
-#: that every other one may lose.
-MOST_STALE, SLACK = 15, 0.03
-#: Values of a tabulated attribute beyond which a sample is looked at.
-MOST_TRIED = 64
-#: Places on a line that are looked at, and around the best of them again, so many times.
-PLACES, PLACES_AROUND, ZOOMS = 9, 5, 2
-#: Steps along the gradient, from candidates that fall short of the best by this share at most.
-MOST_GRADIENTS, CLOSE = 200, 0.01
+from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
 
 
 class Candidates:
@@ -67,8 +56,13 @@ class LocalSearch:
       lines.
     """
 
-    def __init__(self, network: ReadNetwork, rng: np.random.Generator) -> None:
-        self.network, self.rng = network, rng
+    def __init__(
+        self,
+        network: ReadNetwork,
+        rng: np.random.Generator,
+        settings: NetworkSearchSettings = DEFAULTS,
+    ) -> None:
+        self.network, self.rng, self.settings = network, rng, settings
         whole = network.space.domain
         continuous = network.interval_attributes
         self.low, self.high = whole.low[continuous], whole.high[continuous]
@@ -86,11 +80,12 @@ class LocalSearch:
         self.tables = {part: network.effects.tables[part[0]] for part in network.parts}
         #: What a candidate is improved and perturbed by: variables and tabulated attributes.
         self.moves: list[Any] = [*range(n_variables), *self.tables]
-        self.candidates = self._draw(CANDIDATES)
+        n = settings.n_candidates
+        self.candidates = self._draw(n)
         self._is_fresh, self.best = True, -np.inf
         self._kept: tuple[Floats, dict[tuple[int, int], int]] | None = None
-        n = CANDIDATES
-        self._tolerance = np.where(np.arange(n) % 2, SLACK, 0.0)
+        #: Every other candidate may lose 3%, and so leave a local maximum.
+        self._tolerance = np.where(np.arange(n) % 2, 0.03, 0.0)
         self._stale, self._top = np.zeros(n, dtype=np.intp), np.full(n, -np.inf)
 
     def _grid(self, k: int) -> Floats | None:
@@ -146,23 +141,24 @@ class LocalSearch:
     def _move(self, own: Candidates, sums: list[Floats], k: int) -> None:
         """Try places of one variable, and around the best of them."""
         grid = self.grids[k]
-        here = own.where[:, k]
-        if grid is not None and len(grid) <= PLACES:
+        here, n_places = own.where[:, k], self.settings.n_places
+        if grid is not None and len(grid) <= n_places:
             self._try(own, sums, k, np.repeat(grid[:, None], len(here), axis=1))
             return
-        width = 1.0 / (PLACES - 1)
-        places = np.linspace(0.0, 1.0, PLACES)[:, None] + np.zeros(len(here))
+        width = 1.0 / (n_places - 1)
+        places = np.linspace(0.0, 1.0, n_places)[:, None] + np.zeros(len(here))
         # Not the same places each time.
-        places[1:-1] += (self.rng.random((PLACES - 2, len(here))) - 0.5) * width
-        around = np.linspace(-1.0, 1.0, PLACES_AROUND)[:, None]
-        for _ in range(1 + ZOOMS):
+        places[1:-1] += (self.rng.random((n_places - 2, len(here))) - 0.5) * width
+        # Two more times the five places around the best one, each time half as far apart.
+        around = np.linspace(-1.0, 1.0, 5)[:, None]
+        for _ in range(3):
             if grid is not None:
                 after = np.searchsorted(grid, places).clip(1, len(grid) - 1)
                 near = np.where(places - grid[after - 1] < grid[after] - places, after - 1, after)
                 places = grid[near]
             best = self._try(own, sums, k, places)
             places = np.clip(best + around * width, 0.0, 1.0)
-            width *= 2 / (PLACES_AROUND - 1)
+            width /= 2
 
     def _try(self, own: Candidates, sums: list[Floats], k: int, places: Floats) -> Floats:
         """Take the best of (n_places, n) places of a variable, where it is better."""
@@ -177,8 +173,8 @@ class LocalSearch:
         table = self.tables[part]
         twins = _twins_of(part[1])
         tried = np.arange(len(table))
-        if len(table) > MOST_TRIED:
-            tried = self.rng.choice(tried, MOST_TRIED, replace=False)
+        if len(table) > self.settings.max_tried:
+            tried = self.rng.choice(tried, self.settings.max_tried, replace=False)
         change = table[tried][:, None] - table[own.places[part]]
         best, better = self._take(own, sums, twins, change)
         own.places[part] = np.where(better, tried[best], own.places[part])
@@ -205,7 +201,7 @@ class LocalSearch:
         """Go on until no candidate gets better, or for some rounds."""
         sums = self.sums(own)
         own.value = self._differences(sums, own.output)
-        for _ in range(ROUNDS):
+        for _ in range(self.settings.n_rounds):
             before = own.value.copy()
             for i in self.rng.permutation(len(self.moves)):
                 if limits.is_late:
@@ -237,7 +233,7 @@ class LocalSearch:
         better = own.value > self._top
         self._stale = np.where(better, 0, self._stale + 1)
         self._top = np.maximum(self._top, own.value)
-        lost = self._stale >= MOST_STALE
+        lost = self._stale >= self.settings.max_stale
         if lost.any():
             own.put(lost, self._draw(len(lost)), lost)
             self._stale[lost], self._top[lost] = 0, -np.inf
@@ -245,9 +241,9 @@ class LocalSearch:
     def _displace(self, own: Candidates) -> None:
         """Give some attributes of every candidate any value."""
         fresh = self._draw(len(own.where))
-        n = len(own.where)
-        times = self.rng.integers(1, MOST_PERTURBED + 1, size=n)
-        for turn in range(MOST_PERTURBED if self.moves else 0):
+        n, most = len(own.where), self.settings.max_perturbed
+        times = self.rng.integers(1, most + 1, size=n)
+        for turn in range(most if self.moves else 0):
             which = self.rng.integers(len(self.moves), size=n)
             # Those begun anew are improved as they are.
             for i in np.flatnonzero((turn < times) & np.isfinite(own.value)):
@@ -269,7 +265,8 @@ class LocalSearch:
     def _polish(self, own: Candidates, limits: Limits) -> None:
         """Follow the gradient from the best candidate, by real variables and by all of them."""
         i = int(own.value.argmax())
-        if limits.is_late or not self.real.any() or own.value[i] < self.best * (1 - CLOSE):
+        # Candidates more than 1% below the best are not worth the steps.
+        if limits.is_late or not self.real.any() or own.value[i] < self.best * (1 - 0.01):
             return
         for every in (False, True):
             where = own.where[i].copy()
@@ -309,7 +306,7 @@ class LocalSearch:
         with np.errstate(all="ignore"):
             found = minimize(
                 loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * len(start),
-                options={"maxiter": MOST_GRADIENTS, "ftol": 1e-15, "gtol": 1e-14},
+                options={"maxiter": 200, "ftol": 1e-15, "gtol": 1e-14},
             )  # fmt: skip
         return np.clip(found.x, 0.0, 1.0)
 

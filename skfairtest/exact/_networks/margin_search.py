@@ -18,11 +18,7 @@ from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.lagrangian import Combinations, Shared, listable
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.score_search import ScoreSearch
-
-#: Classes, and pairs of sensitive values times classes, beyond which there is no such search.
-MOST_CLASSES, MOST_PAIRS = 6, 20_000
-#: Boxes bounded in one go, and steps along the subgradient for each.
-BATCH, STEPS = 128, 24
+from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
 
 
 class Margins(NamedTuple):
@@ -41,7 +37,7 @@ def _joined(several: list[Margins]) -> Margins:
 class MarginSearch(ScoreSearch[Margins]):
     """Open boxes of leads, those with the largest bounds first."""
 
-    batch = BATCH
+    batch = 128
 
     def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
         super().__init__(relaxation, limits)
@@ -69,14 +65,16 @@ class MarginSearch(ScoreSearch[Margins]):
         self._push(Margins(facts, low - self.rounding, high + self.rounding), np.inf)
 
     @classmethod
-    def make(cls, relaxation: Relaxation, limits: Limits) -> MarginSearch | None:
+    def make(
+        cls, relaxation: Relaxation, limits: Limits, settings: NetworkSearchSettings = DEFAULTS
+    ) -> MarginSearch | None:
         """Return the search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network
         if len(network.weights) > 1 or network.out != "softmax" or not listable(network):
             return None
         n = float(np.prod([float(len(network.effects.tables[j])) for j in network.sensitive]))
         n_classes = len(network.biases[-1])
-        too_many = n_classes > MOST_CLASSES or n * (n - 1) * n_classes > MOST_PAIRS
+        too_many = n_classes > settings.max_classes or n * (n - 1) * n_classes > settings.max_pairs
         if limits.is_late or n < 2 or too_many:
             return None
         return cls(relaxation, limits)
@@ -161,7 +159,7 @@ class MarginSearch(ScoreSearch[Margins]):
         leads = self._leads[boxes.facts[:, 0]]
         best = (np.abs(slope) * half).sum(axis=1)
         chosen = slope.copy()
-        for k in range(STEPS):
+        for k in range(24):  # steps along the subgradient
             total, sums, _ = self._shared.best(np.einsum("nsj,nj->ns", leads, chosen))
             rise = total - (chosen * middle).sum(axis=1)
             rise += (np.abs(slope - chosen) * half).sum(axis=1)

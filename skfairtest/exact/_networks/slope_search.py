@@ -23,13 +23,7 @@ from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.lagrangian import Combinations, listable
 from skfairtest.exact._networks.relaxation import TwinBoxes
 from skfairtest.exact._networks.score_search import LINKS, ScoreSearch
-
-#: Ordered pairs of combinations of sensitive values beyond which there is no such search.
-MOST_PAIRS = 20_000
-#: Boxes and nodes bounded in one go at most, products of widths in one go, and bytes that open
-#: nodes and boxes may take.
-BOXES_A_BATCH, NODES_A_BATCH, MOST_PRODUCTS = 64, 256, 2_000_000
-MOST_BYTES = 1_000_000_000
+from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
 
 
 class Slopes(NamedTuple):
@@ -60,11 +54,11 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
     - `boxes`: cuts boxes; is told of better pairs.
     """
 
-    def __init__(self, boxes: BoxSearch, limits: Limits) -> None:
+    def __init__(self, boxes: BoxSearch, limits: Limits, settings: NetworkSearchSettings) -> None:
         network, self.boxes = boxes.network, boxes
         self._weights = network.weights[1:]
         n_units = sum(len(W) for W in self._weights)
-        most = MOST_BYTES // (600 + 32 * n_units + 4 * len(network.stacked))
+        most = settings.max_bytes // (600 + 32 * n_units + 4 * len(network.stacked))
         super().__init__(boxes.relaxation, limits, most)
         self._sets = Combinations(network.effects, network.sensitive)
         #: Parts by number, those alone that are not cut.
@@ -73,8 +67,8 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
         n = len(self._sets.parts)
         self._waiting = [(i, j) for i in range(n) for j in range(n) if i != j]
         largest = max(W.size for W in self._weights)
-        self.batch = int(np.clip(MOST_PRODUCTS // largest, 4, NODES_A_BATCH))
-        self._n_boxes_a_batch = int(np.clip(MOST_PRODUCTS // (8 * largest), 2, BOXES_A_BATCH))
+        self.batch = int(np.clip(settings.max_products // largest, 4, 256))
+        self._n_boxes_a_batch = int(np.clip(settings.max_products // (8 * largest), 2, 64))
         size = network.effects.size
         for W in self._weights:
             size = size * max(1.0, float(np.abs(W).sum(axis=0).max()))
@@ -88,7 +82,9 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
                 self._begin(outputs, whole, np.full(len(pairs), np.inf))
 
     @classmethod
-    def make(cls, boxes: BoxSearch, limits: Limits) -> SlopeSearch | None:
+    def make(
+        cls, boxes: BoxSearch, limits: Limits, settings: NetworkSearchSettings = DEFAULTS
+    ) -> SlopeSearch | None:
         """Return the search, or None where there is nothing to search, or too much to list."""
         network = boxes.network
         if len(network.weights) < 3 or network.out not in LINKS:
@@ -96,7 +92,7 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
         if limits.is_late or not listable(network):
             return None
         n = np.prod([float(len(network.effects.tables[j])) for j in network.sensitive])
-        return None if n * (n - 1) > MOST_PAIRS else cls(boxes, limits)
+        return None if n * (n - 1) > settings.max_pairs else cls(boxes, limits, settings)
 
     @property
     def upper(self) -> float:

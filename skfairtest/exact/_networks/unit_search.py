@@ -23,25 +23,19 @@ from skfairtest.exact._networks.local_search import Candidates, LocalSearch
 from skfairtest.exact._networks.read_network import BOTH
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.score_search import LINKS, ScoreSearch
-
-#: Nodes bounded in one go, and multiplier steps for the first node and for others.
-MOST_NODES, FIRST_STEPS, STEPS = 128, 200, 44
-#: First length of the multiplier steps: from nothing, and from a parent's multipliers.
-FIRST_STEP, STEP = 0.3, 1.0
-#: Bytes that open nodes may take.
-MOST_BYTES = 1_000_000_000
-#: Inputs of good multipliers that the local search goes on from, each time.
-MOST_HINTS = 8
+from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
 
 
 class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
     """Open nodes: ends of what some units get, and sets of sensitive values for both twins."""
 
-    def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
+    def __init__(
+        self, relaxation: Relaxation, limits: Limits, settings: NetworkSearchSettings
+    ) -> None:
         network, whole = relaxation.network, relaxation.whole()
         n_units = len(network.weights[1])
         super().__init__(
-            relaxation, limits, most_open=max(1024, MOST_BYTES // (8 * (3 * n_units + 32)))
+            relaxation, limits, most_open=max(1024, settings.max_bytes // (8 * (3 * n_units + 32)))
         )
         weights, size = network.weights[1], network.effects.size
         self.sets = sets = Combinations(network.effects, network.sensitive)
@@ -55,23 +49,26 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
         self.spread = np.abs(self.weights) @ (sets.high - sets.low).T
         #: Nodes in one go: fewer of large networks, by the products of nodes, units and columns,
         #: so that the time is looked at often enough.
-        self.batch = max(4, min(MOST_NODES, 8_000_000 // (n_units * n)))
+        self.batch = max(4, min(settings.max_nodes, 8_000_000 // (n_units * n)))
         #: What good multipliers show: the sum of the ramps, output and sets, and inputs.
         self._hints: list[tuple[float, Ints, Floats]] = []
+        self._n_hints = settings.n_hints
         n_outputs = len(self.weights)
         start = np.column_stack([np.arange(n_outputs), np.zeros((n_outputs, 2), dtype=np.intp)])
         low, high = (np.repeat(e[None], n_outputs, axis=0) for e in (shared.least, shared.most))
         self._add(start, low, high, np.zeros_like(low), np.full(n_outputs, np.inf), True)
 
     @classmethod
-    def make(cls, relaxation: Relaxation, limits: Limits) -> UnitSearch | None:
+    def make(
+        cls, relaxation: Relaxation, limits: Limits, settings: NetworkSearchSettings = DEFAULTS
+    ) -> UnitSearch | None:
         """Return the search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network
         if len(network.weights) != 2 or not isinstance(network.activations[0], Relu):
             return None
         if limits.is_late or network.out not in LINKS or not listable(network):
             return None
-        return cls(relaxation, limits)
+        return cls(relaxation, limits, settings)
 
     def step(self, enough: float) -> None:
         # A thousandth above what is attained is near enough: boxes do the rest better.
@@ -79,7 +76,7 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
 
     def suggest(self, pairs: LocalSearch) -> None:
         """Let the local search go on from the inputs that good multipliers show."""
-        hints = sorted(self._hints, key=lambda hint: hint[0])[-MOST_HINTS:]
+        hints = sorted(self._hints, key=lambda hint: hint[0])[-self._n_hints :]
         self._hints.clear()
         if not hints:
             return
@@ -115,12 +112,13 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
     ) -> None:  # fmt: skip
         """Bound nodes, and open those that may hold a large difference."""
         ramps = self.ramps(facts, low, high)
-        steps, step = (FIRST_STEPS, FIRST_STEP) if first else (STEPS, STEP)
+        # More and shorter steps from nothing than from a parent's multipliers.
+        steps, step = (200, 0.3) if first else (44, 1.0)
         done = bound(ramps, self.shared, multipliers, steps, step)
         bounds = np.fmin(done.bounds, above)  # what is not a number bounds nothing
         self.queue.n_boxes += len(bounds)
         choice = self._choose(facts, ramps, done)
-        best = done.shown.argsort(kind="stable")[-MOST_HINTS:]
+        best = done.shown.argsort(kind="stable")[-self._n_hints :]
         self._hints += [(float(done.shown[i]), facts[i], done.inputs[i]) for i in best]
         for i in range(len(bounds)):
             if choice[i] == NOTHING:

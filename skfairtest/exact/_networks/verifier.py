@@ -15,17 +15,12 @@ from skfairtest.exact._networks.local_search import LocalSearch
 from skfairtest.exact._networks.margin_search import MarginSearch
 from skfairtest.exact._networks.read_network import ReadNetwork
 from skfairtest.exact._networks.relaxation import Relaxation
+from skfairtest.exact._networks.settings import DEFAULTS
 from skfairtest.exact._networks.slope_search import SlopeSearch
 from skfairtest.exact._networks.unit_search import UnitSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._layers import Layers
-
-#: Perturbations in a row without a better pair after which the local search rests; rounds at first
-#: with one each, and how many rounds it takes to another one later.
-MOST_IDLE, EARLY, SELDOM = 60, 10, 2
-#: Batches in a round of the search with the lower bound, and of that on scores where it is not.
-AHEAD, BEHIND = 6, 2
 
 
 class NetworkVerifier(Verifier):
@@ -37,6 +32,7 @@ class NetworkVerifier(Verifier):
     """
 
     quick = False
+    settings = DEFAULTS
 
     def __init__(
         self,
@@ -98,13 +94,13 @@ class NetworkVerifier(Verifier):
         """Split boxes, those with the largest bounds first, until the bracket is closed."""
         if not self.network.depends:
             return Bracket(incumbent, max(incumbent, self.root_bound()), None, 0, "closed")
-        boxes = BoxSearch(self.relaxation, incumbent, limits)
+        boxes = BoxSearch(self.relaxation, incumbent, limits, self.settings)
         scores = (
-            MarginSearch.make(self.relaxation, limits)
-            or UnitSearch.make(self.relaxation, limits)
-            or SlopeSearch.make(boxes, limits)
+            MarginSearch.make(self.relaxation, limits, self.settings)
+            or UnitSearch.make(self.relaxation, limits, self.settings)
+            or SlopeSearch.make(boxes, limits, self.settings)
         )  # of scores; None where there is no such search
-        pairs = LocalSearch(self.network, np.random.default_rng(0))
+        pairs = LocalSearch(self.network, np.random.default_rng(0), self.settings)
         n_idle, n_rounds, queue = 0, 0, boxes.queue
         while True:
             upper = min(queue.upper, np.inf if scores is None else scores.upper)
@@ -114,14 +110,17 @@ class NetworkVerifier(Verifier):
             if upper <= queue.enough or queue.top <= queue.enough or limits.is_late or spent:
                 break
             n_rounds += 1
-            if n_idle < MOST_IDLE and (n_rounds <= EARLY or n_rounds % SELDOM == 0):
+            # The local search rests after 60 perturbations in a row without a better pair. It has
+            # a turn in each of the first 10 rounds, and then in every other one.
+            if n_idle < 60 and (n_rounds <= 10 or n_rounds % 2 == 0):
                 n_idle = 0 if self._improve(pairs, queue, scores, limits) else n_idle + 1
             ahead = scores is not None and scores.upper < queue.upper
-            for _ in range(1 if ahead else AHEAD):
+            # The search with the lower bound has 6 batches a round.
+            for _ in range(1 if ahead else 6):
                 if not limits.is_late:
                     boxes.step()
             if scores is not None:
-                for _ in range(AHEAD if ahead else BEHIND):
+                for _ in range(6 if ahead else 2):
                     if not limits.is_late:
                         scores.step(queue.enough)
         reason = "closed"
