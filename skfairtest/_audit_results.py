@@ -12,8 +12,7 @@ from skfairtest._delegation import StoredResults
 from skfairtest._typing import Floats
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._reproduced import check_reproduced
-from skfairtest.oracle._row_comparison import RowComparison, compare_chunks, compare_table
-from skfairtest.oracle._rows_audit import RowsAudit
+from skfairtest.oracle._rows_audit import RowsAudit, RowsSummary, compare_chunks, compare_table
 from skfairtest.space._chunks import Chunks, as_chunks
 from skfairtest.space._plausible.plausibility import Plausibility
 from skfairtest.space._space import InputSpace
@@ -181,14 +180,20 @@ class AuditResults(StoredResults):
         """Distance of each of `discriminatory_inputs_` to the nearest row of X.
 
         It is a mean over the columns, of |difference| / range for numbers and of 0 or 1 for
-        categories. It is computed on first access, without a query.
+        categories. Where a column has more than 24 categories, another row may be a little nearer,
+        as is also said of `nearest_rows_`. It is computed on first access, without a query.
         """
         distances: Floats = self._nearest("distances_")["distances"]
         return distances
 
     @property
     def nearest_rows_(self) -> Any:
-        """The row of X nearest to each of `discriminatory_inputs_`, moved into the domain."""
+        """The row of X nearest to each of `discriminatory_inputs_`, moved into the domain.
+
+        Where a column has more than 24 categories, it is the nearest of 24 rows that are near by a
+        measure in which such categories differ by about as much, and another row may be a little
+        nearer: in about one of ten inputs, where several columns have a hundred categories.
+        """
         return self.space_.decode(self._nearest("nearest_rows_")["rows"])
 
     def _nearest(self, name: str) -> dict[str, Floats]:
@@ -266,11 +271,11 @@ class AuditResults(StoredResults):
             judge = self._judge_of("domains_")
             on_data = self._on_data("domains_")
             # Of chunks, space_.data is a sample, in which the worst rows need not be.
-            rows = np.vstack([self.space_.data, on_data["rows"], on_data["worst_row"]])
+            rows = np.vstack([self.space_.data, on_data["kept"].data, on_data["worst_row"]])
             disparities = np.concatenate(
                 [
                     on_data["disparities"],
-                    on_data["row_disparities"],
+                    on_data["kept_disparities"],
                     np.full(len(on_data["worst_row"]), on_data["degree"]),
                 ]
             )
@@ -303,7 +308,7 @@ class AuditResults(StoredResults):
     def on_data_discriminatory_(self) -> Any:
         """The rows of X that are discriminatory; the first access asks the model."""
         on_data = self._on_data("on_data_discriminatory_")
-        return on_data["layout"].decode(on_data["rows"])
+        return on_data["kept"].rows()
 
     @property
     def on_data_rate_(self) -> float:
@@ -325,7 +330,7 @@ class AuditResults(StoredResults):
     def _ask_on_data(self, name: str) -> dict[str, Any]:
         """Compare the rows of X with their twins; of a table in chunks, keep those of a sample."""
         check_reproduced(self)
-        whole: RowComparison | None = None
+        whole: RowsSummary | None = None
         if self._result(name).get("in_chunks"):
             if self._chunks is None:
                 raise ValueError(
@@ -333,19 +338,18 @@ class AuditResults(StoredResults):
                     "auditor. Read it before saving, or use audit_rows(chunks)."
                 )
             whole = self._compare_chunks(self._chunks)
-        kept_in_memory = self._compare_table(self.space_, self.space_.data)
-        whole = whole or kept_in_memory
-        rows, _, row_disparities, _ = whole.kept()
+        in_memory = self._compare_table(self.space_.rows())
+        whole = whole or in_memory
+        kept = whole.kept()
         return {
             "degree": whole.degree,
             "rate": whole.n_found / max(whole.n_rows, 1),
             "n_found": whole.n_found,
             "n_queries": whole.n_queries,
-            "rows": rows,
-            "layout": whole.space_of_kept.layout,
-            "row_disparities": row_disparities,
-            "worst_row": whole.worst,
-            "disparities": kept_in_memory.disparities,
+            "kept": self.space_.with_data(kept.rows),
+            "kept_disparities": kept.disparity,
+            "worst_row": self.space_.encode(whole.worst),
+            "disparities": in_memory.disparities,
         }
 
     def audit_rows(self, X: Any) -> RowsAudit:
@@ -385,13 +389,13 @@ class AuditResults(StoredResults):
         chunks = as_chunks(X)
         if chunks is not None:
             return self._compare_chunks(chunks).result()
-        return self._compare_table(*self.space_.read(X)).result()
+        return self._compare_table(X).result()
 
-    def _compare_chunks(self, chunks: Chunks) -> RowComparison:
+    def _compare_chunks(self, chunks: Chunks) -> RowsSummary:
         return compare_chunks(self.estimator_, self.space_, chunks, self._response_settings())
 
-    def _compare_table(self, space: InputSpace, Z: Floats) -> RowComparison:
-        return compare_table(self.estimator_, space, Z, self._response_settings())
+    def _compare_table(self, X: Any) -> RowsSummary:
+        return compare_table(self.estimator_, self.space_, X, self._response_settings())
 
     def _response_settings(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -102,6 +102,15 @@ class DeclaredParameters:
         params = self.get_params(deep=False)
         return type(self)(**{name: others.get(name, value) for name, value in params.items()})
 
+    def __sklearn_clone__(self) -> Any:
+        other = super().__sklearn_clone__()  # type: ignore[misc]
+        for declared in fields(self):  # type: ignore[arg-type]
+            # A fitted space is a description of inputs, which goes with who was given it.
+            as_parameter = getattr(getattr(self, declared.name), "_clone_as_parameter", None)
+            if as_parameter is not None:
+                setattr(other, declared.name, as_parameter())
+        return other
+
     def _replace_results(self, results: dict[str, Any]) -> None:
         """Put the results of a fit in place of those of an earlier one."""
         others = {name: value for name, value in vars(self).items() if not is_result(name)}

@@ -19,7 +19,7 @@ class BestFirst(Generic[Node]):
 
     What is special of a search is how it bounds, cuts and looks into its nodes: a function that is
     given some of them and pushes their parts. Each part of the domain is in an open node, in one
-    that is being cut, or below `floor`.
+    that is being cut, or below `fathomed`.
 
     - `incumbent`: a difference that is attained.
     - `limits`: when to stop, and the relative width of the bracket that is narrow enough.
@@ -29,7 +29,7 @@ class BestFirst(Generic[Node]):
 
     - `incumbent`: the largest difference that is known to be attained.
     - `twins`: codes of a pair that attains it, if this search found it.
-    - `floor`: the largest bound of what is not cut any further.
+    - `fathomed`: the largest bound of what is not cut any further.
     - `n_boxes`: nodes bounded so far.
     """
 
@@ -38,7 +38,7 @@ class BestFirst(Generic[Node]):
     ) -> None:
         self.incumbent, self.limits, self.rounding = incumbent, limits, rounding
         self.twins: tuple[Floats, Floats] | None = None
-        self.floor, self.n_boxes = -float("inf"), 0
+        self.fathomed, self.n_boxes = -float("inf"), 0
         self._heap: list[tuple[float, int, Node]] = []
         self._number, self._most_open = itertools.count(), most_open
         #: The largest bound of the nodes that are being cut, and the seconds that each took.
@@ -47,7 +47,7 @@ class BestFirst(Generic[Node]):
     @property
     def upper(self) -> float:
         """No difference is larger."""
-        return max(self.incumbent, self.floor, self._cutting, self.top)
+        return max(self.incumbent, self.fathomed, self._cutting, self.top)
 
     @property
     def top(self) -> float:
@@ -85,13 +85,13 @@ class BestFirst(Generic[Node]):
     def push(self, upper: float, node: Node) -> None:
         """Open a node, unless its bound is low enough."""
         if upper <= self.enough:
-            self.settle(upper)
+            self.fathom(upper)
         else:
             heapq.heappush(self._heap, (-upper, next(self._number), node))
 
-    def settle(self, upper: float) -> None:
+    def fathom(self, upper: float) -> None:
         """Let the bound of a part stand that is not cut any further."""
-        self.floor = max(self.floor, upper)
+        self.fathomed = max(self.fathomed, upper)
 
     def narrow(self, upper: float) -> None:
         """Tell a bound of the nodes that are being cut."""
@@ -104,7 +104,7 @@ class BestFirst(Generic[Node]):
     def step(self, cut: Callable[[list[Node], list[float]], None], batch: int = 1) -> None:
         """Cut the nodes of the largest bounds, as many as half of the time left allows.
 
-        - `cut`: pushes or settles the parts of nodes, given the nodes and their bounds.
+        - `cut`: pushes or fathoms the parts of nodes, given the nodes and their bounds.
         - `batch`: how many nodes are cut in one go at most.
         """
         began, nodes, uppers = _clock.now(), [], []

@@ -108,15 +108,15 @@ class _Parts:
         self.rule = rule
         self.queue: BestFirst[Part] = BestFirst(incumbent, limits)
         #: Why a part was left open, if one was, and what searched the last part.
-        self.unsettled, self.engine = "", NO_ENGINE
+        self.left_open, self.engine = "", NO_ENGINE
         self.rng = np.random.default_rng(0)
         self.queue.push(verifier.root_bound(), Part(verifier.admission.root.copy(), False))
 
     def run(self) -> Bracket:
         """Bound one part after another."""
         bracket = self.queue.run(self._bound)._replace(engine=self.engine)
-        if self.unsettled and (self.limits.is_late or self.unsettled == "memory"):
-            return bracket._replace(reason=self.unsettled)
+        if self.left_open and (self.limits.is_late or self.left_open == "memory"):
+            return bracket._replace(reason=self.left_open)
         # Where parts are left that are not cut any further, the constraint is the reason.
         is_cut_off = bracket.reason in ("time", "memory")
         return bracket if is_cut_off else bracket._replace(reason="closed")
@@ -137,7 +137,7 @@ class _Parts:
             verifier = self.verifier._make(space, until)
         upper = min(upper, float(verifier.root_bound()))
         if upper <= self.queue.enough:
-            self.queue.settle(upper)
+            self.queue.fathom(upper)
             return
         bracket = verifier.solve(self.queue.incumbent, Limits(until, self.limits.rtol, self._note))
         self.queue.n_boxes += bracket.n_boxes
@@ -149,9 +149,9 @@ class _Parts:
         pair = np.stack(bracket.twins)
         repaired = self._learn(pair, boxes)
         if upper <= self.queue.enough:
-            self.queue.settle(upper)
+            self.queue.fathom(upper)
         elif self.rule.valid(pair).all():
-            # Where it is settled, a callable excludes the pair, or rounding is left.
+            # Where it is fathomed, a callable excludes the pair, or rounding is left.
             self._leave(upper, boxes, bracket.reason)
         else:
             self._cut(upper, boxes, pair, repaired)
@@ -166,11 +166,11 @@ class _Parts:
     def _leave(self, upper: float, boxes: Boxes, reason: str) -> None:
         """Try again a part that was left for lack of time; otherwise its bound stands."""
         if reason in ("time", "memory"):
-            self.unsettled = reason
+            self.left_open = reason
         if reason == "time" and not self.limits.is_late:
             self.queue.push(upper, Part(boxes, True))
         else:
-            self.queue.settle(upper)
+            self.queue.fathom(upper)
 
     def _learn(self, pair: Floats, boxes: Boxes) -> Floats:
         """Repair a pair and keep it if it is the best one; return a repaired row."""
@@ -216,7 +216,7 @@ class _Parts:
                     best = score, children
         if best is None:
             # The constraint ties sensitive values alone: the bound stands.
-            self.queue.settle(upper)
+            self.queue.fathom(upper)
             return
         for child in best[1]:
             self.queue.push(upper, Part(child, False))

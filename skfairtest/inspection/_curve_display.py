@@ -25,7 +25,7 @@ from skfairtest.inspection._style import (
 )
 from skfairtest.oracle._compare import disparity_curve
 from skfairtest.oracle._model import Model
-from skfairtest.oracle._row_comparison import compare_table
+from skfairtest.oracle._rows_audit import compare_table
 from skfairtest.space._space import InputSpace
 
 
@@ -179,7 +179,7 @@ class DisparityCurveDisplay(Display):
                 check_is_fitted(one)
             model = Model(one, space, response_method=response_method, n_jobs=None)
             outputs.add(name_output(model.response))
-            rows = compare_table(one, space, space.data, settings)
+            rows = compare_table(one, space, space.rows(), settings)
             curves.append(disparity_curve(rows.disparities, name))
         whole = pd.concat(curves, ignore_index=True)
         return cls(whole, threshold, _only(outputs, "output"))

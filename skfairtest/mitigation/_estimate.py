@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skfairtest._typing import Floats, Ints, is_real
+from skfairtest._typing import Ints, is_real
 from skfairtest._validation import make_generator, table_or_chunks
 from skfairtest.base import BaseAuditor
 from skfairtest.mitigation._shares import draw_crossings, draw_uniform, judge
@@ -46,22 +46,22 @@ class DiscriminationEstimate:
 def estimate_on(
     estimator: Any,
     space: InputSpace,
-    Z: Floats,
+    X: Any,
     *,
     cluster_ids: Ints | None = None,
     confidence: float = 0.95,
     settings: dict[str, Any] | None = None,
 ) -> DiscriminationEstimate:
-    """The estimate on given inputs as codes, each compared with all its twins.
+    """The estimate on a table of inputs, each compared with all its twins.
 
     `cluster_ids` say which row an input is made of, where inputs are made of rows.
     """
-    judged = judge(estimator, space, Z, settings or {}, most=None)._replace(cluster_ids=cluster_ids)
+    judged = judge(estimator, space, X, settings or {}, most=None)._replace(cluster_ids=cluster_ids)
     n_found, degree = int(judged.differs.sum()), float(judged.disparity.max(initial=0.0))
     rate, low, high = 0.0, 0.0, 1.0  # where there are no inputs, nothing is known
-    if len(Z):
+    if len(X):
         rate, low, high = judged.measure(mean=False, confidence=confidence)
-    return DiscriminationEstimate(rate, low, high, len(Z), n_found, degree, confidence)
+    return DiscriminationEstimate(rate, low, high, len(X), n_found, degree, confidence)
 
 
 def estimate_discrimination(
@@ -162,14 +162,15 @@ def estimate_discrimination(
     space = template._make_space(table_or_chunks(template, X))
     cluster_ids = None
     if near is None:
-        Z = draw_uniform(space, n_samples, rng)
+        inputs = space.decode(draw_uniform(space, n_samples, rng))
     elif near == "data":
         Z, cluster_ids = draw_crossings(space, n_samples, rng)
+        inputs = space.decode(Z)
     else:
-        Z = space.data[np.sort(rng.permutation(len(space.data))[:n_samples])]
+        inputs = space.rows(np.sort(rng.permutation(len(space.data))[:n_samples]))
     settings = {"threshold": threshold, "response_method": response_method, "n_jobs": n_jobs}
     return estimate_on(
-        estimator, space, Z, cluster_ids=cluster_ids, confidence=confidence, settings=settings
+        estimator, space, inputs, cluster_ids=cluster_ids, confidence=confidence, settings=settings
     )
 
 

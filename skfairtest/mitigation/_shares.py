@@ -9,10 +9,7 @@ from scipy import stats
 
 from skfairtest._statistics import effective_rows, share_of_rows, wilson_interval
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.oracle._handle import SearchHandle
-from skfairtest.oracle._model import Model
-from skfairtest.oracle._rows import judge_rows
-from skfairtest.oracle._run import get_to_know
+from skfairtest.oracle._rows import RowComparison
 from skfairtest.space._plausible.neighbours import Crossed
 from skfairtest.space._space import InputSpace
 
@@ -76,25 +73,22 @@ class Judged(NamedTuple):
 def judge(
     model: Any,
     space: InputSpace,
-    Z: Floats,
+    X: Any,
     settings: dict[str, Any],
     *,
     most: int | None = MOST_COMPARED,
 ) -> Judged:
-    """Compare inputs, given as codes, with all their twins, or with `most` where there are more.
+    """Compare inputs, given as a table, with all their twins, or with `most` where there are more.
 
     Of more, each input has a draw of its own, the same for every model; what is found is then a
     lower bound of what all twins would show.
     """
-    if not len(Z):
-        return Judged(np.empty(0, dtype=bool), np.empty(0))
-    # As they are: rows near the data may lie outside of the domain, and none is a repetition.
-    how = {"response_method": "auto", "n_jobs": None} | settings
-    threshold = how.pop("threshold", None)
-    search = SearchHandle(Model(model, space, **how), space, threshold=threshold, clip=False)
-    get_to_know(search, Z, np.random.default_rng(0))
-    judged = [Judged(j.verdict, j.disparity) for j in judge_rows(search, Z, most=most)]
-    return together(judged)
+    comparison = RowComparison(model, space, most=most, **settings)
+    shown = [compared.shown for compared in comparison.compare(comparison.rows(X))]
+    return together(
+        [Judged(np.empty(0, dtype=bool), np.empty(0))]
+        + [Judged(one.verdict, one.disparity) for one in shown]
+    )
 
 
 def affordable_inputs(space: InputSpace, n: int) -> int:

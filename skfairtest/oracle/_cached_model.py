@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class CachedModel:
         first[np.unique(np.where(new, keys.ravel(), 0), return_index=True)[1]] = True
         return np.asarray((new & first).reshape(keys.shape).sum(axis=1))
 
-    def ask(self, rows: Floats, keys: Keys) -> tuple[Floats, Labels]:
+    def ask(self, rows: Any, keys: Keys) -> tuple[Floats, Labels]:
         """Scores (n, n_outputs) and label codes (n,) of the rows."""
         known = np.zeros(len(rows), dtype=bool)
         if self._memory is not None:
@@ -117,13 +118,18 @@ class CachedModel:
         """
         twins = self.space.twins_.of_each(Z, values)
         keys = combine_keys(np.repeat(inputs, 2), row_keys(values.reshape(2 * len(Z), -1)))
+        labels = self.labels(twins, keys)
+        differ: Bools = labels[::2] != labels[1::2]
+        return differ
+
+    def labels(self, rows: Any, keys: Keys) -> Labels:
+        """Return the codes of the labels that `predict` gives the rows, shape (n,)."""
         known, _, labels = self._confirmed.find(keys)
         unknown = np.flatnonzero(~known)
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
-            said = self.model.labels(twins if len(asked) == len(twins) else twins[asked])
+            said = self.model.labels(rows if len(asked) == len(rows) else rows[asked])
             self._confirmed.store(keys[asked], np.empty((len(first), 0)), said)
             labels[unknown] = said[back]
-        differ: Bools = labels[::2] != labels[1::2]
-        return differ
+        return labels

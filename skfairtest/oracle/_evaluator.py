@@ -61,18 +61,9 @@ class Evaluator:
     def _twin_codes(self) -> Floats:
         return self.space.twins_.twin_codes
 
-    def all_twins(self, Z: Floats, *, with_own: bool = False) -> Floats:
-        """Return the encoded sensitive values of all twins, or of those that represent them.
-
-        With `with_own` the inputs' own values, which need not be in the domain, are among them.
-        """
-        codes = self._twin_codes
-        values = np.broadcast_to(codes, (len(Z), *codes.shape))
-        own = Z[:, self.space.sensitive]
-        twins = self.space.twins_
-        if not with_own or (twins.is_enumerable and twins.has_sensitive(own).all()):
-            return values
-        return np.concatenate([values, own[:, None]], axis=1)
+    def all_twins(self, n: int) -> Floats:
+        """Return the encoded sensitive values of all twins of n inputs, or what represents them."""
+        return np.broadcast_to(self._twin_codes, (n, *self._twin_codes.shape))
 
     @property
     def confirms(self) -> bool:

@@ -51,9 +51,6 @@ class SearchHandle:
         Called as ``progress(share, line)`` after each batch; True ends the run.
     valid_rows : ValidRows, default=None
         Valid rows that are known before.
-    clip : bool, default=True
-        Whether to move inputs into the domain. With False, for rows of data, they are judged as
-        they are, and also compared with their own sensitive values if no twin has these.
 
     Attributes
     ----------
@@ -73,22 +70,17 @@ class SearchHandle:
         budget: Budget | None = None,
         progress: Callable[[float, str], bool] | None = None,
         valid_rows: ValidRows | None = None,
-        clip: bool = True,
     ) -> None:
         self.space, self.measured = space, dict[str, Any]()
-        self._clip = clip
         self._budget = budget = Budget() if budget is None else budget
         self._model, self._cache = model, CachedModel(model, space, budget.took)
-        # Rows of data are judged as they are: they need not be typical.
-        judge = space.plausibility if clip else None
+        judge = space.plausibility
         self._plausible = None if judge is None else PlausibleTwins(judge, self._cache.row_keys)
         self._evaluator = Evaluator(
             self._cache, space, threshold=threshold, plausible=self._plausible
         )
         self._record = Record(space.n_features, len(space.sensitive))
-        self._policy = StopPolicy(
-            budget, model, self._record, space, progress=progress, may_stagnate=clip
-        )
+        self._policy = StopPolicy(budget, model, self._record, space, progress=progress)
         self._valid_rows = space.valid_rows() if valid_rows is None else valid_rows
         self._second = SecondAnswers(model, budget.limits["max_queries"])
 
@@ -293,8 +285,7 @@ class SearchHandle:
         Parameters
         ----------
         encoded : ndarray of shape (n, n_features)
-            Inputs. Their sensitive columns do not matter, unless they are rows of data
-            (``clip=False``), which count with their own values.
+            Inputs, which are moved into the domain. Their sensitive columns do not matter.
         pairs : ndarray of shape (n, k, n_sensitive), default=None
             Sensitive values of the k >= 2 twins of each input; by default those of
             `Twins.twin_codes`: all combinations, or values that represent them.
@@ -318,15 +309,15 @@ class SearchHandle:
             and gave other answers.
         """
         Z = np.asarray(encoded, dtype=np.float64)
-        if self._clip and keys is None:
+        if keys is None:
             Z = self.space.domain.clip(Z)
         if not len(Z):
             # A search whose steps all are invalid ends as well.
             self._policy.end_empty_batch()
             return Judgement.of_none(len(self.space.sensitive))
         if pairs is None:
-            pairs = self._evaluator.all_twins(Z, with_own=not self._clip)
-        elif self._clip:
+            pairs = self._evaluator.all_twins(len(Z))
+        else:
             pairs = self.space.twins_.clip_sensitive(pairs)
         judged = []
         for part, n in self._parts(Z, pairs, keys):

@@ -42,7 +42,7 @@ PROBE_SHARE = 20
 TOLERANCE = 1e-3
 
 
-def probe_in_time(model: Any, Z: Floats, seconds: float) -> None:
+def probe_in_time(model: Any, Z: Any, seconds: float) -> None:
     """Let a model be probed on rows, or on as many as the share of some seconds for it allows.
 
     The first row tells how long one takes, which may be seconds.
@@ -63,8 +63,6 @@ class Model:
     ----------
     response : {"regression", "predict_proba", "decision_function", "labels", "unknown"}
         What `ask` returns; `probe` settles "unknown".
-    n_rows : int
-        Queries so far; a row given to two methods counts twice.
     cost : int
         Calls a row needs: 2 where the labels have to be asked apart from the scores.
     chunk : int or None
@@ -81,7 +79,8 @@ class Model:
         self.n_jobs = n_jobs
         self.response = choose_response(estimator, response_method)
         self._name = type(estimator).__name__  # in errors
-        self.n_rows = 0
+        # Shared with the same model of other tables.
+        self._counted = [0]
         self.cost = 1
         self.single = False
         self.multilabel = False
@@ -89,6 +88,15 @@ class Model:
         self._threads = Threads()
         # Whether the probabilities of a row add up to one; the first batch tells.
         self._adds_up: bool | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Queries so far; a row given to two methods counts twice."""
+        return self._counted[0]
+
+    @n_rows.setter
+    def n_rows(self, n: int) -> None:
+        self._counted[0] = n
 
     @property
     def infers_labels(self) -> bool:
@@ -100,7 +108,7 @@ class Model:
         """Queries that a probed row costs."""
         return {"regression": 0, "labels": 0, "unknown": 1}.get(self.response, 2)
 
-    def probe(self, Z: Floats) -> None:
+    def probe(self, Z: Any) -> None:
         """Test on a few rows whether labels follow from the scores; if not, always ask for both.
 
         A classifier with a tuned threshold, or an SVC with its own probabilities, gives other
@@ -127,10 +135,10 @@ class Model:
         if not agree:
             self.cost = 2
 
-    def beside(self, table: Any, chunk: int) -> Model:
-        """Return the same model with another table to decode rows; it counts its own queries."""
+    def beside(self, table: Any, chunk: int | None = None) -> Model:
+        """Return the same model with another table to decode rows; their queries count together."""
         other = copy.copy(self)
-        other.space, other.chunk, other.n_rows = table, chunk, 0
+        other.space, other.chunk = table, chunk
         return other
 
     def output_name(self, output: int) -> Any:
@@ -147,7 +155,7 @@ class Model:
             return None
         return classes[1] if len(classes) == 2 and not self.multilabel else classes[output]
 
-    def ask(self, Z: Floats) -> tuple[Floats, Labels]:
+    def ask(self, Z: Any) -> tuple[Floats, Labels]:
         """Scores of shape (n, n_outputs) and label codes of shape (n,) of the rows."""
         if self.response == "labels":
             labels = self.labels(Z)
@@ -181,7 +189,7 @@ class Model:
             scores = scores.copy()  # the model may write its next answer to the same place
         return scores, labels
 
-    def labels(self, Z: Floats) -> Labels:
+    def labels(self, Z: Any) -> Labels:
         """Return the codes of the labels that the estimator's own predict gives, shape (n,)."""
         return hash_labels(self.predict(Z))
 
@@ -212,7 +220,8 @@ class Model:
                             answers.append(ask(self.space.decode(chunk)))
             else:
                 self.n_rows += len(Z)
-                asked = self.estimator, getattr(self.space, "layout", self.space)
+                space = self.space
+                asked = self.estimator, space.layout if isinstance(space, InputSpace) else space
                 # Few tasks of several chunks each: what every task needs is sent less often.
                 parts = np.array_split(np.arange(len(chunks)), min(len(chunks), TASKS * n))
                 tasks = [(method, [chunks[k] for k in part]) for part in parts]
@@ -232,7 +241,8 @@ class Model:
     def _what_to_do(self, method: str, Z: Floats) -> str:
         """What helps where the estimator failed: limits of the inputs do not where data fail."""
         data: Any = getattr(self.space, "data", ())  # tables that are no codes have none
-        fails_on_data = np.ndim(Z) == 1  # numbers of given rows
+        # Rows as they are, or numbers of given rows.
+        fails_on_data = getattr(self.space, "is_data", False) or np.ndim(Z) == 1
         if len(data):
             fails_on_data = bool(np.isin(row_keys(Z), row_keys(data)).all())
         if len(data) and not fails_on_data:

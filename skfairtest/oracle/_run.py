@@ -88,9 +88,7 @@ def get_to_know(search: SearchHandle, rows: Floats, rng: np.random.Generator) ->
     model, space = search._model, search.space
     if not model.probe_cost:
         return
-    if search._clip:
-        rows = space.domain.move_inside(rows, rng)
-    rows = space.twins_.apply_dependents(np.array(rows))
+    rows = space.twins_.apply_dependents(np.array(space.domain.move_inside(rows, rng)))
     rows = rows[space.valid(rows)]
     if not len(rows):
         rows = space.twins_.apply_dependents(search.sample(8, rng).rows)

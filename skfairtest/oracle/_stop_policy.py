@@ -92,16 +92,13 @@ class StopPolicy:
         The inputs that exist.
     progress : callable or None
         Called as ``progress(share, line)`` after each batch; True ends the run.
-    may_stagnate : bool
-        Whether a run that brings nothing new ends. Rows of data are all judged.
     """
 
     def __init__(
         self, budget: Budget, model: Model, record: Record, space: InputSpace, *,
-        progress: Callable[[float, str], bool] | None, may_stagnate: bool,
+        progress: Callable[[float, str], bool] | None,
     ) -> None:  # fmt: skip
         self.budget, self.progress = budget, progress
-        self.may_stagnate = may_stagnate
         self._model, self._record = model, record
         self.so_far = SoFar(budget, model, record)
         self.left = Left(budget, self.so_far)
@@ -215,8 +212,6 @@ class StopPolicy:
         self._check_stagnation()
 
     def _check_stagnation(self) -> None:
-        if not self.may_stagnate:
-            return
         self._stagnation.check(
             all_seen=self._record.n_inputs >= self._n_inputs,
             n_twins=self._n_inputs * self._n_combinations if self._left_out else 0,

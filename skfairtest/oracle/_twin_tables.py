@@ -1,214 +1,206 @@
-"""Make twins of a table's rows by setting its sensitive columns only.
+"""Twins of the rows of a table: sensitive columns, and what follows from them, are replaced.
 
-Where nothing else follows from sensitive values, and no constraint has to be looked at, rows need
-not become codes and back, which costs more than a fast model does.
+Rows are shown to a model as the table has them, whatever else a column could hold. A twin is a
+number: of a combination in `Twins.twin_codes` or, after these, of the row's own values where none
+of the combinations has them.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from skfairtest._typing import Floats, Ints
-from skfairtest.space._containers import ArrayContainer, PandasContainer, make_container
+from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.oracle._row_hash import Keys, combine_keys, row_keys
+from skfairtest.space._constraints.base import bind
+from skfairtest.space._constraints.bound_columns import BoundColumns
+from skfairtest.space._dependents import apply_rules, follow
+from skfairtest.space._rows import slice_rows, take_rows
 from skfairtest.space._space import InputSpace
 
-#: Rows at a time where the processor's own memory is to hold what is done with them.
-PIECE = 8192
-#: Values up to which a column is compared with each of them.
-FEW = 8
-#: Combinations of sensitive values up to which tables of twins are made.
-MOST_TWINS = 64
+
+class TwinTables:
+    """Makes the twins of rows of any table of a space.
+
+    Parameters
+    ----------
+    space : InputSpace
+        Which twins there are, and what follows from their values.
+
+    Attributes
+    ----------
+    n_twins : int
+        Combinations of sensitive values that rows are compared by.
+    """
+
+    def __init__(self, space: InputSpace) -> None:
+        self.layout, self.sensitive, self.free = space.layout, space.sensitive, space.free
+        self.codes = space.twins_.twin_codes
+        self.n_twins = len(self.codes)
+        self.rules = space.twins_.rules
+        dependents = space.twins_.dependents
+        self.function = dependents if callable(dependents) else None
+        self.low = space.domain.low
+        plain = self.layout.plain
+        self.constraints = bind(
+            space.constraints_, BoundColumns(plain, np.empty((0, len(plain.columns))))
+        )
+        Z = np.tile(self.low, (self.n_twins, 1))
+        Z[:, self.sensitive] = self.codes
+        own = plain.encode(self.layout.decode(Z))[:, self.sensitive]
+        #: Keys of the combinations in order, and which combination each is of.
+        keys = row_keys(own)
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+
+    def rows(self, X: Any) -> TwinRows:
+        """Return the rows of a table of the user.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the rows are none of the space's: of other columns or categories.
+        """
+        X = self.layout.as_in_fit(X)
+        numbers = self.layout.plain.encode(X)
+        numbers[np.isnan(numbers)] = np.nan  # of which there are several
+        own = row_keys(numbers[:, self.sensitive])
+        place = np.minimum(np.searchsorted(self._keys, own), self.n_twins - 1)
+        known = self._keys[place] == own
+        values, is_set, kept = self._values(numbers)
+        return TwinRows(
+            self, X, numbers, np.where(known, self._order[place], kept), own, values, is_set
+        )
+
+    def _values(self, numbers: Floats) -> tuple[Floats, Bools, Ints]:
+        """Return codes of twins, which of them are set, (n, n_features), and that of each row.
+
+        A twin that keeps a row's own values sets what follows from these, and nothing else.
+        """
+        follows = np.zeros((len(numbers), len(self.rules)), dtype=bool)
+        for k, rule in enumerate(self.rules):
+            column = self.layout.columns[rule.sensitive]
+            of = column.to_field(np.array([rule.of]))[0] if column.is_open else rule.of
+            here = numbers[:, rule.sensitive]
+            follows[:, k] = np.isnan(here) if np.isnan(of) else here == of
+        patterns, kept = np.unique(follows, axis=0, return_inverse=True)
+        if not len(patterns):
+            patterns = np.zeros((1, len(self.rules)), dtype=bool)
+        own = np.full((len(patterns), len(self.low)), -np.inf)
+        for k, rule in enumerate(self.rules):
+            own[patterns[:, k], rule.column] = rule.code
+        Z = np.full((self.n_twins, len(self.low)), -np.inf)
+        Z[:, self.sensitive] = self.codes
+        Z = np.concatenate([apply_rules(Z, self.rules), own])
+        is_set = Z != -np.inf
+        return np.where(is_set, Z, self.low), is_set, self.n_twins + kept.ravel()
+
+
+class TwinRows:
+    """The rows of one table, and their twins; a model asks for them by pairs of numbers.
+
+    Attributes
+    ----------
+    table : table
+        The rows, with the columns and dtypes of `fit`.
+    own : ndarray of shape (n,)
+        The twin that each row is itself, but for what follows from its sensitive values.
+    """
+
+    def __init__(
+        self, tables: TwinTables, table: Any, numbers: Floats, own: Ints, own_keys: Keys,
+        codes: Floats, is_set: Bools,
+    ) -> None:  # fmt: skip
+        self._tables, self.table, self.own = tables, table, own
+        self._numbers, self._own_keys = numbers, own_keys
+        self._codes, self._is_set = codes, is_set
+        self._values = tables.layout.decode(codes)
+        self._places = [
+            (j, place)
+            for j in np.flatnonzero(is_set.any(axis=0)).tolist()
+            for place in tables.layout.places[j]
+        ]
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers make tables alone.
+        return {**self.__dict__, "_numbers": None, "_own_keys": None, "_free_keys": None}
+
+    @property
+    def layout(self) -> Any:
+        """The columns of the table."""
+        return self._tables.layout
+
+    @property
+    def data(self) -> Ints:
+        """The first row as it is, to see whether a model fails on it, too."""
+        return np.array([[0, self.own[0]]])
+
+    def part(self, start: int, stop: int) -> TwinRows:
+        """Return some of the rows, which follow each other."""
+        other = TwinRows.__new__(TwinRows)
+        other.__dict__.update(self.__dict__)
+        other.table = slice_rows(self.table, start, stop)
+        for name in ("own", "_numbers", "_own_keys"):
+            setattr(other, name, getattr(self, name)[start:stop])
+        other.__dict__.pop("_free_keys", None)
+        return other
+
+    @cached_property
+    def _free_keys(self) -> Keys:
+        return row_keys(self._numbers[:, self._tables.free])
+
+    def decode(self, pairs: Ints) -> Any:
+        """Return the table of twins; `pairs`, of shape (n, 2), has the row and the twin of each."""
+        rows, twins = pairs.T
+        container = self.layout.container
+        if len(rows) and (rows == np.arange(rows[0], rows[0] + len(rows))).all():
+            X = slice_rows(self.table, int(rows[0]), int(rows[0]) + len(rows))
+        else:
+            X = take_rows(self.table, rows)
+        columns = {}
+        for j, place in self._places:
+            set_ = self._is_set[twins, j]
+            if set_.any():
+                column = container.take_values(self._values, place, twins)
+                columns[place] = column if set_.all() else container.where(set_, column, X, place)
+        if isinstance(X, np.ndarray) and not columns:
+            X = X.copy()  # a model may write on it
+        X = container.with_columns(X, columns)
+        function = self._tables.function
+        if function is None:
+            return X
+        return follow(X, function, self.layout, self._tables.sensitive)
+
+    def keys(self, pairs: Ints) -> Keys:
+        """Return keys of twins: equal ones for equal rows."""
+        rows, twins = pairs.T
+        own = twins >= self._tables.n_twins
+        of_twin = np.where(own, self._own_keys[rows], twins.astype(np.uint64))
+        return combine_keys(self._free_keys[rows], of_twin)
+
+    def valid(self, pairs: Ints) -> Bools:
+        """Return which twins satisfy the constraints."""
+        valid = np.ones(len(pairs), dtype=bool)
+        tables = self._tables
+        if not tables.constraints or not len(pairs):
+            return valid
+        numbers = tables.layout.plain.encode(self.decode(pairs))
+        for rule in tables.constraints:
+            valid &= rule.valid(numbers)
+        return valid
 
 
 class AsTheyAre:
-    """Takes the place of a space that decodes codes; it passes tables on as they are."""
+    """Takes the place of a space that decodes codes; it passes tables of rows on as they are."""
+
+    #: What fails on these fails on rows of the data.
+    is_data = True
 
     def decode(self, table: Any) -> Any:
         """Return the table."""
         return table
-
-
-class TwinTables:
-    """Makes the tables of twins of a space; see `fits`."""
-
-    def __init__(self, space: InputSpace) -> None:
-        self.space = space
-        self.places = space.layout.places_of(space.sensitive)
-        codes = space.twins_.twin_codes
-        self.n_twins = len(codes)
-        #: One row for each combination: what its sensitive columns hold.
-        self._values = space.decode(
-            space.twins_.with_sensitive(np.tile(space.domain.low, (len(codes), 1)), codes)
-        )
-        self._columns: dict[int, list[Any]] = {}
-        self._dtypes: dict[int, Any] = {}
-        self._buffer: Any = None
-
-    @staticmethod
-    def fits(space: InputSpace) -> bool:
-        """Return whether all twins exist and differ in the sensitive columns alone."""
-        return (
-            isinstance(space.layout.container, (ArrayContainer, PandasContainer))
-            and not space.constraints_
-            and space.twins_.dependents is None
-            and space.twins_.is_enumerable
-            and space.twins_.n_twins <= MOST_TWINS
-        )
-
-    def accepts(self, X: Any) -> bool:
-        """Return whether all rows' sensitive values are in the domain, with dtypes as in `fit`.
-
-        Raises
-        ------
-        ValueError
-            If a column holds categories that are not known.
-        """
-        space, layout, container = self.space, self.space.layout, self.space.layout.container
-        alike = make_container(X).difference(container) is None
-        if not alike:
-            return False
-        for j, column in enumerate(layout.columns):
-            # Numbers are shown as they are; categories and one-hot groups may hold what is unknown.
-            if j in space.sensitive or _is_number(layout, j, column):
-                continue
-            if not self._has_known_categories(X, j):
-                layout.attribute_codes(X, j)
-        return all(self._has_values(X, int(j)) for j in space.sensitive)
-
-    def _has_known_categories(self, X: Any, j: int) -> bool:
-        """Return whether the dtype of a column rules out unknown categories."""
-        if self.space.layout.groups[j] is not None or not isinstance(X, pd.DataFrame):
-            return False
-        dtype = X.dtypes.iloc[self.space.layout.places[j][0]]
-        if not isinstance(dtype, pd.CategoricalDtype):
-            return False
-        if self._dtypes.get(j) is not dtype:
-            if not self.space.layout.columns[j].knows_all(dtype.categories):
-                return False
-            self._dtypes[j] = dtype
-        return True
-
-    def _has_values(self, X: Any, j: int) -> bool:
-        """Return whether all rows' own values of a sensitive column are in its domain."""
-        if (
-            isinstance(X, np.ndarray)
-            and X.dtype.kind in "biuf"
-            and len(places := self._own(j)) == 1
-        ):
-            known = np.unique(self._values[:, places[0]])
-            if len(known) <= FEW:
-                column = X[:, places[0]].copy()
-                inside = column == known[0]
-                for value in known[1:]:
-                    inside |= column == value
-                if inside.all():
-                    return True
-        return self._has(j, self.space.layout.attribute_codes(X, j))
-
-    def _own(self, j: int) -> list[int]:
-        return list(self.space.layout.places[j])
-
-    def _has(self, j: int, codes: Floats) -> bool:
-        """Return whether all codes are in the domain of a sensitive column."""
-        inside = codes.min(initial=np.inf) >= self.space.domain.low[j]  # not so where one is NaN
-        inside = inside and codes.max(initial=-np.inf) <= self.space.domain.high[j]
-        return bool(inside and (codes == np.rint(codes)).all())
-
-    def of(self, X: Any) -> Any:
-        """Yield a table of the rows for each combination of sensitive values.
-
-        A table is good until the next one is asked for.
-        """
-        if isinstance(X, np.ndarray):
-            twin = self._first(X)
-            yield twin
-            for row in self._values[1:]:
-                for place in self.places:
-                    twin[:, place] = row[place]
-                yield twin
-            return
-        n = len(X)
-        names = self.space.layout.container.names
-        for combination in range(self.n_twins):
-            twin = X.copy(deep=False)
-            for place, column in zip(self.places, self._of(combination, n), strict=True):
-                twin[names[place]] = column
-            yield twin
-
-    def _first(self, X: Any) -> Any:
-        """Return the twins of an array's rows of the first combination, in reused memory.
-
-        Memory that is new costs more than to copy into it, and so does to pass through it twice.
-        """
-        if self._buffer is None or len(self._buffer) < len(X) or self._buffer.dtype != X.dtype:
-            self._buffer = np.empty(X.shape, dtype=X.dtype)
-        twin = self._buffer[: len(X)]
-        for at in range(0, len(X), PIECE):
-            piece = twin[at : at + PIECE]
-            np.copyto(piece, X[at : at + PIECE])
-            for place in self.places:
-                piece[:, place] = self._values[0, place]
-        return twin
-
-    def single(self, X: Any, combinations: Ints) -> Any:
-        """Return a table of the rows, each with the sensitive values of its own combination."""
-        twin = X.copy() if isinstance(X, np.ndarray) else X.copy(deep=False)
-        for place in self.places:
-            if isinstance(X, np.ndarray):
-                twin[:, place] = self._values[combinations, place]
-            else:
-                name = self.space.layout.container.names[place]
-                twin[name] = self._values.iloc[:, place].array.take(combinations)
-        return twin
-
-    def _of(self, combination: int, n: int) -> list[Any]:
-        """Return the sensitive columns of n rows of a combination, which are cached."""
-        kept = self._columns.get(combination)
-        if kept is None or len(kept[0]) < n:
-            repeat = np.full(n, combination, dtype=np.intp)
-            kept = [self._values.iloc[:, place].array.take(repeat) for place in self.places]
-            self._columns[combination] = kept
-        return [column[:n] if len(column) > n else column for column in kept]
-
-
-def _is_number(layout: Any, j: int, column: Any) -> bool:
-    return layout.groups[j] is None and column.is_open
-
-
-def spread_of(scores: list[Floats], rounding: float) -> Floats:
-    """Return the largest difference between twins in any output, and 0 if it is rounding.
-
-    `scores` has an array of shape (n, n_outputs) for each twin. Rounding is relative to the larger
-    of the two outputs; see `compare`, of which this is the part that is needed for all rows.
-    """
-    spread = np.empty(len(scores[0]))
-    for at in range(0, len(spread), PIECE):
-        spread[at : at + PIECE] = _spread([part[at : at + PIECE] for part in scores], rounding)
-    return spread
-
-
-def _spread(scores: list[Floats], rounding: float) -> Floats:
-    """Return the largest difference between twins for a few rows."""
-    if scores[0].shape[1] == 1:
-        high = low = scores[0][:, 0]
-        for other in scores[1:]:
-            high, low = np.maximum(high, other[:, 0]), np.minimum(low, other[:, 0])
-        spread = high - low
-        largest = max(float(high.max(initial=0.0)), -float(low.min(initial=0.0)))
-        if float(spread.min(initial=np.inf)) > rounding * largest:
-            return spread
-        size = np.maximum(np.abs(high), np.abs(low))
-    else:
-        every = np.stack(scores)
-        high, low = every.max(axis=0), every.min(axis=0)
-        output = (high - low).argmax(axis=1)
-        rows = np.arange(len(output))
-        high, low = high[rows, output], low[rows, output]
-        spread = high - low
-        size = np.maximum(np.abs(high), np.abs(low))
-    size *= rounding
-    spread *= spread > size
-    return spread

@@ -3,82 +3,104 @@
 from __future__ import annotations
 
 import sys
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.space._rows import stack, take_rows
 
 #: Rows that are kept at most, however narrow they are: to find the worst of so many costs little.
 MOST_KEPT = 100_000
 
 
+class Kept(NamedTuple):
+    """Rows as a table, a twin of each, their disparities and their numbers in the table."""
+
+    rows: Any
+    twins: Any
+    disparity: Floats
+    numbers: Ints
+
+    def take(self, places: Ints) -> Kept:
+        """Return some of the rows."""
+        rows, twins = take_rows(self.rows, places), take_rows(self.twins, places)
+        return Kept(rows, twins, self.disparity[places], self.numbers[places])
+
+
 class WorstRows:
-    """Rows with the largest disparities, as codes, with the sensitive codes of two twins of each.
+    """Rows with the largest disparities, in the user's kind of table, with a twin of each.
 
     Parameters
     ----------
-    n_features, n_sensitive : int
-        Width of a row of codes, and number of its sensitive ones.
+    nothing : table
+        Rows of the table, of which none is among the worst.
     megabytes : float
         Memory for the rows; beyond it those with the smallest disparity are dropped. Infinity keeps
         all rows.
-
-    Attributes
-    ----------
-    capacity : int
-        Rows that are kept.
     """
 
-    def __init__(self, n_features: int, n_sensitive: int, megabytes: float = 32.0) -> None:
-        width = n_features + 2 * n_sensitive + 2
-        self.capacity = sys.maxsize
-        if np.isfinite(megabytes):
-            # A quarter is for rows that wait to be sorted.
-            self.capacity = min(MOST_KEPT, max(1000, int(0.8 * megabytes * 2**20 / (8 * width))))
-        self._parts: list[tuple[Floats, Floats, Floats, Ints]] = []
+    def __init__(self, nothing: Any, megabytes: float = 32.0) -> None:
+        none = take_rows(nothing, np.arange(0))
+        self._empty = Kept(none, none, np.empty(0), np.empty(0, dtype=np.int64))
+        self._bytes = megabytes * 2**20
+        self._parts: list[Kept] = []
         self._n = 0
-        self._empty = (
-            np.empty((0, n_features)), np.empty((0, 2, n_sensitive)), np.empty(0),
-            np.empty(0, dtype=np.int64),
-        )  # fmt: skip
+        #: Rows that are kept; the first rows tell how many.
+        self._capacity = 0
         #: Disparity that a row must exceed to be among those kept.
-        self.floor = -np.inf
+        self._floor = -np.inf
 
     def wants(self, disparity: Floats) -> Bools:
         """Return which rows may be kept."""
-        return np.asarray(disparity > self.floor)
+        return np.asarray(disparity > self._floor)
 
-    def add(self, Z: Floats, pairs: Floats, disparity: Floats, numbers: Ints) -> None:
-        """Add rows by their codes, their twins, their disparity and their numbers in the table."""
-        if not len(Z):
+    def add(self, kept: Kept) -> None:
+        """Add rows."""
+        n = len(kept.numbers)
+        if not n:
             return
-        self._parts.append((Z, pairs, disparity, numbers))
-        self._n += len(Z)
-        if self._n > 1.25 * self.capacity:
+        if not self._capacity:
+            # A quarter is for rows that wait to be sorted.
+            size = (_bytes(kept.rows) + _bytes(kept.twins)) / n + 16
+            most = max(1000, 0.8 * self._bytes / size)
+            self._capacity = int(min(MOST_KEPT, most)) if np.isfinite(most) else sys.maxsize
+        self._parts.append(kept)
+        self._n += n
+        if self._n > 1.25 * self._capacity:
             self._tidy()
 
-    def rows(self, *, by_number: bool = False) -> tuple[Floats, Floats, Floats, Ints]:
-        """Return the codes, pairs (n, 2, n_sensitive), disparities and numbers, worst first.
+    def rows(self, *, by_number: bool = False) -> Kept:
+        """Return the rows, the worst first; of equal disparities the first in the table.
 
-        Of equal disparities the first in the table comes first. With `by_number` they are all in
-        the order of the table.
+        With `by_number` they are all in the order of the table.
         """
         self._tidy()
-        Z, pairs, disparity, numbers = self._parts[0]
-        order = np.argsort(numbers) if by_number else np.lexsort((numbers, -disparity))
-        return Z[order], pairs[order], disparity[order], numbers[order]
+        kept = self._parts[0]
+        order = np.argsort(kept.numbers)
+        return kept.take(order if by_number else np.lexsort((kept.numbers, -kept.disparity)))
 
     def _tidy(self) -> None:
-        parts = zip(self._empty, *self._parts, strict=True)
-        Z, pairs, disparity, numbers = (np.concatenate(arrays) for arrays in parts)
-        if len(Z) > self.capacity:
+        rows, twins, *arrays = zip(self._empty, *self._parts, strict=True)
+        disparity, numbers = map(np.concatenate, arrays)
+        kept = Kept(stack(list(rows)), stack(list(twins)), disparity, numbers)
+        if len(numbers) > self._capacity:
             # To find the smallest that is kept takes less time than to sort them all.
-            self.floor = float(np.partition(disparity, -self.capacity)[-self.capacity])
-            kept = np.flatnonzero(disparity > self.floor)
-            level = np.flatnonzero(disparity == self.floor)
-            first = np.argsort(numbers[level], kind="stable")[: self.capacity - len(kept)]
-            kept = np.concatenate([kept, level[first]])
-            Z, pairs, disparity, numbers = Z[kept], pairs[kept], disparity[kept], numbers[kept]
-        elif len(Z) == self.capacity:
-            self.floor = float(disparity.min())
-        self._parts, self._n = [(Z, pairs, disparity, numbers)], len(Z)
+            self._floor = float(np.partition(disparity, -self._capacity)[-self._capacity])
+            places = np.flatnonzero(disparity > self._floor)
+            level = np.flatnonzero(disparity == self._floor)
+            first = np.argsort(numbers[level], kind="stable")[: self._capacity - len(places)]
+            kept = kept.take(np.concatenate([places, level[first]]))
+        elif self._n and len(numbers) == self._capacity:
+            self._floor = float(disparity.min())
+        self._parts, self._n = [kept], len(kept.numbers)
+
+
+def _bytes(table: Any) -> float:
+    """Return about how much memory a table takes."""
+    if isinstance(table, pd.DataFrame):
+        return float(table.memory_usage(index=False, deep=True).sum())
+    if hasattr(table, "nbytes"):
+        return float(table.nbytes)
+    return float(table.estimated_size()) if hasattr(table, "estimated_size") else 0.0

@@ -111,26 +111,13 @@ class Column:
     def encode(self, values: NDArray[Any]) -> Floats:
         """Return the codes of the values; raise an error for unknown values.
 
-        The column stays as it is. Of a number between two steps it is the nearest code from which
-        arithmetic leads back to it, or nearly so; see `read`.
+        A number between two steps has a code between theirs, which gives it but for its last bits.
         """
         raise NotImplementedError
 
     def take(self, codes: Floats) -> NDArray[Any]:
         """Return the values of codes as an array: objects for strings, floats for numbers."""
         raise NotImplementedError
-
-    def read(self, values: NDArray[Any]) -> tuple[Column, Floats]:
-        """Return the codes of a table's values, and a column that decodes them exactly.
-
-        It is this column, but where some numbers have no code by arithmetic alone: the column that
-        is returned then knows these, and is for this table only.
-        """
-        return self, self.encode(values)
-
-    def bare(self) -> Column:
-        """Return the column as it was learned in `fit`, without numbers of other tables."""
-        return self
 
     def shown(self, codes: Floats) -> NDArray[Any]:
         """Return the values of the codes for display, with dates as dates."""
@@ -365,6 +352,9 @@ class Categorical(Column):
         # A column of names has as many levels as rows: to hash them takes longer than a batch.
         if self._lookup is None:
             self._lookup = pd.Index(self.levels)
+        if values.dtype.kind == "b":  # many, so without objects
+            both = self._lookup.get_indexer(np.array([False, True], dtype=object))
+            return np.asarray(both, dtype=np.float64)[values.astype(np.intp)]
         return np.asarray(self._lookup.get_indexer(values), dtype=np.float64)
 
     def encode(self, values: NDArray[Any]) -> Floats:

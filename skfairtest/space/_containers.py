@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skfairtest._typing import Floats
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._columns import Categorical, Column
 from skfairtest.space._dates import NAT, Dates, as_numbers, as_whole, dates_of_objects
 from skfairtest.space._pandas_dates import as_dates, date_numbers, dates_of_dtype
@@ -119,7 +119,7 @@ class Container:
         """Build a table from codes of the fields of `columns` (see `Column.field`)."""
         raise NotImplementedError
 
-    def _column(self, index: int, column: Column, codes: Floats) -> Any:
+    def column(self, index: int, column: Column, codes: Floats) -> Any:
         """Return a column of the table."""
         if (dates := self.dates_of(index)) is not None:
             return self.dates_column(index, dates, column.take(codes))
@@ -127,6 +127,22 @@ class Container:
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
         """Build a column of dates from numbers."""
+        raise NotImplementedError
+
+    def has_dtype_of_fit(self, X: Any, index: int) -> bool:
+        """Return whether a column of a table has the very dtype that it had in `fit`."""
+        raise NotImplementedError
+
+    def with_columns(self, X: Any, columns: dict[int, Any]) -> Any:
+        """Return a table with other columns in some places; the given one stays as it is."""
+        raise NotImplementedError
+
+    def take_values(self, X: Any, index: int, rows: Ints) -> Any:
+        """Return values of some rows in one column, as `with_columns` takes them."""
+        raise NotImplementedError
+
+    def where(self, mask: Bools, column: Any, X: Any, index: int) -> Any:
+        """Return a column in some rows, and that of a table in the others."""
         raise NotImplementedError
 
     def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
@@ -252,8 +268,41 @@ class ArrayContainer(Container):
             return out.astype(dtype, copy=False)
         objects = np.empty(Z.shape, dtype=object)
         for index, column in enumerate(columns):
-            objects[:, index] = self._column(index, column, Z[:, index])
+            objects[:, index] = self.column(index, column, Z[:, index])
         return objects.astype(dtype, copy=False)
+
+    def has_dtype_of_fit(self, X: NDArray[Any], index: int) -> bool:
+        """Return whether the table has the very dtype that it had in `fit`."""
+        return X.dtype.str == self.dtype
+
+    def with_columns(self, X: NDArray[Any], columns: dict[int, Any]) -> NDArray[Any]:
+        """Return a table with other columns in some places; the given one stays as it is."""
+        if not columns:
+            return X
+        if len(columns) < len(self.names):
+            out = X.copy()
+        else:
+            gone = any(own.dtype.kind == "f" and np.isnan(own).any() for own in columns.values())
+            dtype = np.dtype(self.dtype)
+            # Only floats can hold a missing value.
+            out = np.empty(X.shape, dtype=float if gone and dtype.kind in "iub" else dtype)
+        for index, column in columns.items():
+            out[:, index] = np.rint(column) if out.dtype.kind in "iu" else column
+        return out
+
+    def column(self, index: int, column: Column, codes: Floats) -> Any:
+        """Return a column of the table; of an array of numbers, as floats."""
+        if np.dtype(self.dtype).kind in "biuf":
+            return column.take(codes).astype(np.float64)
+        return super().column(index, column, codes)
+
+    def take_values(self, X: NDArray[Any], index: int, rows: Ints) -> Any:
+        """Return values of some rows in one column, as `with_columns` takes them."""
+        return X[rows, index]
+
+    def where(self, mask: Bools, column: Any, X: NDArray[Any], index: int) -> Any:
+        """Return a column in some rows, and that of a table in the others."""
+        return np.where(mask, column, X[:, index])
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
         """Build a column of dates from numbers."""
@@ -403,11 +452,45 @@ class PandasContainer(Container):
         if all(dtype == "float64" for dtype in self.dtypes) and all(c.is_plain for c in columns):
             return pd.DataFrame(Z, columns=self._columns.view())
         arrays = {
-            index: self._column(index, column, Z[:, index]) for index, column in enumerate(columns)
+            index: self.column(index, column, Z[:, index]) for index, column in enumerate(columns)
         }
         frame = pd.DataFrame(arrays, copy=False)
         frame.columns = self._columns.view()
         return frame
+
+    def has_dtype_of_fit(self, X: pd.DataFrame, index: int) -> bool:
+        """Return whether a column of a table has the very dtype that it had in `fit`."""
+        dtype = X.dtypes.iloc[index]
+        if not isinstance(dtype, pd.CategoricalDtype):
+            return _dtype_name(self.names[index], dtype) == self.dtypes[index]
+        known = self.dtype(index)
+        return isinstance(known, pd.CategoricalDtype) and (
+            # Two dtypes of unordered categories are equal in any order.
+            dtype.categories.equals(known.categories)
+            and dtype.categories.dtype == known.categories.dtype
+            and dtype.ordered == known.ordered
+        )
+
+    def with_columns(self, X: pd.DataFrame, columns: dict[int, Any]) -> pd.DataFrame:
+        """Return a table with other columns in some places; its rows are numbered anew."""
+        X = X.copy(deep=False)
+        X.index = pd.RangeIndex(len(X))
+        for index, column in columns.items():
+            own = column.set_axis(X.index) if isinstance(column, pd.Series) else column
+            X[self.names[index]] = own
+        return X
+
+    def take_values(self, X: pd.DataFrame, index: int, rows: Ints) -> Any:
+        """Return values of some rows in one column, as `with_columns` takes them."""
+        own = X.iloc[:, index]
+        # A bare array of strings would become "str".
+        return pd.Series(own.array.take(rows), dtype=own.dtype)
+
+    def where(self, mask: Bools, column: Any, X: pd.DataFrame, index: int) -> Any:
+        """Return a column in some rows, and that of a table in the others."""
+        own = X.iloc[:, index]
+        column = column if isinstance(column, pd.Series) else pd.Series(column)
+        return column.set_axis(own.index).where(mask, own)
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
         """Build a column of dates from numbers."""
@@ -613,6 +696,30 @@ class NarwhalsContainer(Container):
             unit = str(getattr(series.dtype, "time_unit", unit))
         return as_numbers(name, np.array(whole, dtype=np.int64), unit)
 
+    def has_dtype_of_fit(self, X: Any, index: int) -> bool:
+        """Return whether a column of a table has the very dtype that it had in `fit`."""
+        dtype = nw.from_native(X, eager_only=True)[self.names[index]].dtype
+        if str(index) in self.units:
+            return bool(dtype == self._date_dtype(index))
+        if type(dtype).__name__ == "Enum" and str(index) in self.categories:
+            return list(dtype.categories) == self.categories[str(index)].tolist()
+        return type(dtype).__name__ == self.dtypes[index]
+
+    def with_columns(self, X: Any, columns: dict[int, Any]) -> Any:
+        """Return a table with other columns in some places; the given one stays as it is."""
+        frame = nw.from_native(X, eager_only=True)
+        return frame.with_columns(*columns.values()).to_native() if columns else X
+
+    def take_values(self, X: Any, index: int, rows: Ints) -> Any:
+        """Return values of some rows in one column, as `with_columns` takes them."""
+        return nw.from_native(X, eager_only=True)[self.names[index]][rows.tolist()]
+
+    def where(self, mask: Bools, column: Any, X: Any, index: int) -> Any:
+        """Return a column in some rows, and that of a table in the others."""
+        own = nw.from_native(X, eager_only=True)[self.names[index]]
+        name = str(self.names[index])
+        return column.zip_with(nw.new_series(name, mask, nw.Boolean, backend=self.backend), own)
+
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
         """Build a column of dates from numbers."""
         name = str(self.names[index])
@@ -626,7 +733,7 @@ class NarwhalsContainer(Container):
 
     def build(self, Z: Floats, columns: list[Column]) -> Any:
         """A table of the codes' values, with the names and dtypes of the table seen in fit."""
-        series = [self._column(index, column, Z[:, index]) for index, column in enumerate(columns)]
+        series = [self.column(index, column, Z[:, index]) for index, column in enumerate(columns)]
         # Native columns: of wrapped ones, narwhals 2.29 makes polars take the way through pyarrow.
         native = {s.name: s.to_native() for s in series}
         return nw.from_dict(native, backend=self.backend).to_native()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import users_level
@@ -116,36 +117,50 @@ def apply_rules(Z: Floats, rules: list[DependentRule]) -> Floats:
 def apply_function(
     Z: Floats, function: Callable[[Any], Any], layout: Layout, sensitive: Ints
 ) -> Floats:
-    """Set the values that follow from sensitive values by a function of tables.
+    """Set the values that follow from sensitive values by a function of tables."""
+    table = layout.decode(Z)
+    # Codes that went through a table and back may differ in what the table does not hold.
+    before = layout.encode(table)
+    changed = layout.encode(follow(table, function, layout, sensitive))
+    moved = (changed != before) & ~(np.isnan(changed) & np.isnan(before))
+    return np.where(moved, changed, Z)
+
+
+def follow(table: Any, function: Callable[[Any], Any], layout: Layout, sensitive: Ints) -> Any:
+    """Return a table with the values that a function of it says follow from sensitive values.
 
     Raises
     ------
     ValueError
         If the function returns another kind of table, or changes a sensitive column.
     """
-    table = layout.decode(Z)
-    after = function(table)
+    before = [layout.plain.attribute_codes(table, j) for j in sensitive]
+    n = len(table)
+    # Some functions change the table that they get.
+    after = function(table.copy() if isinstance(table, (np.ndarray, pd.DataFrame)) else table)
     try:
-        changed = layout.encode(after)
+        after = layout.as_in_fit(after)
+        codes = layout.plain.encode(after)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"The function in twins= must return a table like the one that it gets: {error}"
         ) from error
-    if changed.shape != Z.shape:
+    if len(codes) != n:
         raise ValueError(
-            f"The function in twins= must return a row for each row: expected {len(Z)} rows, got "
-            f"{len(changed)}."
+            f"The function in twins= must return a row for each row: expected {n} rows, got "
+            f"{len(codes)}."
         )
-    # Codes that went through a table and back may differ in what the table does not hold.
-    before = layout.encode(layout.decode(Z))
-    moved = (changed != before) & ~(np.isnan(changed) & np.isnan(before))
-    if moved[:, sensitive].any():
-        names = [layout.columns[j].name for j in sensitive if moved[:, j].any()]
+    names = [
+        layout.columns[j].name
+        for j, own in zip(sensitive, before, strict=True)
+        if not np.array_equal(codes[:, j], own, equal_nan=True)
+    ]
+    if names:
         raise ValueError(
             f"The function in twins= changed the sensitive columns {names!r}. Let it change only "
             "columns whose values follow from theirs."
         )
-    return np.where(moved, changed, Z)
+    return after
 
 
 def warn_of_data(data: Floats, followed: Floats) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,13 @@ class Layout:
             column is field for column, field in zip(columns, fields, strict=False)
         ) and len(columns) == len(fields)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "plain"}
+
     def with_columns(self, columns: list[Column]) -> Layout:
         """Return the same layout with other columns as attributes."""
         other = copy.copy(self)
+        other.__dict__.pop("plain", None)
         other.columns = columns
         other._fractions = other._vectorised()
         return other
@@ -136,49 +141,48 @@ class Layout:
     # Tables and codes -----------------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
-        """Return the codes of a table, rounding numbers that are off the steps."""
+        """Return the codes of a table; see `Column.encode`."""
         X = self.container.check_names(X)
-        return np.column_stack([self.attribute_codes(X, j) for j in range(len(self.columns))])
+        return self.encode_values(
+            [self.container.column_values(X, place) for place in range(len(self.fields))]
+        )
 
-    def read(self, X: Any) -> tuple[Layout, Floats]:
-        """Return the codes of a table, and a layout that decodes them to exactly the same rows.
-
-        It is this layout, but where some numbers are off the steps of a column and arithmetic does
-        not lead back to them: the layout that is returned then knows these. It belongs to the table
-        and is dropped with it; this one stays as it is, so that any number of tables, one after the
-        other or in threads, can be read by it.
-        """
-        X = self.container.check_names(X)
-        places = range(len(self.fields))
-        return self.read_values([self.container.column_values(X, place) for place in places])
-
-    def bare(self) -> Layout:
-        """Return the layout as it was learned in `fit`, without numbers of other tables."""
-        return self._with([column.bare() for column in self.columns])
-
-    def _with(self, columns: list[Column]) -> Layout:
-        is_same = all(one is other for one, other in zip(columns, self.columns, strict=True))
-        return self if is_same else self.with_columns(columns)
-
-    def read_attribute(self, X: Any, attribute: int) -> tuple[Column, Floats]:
-        """Read one attribute of a table whose columns `check_names` has put in order."""
-        column = self.columns[attribute]
-        if self.groups[attribute] is not None:
-            return column, self.attribute_codes(X, attribute)
-        return column.read(self.container.column_values(X, self.places[attribute][0]))
-
-    def read_values(self, values: list[Any]) -> tuple[Layout, Floats]:
-        """Read a table that is given by the values of its columns."""
+    def encode_values(self, values: list[Any]) -> Floats:
+        """Return the codes of a table that is given by the values of its columns."""
         # Column by column: what is worked out of a million rows is of one column at a time.
         codes = np.empty((len(values[0]), len(self.columns)), order="F")
-        columns = []
-        for j, (column, places) in enumerate(zip(self.columns, self.places, strict=True)):
-            if self.groups[j] is None:
-                column, codes[:, j] = column.read(values[places[0]])
-            else:
-                codes[:, j] = self.codes(j, [values[place] for place in places])
-            columns.append(column)
-        return self._with(columns), codes
+        for j, places in enumerate(self.places):
+            codes[:, j] = self.codes(j, [values[place] for place in places])
+        return codes
+
+    @cached_property
+    def plain(self) -> Layout:
+        """The same layout with numbers as their own codes: rows of any table, to the last bit."""
+        return self.with_columns(
+            [
+                column.field() if group is None else column
+                for column, group in zip(self.columns, self.groups, strict=True)
+            ]
+        )
+
+    def as_in_fit(self, X: Any) -> Any:
+        """Return a table with the columns of `fit`, in their order and dtypes; values stay.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If columns are missing, or values do not go into a dtype of `fit`.
+        """
+        container = self.container
+        X = container.check_names(X)
+        return container.with_columns(
+            X,
+            {
+                j: container.column(j, field, field.encode(container.column_values(X, j)))
+                for j, field in enumerate(self.fields)
+                if not container.has_dtype_of_fit(X, j)
+            },
+        )
 
     def attribute_codes(self, X: Any, attribute: int) -> Floats:
         """Return the codes of one attribute of a table that `check_names` has put in order."""

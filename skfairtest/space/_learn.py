@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest._typing import Floats
 from skfairtest.exceptions import ChunkFailedError
 from skfairtest.space._chunks import Chunks
 from skfairtest.space._column_names import by_position
@@ -204,11 +203,11 @@ class TableSummary:
         return self._dummies.has_none(group.places)
 
 
-def learn(X: Any, settings: Any) -> tuple[Layout, Floats, int]:
-    """Return the attributes of a table, the codes of its rows, and their number.
+def learn(X: Any, settings: Any) -> tuple[Layout, list[NDArray[Any]], int]:
+    """Return the attributes of a table, the values of its columns, and the number of rows.
 
     A table in memory is one chunk; of one in several chunks, which are gone through once and in
-    bounded memory, the codes are those of a sample of its rows.
+    bounded memory, the values are those of a sample of its rows.
 
     Parameters
     ----------
@@ -227,8 +226,8 @@ def learn(X: Any, settings: Any) -> tuple[Layout, Floats, int]:
     summary = TableSummary(settings)
     if not isinstance(X, Chunks):
         summary.add(summary.ordered(X))
-        layout, codes = summary.layout().read_values(summary.values)
-        return layout, codes, summary.n_rows
+        layout = summary.layout()
+        return layout, summary.values, summary.n_rows
     # A fixed seed: which rows stand for all is no matter of chance.
     reservoir = Reservoir(SAMPLE_ROWS, np.random.default_rng(0))
     for chunk in X:
@@ -241,8 +240,9 @@ def learn(X: Any, settings: Any) -> tuple[Layout, Floats, int]:
                 chunk=chunk.name,
             ) from error
         reservoir.add(chunk._replace(table=table))
-    layout, codes = summary.layout().read(reservoir.rows())
-    return layout, codes, summary.n_rows
+    layout, rows = summary.layout(), reservoir.rows()
+    places = range(len(layout.fields))
+    return layout, [layout.container.column_values(rows, place) for place in places], summary.n_rows
 
 
 def _take_column(X: Any, name: Any, j: int) -> Any:

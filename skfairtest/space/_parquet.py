@@ -45,47 +45,47 @@ def parquet_chunks(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
             f"with files that end in {' or '.join(SUFFIXES)}.",
             chunk=str(path),
         )
-    opened: list[Any] = []
+    incomplete: set[str] = set()
     for file in files:
         try:
-            opened.append(pq.ParquetFile(file))
+            # One at a time: a folder may hold more files than a process may have open.
+            with pq.ParquetFile(file) as source:
+                incomplete |= _incomplete(source.metadata)
         except Exception as error:
             raise ChunkFailedError(
                 f"{str(file)!r} is no Parquet file, or it was cut off: {_told(error)}. Write it "
                 "anew, or leave it out.",
                 chunk=str(file),
             ) from error
-    incomplete = _incomplete(opened)
-    for file, source in zip(files, opened, strict=True):
-        for number in range(source.num_row_groups):
-            name = f"row group {number} of {str(file)!r}"
-            try:
-                batches = source.iter_batches(batch_size=ROWS, row_groups=[number])
-                for batch in batches:
-                    yield name, _as_frame(batch, incomplete)
-            except Exception as error:
-                raise ChunkFailedError(
-                    f"{name[:1].upper()}{name[1:]} cannot be read: {_told(error)}. The file may be "
-                    "damaged or cut off; write it anew.",
-                    chunk=name,
-                ) from error
+    for file in files:
+        with pq.ParquetFile(file) as source:
+            for number in range(source.num_row_groups):
+                name = f"row group {number} of {str(file)!r}"
+                try:
+                    for batch in source.iter_batches(batch_size=ROWS, row_groups=[number]):
+                        yield name, _as_frame(batch, incomplete)
+                except Exception as error:
+                    raise ChunkFailedError(
+                        f"{name[:1].upper()}{name[1:]} cannot be read: {_told(error)}. The file "
+                        "may be damaged or cut off; write it anew.",
+                        chunk=name,
+                    ) from error
 
 
 def _told(error: Exception) -> str:
     return str(error).rstrip(".")
 
 
-def _incomplete(files: list[Any]) -> set[str]:
+def _incomplete(metadata: Any) -> set[str]:
     """Return the names of the columns that hold missing values in some row group, or may do so."""
     names = set()
-    for source in files:
-        for number in range(source.metadata.num_row_groups):
-            group = source.metadata.row_group(number)
-            for j in range(group.num_columns):
-                column = group.column(j)
-                counts = column.statistics
-                if counts is None or not counts.has_null_count or counts.null_count:
-                    names.add(column.path_in_schema)
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for j in range(group.num_columns):
+            column = group.column(j)
+            counts = column.statistics
+            if counts is None or not counts.has_null_count or counts.null_count:
+                names.add(column.path_in_schema)
     return names
 
 

@@ -213,11 +213,6 @@ def _fraction(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
-def ulps_away(numbers: Floats, ulps: int) -> Floats:
-    """Return the floats so many places further from zero (nearer, where negative)."""
-    return (numbers.view(np.int64) + ulps).view(np.float64)
-
-
 def ranks(numbers: Floats) -> Ints:
     """Convert floats to consecutive whole numbers that keep their order."""
     bits = (np.asarray(numbers, dtype=np.float64) + 0.0).view(np.int64)

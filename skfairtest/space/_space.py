@@ -194,12 +194,13 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         self._check_declared()
         chunks = as_chunks(X)
         described = (self.bounds, self.categories, self.steps, self.one_hot)
-        rows = learn_columns(X if chunks is None else chunks, described)
-        return self._learn(*rows, sensitive_features)
+        layout, values, n_rows = learn_columns(X if chunks is None else chunks, described)
+        data = layout.encode_values(values)
+        self._learn(layout, data, n_rows, sensitive_features)
+        self._off_steps: dict[str, Floats] = _off_steps(layout, data, values)
+        return self
 
-    def _learn(
-        self, layout: Layout, data: Floats, n_rows: int, sensitive_features: Any
-    ) -> InputSpace:
+    def _learn(self, layout: Layout, data: Floats, n_rows: int, sensitive_features: Any) -> None:
         """Learn the rest of the space, once columns and rows are known."""
         columns = layout.columns
         # None: no column is sensitive, as in a table of columns that a model never sees.
@@ -225,7 +226,6 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         if self.plausible is not None:
             judge = Plausibility(self.plausible, layout, domain, data)
         self._set(layout, domain, twins, data, constraints, judge)
-        return self
 
     def _dependents(self, layout: Layout, data: Floats) -> Any:
         """Return what follows from sensitive values, as a mapping or a function of tables."""
@@ -288,9 +288,10 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         """Return whether the space is fitted."""
         return "layout" in self.__dict__
 
-    def __sklearn_clone__(self) -> Any:
-        # One that has learned goes on with what it knows, and shares the rows of its data.
-        return copy.copy(self) if self.__sklearn_is_fitted__() else super().__sklearn_clone__()
+    def _clone_as_parameter(self) -> Any:
+        # In the clone of an auditor, one that has learned goes on with what it knows, and shares
+        # the rows of its data.
+        return copy.copy(self) if self.__sklearn_is_fitted__() else clone(self)
 
     def __getstate__(self) -> Any:
         # What constraints become for these columns is worked out anew where it is needed.
@@ -321,28 +322,30 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         chunks = as_chunks(X)
         if chunks is not None:
             X = sample_chunks(chunks, SAMPLE_ROWS, np.random.default_rng(0))
-        layout, Z = self.layout.bare().read(X)
-        return self._with_same_columns(layout).with_codes(Z)
-
-    def read(self, X: Any) -> tuple[InputSpace, Floats]:
-        """Return the codes of a table, and a space that decodes them to exactly the same rows.
-
-        It is this space unless some numbers are off the steps of a column; see `Layout.read`. Use
-        it to decode rows of data that a model is asked about, and drop it with the rows.
-        """
-        layout, Z = self.layout.read(X)
-        return self._with_same_columns(layout), Z
-
-    def _with_same_columns(self, layout: Layout) -> InputSpace:
-        """Return the same space with columns that know other numbers off their steps."""
-        if layout is self.layout:
-            return self
-        other = copy.copy(self)
-        other.layout, other._admission = layout, None
-        other.domain, other.twins_ = copy.copy(self.domain), copy.copy(self.twins_)
-        other.domain.columns = layout.columns
-        other.twins_.layout, other.twins_.domain = layout, other.domain
+        container = self.layout.container
+        X = container.check_names(X)
+        values = [container.column_values(X, j) for j in range(len(self.layout.fields))]
+        Z = self.layout.encode_values(values)
+        other = self.with_codes(Z)
+        other._off_steps = _off_steps(self.layout, Z, values)
         return other
+
+    def rows(self, places: Any = None) -> Any:
+        """Return the table of which `data` are the codes, all of its rows or some.
+
+        They have the container, names and dtypes of `fit`, and the very numbers that were given,
+        also those off the steps of their column. `with_codes` knows no such numbers.
+        """
+        places = slice(None) if places is None else places
+        layout, table = self.layout, self.decode(self.data[places])
+        return layout.container.with_columns(
+            table,
+            {
+                int(place): layout.container.column(int(place), layout.fields[int(place)], own)
+                for place, numbers in self._off_steps.items()
+                for own in [numbers[places]]
+            },
+        )
 
     def with_codes(self, Z: Floats) -> InputSpace:
         """Return the same domain with other data, given as codes of shape (n_rows, n_features)."""
@@ -398,6 +401,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
             layout, domain, Twins(layout, domain, sensitive, data, dependents), data,
             self.constraints_, parts.get("plausibility", self.plausibility),
         )  # fmt: skip
+        other._off_steps = {} if "data" in parts else self._off_steps
         return other
 
     # What there is --------------------------------------------------------------------------
@@ -470,8 +474,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
 
         Unknown categories raise an error, and so do rows with two ones in a one-hot group. Numbers
         raise none: if a value is off the steps of its column, `decode` returns nearly the same
-        number, and exactly the same after `with_data`. A missing value becomes NaN if the column
-        had no missing values in `fit`.
+        number. A missing value becomes NaN if the column had no missing values in `fit`.
         """
         return self.layout.encode(X)
 
@@ -560,5 +563,14 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
 #: What `fit` learns.
 LEARNED = (
     "layout", "domain", "twins_", "sensitive", "free", "data", "constraints_", "plausibility",
-    "_admission",
+    "_admission", "_off_steps",
 )  # fmt: skip
+
+
+def _off_steps(layout: Layout, Z: Floats, values: list[Any]) -> dict[str, Floats]:
+    """Return the numbers of columns in which some are off the steps, by the column's position."""
+    return {
+        str(places[0]): np.asarray(column.field().encode(values[places[0]]))
+        for j, (column, places) in enumerate(zip(layout.columns, layout.places, strict=True))
+        if column.discrete and not np.array_equal(Z[:, j], np.rint(Z[:, j]), equal_nan=True)
+    }

@@ -1,29 +1,22 @@
 """Columns of numbers in steps, or of listed amounts; codes number them.
 
-Rows of data are shown to a model as they are, also where their numbers are between two steps: such
-a number has a code between two whole ones. By arithmetic alone not every number has such a code,
-as there are fewer of them. So `encode` gives the nearest code from which arithmetic leads back to
-the number, or to one a few last bits away, and never changes the column. Who keeps the rows of a
-table takes `read`, which returns a column that knows the numbers of this table that arithmetic
-misses, and goes with the table; the column that was learned stays as it is.
+A number between two steps has a code between two whole ones. By arithmetic alone not every number
+has a code that leads back to it, so `decode` gives it but for its last bits. Rows of data are shown
+to a model as the table has them, and need no codes.
 """
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
 from skfairtest.space._columns import Categorical, Column
 from skfairtest.space._facts import ColumnFacts
 from skfairtest.space._numbers import Numbers, finished
-from skfairtest.space._resolution import EqualSteps, as_held, given_steps, ulps_away
+from skfairtest.space._resolution import EqualSteps, as_held, given_steps
 
-#: Codes that are tried for a number between two steps, so many places to both sides of its place.
-NEARBY = 4
 #: Codes of numbers beyond the listed ones go on by less than one half: by the first share up to one
 #: mean distance of listed numbers, then by the second for every doubling.
 NEAR_SHARE, FAR_SHARE = 0.25, 0.249 / 1024
@@ -36,8 +29,6 @@ class Stepped(Numbers):
     ----------
     dtype : str or None
         Name of the dtype that the table rounds numbers to.
-    odd_codes, odd_values : ndarray of shape (n_odd,)
-        Numbers of one table whose codes arithmetic does not lead back to them.
     """
 
     def __init__(
@@ -45,8 +36,6 @@ class Stepped(Numbers):
     ) -> None:
         super().__init__(name, low, high, step)
         self.dtype = dtype
-        self.odd_codes: Floats = np.empty(0)
-        self.odd_values: Floats = np.empty(0)
 
     def _work_out(self, codes: Floats) -> Floats:
         """Return the values of codes by arithmetic; nondecreasing."""
@@ -62,91 +51,20 @@ class Stepped(Numbers):
         return False
 
     def _values(self, codes: Floats) -> Floats:
-        values = self._at(codes)
-        if len(self.odd_codes):
-            place = np.searchsorted(self.odd_codes, codes)
-            place[place == len(self.odd_codes)] = 0
-            odd = self.odd_codes[place] == codes
-            values[odd] = self.odd_values[place[odd]]
-        return values
+        return self._at(codes)
 
     def _codes(self, numbers: Floats) -> Floats:
-        return self._find(numbers, learns=False)[1]
-
-    def read(self, values: NDArray[Any]) -> tuple[Column, Floats]:
-        """Return the codes of a table's numbers, and a column that decodes them exactly."""
-        column, codes = self._find(self._as_floats(values), learns=True)
-        return column, codes if self.missing is None else self._with_missing(codes)
-
-    def _find(self, numbers: Floats, *, learns: bool) -> tuple[Stepped, Floats]:
-        """Return codes of numbers, and a column that learns numbers that arithmetic misses."""
-        codes = np.rint(self.place(numbers))
+        places = self.place(numbers)
+        codes = np.rint(places)
         off = (self._at(codes) != numbers) & ~np.isnan(numbers)
-        if not off.any():
-            return self, codes
-        between, back = np.unique(numbers[off], return_inverse=True)
-        found, places, missed = self._between(between)
-        column = self
-        if learns and missed.any():
-            column, found[missed] = self._knowing(places[missed], between[missed])
-        codes[off] = found[back.ravel()]
-        return column, codes
-
-    def _between(self, values: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return codes of different values off the steps, their positions, and which are missed.
-
-        Those of arithmetic have an even last bit, those that are known an odd one.
-        """
-        places = self.place(values)
-        whole = places == np.rint(places)
-        up = np.where(self._at(places) < values, np.inf, -np.inf)
-        places = np.where(whole, np.nextafter(places, up), places)
-        # Where all floats are whole, the nearest has to do.
-        found = np.rint(self.place(values))
-        miss = np.abs(self._at(found) - values)
-        for ulps in range(-NEARBY, NEARBY + 1):
-            # Of the even ones it is half, and those that are found need no other.
-            at = np.flatnonzero((miss != 0) & ((places.view(np.int64) + ulps) % 2 == 0))
-            codes, wanted = ulps_away(places[at], ulps), values[at]
-            made = self._at(codes)
-            with np.errstate(invalid="ignore"):
-                error = np.where(made == wanted, 0.0, np.abs(made - wanted))
-            nearer = (error < miss[at]) & (codes != np.rint(codes))
-            found[at[nearer]], miss[at[nearer]] = codes[nearer], error[nearer]
-        missed = miss != 0
-        if missed.any() and len(self.odd_values):
-            order = np.argsort(self.odd_values)
-            place = np.searchsorted(self.odd_values[order], values)
-            place[place == len(order)] = 0
-            known = missed & (self.odd_values[order[place]] == values)
-            found[known] = self.odd_codes[order[place[known]]]
-            missed &= ~known
-        return found, places, missed
-
-    def _knowing(self, places: Floats, values: Floats) -> tuple[Stepped, Floats]:
-        """Return a column that knows more numbers, and their codes near these positions."""
-        codes = np.where(places.view(np.int64) % 2 == 0, ulps_away(places, 1), places)
-        while True:
-            _, first = np.unique(codes, return_index=True)
-            twice = np.isin(codes, self.odd_codes)
-            twice |= ~np.isin(np.arange(len(codes)), first)
-            if not twice.any():
-                break
-            codes[twice] = ulps_away(codes[twice], 2)
-        every = np.append(self.odd_codes, codes)
-        order = np.argsort(every)
-        other = copy.copy(self)
-        other.odd_codes = every[order]
-        other.odd_values = np.append(self.odd_values, values)[order]
-        return other, codes
-
-    def bare(self) -> Column:
-        """Return the column as it was learned, without the numbers of a table."""
-        if not len(self.odd_codes):
-            return self
-        other = copy.copy(self)
-        other.odd_codes = other.odd_values = np.empty(0)
-        return other
+        if off.any():
+            # What lies between two steps has no whole code, however near it is to one of them.
+            near = off & (places == codes)
+            places[near] = np.nextafter(
+                places[near], np.where(self._at(codes[near]) < numbers[near], np.inf, -np.inf)
+            )
+            codes[off] = places[off]
+        return codes
 
     def slope(self, codes: Floats) -> Floats | float:
         """Change of the number from one code to the next."""
@@ -193,7 +111,7 @@ class Grid(Stepped):
 
     def fraction(self) -> tuple[float, float, float] | None:
         """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
-        if len(self.odd_codes) or self.missing is not None:
+        if self.missing is not None:
             return None
         return self.steps.fraction()
 

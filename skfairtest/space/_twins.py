@@ -45,11 +45,13 @@ class Twins:
         Number of combinations of sensitive values; infinite with a real sensitive column.
     dependents : mapping, callable or None
         As it was given.
+    rules : list of DependentRule
+        What a mapping says, in codes.
     followers : list of int
         Positions of attributes that follow from sensitive values, as far as a mapping says so.
     """
 
-    _rules: list[DependentRule]
+    rules: list[DependentRule]
 
     def __init__(
         self, layout: Layout, domain: Domain, sensitive: list[int], data: Floats, dependents: Any
@@ -64,10 +66,10 @@ class Twins:
         # Sensitive values that occur in the data, which draws prefer where a domain is too large
         # to be gone through; empty for other columns.
         self._observed = [self._values_in_data(j, data) for j in sensitive]
-        self._rules = []
+        self.rules = []
         if isinstance(dependents, Mapping):
-            self._rules = read_rules(dependents, domain.columns, sensitive, layout.one_hot)
-        self.followers = sorted({rule.column for rule in self._rules})
+            self.rules = read_rules(dependents, domain.columns, sensitive, layout.one_hot)
+        self.followers = sorted({rule.column for rule in self.rules})
 
     def _values_in_data(self, j: int, data: Floats) -> Floats:
         domain = self.domain
@@ -195,8 +197,8 @@ class Twins:
 
     def apply_dependents(self, Z: Floats) -> Floats:
         """Set the values that follow from the rows' sensitive values; rows may change in place."""
-        if self._rules:
-            return apply_rules(Z, self._rules)
+        if self.rules:
+            return apply_rules(Z, self.rules)
         if self.dependents is not None and len(Z):
             return apply_function(Z, self.dependents, self.layout, self.sensitive)
         return Z

@@ -133,7 +133,7 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
             target = 1 - own
         else:
             target = self._codes_of(to, "to", X)
-        space, Z = self.space_.read(X)
+        space, Z = self.space_, self.space_.encode(X)
         endless = np.isinf(Z).any(axis=0)
         if endless.any():
             name = space.layout.columns[int(np.argmax(endless))].name
@@ -154,7 +154,19 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
                     ConstraintWarning,
                     stacklevel=users_level(),
                 )
-        table = space.decode(moved)
+        # Who stays, and columns that do, are as in X, also where numbers are off the steps.
+        container, X_in_fit = space.layout.container, space.layout.as_in_fit(X)
+        decoded, every, stays = space.decode(moved), np.arange(len(Z)), own == target
+        columns = {
+            place: container.take_values(decoded, place, every)
+            for place in space.layout.places_of(self.moving_)
+        }
+        if stays.any():
+            columns = {
+                place: container.where(~stays, column, X_in_fit, place)
+                for place, column in columns.items()
+            }
+        table = container.with_columns(X_in_fit, columns)
         if isinstance(table, pd.DataFrame):
             table.index = X.index
         return table

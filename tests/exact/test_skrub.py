@@ -18,6 +18,7 @@ from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_verifier
 from skfairtest.oracle._model import Model, choose_response
 from skfairtest.space._space import InputSpace
+from skfairtest.whitebox._steps import is_rounded
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.services("skrub")]
 
@@ -143,6 +144,16 @@ def test_the_auditor_certifies_a_pipeline():
     auditor = CertifiedAuditor(model, sensitive_features=["s"], random_state=0).fit(X)
     assert auditor.certified_
     assert auditor.fairness_degree_ > 0
+
+
+def test_a_scaler_that_squashes_takes_a_little_back():
+    from skrub import SquashingScaler
+
+    x = np.linspace(0, 100, 100_000, dtype=np.float32)[:, None]
+    step = SquashingScaler().fit(x[:1000])
+    steps = np.diff(step.transform(x)[:, 0])
+    assert 0 < -steps.min() < 1e-6
+    assert is_rounded(step)
 
 
 # What is refused -----------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from skfairtest import (
     TestSGDAuditor,
     certify,
 )
+from skfairtest.exact._bounds import Bounds
 from skfairtest.exceptions import EstimatorFailedError, MitigationWarning, NoDisparityWarning
 from skfairtest.finding import _card
 from skfairtest.finding._card import card_css, findings_card, in_html, numbers_table, pair_table
@@ -347,10 +348,10 @@ def test_a_refused_fit_leaves_the_card_of_the_certificate():
     assert "(proven for all inputs in the domain)" in card(auditor)
 
 
-def certificate(**changes):
+def certificate(lower=0.5, upper=0.75, **changes):
     given = {
-        "fairness_degree": 0.5, "fairness_degree_upper_bound": 0.75, "gap": 0.25,
-        "certified": False, "found_share": 2 / 3, "seconds": 1.0, "stop_reason": "max_time",
+        "bounds": Bounds(lower, upper, 1e-9),
+        "found_share": 2 / 3, "seconds": 1.0, "stop_reason": "max_time",
         "worst_case": pd.DataFrame({"sex": [1, 0], EVIL: [2, 2]}),
     }  # fmt: skip
     return Certificate(**(given | changes))
@@ -362,18 +363,16 @@ def test_certificates_of_all_kinds():
     assert "(proven for all inputs in the domain). Whether any is above 0.50 is open." in card(
         certificate()
     )
-    labels = card(certificate(response="labels", fairness_degree=1.0))
+    labels = card(certificate(1.0, 1.0, response="labels"))
     assert "The twins get different labels" in labels
     outputs = certificate(
         worst_case_outputs=np.array([0.7, 0.2]), worst_case_class="yes", response="predict_proba"
     )
     assert "(probability of yes: 0.70 against 0.20)" in card(outputs)
-    nothing = certificate(
-        fairness_degree=0.0, fairness_degree_upper_bound=0.0, certified=True, worst_case=None
-    )
+    nothing = certificate(0.0, 0.0, worst_case=None)
     assert "No difference found No twins are treated differently (proven" in card(nothing)
     assert "does not show that there are none" not in card(nothing)
-    unknown = certificate(fairness_degree_upper_bound=np.inf)
+    unknown = certificate(upper=np.inf)
     assert "is not known" in card(unknown)
 
 

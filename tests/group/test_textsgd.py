@@ -95,6 +95,33 @@ def test_terms_are_found_on_word_borders_longest_first(text, found):
     assert names == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("an INDİAN and an ındian", set()),  # other letters than those of the term
+        ("İİ gay", {"gay"}),
+        ("der weiß gekleidete, DER WEISSE, WEISS", {"weiß"}),
+        ("ßold old", {"old"}),
+    ],
+)
+def test_letters_that_become_two_are_found_and_kept(text, found):
+    terms = Terms({"color": ["weiß", "schwarz"], **IDENTITY_TERMS})
+    read = terms.read([text])
+    held = {
+        word
+        for j, words in enumerate(terms.words)
+        for k, word in enumerate(words)
+        if read.contains[0][terms.number(j, k)]
+    }
+    assert held == found and read.with_terms(0, {}) == text
+    other = read.with_terms(0, {0: "schwarz", 1: "straight", 4: "young"})
+    wanted = {"weiß": "schwarz", "WEISS": "schwarz", "gay": "straight", "old": "young"}
+    assert other.split() == [
+        wanted.get(word.strip(","), word.strip(",")) + "," * word.endswith(",")
+        for word in text.split()
+    ]
+
+
 def test_replacing_keeps_the_rest_of_the_text():
     read = Terms(IDENTITY_TERMS).read(["Old, GAY and african american; old?"])
     assert read.with_terms(0, {3: "young"}) == "young, GAY and african american; young?"

@@ -1,5 +1,6 @@
 """Tables in chunks: the same results as for the table in memory, and errors that name the chunk."""
 
+import os
 import pickle
 import tracemalloc
 from functools import cache
@@ -15,9 +16,10 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
-from tiers import SAMPLE, slow_sample, some
+from tiers import slow_sample, some
 
-import skfairtest.oracle._row_comparison as row_comparison
+import skfairtest.oracle._rows as engine
+import skfairtest.oracle._rows_audit as rows_audit
 import skfairtest.space._summarize as summarize
 from skfairtest import (
     InputSpace,
@@ -207,18 +209,10 @@ def data_of(name):
 NAMES = ["probabilities", "threshold", "labels", "regressor", "tree", "tuned", "several classes"]
 
 
-@pytest.mark.parametrize("name, way", [
-    *some([(name, "tables") for name in NAMES], 2),
-    *((name, "codes") for name in ("probabilities", "regressor")),
-    *(
-        pytest.param(name, "codes", id=f"{name}-codes", marks=SAMPLE)
-        for name in NAMES if name not in ("probabilities", "regressor")
-    ),
-])  # fmt: skip
-def test_audit_of_chunks_is_that_of_the_table(name, way, monkeypatch):
-    monkeypatch.setattr(row_comparison, "CALL_ROWS", 64)
-    if way == "codes":
-        monkeypatch.setattr(row_comparison.TwinTables, "fits", lambda space: False)
+@pytest.mark.parametrize("name", some(NAMES, 2))
+def test_audit_of_chunks_is_that_of_the_table(name, monkeypatch):
+    monkeypatch.setattr(engine, "CHUNK", 32)
+    monkeypatch.setattr(engine, "CALL_ROWS", 64)
     model, params = models()[name]
     X, sensitive, domain = data_of(name)
     X = X[:400]
@@ -303,9 +297,7 @@ def test_jobs_change_nothing():
 
 
 def test_only_the_worst_rows_are_kept(monkeypatch):
-    monkeypatch.setattr(
-        row_comparison, "WorstRows", lambda *shape, megabytes=0: WorstRows(*shape, megabytes)
-    )
+    monkeypatch.setattr(rows_audit, "WorstRows", lambda *nothing: WorstRows(nothing[0], 0))
     monkeypatch.setattr("skfairtest.oracle._worst_rows.MOST_KEPT", 20)
     X = NUMBERS.data
     auditor = audited(NUMBERS.estimator, X)
@@ -545,6 +537,22 @@ def test_parquet_is_described_as_a_whole(tmp_path):
 def test_a_folder_of_parquet_files(auditor, parquet):
     CLASSES.data[:50].to_parquet(parquet.parent / "a.parquet")
     assert auditor.audit_rows(parquet.parent).n_rows == len(CLASSES.data) + 50
+
+
+def test_a_folder_of_more_files_than_may_be_open(tmp_path):
+    resource = pytest.importorskip("resource")
+    pytest.importorskip("pyarrow")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for number in range(40):
+        CLASSES.data[:2].to_parquet(tmp_path / f"{number}.parquet")
+    n_open = os.dup(0)  # the next one that is free
+    os.close(n_open)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (n_open + 30, limits[1]))
+        n_rows = sum(len(chunk.table) for chunk in as_chunks(tmp_path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert n_rows == 80
 
 
 def test_a_parquet_file_that_is_cut_off_or_damaged(auditor, parquet):

@@ -4,6 +4,7 @@ What an object says is compared with a formula of the test's own on the decoded 
 model is shown is looked at from outside.
 """
 
+import copy
 import pickle
 import warnings
 
@@ -22,6 +23,7 @@ from skfairtest import Allowed, Implies, InputSpace, Is, Linear, Order, RandomAu
 from skfairtest.exceptions import ConstraintWarning
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.space._constraints.base import name_of
+from skfairtest.space._constraints.table_rule import TableRule
 
 
 def people(n=300, seed=0):
@@ -530,3 +532,17 @@ def test_boxes_know_one_hot_groups():
     rows = space.decode(space.sample(300, np.random.default_rng(0), uniform=True))
     assert not rows["color_red"].any() and not rows["job_cook"].any()
     assert rows["color_green"].any() and rows["color_blue"].any()
+
+
+def test_a_table_repairs_into_the_domain_that_it_is_given():
+    rows = np.column_stack([np.arange(10.0), np.arange(10.0)])
+    X = pd.DataFrame({"sex": [0, 1] * 5, "a": range(10), "b": range(10)})
+    domain = InputSpace(constraint=Allowed({"a": X["a"], "b": X["b"]})).fit(X, ["sex"]).domain
+    rule, rng = TableRule([1, 2], rows), np.random.default_rng(0)
+    Z = domain.draw(200, rng)
+    for low, high in ((0, 4), (5, 9)):
+        part = copy.copy(domain)
+        part.low, part.high = domain.low.copy(), domain.high.copy()
+        part.low[1:], part.high[1:] = low, high
+        moved = rule.repair(Z, np.array([False, True, True]), part, rng)[:, 1:]
+        assert ((moved >= low) & (moved <= high)).all()

@@ -165,7 +165,7 @@ def test_a_column_with_one_date_or_none(column):
     X = with_dates(column.reset_index(drop=True))
     space = InputSpace().fit(X, ["sex"])
     assert space.domain.columns[0].n_values == 1
-    pd.testing.assert_frame_equal(space.decode(space.data), X)
+    pd.testing.assert_frame_equal(space.rows(), X)
     with pytest.raises(ValueError, match="'when' has one value only"):
         InputSpace().fit(X, ["when"])
 
@@ -174,7 +174,7 @@ def test_categories_list_other_dates_and_bounds_are_refused():
     X = with_dates(TIMES)
     space = InputSpace(categories={"when": ["2020-01-01", "2021-01-01"]}).fit(X, ["sex"])
     assert space.describe()["domain"][0] == "2020-01-01 to 2021-01-01"
-    pd.testing.assert_frame_equal(space.decode(space.data), X)
+    pd.testing.assert_frame_equal(space.rows(), X)
     with pytest.raises(ValueError, match="'when' has values|cannot read|holds values of the kind"):
         InputSpace(categories={"when": ["today or so"]}).fit(X, ["sex"])
     for wish in ({"bounds": {"when": (0, 1)}}, {"steps": {"when": 1}}):

@@ -96,6 +96,11 @@ def test_a_clone_of_a_learned_space_shares_its_rows():
     assert clone(auditor).fit(X).space_.data.shape == space.data.shape
 
 
+def test_a_clone_of_the_space_itself_is_unfitted():
+    space = InputSpace(bounds={"age": (0, 99)}).fit(X, ["sex"])
+    assert not hasattr(clone(space), "data") and clone(space).bounds == space.bounds
+
+
 def test_an_auditor_learns_a_copy():
     space = InputSpace(bounds={"age": (0, 99)})
     auditor = SBFTAuditor(MODEL, space=space, max_queries=400, random_state=0).fit(X)

@@ -190,18 +190,18 @@ def any_numbers(dtype=None):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_every_number_of_a_table_has_a_code_that_gives_it_back(name):
+def test_numbers_between_two_steps_lie_between_their_codes(name):
     column = COLUMNS[name]
     values = any_numbers(column.dtype)
-    own, codes = column.read(values)
-    np.testing.assert_array_equal(own.take(codes), values)
-    np.testing.assert_array_equal(own.take(own.encode(values[::-1])), values[::-1])
+    codes = column.encode(values)
     n = len(column.listed) if isinstance(column, Amounts) else 50
     steps = np.arange(float(n)) if isinstance(column, Amounts) else np.arange(-50.0, 50)
-    on_grid = own.take(steps)
-    np.testing.assert_array_equal(own.encode(on_grid), steps)
+    on_grid = column.take(steps)
+    np.testing.assert_array_equal(column.encode(on_grid), steps)
+    np.testing.assert_array_equal(
+        codes == np.rint(codes), np.isin(values, column.take(np.rint(codes)))
+    )
     assert (np.diff(on_grid) > 0).all()
-    # Numbers between two steps lie between their codes.
     finite = codes[~np.isnan(codes) & (np.abs(values) < 100)]
     between = values[~np.isnan(codes) & (np.abs(values) < 100)]
     order = np.argsort(between, kind="stable")

@@ -50,7 +50,7 @@ class BoxSearch:
         parents = TwinBoxes(*(np.concatenate(a) for a in zip(*taken, strict=True)))
         parts, origin = self.split(parents)
         for i in np.setdiff1d(np.arange(len(taken)), origin):
-            self.queue.settle(uppers[i])  # nothing is left to split: the bound stands
+            self.queue.fathom(uppers[i])  # nothing is left to split: the bound stands
         if not len(origin):
             return
         self.try_corners(parts)

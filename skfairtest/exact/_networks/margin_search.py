@@ -100,7 +100,7 @@ class MarginSearch(ScoreSearch[Margins]):
         narrow = (boxes.high - boxes.low).max(axis=1) <= FINEST
         for i, bound in enumerate(bounds):
             if narrow[i]:
-                self.queue.settle(float(bound))
+                self.queue.fathom(float(bound))
             else:
                 one = Margins(boxes.facts[[i]], boxes.low[[i]], boxes.high[[i]])
                 self.queue.push(float(bound), one)

@@ -49,7 +49,7 @@ class ScoreSearch(Generic[Node]):
 
     @abstractmethod
     def _cut(self, taken: list[Node], uppers: list[float]) -> None:
-        """Push or settle the parts of nodes, given the nodes and their bounds."""
+        """Push or fathom the parts of nodes, given the nodes and their bounds."""
 
     def _answer(self, score: float) -> float:
         """Return the difference of outputs that a difference of scores allows."""

@@ -150,7 +150,7 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
         single = np.setdiff1d(np.arange(len(parts)), origin)
         # Where nothing is left to cut, the bound stands.
         for upper in above[single]:
-            self.queue.settle(float(upper))
+            self.queue.fathom(float(upper))
         if len(origin):
             self.boxes.try_corners(halves)
             outputs = np.array([part.output for part in parts])[origin]

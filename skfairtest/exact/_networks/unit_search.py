@@ -128,7 +128,7 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
         self._hints += [(float(done.shown[i]), facts[i], done.inputs[i]) for i in best]
         for i in range(len(bounds)):
             if choice[i] == NOTHING:
-                self.queue.settle(float(bounds[i]))  # no cut is left: the bound stands
+                self.queue.fathom(float(bounds[i]))  # no cut is left: the bound stands
             else:
                 ends = np.stack([low[i], high[i], done.multipliers[i]])
                 self.queue.push(float(bounds[i]), (np.array([*facts[i], choice[i]]), ends))

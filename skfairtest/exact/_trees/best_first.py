@@ -272,7 +272,7 @@ def copy_box(pool, node, other):
 
 
 @inner
-def settle(forest, links, boxes, pool, node, best, weights, state, turn):
+def fathom(forest, links, boxes, pool, node, best, weights, state, turn):
     """Evaluate the point that all best pairs share; return 1 if the box is finished.
 
     -1 where they share one, but the trees' levels, each at its own extreme, leave the bound far
@@ -398,7 +398,7 @@ def keep_child(pool, prices, parent, child, own, state, rtol):
 
 @inner
 def branch(
-    forest, pairs, links, boxes, pool, room, node, children, settled, is_priced, state, rtol,
+    forest, pairs, links, boxes, pool, room, node, children, fathomed, is_priced, state, rtol,
     waiting,
 ):  # fmt: skip
     """Cut a box in two and bound both parts; minus infinity means that a part is finished."""
@@ -407,7 +407,7 @@ def branch(
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     pool.bound[first], pool.bound[second] = -np.inf, -np.inf
     found = False
-    if settled < 0:
+    if fathomed < 0:
         found = propose_level(forest, links, boxes, pool, node, best, weights, cut)
     elif is_priced:
         found = cut[SCORE] > 0
@@ -415,7 +415,7 @@ def branch(
             best.words[w, 0] = room.chosen[w]
     if found:
         halves(forest.word_start, cut, best, pool, node, first, second)
-    if settled < 0 or is_priced:
+    if fathomed < 0 or is_priced:
         gather_boxes(boxes, pool.one[node], pool.two[node], best)
     halved = found
     # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
@@ -544,7 +544,7 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
         state[PRICED] = NONE
         n += 1
         turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
-        done = settle(forest, links, boxes, pool, node, room.best, room.weights, state, turn)
+        done = fathom(forest, links, boxes, pool, node, room.best, room.weights, state, turn)
         if done > 0:
             state[DROPPED] = max(state[DROPPED], pool.bound[node])
         else:

@@ -60,12 +60,12 @@ class _Front(NamedTuple):
 
 
 def list_pairs(
-    forest: Forest, whole: Box, floor: Floats, most: int, deadline: float = np.inf
+    forest: Forest, whole: Box, least: Floats, most: int, deadline: float = np.inf
 ) -> Pairs:
     """Return all possible pairs of leaves of each tree in a box.
 
     - `whole`: the box.
-    - `floor` (n_trees,): pairs with a smaller difference are left out.
+    - `least` (n_trees,): pairs with a smaller difference are left out.
     - `most`: with more pairs than this, pairs of subtrees are not taken apart any further; not much
       more than twice as many are returned.
     """
@@ -80,7 +80,7 @@ def list_pairs(
     )
     done, n_done = [front.take(np.empty(0, dtype=np.intp))], 0
     while len(front.tree):
-        hopeful = forest.high[front.one] - forest.low[front.two] >= floor[front.tree]
+        hopeful = forest.high[front.one] - forest.low[front.two] >= least[front.tree]
         front = front.take(hopeful)
         over = plain(is_finished)(forest, front.one, front.two)
         done.append(front.take(over))
@@ -258,8 +258,8 @@ class ListSearch(TreeSearch):
 
     @property
     def _enough(self) -> float:
-        """Bound below which boxes do not matter, as they cannot raise what was settled either."""
-        return max(self.queue.enough, self.queue.floor)
+        """Bound below which boxes do not matter, as they cannot raise what was fathomed either."""
+        return max(self.queue.enough, self.queue.fathomed)
 
     def _cut(self, taken: list[_Open], uppers: list[float]) -> None:
         (box, table, listed), bound = taken[0], uppers[0]
@@ -297,14 +297,14 @@ class ListSearch(TreeSearch):
                 value, limit = self._value(pairs.one[best.pairs], pairs.two[best.pairs])
             self._offer(value, point)
             if bound <= limit + 1e-13 * abs(limit):
-                self.queue.settle(bound)
+                self.queue.fathom(bound)
                 return
             if self.levels and not turn and bound > value + LEVEL_GAP * abs(value):
                 cut = self._choose(box, pairs, self._extreme_pairs(pairs, listed, at, best))
         cut = cut or self._choose(box, pairs, best)
         if cut is None:
-            self.queue.settle(bound)
-            return  # the best pairs fill the box: it was settled exactly
+            self.queue.fathom(bound)
+            return  # the best pairs fill the box: it was fathomed exactly
         loss = self._loss_allowed(best)
         for first in (True, False):
             part, kept = self._part(box, pairs, listed, cut, first)
@@ -313,8 +313,8 @@ class ListSearch(TreeSearch):
                 continue  # only pairs that cannot beat what is known were left
             if np.isfinite(loss):
                 differences = pairs.difference[kept]
-                floor = np.repeat(differences[at[:-1]] - loss, np.diff(at))
-                good = np.flatnonzero(differences >= floor)
+                least = np.repeat(differences[at[:-1]] - loss, np.diff(at))
+                good = np.flatnonzero(differences >= least)
                 kept, at = kept[good], np.searchsorted(good, at)
             self._keep(part, table, kept, at, bound)
 
@@ -333,7 +333,7 @@ class ListSearch(TreeSearch):
         """Bound a box and keep it as open if it may hold more than is known."""
         bound = min(most, self._bound(table.pairs, listed, at[:-1]))
         if bound <= self._enough:
-            self.queue.settle(bound)
+            self.queue.fathom(bound)
             return
         size = len(listed) + (0 if table.users else table.size)
         if self.n_listed + size > self._most_listed:
@@ -347,18 +347,18 @@ class ListSearch(TreeSearch):
         table.users -= 1
         self.n_listed -= len(listed) + (0 if table.users else table.size)
 
-    def _list(self, box: Box, most: int, floor: Floats | None = None) -> _Table:
+    def _list(self, box: Box, most: int, least: Floats | None = None) -> _Table:
         """Return all pairs that meet a box."""
         forest = self.problem.forest
-        if floor is None:
-            floor = np.full(len(forest.roots), -np.inf)
-        return _Table(list_pairs(forest, box, floor, most, self.queue.limits.deadline))
+        if least is None:
+            least = np.full(len(forest.roots), -np.inf)
+        return _Table(list_pairs(forest, box, least, most, self.queue.limits.deadline))
 
     def _look_closer(self, box: Box, best: _BestPairs, bound: float) -> None:
         """List the pairs of a box again, expanded further."""
         loss = self._loss_allowed(best)
-        floor = best.difference - loss if np.isfinite(loss) else None
-        table = self._list(box, self._most_of_box, floor)
+        least = best.difference - loss if np.isfinite(loss) else None
+        table = self._list(box, self._most_of_box, least)
         at = table.pairs.start
         if (at[1:] > at[:-1]).all():  # else only pairs that cannot beat what is known were left
             self._keep_all(box, table, bound)

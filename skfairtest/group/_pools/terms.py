@@ -71,10 +71,10 @@ class Terms:
 
     @property
     def pattern(self) -> str:
-        """A regular expression of all terms: longest first, on word borders, with one group."""
+        """A regular expression of all terms in small letters: longest first, on word borders."""
         longest = sorted(self._number, key=lambda key: (-len(key), key))
         words = [r"\s+".join(map(re.escape, key.split())) for key in longest]
-        return rf"(?<!\w)({'|'.join(words)})(?!\w)"
+        return rf"(?<!\w)(?:{'|'.join(words)})(?!\w)"
 
     def number(self, category: int, word: int) -> int:
         """Number of a term among all."""
@@ -82,8 +82,8 @@ class Terms:
 
     def read(self, texts: list[str]) -> ReadTexts:
         """Find all terms in the texts."""
-        pattern = re.compile(self.pattern, re.IGNORECASE)
-        pieces = [pattern.split(text) for text in texts]
+        pattern = re.compile(self.pattern)
+        pieces = [_split(pattern, text) for text in texts]
         held = np.zeros((len(texts), len(self.category_of)), dtype=bool)
         found = []
         for row, parts in enumerate(pieces):
@@ -127,6 +127,24 @@ class ReadTexts:
 
 def _key(word: str) -> str:
     return " ".join(word.casefold().split())
+
+
+def _split(pattern: re.Pattern[str], text: str) -> list[str]:
+    """Return what stands before, in and after each match, whether letters are large or small."""
+    small = text.casefold()
+    # Some letters become two: of which letter each is, and where the text ends.
+    places: list[int] | range = range(len(text) + 1)
+    if len(small) != len(text):
+        lengths = [len(letter.casefold()) for letter in text]
+        places = np.repeat(np.arange(len(text) + 1), [*lengths, 1]).tolist()
+    pieces, end = [], 0
+    for match in pattern.finditer(small):
+        first, last = places[match.start()], places[match.end()]
+        if first == places[match.start() - 1] or last == places[match.end() - 1]:
+            continue  # a part of a letter
+        pieces += [text[end:first], text[first:last]]
+        end = last
+    return [*pieces, text[end:]]
 
 
 def _checked(name: Any, words: Any) -> list[str]:

@@ -76,10 +76,10 @@ class SpaceColumns:
     def read(self, X: Any, j: int) -> ColumnValues:
         """The values of a column of these rows; None for those of the space."""
         if X is None:
-            column, codes = self.space.domain.columns[j], self.space.data[:, j]
+            codes = self.space.data[:, j]
         else:
-            column, codes = self.space.layout.read_attribute(X, j)
-        column, codes = column.for_rules(codes)
+            codes = self.space.layout.attribute_codes(X, j)
+        column, codes = self.space.domain.columns[j].for_rules(codes)
         if not column.is_category:
             return ColumnValues(column.name, codes, column.dates, bounds=(column.low, column.high))
         levels = column.take(np.arange(float(column.n_listed or 0)))

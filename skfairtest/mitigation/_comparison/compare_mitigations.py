@@ -339,10 +339,11 @@ def _folds(context: ComparisonContext, cv: Any, rng: np.random.Generator) -> tup
         inputs, cluster_ids = {}, None
         if context.has_twins:
             near = draw_crossings(context.space.with_codes(rows), each, rng)
+            uniform = draw_uniform(context.space, each, rng)
             inputs = {
-                "rows": rows,
-                "near": near.rows,
-                "uniform": draw_uniform(context.space, each, rng),
+                "rows": context.space.rows(held),
+                "near": context.space.decode(near.rows),
+                "uniform": context.space.decode(uniform),
             }
             cluster_ids = near.cluster_ids
         seed = int(rng.integers(2**31 - 1))

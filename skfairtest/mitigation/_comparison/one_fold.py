@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 
 from skfairtest import _clock
 from skfairtest._threads import taking_turns
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Ints
 from skfairtest.exceptions import EstimatorFailedError, NoDisparityWarning
 from skfairtest.individual import SBFTAuditor
 from skfairtest.individual._flip_test.maps import MovedRows
@@ -24,7 +24,7 @@ from skfairtest.mitigation._comparison.methods import (
 )
 from skfairtest.mitigation._comparison.moved import compare_moved
 from skfairtest.mitigation._shares import PLACES, Judged, judge
-from skfairtest.space._rows import take_rows
+from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._sensitive_features import not_taken
 
 
@@ -38,8 +38,8 @@ class Fold:
         Of the folds.
     training, held : ndarray of int
         Rows to train on, and rows held out.
-    inputs : dict of str to ndarray
-        Codes by place: the rows held out, inputs near them, and uniform ones.
+    inputs : dict of str to table
+        Tables by place: the rows held out, inputs near them, and uniform ones.
     cluster_ids : ndarray of int or None
         Which row each input near them is near to; None where there are no twins to compare.
     seed : int
@@ -53,7 +53,7 @@ class Fold:
     number: int
     training: Ints
     held: Ints
-    inputs: dict[str, Floats]
+    inputs: dict[str, Any]
     cluster_ids: Ints | None
     seed: int
     certify_time: float
@@ -134,7 +134,7 @@ def _run(result: FoldResult, name: str, own: Any, context: ComparisonContext, fo
     whole = judge(
         model,
         context.space,
-        np.concatenate([fold.inputs[place] for place in PLACES]),
+        stack([fold.inputs[place] for place in PLACES]),
         {"threshold": context.threshold},
     )
     start = 0

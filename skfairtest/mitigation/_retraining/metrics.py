@@ -19,6 +19,7 @@ from skfairtest.mitigation._shares import (
     together,
 )
 from skfairtest.space._plausible.neighbours import Crossed
+from skfairtest.space._rows import stack, take_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import on_workers
 
@@ -42,7 +43,7 @@ class Inputs(NamedTuple):
     `rows` and `near` have one entry a fold, judged by the model that was trained without the fold.
     """
 
-    rows: list[Floats]
+    rows: list[Any]
     near: list[Crossed]
     uniform: Floats
 
@@ -89,7 +90,7 @@ class ShareMetrics:
         # the auditor alone was given a number of jobs.
         alone = {} if self._n_jobs is None else {"n_jobs": None}
         self._needed = space.without_plausibility(), settings | alone
-        self._codes = codes = folds[0].codes
+        codes, self._X = folds[0].codes, space.layout.as_in_fit(folds[0].task.X)
         self._weights = folds[0].task.weights
         self._crossings = [Crossings(space.with_codes(codes[fold.held])) for fold in self.folds]
         self._chosen_by = self._draw()
@@ -108,7 +109,7 @@ class ShareMetrics:
             near.append(crossings.draw(most, self.rng))
         self._rows = rows
         return Inputs(
-            [self._codes[held] for held in rows],
+            [take_rows(self._X, held) for held in rows],
             near,
             draw_uniform(self.space, self.n_estimates, self.rng),
         )
@@ -125,9 +126,10 @@ class ShareMetrics:
             self._rows = drawn
         inputs = self._fresh if fresh and self._fresh is not None else self._chosen_by
         # A model's inputs in one go: every first look at a model takes some calls of few rows.
-        tasks = [(models[0], inputs.uniform)]
+        decode = self.space.decode
+        tasks = [(models[0], decode(inputs.uniform))]
         tasks += [
-            (model, np.concatenate([held, near_held.rows]))
+            (model, stack([held, decode(near_held.rows)]))
             for model, held, near_held in zip(models[1:], inputs.rows, inputs.near, strict=False)
         ]
         uniform, *of_folds = on_workers(_judge, self._needed, tasks, self._n_jobs)
@@ -153,9 +155,9 @@ class ShareMetrics:
         return Measure(share, *wilson_interval(share * n, n, 0.95))
 
 
-def _judge(needed: tuple[InputSpace, dict[str, Any]], model: Any, Z: Floats) -> Judged:
+def _judge(needed: tuple[InputSpace, dict[str, Any]], model: Any, X: Any) -> Judged:
     space, settings = needed
-    return judge(model, space, Z, settings)
+    return judge(model, space, X, settings)
 
 
 def relative(shares: TwinShares, original: TwinShares, places: tuple[str, ...]) -> float:

@@ -240,7 +240,8 @@ class TwinRetraining(TwinStrategy):
         """Inputs near the data that the fold's model treats differently; how many were found."""
         # Twenty for each that is to be found.
         Z = draw_near_rows(fold, min(20 * self._n_pairs, 20_000))
-        differs = judge(fold.model, fold.space.without_plausibility(), Z, self.settings).differs
+        space = fold.space.without_plausibility()
+        differs = judge(fold.model, space, space.decode(Z), self.settings).differs
         fold.kept["near"] = Z[differs][: self._n_pairs]
         return len(fold.kept["near"])
 
@@ -269,9 +270,9 @@ class TwinRetraining(TwinStrategy):
         """A share of a fold's rows, those first that its model treats differently; None for all."""
         if share == 1:
             return None
-        differs = judge(
-            fold.model, fold.space.without_plausibility(), fold.codes, self.settings
-        ).differs
+        rows = take_rows(self.task.X, fold.rows)
+        space = fold.space.without_plausibility()
+        differs = judge(fold.model, space, rows, self.settings).differs
         order = fold.rng.permutation(len(differs))
         order = order[np.argsort(~differs[order], kind="stable")]
         return np.sort(order[: max(1, int(share * len(order)))])

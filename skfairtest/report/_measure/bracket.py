@@ -21,7 +21,7 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Certificate
         and certificate.fairness_degree > auditor.fairness_degree_
     ):
         twins = auditor.space_.encode(certificate.worst_case)
-        (pair,) = case.pairs(case.search(auditor.space_), twins[:1], twins[1:])
+        (pair,) = case.pairs(case.asked(auditor.space_), twins[:1], twins[1:])
         case.offer(label, pair, twins, "the certificate")
     lower, upper, *_ = certificate.bounds
     if case.response == "predict_proba":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,8 +24,11 @@ from skfairtest.oracle._favourable import Favourable
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._model import PROBE_ROWS, Model, probe_in_time
 from skfairtest.oracle._row_hash import distinct, row_keys
+from skfairtest.oracle._rows import RowComparison
 from skfairtest.oracle._second_answers import SecondAnswers, as_answers, n_again
+from skfairtest.oracle._twin_tables import AsTheyAre, TwinRows
 from skfairtest.report._data import ReportPart
+from skfairtest.space._rows import slice_rows, take_rows
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.registry import Readings
 
@@ -38,6 +42,13 @@ class Finding(NamedTuple):
     pair: Pair
     twins: Floats
     shown_by: str
+
+
+class Asked(NamedTuple):
+    """How inputs are asked about: the model, which decodes them, and what gives its outputs."""
+
+    model: Model
+    respond: Callable[[Any], Floats]
 
 
 @dataclass
@@ -161,9 +172,24 @@ class Case:
             probe_in_time(model, self.space.data[:PROBE_ROWS], seconds)
         return model
 
+    @cached_property
+    def table(self) -> Any:
+        """The rows of the data as the model takes them."""
+        return self.space.rows()
+
     def search(self, space: InputSpace) -> SearchHandle:
-        """A handle that takes rows as they are, and counts on from what was asked before."""
-        return SearchHandle(self.model, space, threshold=self.template.threshold, clip=False)
+        """A handle that counts on from what was asked before."""
+        return SearchHandle(self.model, space, threshold=self.template.threshold)
+
+    def asked(self, space: InputSpace) -> Asked:
+        """How encoded inputs of a space are asked about."""
+        return Asked(self.model.beside(space), self.search(space).respond)
+
+    def compare(self, space: InputSpace, most: int) -> RowComparison:
+        """A comparison of rows with their twins, of `most` at most, in the time of `budget`."""
+        return RowComparison(
+            self.model, space, threshold=self.template.threshold, most=most, budget=self.budget
+        )
 
     @property
     def n_queries(self) -> int:
@@ -189,27 +215,27 @@ class Case:
 
         Distinct rows are asked once, for all parts.
         """
-        model, order = self.model, self.shuffled()
-        first, back = distinct(row_keys(self.space.data[order]))
-        Z = self.space.data[order[first]]
+        model, order = self.model.beside(AsTheyAre()), self.shuffled()
+        first, back = distinct(row_keys(self.space.layout.plain.encode(self.table)[order]))
+        rows = take_rows(self.table, order[first])
         answers: list[NDArray[Any]] = []
         done = 0
         with self.within(seconds):
             # How long a row takes is not known yet, and less the more of them a call has.
-            while done < len(Z) and not (done and self.budget.is_late_for(1)):
+            while done < len(rows) and not (done and self.budget.is_late_for(1)):
                 # Part of the time left that a call may take of those that predict the rows.
-                n = int(min(len(Z) - done, max(1, self.budget.queries_in_time(0.9, 1))))
+                n = int(min(len(rows) - done, max(1, self.budget.queries_in_time(0.9, 1))))
                 began = _clock.now()
-                answers.append(model.predict(Z[done : done + n]))
+                answers.append(model.predict(slice_rows(rows, done, done + n)))
                 self.budget.took(n, _clock.now() - began)
                 done += n
         predicted = np.concatenate(answers)
         if not len(self.space.sensitive):  # else pairs of twins are asked again
             n = min(done, self.affordable(seconds, n_again()))
-            again = as_answers(model.predict(Z[:n]))
+            again = as_answers(model.predict(slice_rows(rows, 0, n)))
             SecondAnswers(model).compare(as_answers(predicted[:n]), again)
         # The rows before the first one that was not asked about: a sample by chance alone.
-        known = len(order) if done == len(Z) else int(first[done])
+        known = len(order) if done == len(rows) else int(first[done])
         asked = np.argsort(order[:known])
         self.rows, self.predicted = order[asked], predicted[back[asked]]
         return ReportPart(
@@ -230,7 +256,7 @@ class Case:
     def rows_of(self, rows: Ints) -> tuple[Any, Any]:
         """Rows of the data as a table, and what is true of them; None where that is not known."""
         truth = None if self.y is None else np.asarray(self.y)[rows]
-        return self.space.decode(self.space.data[rows]), truth
+        return take_rows(self.table, rows), truth
 
     def offer(self, label: str, pair: Pair, twins: Floats, shown_by: str) -> None:
         """Keep the pair, if it is the one of its search that differs most so far."""
@@ -238,13 +264,11 @@ class Case:
         if pair.difference > (0.0 if known is None else known.pair.difference):
             self.findings[label] = Finding(pair, twins, shown_by)
 
-    def pairs_unasked(
-        self, space: InputSpace, first: Floats, second: Floats, gaps: Any
-    ) -> list[Pair]:
-        """Pairs of rows of codes whose outputs are not known, only their differences."""
+    def pairs_unasked(self, rows: TwinRows, first: Ints, second: Ints, gaps: Any) -> list[Pair]:
+        """Pairs of twins of rows whose outputs are not known, only their differences."""
         return [
             make_pair(
-                space.decode(np.stack(twins)),
+                rows.decode(np.stack(twins)),
                 outputs=None,
                 output=name_output(self.response),
                 difference=float(gap),
@@ -253,21 +277,21 @@ class Case:
             for *twins, gap in zip(first, second, gaps, strict=True)
         ]
 
-    def pairs(self, search: SearchHandle, first: Floats, second: Floats) -> list[Pair]:
-        """Pairs of rows of codes with the model's outputs, the twin with the larger one first.
+    def pairs(self, asked: Asked, first: Any, second: Any) -> list[Pair]:
+        """Pairs of inputs with the model's outputs, the twin with the larger one first.
 
         Of several outputs the one that differs most. Two queries a pair, and two for the labels of
         a classifier.
         """
         if not len(first):
             return []
-        space, n = search.space, len(first)
+        model, n = asked.model, len(first)
         both = np.concatenate([first, second])
         outputs, labels = np.zeros((2 * n, 1)), None
-        if search.response != "labels":
-            outputs = search.respond(both)
-        if search.response != "regression":
-            labels = self.model.predict(both)
+        if model.response != "labels":
+            outputs = asked.respond(both)
+        if model.response != "regression":
+            labels = model.predict(both)
             if labels.ndim != 1:  # several outputs have no one label
                 labels = None
         made = []
@@ -277,13 +301,13 @@ class Case:
             rows, ends = [j, n + j], outputs[[j, n + j], place]
             if gaps[place] < 0:
                 rows, ends = rows[::-1], ends[::-1]
-            is_label = search.response == "labels"
-            of_class = None if is_label else self.model.output_name(place)
+            is_label = model.response == "labels"
+            of_class = None if is_label else model.output_name(place)
             made.append(
                 make_pair(
-                    space.decode(both[rows]),
+                    model.space.decode(both[rows]),
                     outputs=None if is_label else ends,
-                    output=name_output(search.response, of_class),
+                    output=name_output(model.response, of_class),
                     difference=1.0 if is_label else float(ends[0] - ends[1]),
                     threshold=self.template.threshold,
                     labels=None if labels is None else tuple(labels[rows].tolist()),

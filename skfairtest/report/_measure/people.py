@@ -7,14 +7,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.finding._pair import Cell, Pair, make_pair
 from skfairtest.group._rules.sensitive_groups import sensitive_attributes
-from skfairtest.oracle._handle import SearchHandle
-from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._model import Labels, named_labels
+from skfairtest.oracle._rows import ComparedRows, RowComparison
 from skfairtest.report._data import Direction, PeopleOfGroup
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
@@ -36,8 +34,8 @@ class RowChanges(NamedTuple):
         several outputs both are the distance in the one that differs most.
     flips : ndarray of bool
         Whether a twin gets another label.
-    twin : ndarray of shape (n, n_sensitive)
-        Codes of the twin with another label whose output is farthest from the row's, or, where all
+    twin : ndarray of int of shape (n,)
+        The twin with another label whose output is farthest from the row's, or, where all
         labels are equal, of the twin with the farthest output.
     """
 
@@ -46,7 +44,7 @@ class RowChanges(NamedTuple):
     up: Floats
     down: Floats
     flips: Bools
-    twin: Floats
+    twin: Ints
 
     @property
     def farthest(self) -> Floats:
@@ -54,70 +52,49 @@ class RowChanges(NamedTuple):
         return np.maximum(self.up, self.down)
 
 
-def look_at_twins(
-    search: SearchHandle, Z: Floats, judged: Judgement, *, of_all: bool
-) -> RowChanges:
-    """Compare rows of data that were just judged with their twins, one direction at a time.
+def look_at_twins(comparison: RowComparison, compared: ComparedRows) -> RowChanges:
+    """Compare rows that were just judged with their twins, one direction at a time.
 
-    `Judgement` says which two twins of a row differ most; the row itself need not be one of the
-    two. `of_all` says that rows were judged by all twins, so that all outputs are known; else the
-    two are what is known.
+    `ComparedRows.pair` says which two twins of a row differ most; the row itself need not be one of
+    the two.
     """
-    own = Z[:, search.space.sensitive]
+    rows, n = compared.rows, len(compared.rows)
     found = RowChanges(
-        np.full(len(Z), -1),
-        np.full(len(Z), -1),
-        np.zeros(len(Z)),
-        np.zeros(len(Z)),
-        np.zeros(len(Z), dtype=bool),
-        own.copy(),
+        np.full(n, -1),
+        np.full(n, -1),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n, dtype=bool),
+        rows.own.copy(),
     )
-    places = np.flatnonzero(judged.disparity > 0)
-    if not len(places):
+    part = np.flatnonzero(compared.shown.disparity > 0)
+    if not len(part):
         return found
-    codes = search.space.twins_.twin_codes if of_all else np.empty((0, own.shape[1]))
-    # The twins of one go are about 65,000 rows.
-    for chosen in gen_batches(len(places), max(1, 2**16 // (3 + len(codes)))):
-        part = places[chosen]
-        known = [judged.first[part, None], judged.second[part, None]]
-        if of_all:
-            known = [np.broadcast_to(codes, (len(part), *codes.shape))]
-        values = np.concatenate([own[part, None], *known], axis=1)
-        _look(search, Z, part, values, judged.verdict[part], found)
-    return found
-
-
-def _look(
-    search: SearchHandle, Z: Floats, part: Ints, values: Floats, verdict: Bools, found: RowChanges
-) -> None:
-    rows = search.space.twins_.of_each(Z[part], values)
-    valid = search.space.valid(rows).reshape(values.shape[:2])
-    valid[:, 0] = True  # a person exists, whatever the conditions say
-    some_scores, some_labels = search.answers(rows[valid.ravel()])
-    scores = np.zeros((*valid.shape, some_scores.shape[1]))
-    labels = np.zeros(valid.shape, dtype=np.int64)
-    scores[valid], labels[valid] = some_scores, some_labels
-    gaps = scores[:, 1:] - scores[:, :1]
-    there = valid[:, 1:]
+    # A person exists, whatever the conditions say.
+    scores, labels = comparison.answers(rows, np.column_stack([part, rows.own[part]]))
+    gaps = compared.scores[part] - scores[:, None]
+    there = compared.valid[part]
     distance = np.where(there, np.abs(gaps).max(axis=2), -1.0)
-    differs = there & (labels[:, 1:] != labels[:, :1])
-    if search.threshold is None and search.response != "regression":
+    differs = there & (compared.labels[part] != labels[:, None])
+    response = comparison.model.response
+    if comparison.threshold is None and response != "regression":
         # `predict` has confirmed the verdict.
-        differs &= verdict[:, None]
-    if search.response == "labels":
+        differs &= compared.shown.verdict[part, None]
+    if response == "labels":
         distance = np.where(there, differs.astype(np.float64), -1.0)
     flips = differs.any(axis=1)
     chosen = np.where(flips[:, None] & ~differs, -1.0, distance).argmax(axis=1)
     at = np.arange(len(part))
-    found.label[part] = labels[:, 0]
-    found.other[part] = labels[at, 1 + chosen]
+    found.label[part] = labels
+    found.other[part] = compared.labels[part[at], chosen]
     found.flips[part] = flips
-    found.twin[part] = values[at, 1 + chosen]
-    if gaps.shape[2] == 1 and search.response != "labels":
+    found.twin[part] = compared.twins[part[at], chosen]
+    if gaps.shape[2] == 1 and response != "labels":
         found.up[part] = np.where(there, gaps[:, :, 0], 0.0).max(axis=1, initial=0.0)
         found.down[part] = np.where(there, -gaps[:, :, 0], 0.0).max(axis=1, initial=0.0)
     else:
         found.up[part] = found.down[part] = distance.max(axis=1, initial=0.0)
+    return found
 
 
 def count_people(
@@ -202,12 +179,10 @@ def changed_cells(pair: Pair) -> list[Cell]:
     return [cell for cell in pair.cells if cell.changed]
 
 
-def own_values(space: InputSpace, z: Floats, pair: Pair) -> list[Any]:
-    """Return what a row itself has in the columns in which a pair of its twins differs."""
-    row = make_pair(
-        space.decode(np.stack([z, z])), outputs=None, output="", difference=0.0, threshold=None
-    )
-    both = zip(row.cells, pair.cells, strict=True)
+def own_values(row: Any, pair: Pair) -> list[Any]:
+    """Return what a row, given twice as a table, has in the columns in which two twins differ."""
+    own = make_pair(row, outputs=None, output="", difference=0.0, threshold=None)
+    both = zip(own.cells, pair.cells, strict=True)
     return [own.first for own, cell in both if cell.changed]
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skfairtest._statistics import clopper_pearson
-from skfairtest._typing import Floats, Ints
+from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.finding._pair import Pair
 from skfairtest.finding._words import number
 from skfairtest.oracle._compare import disparity_curve
-from skfairtest.oracle._handle import SearchHandle
-from skfairtest.oracle._judgement import Judgement, concatenated
-from skfairtest.oracle._row_hash import row_keys
-from skfairtest.oracle._rows import judge_rows
+from skfairtest.oracle._judgement import concatenated
+from skfairtest.oracle._twin_tables import TwinRows, TwinTables
 from skfairtest.report._data import Above, DifferenceCurve, Person, RowsPart, WorstRow
-from skfairtest.report._measure.case import QUERIES_A_PAIR, Case
+from skfairtest.report._measure.case import QUERIES_A_PAIR, Asked, Case
 from skfairtest.report._measure.people import (
     RowChanges,
     beginning_with,
@@ -26,6 +24,7 @@ from skfairtest.report._measure.people import (
     own_values,
     person_to_show,
 )
+from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace
 
 #: Twins that a row is compared with at most.
@@ -49,16 +48,16 @@ def compare_rows(
 
     These are then a random sample of the rows. `kept` takes what was judged, for `rescue_rows`.
     """
-    before, search, order = case.n_queries, case.search(space), case.shuffled()
-    done, of_all = 0, space.twins_.n_twins <= MOST_TWINS
+    before, comparison, order = case.n_queries, case.compare(space, MOST_TWINS), case.shuffled()
+    rows = comparison.rows(take_rows(case.table, order))
+    any_compared = False
     with case.within(seconds):
-        judging = judge_rows(search, space.data[order], most=MOST_TWINS, budget=case.budget)
-        for judged in judging:
-            Z = space.data[order[done : done + len(judged.disparity)]]
-            kept.append((judged, look_at_twins(search, Z, judged, of_all=of_all)))
-            done += len(Z)
+        for compared in comparison.compare(rows):
+            any_compared |= bool(compared.valid.any())
+            shown = Shown(compared.shown.disparity, compared.shown.verdict, compared.pair)
+            kept.append((shown, look_at_twins(comparison, compared)))
         left = max(0.0, case.budget.seconds_left)
-    if not search.so_far.inputs:
+    if not any_compared:
         why = "the constraint leaves no row a twin to be compared with"
         queries = case.n_queries - before
         return RowsPart(status="left out", reason=why, n_rows=len(space.data), queries=queries)
@@ -66,29 +65,38 @@ def compare_rows(
     result = told_rows(case, space, whole)
     disparity = whole.disparity
     order = order[: len(disparity)]
-    if search.response == "regression":
+    if comparison.model.response == "regression":
         some_twins = result.n_twins < space.twins_.n_combinations
         result = above_spread(case, result, changes.farthest, some_twins=some_twins)
     counted = count_people(case, space, order, changes, _counts_above(case, result))
-    worst = worst_places(space, disparity, order)
+    worst = worst_places(rows, disparity, order)
     worst = worst[: max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)]
-    shown = shown_places(space, disparity, order, worst)
-    twins = _twins(space, order[shown], whole, shown)
-    pairs = case.pairs(search, *twins)
-    listed = _worst_rows(case, label, space, order[shown], pairs, twins)
+    places = shown_places(space, disparity, order, worst)
+    asked = Asked(comparison.of(rows), lambda pairs: comparison.answers(rows, pairs)[0])
+    twins = _twins(whole, places)
+    pairs = case.pairs(asked, *twins)
+    listed = _worst_rows(case, label, space, rows, order, places, pairs, twins)
     return replace(
         result,
         **counted,
         worst=listed[: len(worst)],
-        person=_person(case, search, space, order, changes),
+        person=_person(case, asked, space, rows, order, changes),
         queries=case.n_queries - before,
         summary=f"{result.n:,} rows, largest difference {number(result.degree)}",
         early=case.sampled(order),
     )
 
 
-#: What the model says of some rows, and what it means for each of them.
-Judged = tuple[Judgement, RowChanges]
+class Shown(NamedTuple):
+    """What was seen of some rows: disparities, verdicts, and the two twins that differ most."""
+
+    disparity: Floats
+    verdict: Bools
+    pair: Ints
+
+
+#: What the comparison says of some rows, and what it means for each of them.
+Judged = tuple[Shown, RowChanges]
 
 
 def _whole(kept: list[Judged]) -> Judged:
@@ -104,20 +112,23 @@ def _counts_above(case: Case, rows: RowsPart) -> float | None:
 
 
 def _person(
-    case: Case, search: SearchHandle, space: InputSpace, order: Ints, changes: RowChanges
+    case: Case, asked: Asked, space: InputSpace, rows: TwinRows, order: Ints, changes: RowChanges
 ) -> Person | None:
     """A row and its twin: another decision if there is one, the largest difference otherwise."""
     place = person_to_show(changes, order)
     if place is None:
         return None
-    z = space.data[order[place]]
-    twin = space.twins_.with_sensitive(z[None], changes.twin[[place]])
-    (pair,) = case.pairs(search, z[None], twin)
+    own, twin = (np.array([[place, twins[place]]]) for twins in (rows.own, changes.twin))
+    (pair,) = case.pairs(asked, own, twin)
     return Person(
         row=row_names(case.X)(int(order[place])),
-        inside=bool(space.contains(z[None])[0]),
-        pair=beginning_with(own_values(space, z, pair), pair),
+        inside=bool(space.contains(space.data[order[[place]]])[0]),
+        pair=beginning_with(own_values(_twice(rows, place), pair), pair),
     )
+
+
+def _twice(rows: TwinRows, place: int) -> Any:
+    return take_rows(rows.table, np.array([place, place]))
 
 
 def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -> RowsPart:
@@ -130,15 +141,16 @@ def rescue_rows(case: Case, label: str, space: InputSpace, kept: list[Judged]) -
     if case.response != "regression" or case.template.threshold is not None:
         counted = count_people(case, space, rows, changes, case.template.threshold)
         result = replace(result, **counted)
-    worst = worst_places(space, whole.disparity, rows)
+    table = TwinTables(space).rows(take_rows(case.table, rows))
+    worst = worst_places(table, whole.disparity, rows)
     shown = shown_places(space, whole.disparity, rows, worst)
-    twins = _twins(space, rows[shown], whole, shown)
-    pairs = case.pairs_unasked(space, *twins, whole.disparity[shown])
-    listed = _worst_rows(case, label, space, rows[shown], pairs, twins)
+    twins = _twins(whole, shown)
+    pairs = case.pairs_unasked(table, *twins, whole.disparity[shown])
+    listed = _worst_rows(case, label, space, table, rows, shown, pairs, twins)
     return replace(result, worst=listed[: len(worst)])
 
 
-def told_rows(case: Case, space: InputSpace, judged: Judgement) -> RowsPart:
+def told_rows(case: Case, space: InputSpace, judged: Shown) -> RowsPart:
     """Counts and shares of the rows that were judged."""
     disparity, verdict = judged.disparity, judged.verdict
     n = len(disparity)
@@ -161,31 +173,34 @@ def told_rows(case: Case, space: InputSpace, judged: Judgement) -> RowsPart:
     )
 
 
-def _twins(space: InputSpace, rows: Ints, judged: Judgement, places: Ints) -> tuple[Floats, Floats]:
+def _twins(judged: Shown, places: Ints) -> tuple[Ints, Ints]:
     """The two twins of each row that differ most."""
-    first = space.twins_.with_sensitive(space.data[rows], judged.first[places])
-    return first, space.twins_.with_sensitive(space.data[rows], judged.second[places])
+    first, second = judged.pair[places].T
+    return np.column_stack([places, first]), np.column_stack([places, second])
 
 
 def _worst_rows(
     case: Case,
     label: str,
     space: InputSpace,
-    rows: Ints,
+    rows: TwinRows,
+    order: Ints,
+    places: Ints,
     pairs: list[Pair],
-    twins: tuple[Floats, Floats],
+    twins: tuple[Ints, Ints],
 ) -> list[WorstRow]:
     """The worst rows as the report has them; the worst inside of the domain is a finding."""
-    names, Z = row_names(case.X), space.data[rows]
+    names = row_names(case.X)
     # Where the domain was given, rows of the data may lie outside of it.
-    inside = space.contains(Z)
+    inside = space.contains(space.data[order[places]])
     listed = []
-    for place, (row, pair) in enumerate(zip(rows.tolist(), pairs, strict=True)):
-        if inside[place]:
-            codes = np.stack([side[place] for side in twins])
-            case.offer(label, pair, codes, f"row {names(row)} of the data")
-        own = own_values(space, Z[place], pair)
-        listed.append(WorstRow(names(row), bool(inside[place]), own, pair))
+    for k, (place, pair) in enumerate(zip(places.tolist(), pairs, strict=True)):
+        name = names(int(order[place]))
+        if inside[k]:
+            codes = space.encode(rows.decode(np.stack([side[k] for side in twins])))
+            case.offer(label, pair, codes, f"row {name} of the data")
+        own = own_values(_twice(rows, place), pair)
+        listed.append(WorstRow(name, bool(inside[k]), own, pair))
     return listed
 
 
@@ -230,7 +245,7 @@ def share_ends(
     return low, 1.0 if some_twins else high
 
 
-def worst_places(space: InputSpace, disparity: Floats, order: Ints) -> Ints:
+def worst_places(rows: TwinRows, disparity: Floats, order: Ints) -> Ints:
     """Places of the rows that differ most, in the order of the data where they differ alike.
 
     Of rows that are equal in all columns the first one stands for the others.
@@ -239,7 +254,9 @@ def worst_places(space: InputSpace, disparity: Floats, order: Ints) -> Ints:
     places = places[disparity[places] > 0]
     size = WORST_ROWS
     while True:
-        _, first = np.unique(row_keys(space.data[order[places[:size]]]), return_index=True)
+        some = places[:size]
+        keys = rows.keys(np.column_stack([some, rows.own[some]]))
+        _, first = np.unique(keys, return_index=True)
         if len(first) >= WORST_ROWS or size >= len(places):
             return places[np.sort(first)[:WORST_ROWS]]
         size *= 10

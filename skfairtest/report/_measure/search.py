@@ -82,14 +82,14 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
     Z, pairs = state["Z"][:KEPT_PAIRS], state["pairs"][:KEPT_PAIRS]
     first = space.twins_.with_sensitive(Z, pairs[:, 0])
     second = space.twins_.with_sensitive(Z, pairs[:, 1])
-    handle = case.search(space)
+    asked = case.asked(space)
     # Seconds that the outputs of the pairs that are shown may take.
     n_shown = case.affordable(2.0, SHOWN_PAIRS * QUERIES_A_PAIR) // QUERIES_A_PAIR
     places = far_apart(Z[:, space.free], n_shown)
-    shown = case.pairs(handle, first[places], second[places])
+    shown = case.pairs(asked, first[places], second[places])
     if "worst_z" in state:
         twins = space.twins_.of_each(state["worst_z"][None], state["worst_pair"])
-        (worst,) = case.pairs(handle, twins[:1], twins[1:])
+        (worst,) = case.pairs(asked, twins[:1], twins[1:])
         case.offer(label, worst, twins, "the search")
     return {
         "further_pairs": shown,

@@ -43,8 +43,8 @@ class BoundColumns:
     @classmethod
     def of(cls, X: Any) -> BoundColumns:
         """Make them from a table alone, with each column as an attribute."""
-        layout, codes, _ = learn(X, (None, None, None, None))
-        return cls(layout, codes)
+        layout, values, _ = learn(X, (None, None, None, None))
+        return cls(layout, layout.encode_values(values))
 
     def opaque(self, constraint: Any) -> Rule:
         """Return the rule of a callable."""

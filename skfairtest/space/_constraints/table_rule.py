@@ -106,6 +106,8 @@ class TableRule(Rule):
         rows = np.asarray(rows, dtype=np.float64).reshape(-1, len(columns))
         self.rows = np.unique(_comparable(rows), axis=0)
         self._indices: dict[tuple[int, ...], _Index] = {}
+        self._indices_inside: dict[tuple[int, ...], _Index] = {}
+        self._inside_of: tuple[float, ...] = ()
         self._dense = _Dense(self.rows) if _Dense.fits(self.rows) else None
 
     def _index(self, order: tuple[int, ...]) -> _Index:
@@ -167,10 +169,12 @@ class TableRule(Rule):
         inside = self.inside(domain.low, domain.high)
         if len(inside) == len(self.rows):
             return self._index(order)
-        key = (-1, *order)
-        if key not in self._indices:
-            self._indices[key] = _Index(inside[:, list(order)])
-        return self._indices[key]
+        ends = tuple(np.concatenate([domain.low[self.order], domain.high[self.order]]).tolist())
+        if self._inside_of != ends:  # of the latest domain alone, as there may be many
+            self._inside_of, self._indices_inside = ends, {}
+        if order not in self._indices_inside:
+            self._indices_inside[order] = _Index(inside[:, list(order)])
+        return self._indices_inside[order]
 
     def inside(self, low: Floats, high: Floats) -> Floats:
         """Return the combinations within a box."""
