@@ -9,7 +9,7 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.oracle._model import Labels, Model
+from skfairtest.oracle._model import Labels, Model, hash_labels
 from skfairtest.oracle._row_hash import AnswerMemory, Keys, combine_keys, distinct, row_keys
 from skfairtest.space._space import InputSpace
 
@@ -129,7 +129,8 @@ class CachedModel:
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
-            said = self.model.labels(rows if len(asked) == len(rows) else rows[asked])
+            said = self.model.predict(rows if len(asked) == len(rows) else rows[asked])
+            said = hash_labels(said)
             self._confirmed.store(keys[asked], np.empty((len(first), 0)), said)
             labels[unknown] = said[back]
         return labels
