@@ -561,9 +561,9 @@ def _check_constraint(
     deadline = began + max_time if max_time else None
     Z = valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows
     if not len(Z) and valid_rows.n_drawn:  # in the time there is
-        some = space.admission.draw(CONSTRAINT_PROBE, rng)
-        raise space.admission.unsatisfied(valid_rows.n_drawn, some)
-    Z = space.admission.repair(Z, rng)
+        some = space.feasibility.draw(CONSTRAINT_PROBE, rng)
+        raise space.feasibility.unsatisfied(valid_rows.n_drawn, some)
+    Z = space.feasibility.repair(Z, rng)
     width = int(min(space.twins_.n_combinations, 64))
     n_valid = np.zeros(len(Z), dtype=int)
     if space.twins_.is_enumerable:

@@ -153,7 +153,7 @@ class RowComparison:
             self.model = model.beside(self.space)
         else:
             rng = np.random.default_rng(0)
-            Z = self.space.twins_.apply_dependents(self.space.sample(8, rng))
+            Z = self.space.twins_.apply_descendants(self.space.sample(8, rng))
             probe_in_time(self.model, Z, self.budget.seconds_left)
         self._second = SecondAnswers(self.model)
 

@@ -88,10 +88,10 @@ def get_to_know(search: SearchHandle, rows: Floats, rng: np.random.Generator) ->
     model, space = search._model, search.space
     if not model.probe_cost:
         return
-    rows = space.twins_.apply_dependents(np.array(space.domain.move_inside(rows, rng)))
+    rows = space.twins_.apply_descendants(np.array(space.domain.move_inside(rows, rng)))
     rows = rows[space.valid(rows)]
     if not len(rows):
-        rows = space.twins_.apply_dependents(search.sample(8, rng).rows)
+        rows = space.twins_.apply_descendants(search.sample(8, rng).rows)
     affordable = search.left.queries / (PROBE_SHARE * model.probe_cost)
     n = int(min(PROBE_ROWS, max(1, affordable)))
     probe_in_time(search._cache, rows[:n], search.left.seconds)

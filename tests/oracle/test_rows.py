@@ -149,7 +149,9 @@ def space_of(X, rule):
         plain = InputSpace(one_hot=one_hot).fit(X, sensitive[0])
         if rule is None:
             return plain
-        column, other = (plain.domain.columns[j] for j in (plain.sensitive[0], plain.free[0]))
+        column, other = (
+            plain.domain.columns[j] for j in (plain.sensitive[0], plain.non_sensitive[0])
+        )
         first, second = (own.take(np.array([own.low]))[0] for own in (column, other))
         params = {
             "callable": {"constraint": is_unlike},
@@ -182,7 +184,7 @@ def test_rows_and_generated_inputs_agree(classifies, X, rule, seed):
         assume(False)
     twins = space.twins_
     codes = twins.twin_codes
-    Z = twins.apply_dependents(Z)
+    Z = twins.apply_descendants(Z)
     model = Scrambled(classifies)
     rows = space.decode(Z)
 

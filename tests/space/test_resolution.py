@@ -320,7 +320,7 @@ def test_every_input_keeps_to_groups_and_steps(seed):
     assert back.equals(X)
     Z = space.domain.draw(40, rng)
     moved = space.domain.clip(Z + rng.normal(0, 5, Z.shape))
-    near = space.domain.neighbours(Z, space.free).reshape(-1, Z.shape[1])
+    near = space.domain.neighbours(Z, space.non_sensitive).reshape(-1, Z.shape[1])
     data = draw_near(space, 40, rng)[1]
     for codes in (Z, moved, near, data):
         table = space.decode(codes)

@@ -83,7 +83,7 @@ class TwoPhase:
             self.local_phase(concatenated(found))
 
     def _group_size(self) -> int:
-        rows = 2 * (len(self.space.free) + 2) * self.search.cost
+        rows = 2 * (len(self.space.non_sensitive) + 2) * self.search.cost
         return self.search.affordable(
             batches=1 / GLOBAL_SHARE, price=self.max_iter * rows, most=MOST_ROWS // rows
         )
@@ -150,7 +150,7 @@ class TwoPhase:
     def probabilities(self, x: Floats, first: Floats, second: Floats) -> Floats:
         """Chances of the free attributes, in proportion to ``1 / (|g(x)| + |g(x')|)``."""
         g1, g2, _ = self.both_gradients(x, first, second)
-        size = (np.abs(g1) + np.abs(g2))[:, self.space.free]
+        size = (np.abs(g1) + np.abs(g2))[:, self.space.non_sensitive]
         weight = 1.0 / (size + GUARD_SHARE * size.mean(axis=1, keepdims=True) + GUARD)
         return weight / weight.sum(axis=1, keepdims=True)
 
@@ -162,7 +162,7 @@ class TwoPhase:
         a = np.minimum(a, probability.shape[1] - 1)
         moves = np.zeros((n, self.space.n_features))
         up = self.rng.random(n) < 0.5
-        moves[np.arange(n), self.space.free[a]] = np.where(up, self.step, -self.step)
+        moves[np.arange(n), self.space.non_sensitive[a]] = np.where(up, self.step, -self.step)
         return moves
 
     # Both ----------------------------------------------------------------------------------

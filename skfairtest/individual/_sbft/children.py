@@ -101,7 +101,7 @@ class Variation:
 
     def _change(self, Z: Floats, places: Ints, members: Judged, rng: np.random.Generator) -> None:
         """Change some columns of the inputs at these places."""
-        free = self.space.free
+        free = self.space.non_sensitive
         if not len(free):
             return
         n_changed = rng.choice(len(N_CHANGED), len(places), p=N_CHANGED) + 1

@@ -78,7 +78,7 @@ class CrossingSearch:
     def new_crossings(self, n: int) -> Floats:
         """Different crossings that were not judged before; maybe none."""
         Z = self.search.crossings(n, self.rng)
-        keys = row_keys(Z[:, self.space.free])
+        keys = row_keys(Z[:, self.space.non_sensitive])
         first = np.zeros(len(Z), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True
         new = first & ~self._proposed.contains(keys)
@@ -88,7 +88,7 @@ class CrossingSearch:
     @one_thread()
     def remember(self, Z: Floats, found: Bools) -> None:
         """Keep the verdicts, and learn from them now and then."""
-        self._proposed.add(row_keys(Z[:, self.space.free]))
+        self._proposed.add(row_keys(Z[:, self.space.non_sensitive]))
         self._Z = np.concatenate([self._Z, Z])[-TRAINING_ROWS:]
         self._found = np.concatenate([self._found, found])[-TRAINING_ROWS:]
         n_seen = self._proposed.size

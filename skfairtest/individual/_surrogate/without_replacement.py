@@ -34,14 +34,14 @@ class WithoutReplacement:
         self._half, self._mask = np.uint64(half), np.uint64((1 << half) - 1)
         self._keys = rng.integers(1, 2**63, size=ROUNDS, dtype=np.uint64) | np.uint64(1)
         self._next, self._end = 0, 1 << (2 * half)
-        self._sizes = [int(space.domain.columns[j].n_values) for j in space.free]
+        self._sizes = [int(space.domain.columns[j].n_values) for j in space.non_sensitive]
 
     @classmethod
     def of(cls, space: InputSpace, rng: np.random.Generator) -> WithoutReplacement | None:
         """Draws from the domain; None where it is too large, or not finite."""
         most = MOST_CONSTRAINED if space.constraints_ else MOST_INPUTS
         fixed = space.domain.discrete | (space.domain.low == space.domain.high)
-        fits = space.n_inputs <= most and bool(fixed[space.free].all())
+        fits = space.n_inputs <= most and bool(fixed[space.non_sensitive].all())
         return cls(space, rng) if fits else None
 
     @property
@@ -67,7 +67,7 @@ class WithoutReplacement:
         Z = np.empty((len(places), self.space.n_features))
         codes = np.unravel_index(places.astype(np.int64), self._sizes)
         Z[:, self.space.sensitive] = self.space.twins_.draw_sensitive(len(Z), rng)
-        for j, code in zip(self.space.free, codes, strict=True):
+        for j, code in zip(self.space.non_sensitive, codes, strict=True):
             Z[:, j] = self.space.domain.low[j] + code
         return Z
 

@@ -78,7 +78,7 @@ class Measurement:
         wanted = max(n, search.so_far.inputs // 10)
         n = search.affordable(price=price, most=min(wanted, BATCH_ROWS // space.twins_.n_twins))
         Z = search.sample(n, rng, uniform=True).rows
-        fresh = self._seen.add(row_keys(Z[:, space.free]))
+        fresh = self._seen.add(row_keys(Z[:, space.non_sensitive]))
         if fresh.any():
             Z = Z[fresh]
             self._note(Z)

@@ -40,7 +40,7 @@ def finalized(case: Case, search: SearchPart, alone: list[SearchPart]) -> Search
             search,
             shown_by=finding.shown_by,
             pair=finding.pair,
-            pair_of_a_row=bool(case.is_row(space, twins[:1], space.free)[0]),
+            pair_of_a_row=bool(case.is_row(space, twins[:1], space.non_sensitive)[0]),
             pair_has_a_row=bool(case.is_row(space, twins, slice(None)).any()),
             degree=max(search.degree or 0.0, finding.pair.difference),
         )
