@@ -493,7 +493,7 @@ def test_a_share_of_zero_has_an_interval():
     assert interval.low == 0 and 0.02 < interval.high < 0.06
 
 
-@pytest.mark.parametrize("null_share", [0.0, 0.05, 0.2])
+@pytest.mark.parametrize("null", [0.0, 0.05, 0.2])
 def test_ends_of_an_interval_are_plain_numbers(null):
     again, nulls = np.linspace(0.1, 0.3, 20), null * np.linspace(0.5, 1.5, 20)
     interval = interval_of(0.2, again, nulls, 100, 0.95, both=True)
