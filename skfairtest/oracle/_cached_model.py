@@ -9,7 +9,7 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.oracle._model import Labels, Model
+from skfairtest.oracle._model import Labels, Model, hash_labels
 from skfairtest.oracle._row_hash import AnswerMemory, Keys, combine_keys, distinct, row_keys
 from skfairtest.space._space import InputSpace
 
@@ -118,7 +118,8 @@ class CachedModel:
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
-            new = self.model.labels(rows if len(asked) == len(rows) else rows[asked])
-            self._confirmed.store(keys[asked], np.empty((len(first), 0)), new)
-            labels[unknown] = new[back]
+            new = self.model.predict(rows if len(asked) == len(rows) else rows[asked])
+            codes = hash_labels(new)
+            self._confirmed.store(keys[asked], np.empty((len(first), 0)), codes)
+            labels[unknown] = codes[back]
         return labels

@@ -101,6 +101,12 @@ def tables(draw):
     return (pl.DataFrame if library == "polars" else pd.DataFrame)(columns)
 
 
+def _text(cell):
+    if pd.isna(cell):
+        return "-"
+    return str(cell + 0.0 if isinstance(cell, (float, np.floating)) else cell)
+
+
 class Scrambled:
     """Gives a row a number between 0 and 1 that depends on each cell and on nothing else."""
 
@@ -110,7 +116,8 @@ class Scrambled:
 
     def numbers(self, X):
         rows = X.rows() if isinstance(X, pl.DataFrame) else np.asarray(X, dtype=object)
-        text = ["|".join("-" if pd.isna(v) else str(v) for v in row) for row in rows]
+        # -0.0 and 0.0 are one value.
+        text = ["|".join(_text(v) for v in row) for row in rows]
         return pd.util.hash_array(np.array(text, dtype=object)) % 97 / 97
 
     def predict(self, X):

@@ -252,7 +252,8 @@ def test_audits_of_rows_ask_about_the_very_same_numbers(constraint):
         model.rows = []
         found = auditor.audit_rows(rows)
         for name in ("tenths", "amounts"):
-            asked = np.concatenate([table[name] for table in model.rows])
+            # First the worst pair of the search: that the model is the one that was audited.
+            asked = np.concatenate([table[name] for table in model.rows[1:]])
             assert set(asked) == set(later[name])
             assert set(found.discriminatory[name]) <= set(later[name])
         assert found.degree == later["tenths"].max()

@@ -263,7 +263,8 @@ def test_rows_of_data_are_audited_as_they_are():
     auditor = SBFTAuditor(model, sensitive_features=["s"], max_queries=200, random_state=0).fit(X)
     model.rows = ()
     auditor.audit_rows(later.iloc[:3])
-    asked = pd.concat(model.rows)
+    # First the worst pair of the search: that the model is the one that was audited.
+    asked = pd.concat(model.rows[1:])
     own = ["grade", "few", "gain"]
     assert_frame_equal(
         asked[own].drop_duplicates().sort_values(own).reset_index(drop=True),
