@@ -219,7 +219,7 @@ class BaseAuditor(
     counted in `n_data_queries_`, not in `n_queries_`.
 
     `stop_kind_` is one of "max_queries", "max_time", "max_found", "max_inputs", "exhausted",
-    "stalled", "callback", "complete", "open" (a bracket that could not be closed), "interrupted"
+    "stalled", "callback", "complete", "open" (a gap that could not be closed), "interrupted"
     and "failed". A run is exhausted when every input of the domain was judged; where an input has
     too many twins to compare them all, when each twin was compared four times on average since
     anything new was found.
@@ -453,16 +453,16 @@ class BaseAuditor(
         found = split_sensitive(X, named, estimator=as_it_stands(self.estimator, y))
         if found.beside is None:
             return X, found.names
-        told = not_taken(found.beside.columns)
+        message = not_taken(found.beside.columns)
         if found.names is None:
             raise ValueError(
-                f"There is nothing to search: {told}. To compare people with those of other "
+                f"There is nothing to search: {message}. To compare people with those of other "
                 "groups, with the other columns that go along, use FlipTestAuditor. To compare "
                 "what the groups get, use audit(estimator, X, y, sensitive_features=...) or "
                 "SubgroupAuditor."
             )
         warnings.warn(
-            f"{told[0].upper()}{told[1:]}. The search compares twins in {found.names!r}.",
+            f"{message[0].upper()}{message[1:]}. The search compares twins in {found.names!r}.",
             UserWarning,
             stacklevel=users_level(),
         )

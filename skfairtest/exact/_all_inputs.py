@@ -11,7 +11,7 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import NO_ENGINE, Bracket, Limits, Twins, Verifier
+from skfairtest.exact._verifier import NO_ENGINE, SolverLimits, SolverResult, Twins, Verifier
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.graph import exponential_rounding
 
@@ -19,19 +19,21 @@ from skfairtest.whitebox.graph import exponential_rounding
 MOST_INPUTS, AT_A_TIME = 100_000, 4_096
 
 
-def solve_whole(verifier: Verifier, space: InputSpace, incumbent: float, limits: Limits) -> Bracket:
-    """Return the bracket of the largest difference, of a small domain by looking at all inputs.
+def solve_whole(
+    verifier: Verifier, space: InputSpace, incumbent: float, limits: SolverLimits
+) -> SolverResult:
+    """Bound the largest difference, of a small domain by looking at all inputs.
 
     - `verifier`: the model, read out for this space, or for one with more twins.
     - `space`: the inputs that exist; what its constraint excludes is left out.
     - `incumbent`: a difference that is attained.
-    - `limits`: when to stop, and the relative width of the bracket that is narrow enough.
+    - `limits`: when to stop, and the relative gap that is narrow enough.
     """
     n_rows = space.n_inputs * space.twins_.n_combinations
     if n_rows > MOST_INPUTS or _innermost(verifier).vague:
         return verifier.solve(incumbent, limits)
     inputs = _AllInputs(verifier, space, incumbent)
-    bracket, seconds = None, 0.0
+    result, seconds = None, 0.0
     if not verifier.quick:
         began = _clock.now()
         inputs.look(AT_A_TIME)
@@ -41,13 +43,13 @@ def solve_whole(verifier: Verifier, space: InputSpace, incumbent: float, limits:
     # Looking at all of them for less than half a second is not worth another search.
     if verifier.quick or seconds > 0.5:
         until = min(limits.deadline, _clock.now() + seconds) if seconds else limits.deadline
-        bracket = verifier.solve(incumbent, limits._replace(deadline=until))
-        if bracket.upper * (1 - limits.rtol) <= bracket.lower and inputs.holds(bracket):
-            return bracket
+        result = verifier.solve(incumbent, limits._replace(deadline=until))
+        if result.upper * (1 - limits.rtol) <= result.lower and inputs.holds(result):
+            return result
     while inputs.left and not limits.is_late:
         inputs.look(AT_A_TIME)
         limits.note(inputs.incumbent, np.inf, 0, inputs.attained)
-    return inputs.bracket(bracket)
+    return inputs.result(result)
 
 
 def input_of(space: InputSpace, first: Floats, second: Floats) -> Floats:
@@ -87,9 +89,9 @@ class _AllInputs:
         self.left = (self.n_inputs - self.done) / n
         if not valid.any():
             return
-        said = self.verifier.evaluate(every[valid])
-        high, low = np.full((2, n * k, said.shape[1]), -np.inf)
-        high[valid], low[valid] = said, -said
+        outputs = self.verifier.evaluate(every[valid])
+        high, low = np.full((2, n * k, outputs.shape[1]), -np.inf)
+        high[valid], low[valid] = outputs, -outputs
         high, low = high.reshape(n, k, -1), low.reshape(n, k, -1)
         spread = high.max(axis=1) + low.max(axis=1)
         i, o = np.unravel_index(spread.argmax(), spread.shape)
@@ -113,16 +115,16 @@ class _AllInputs:
             rows[:, free] += np.stack(places, axis=1)
         return rows
 
-    def holds(self, bracket: Bracket) -> bool:
-        """Return whether the pair of a bracket is one of valid twins of this space."""
-        if bracket.twins is None:
+    def holds(self, result: SolverResult) -> bool:
+        """Return whether the pair of a result is one of valid twins of this space."""
+        if result.twins is None:
             return True
-        both = np.stack(bracket.twins)
-        z = input_of(self.space, *bracket.twins)
+        both = np.stack(result.twins)
+        z = input_of(self.space, *result.twins)
         twins = self.space.twins_.of_each(z[None], both[:, self.space.sensitive])
         return bool(np.array_equal(twins, both) and self.space.valid(both).all())
 
-    def bracket(self, other: Bracket | None) -> Bracket:
+    def result(self, other: SolverResult | None) -> SolverResult:
         """Return what is known, with what another search has found."""
         n = self.done * len(self.codes)
         upper, reason = self.incumbent + 2 * self.rounding, "closed"
@@ -137,4 +139,4 @@ class _AllInputs:
             n, upper = n + other.n_boxes, max(lower, min(upper, other.upper))
             if other.lower > lower and self.holds(other):
                 lower, twins = other.lower, other.twins
-        return Bracket(lower, max(lower, upper), twins, n, reason, engine)
+        return SolverResult(lower, max(lower, upper), twins, n, reason, engine)

@@ -12,10 +12,10 @@ from skfairtest import _clock
 from skfairtest._parameters import checked
 from skfairtest._typing import is_real
 from skfairtest.base import BaseAuditor
-from skfairtest.exact._bracket import COLUMNS, BoundHistory, Limits
-from skfairtest.exact._bracketing import Closed, close, note_root_bound
+from skfairtest.exact._bounding import Closed, close, note_root_bound
 from skfairtest.exact._dispatch import read_verifier, response_of
 from skfairtest.exact._support import Support, support_of
+from skfairtest.exact._verifier import COLUMNS, BoundHistory, SolverLimits
 from skfairtest.individual._sbft.tuned import TunedSearch
 from skfairtest.oracle._findings import Findings
 from skfairtest.oracle._handle import SearchHandle
@@ -44,14 +44,14 @@ class CertifiedAuditor(BaseAuditor):
     ----------
     max_time : float, default=60.0
         Time limit in seconds for everything that `fit` does. With None, `fit` goes on until the
-        bracket is closed.
+        bounds agree.
     rtol : float, default=1e-9
-        Relative width at which the bracket counts as closed.
+        Relative gap up to which the bounds count as equal.
     engine : {"auto", "numba", "numpy"}, default="auto"
         Library that runs the branch and bound on trees. "auto" begins with NumPy. Where that has
-        not closed the bracket after two seconds, the compiled search takes over, if it is there:
+        not closed the gap after two seconds, the compiled search takes over, if it is there:
         it comes with numba (the extra ``exact``) and ``skfairtest compile``, once on a machine,
-        and leaves narrower brackets of large models. "auto" never compiles. "numba" begins with
+        and leaves narrower gaps of large models. "auto" never compiles. "numba" begins with
         the compiled search, and compiles it first where it is not there, which takes most of a
         minute, however short `max_time` is.
 
@@ -74,7 +74,7 @@ class CertifiedAuditor(BaseAuditor):
     n_boxes_ : int
         Number of boxes of the domain that the branch and bound examined.
     bound_history_ : DataFrame
-        The course of the bracket: seconds, boxes, degree, bound. A row is what was known after so
+        The bounds over time: seconds, boxes, degree, bound. A row is what was known after so
         many seconds: no disparity is above the bound, and one of the degree was found.
     n_check_queries_ : int
         Number of queries that check whether the model was read correctly, which `n_queries_` does
@@ -96,7 +96,7 @@ class CertifiedAuditor(BaseAuditor):
     linear models are linear, and of trees one sum of trees; where models of different kinds are
     mixed, or links follow on links, the bound follows from those of the inner models.
     For any other model `fit` raises an error that names what is not supported; `supports` says so
-    beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bracket is
+    beforehand. For `MarginalizedClassifier` and `MarginalizedRegressor` the bound is
     (1 - strength) times that of the inner model; they have to average over all of the audited
     columns. If the domain is finite and has at most 100,000 inputs, twins included,
     all of them are examined in the model as it was read, unless its own bound closes sooner.
@@ -110,12 +110,12 @@ class CertifiedAuditor(BaseAuditor):
     depends on `plausible`.
 
     XGBoost, and linear models and networks that were fitted on float32 columns, compute in single
-    precision. The bound includes their rounding. A bracket that is closed up to that
+    precision. The bound includes their rounding. Bounds that agree up to that
     rounding, and to 1e-4 of the bound, counts as certified, and `stop_reason_` says how far the
     ends are apart. `fairness_degree_` is what the model itself says, rounding included, and may so
     be above the difference that exact sums would have.
 
-    A bracket is closed if its ends agree to `rtol` after they are moved apart by the possible
+    Bounds agree if they differ by no more than `rtol` after they are moved apart by the possible
     rounding error of the model's own sums. `SVC` and `SVR` with a linear kernel sum one term for
     each support vector, and may need a wider `rtol`, such as 1e-6.
 
@@ -204,7 +204,7 @@ class CertifiedAuditor(BaseAuditor):
         return support_of(None)
 
     def _check_own_params(self) -> None:
-        check_bracket_params(self.rtol, self.engine)
+        check_certificate_params(self.rtol, self.engine)
         if not hasattr(self.estimator, "fit"):
             # Before it is asked about tables, which a booster of some library cannot read.
             check_model(self.estimator, "unknown")
@@ -215,7 +215,7 @@ class CertifiedAuditor(BaseAuditor):
     def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
         seconds = np.inf if self.max_time is None else float(self.max_time)
         # The clock of the run is that of the search, so that reading the model takes from it, too.
-        limits = Limits(_clock.now() - search.so_far.seconds + seconds, self.rtol)
+        limits = SolverLimits(_clock.now() - search.so_far.seconds + seconds, self.rtol)
         verifier, n_check_queries = read_verifier(
             search.estimator, search.space.relax_descendants(), search.response,
             COMPILED[self.engine], rng, self.n_jobs, limits.deadline,
@@ -249,9 +249,9 @@ class CertifiedAuditor(BaseAuditor):
             search.evaluate(rows, search.pairs(rows, rng))
             return
         spent = search.so_far
-        room = search.left.queries + spent.queries
+        total = search.left.queries + spent.queries
         # 64 queries are kept back to confirm the pair that the search for a bound finds.
-        queries = min(most, max(room / 2, room - 64))
+        queries = min(most, max(total / 2, total - 64))
         if not np.isfinite(queries) and not np.isfinite(seconds):
             queries = 20_000.0
         left = max(0.0, seconds - spent.seconds)
@@ -280,14 +280,14 @@ class CertifiedAuditor(BaseAuditor):
 
     @property
     def bound_history_(self) -> pd.DataFrame:
-        """The course of the bracket: seconds, boxes, degree, bound."""
+        """The bounds over time: seconds, boxes, degree, bound."""
         return pd.DataFrame(self._result("bound_history_")["bound_history"])
 
 
 COMPILED: dict[str, bool | None] = {"auto": None, "numba": True, "numpy": False}
 
 
-def check_bracket_params(rtol: Any, engine: str) -> None:
+def check_certificate_params(rtol: Any, engine: str) -> None:
     """Check the parameters of a certificate."""
     if not is_real(rtol) or not 0 <= float(rtol) < 1:
         raise ValueError(f"rtol must be a number in [0, 1); got {rtol!r}. The default is 1e-9.")

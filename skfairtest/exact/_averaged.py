@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Attained, Bracket, Limits, Verifier, unattained
+from skfairtest.exact._verifier import Attained, SolverLimits, SolverResult, Verifier, unattained
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.graph import EPS, exponential_rounding
 
@@ -36,8 +36,8 @@ class AveragedVerifier(Verifier):
         outputs = getattr(getattr(base, "base", base), "outputs", [])
         self.rounding = base.rounding + mixing + exponential_rounding(outputs)
 
-    def single_room(self, top: float) -> float:
-        inner = self.base.single_room(top)
+    def single_tolerance(self, top: float) -> float:
+        inner = self.base.single_tolerance(top)
         return inner + 4 * self.rounding if inner else 0.0
 
     def evaluate(self, Z: Floats) -> Floats:
@@ -50,10 +50,10 @@ class AveragedVerifier(Verifier):
     def root_bound(self) -> float:
         return self.share * self.base.root_bound() if self.share else 0.0
 
-    def solve(self, incumbent: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
         share = self.share
         if not share:
-            return Bracket(incumbent, incumbent, None, 0, "closed")
+            return SolverResult(incumbent, incumbent, None, 0, "closed")
 
         def note(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
             limits.note(share * low, share * high, n, twins)
@@ -82,7 +82,7 @@ class AveragedVerifier(Verifier):
         Z, twins = Z[valid], twins[valid]
         if not len(Z):
             return 0.0
-        said = ask(np.concatenate([Z, twins]))
+        outputs = ask(np.concatenate([Z, twins]))
         expected = self.share * (self.base.evaluate(Z) - self.base.evaluate(twins))
-        off = np.abs(said[: len(Z)] - said[len(Z) :] - expected) - 2 * self.rounding
-        return float(off.max(initial=0.0)) / max(1.0, float(np.abs(said).max(initial=0.0)))
+        off = np.abs(outputs[: len(Z)] - outputs[len(Z) :] - expected) - 2 * self.rounding
+        return float(off.max(initial=0.0)) / max(1.0, float(np.abs(outputs).max(initial=0.0)))

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits
+from skfairtest.exact._verifier import SolverLimits, SolverResult
 
 Node = TypeVar("Node")
 
@@ -22,8 +22,8 @@ class BestFirst(Generic[Node]):
     that is being cut, or below `fathomed`.
 
     - `incumbent`: a difference that is attained.
-    - `limits`: when to stop, and the relative width of the bracket that is narrow enough.
-    - `rounding`: how far rounding may carry an output: no bracket has to be narrower than that
+    - `limits`: when to stop, and the relative gap that is narrow enough.
+    - `rounding`: how far rounding may carry an output: no gap has to be narrower than that
       allows.
     - `most_open`: how many nodes may be open.
 
@@ -34,7 +34,11 @@ class BestFirst(Generic[Node]):
     """
 
     def __init__(
-        self, incumbent: float, limits: Limits, rounding: float = 0.0, most_open: int = 200_000
+        self,
+        incumbent: float,
+        limits: SolverLimits,
+        rounding: float = 0.0,
+        most_open: int = 200_000,
     ) -> None:
         self.incumbent, self.limits, self.rounding = incumbent, limits, rounding
         self.twins: tuple[Floats, Floats] | None = None
@@ -56,19 +60,19 @@ class BestFirst(Generic[Node]):
 
     @property
     def enough(self) -> float:
-        """A bound that closes the bracket."""
+        """An upper bound that closes the gap."""
         rtol = self.limits.rtol
         narrow = self.incumbent / (1 - rtol) if rtol < 1 else float("inf")
         return max(narrow, self.incumbent + 2 * self.rounding)
 
     @property
     def is_spent(self) -> bool:
-        """Whether no open node is worth cutting, or there is no room for more."""
+        """Whether no open node is worth cutting, or memory is full."""
         return not self._heap or -self._heap[0][0] <= self.enough or self.is_full
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for more open nodes."""
+        """Whether the memory for open nodes is full."""
         return len(self._heap) > self._most_open
 
     @property
@@ -98,7 +102,7 @@ class BestFirst(Generic[Node]):
         self._cutting = min(self._cutting, upper)
 
     def note(self) -> None:
-        """Tell the bracket of the whole."""
+        """Note the bounds of the whole."""
         self.limits.note(self.incumbent, self.upper, self.n_boxes, lambda: self.twins)
 
     def step(self, cut: Callable[[list[Node], list[float]], None], batch: int = 1) -> None:
@@ -108,12 +112,12 @@ class BestFirst(Generic[Node]):
         - `batch`: how many nodes are cut in one go at most.
         """
         began, nodes, uppers = _clock.now(), [], []
-        room = (self.limits.deadline - began) / max(2 * self._seconds, 1e-9)
+        n_in_time = (self.limits.deadline - began) / max(2 * self._seconds, 1e-9)
         while self._heap and -self._heap[0][0] > self.enough:
             least, _, node = heapq.heappop(self._heap)
             nodes.append(node)
             uppers.append(-least)
-            if len(nodes) >= min(batch, max(1.0, room)):
+            if len(nodes) >= min(batch, max(1.0, n_in_time)):
                 break
         if not nodes:
             return
@@ -122,8 +126,8 @@ class BestFirst(Generic[Node]):
         self._cutting = -float("inf")
         self._seconds = (_clock.now() - began) / len(nodes)
 
-    def run(self, cut: Callable[[list[Node], list[float]], None], batch: int = 1) -> Bracket:
-        """Cut nodes until the bracket is closed, or for as long as there is time and room."""
+    def run(self, cut: Callable[[list[Node], list[float]], None], batch: int = 1) -> SolverResult:
+        """Cut nodes until the bounds agree, or for as long as time and memory allow."""
         self.note()
         while not self.is_spent and not self.limits.is_late:
             self.step(cut, batch)
@@ -133,8 +137,8 @@ class BestFirst(Generic[Node]):
             reason = "memory" if self.is_full else "boxes are as narrow as numbers allow"
             if not self.is_full and not self.is_spent:
                 reason = "time"
-        return self.bracket(reason)
+        return self.result(reason)
 
-    def bracket(self, reason: str) -> Bracket:
+    def result(self, reason: str) -> SolverResult:
         """Return what is known of the whole."""
-        return Bracket(self.incumbent, self.upper, self.twins, self.n_boxes, reason)
+        return SolverResult(self.incumbent, self.upper, self.twins, self.n_boxes, reason)

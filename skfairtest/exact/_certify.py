@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skfairtest import _clock
 from skfairtest.base import BaseAuditor
-from skfairtest.exact._auditor import COMPILED, check_bracket_params, check_seconds
+from skfairtest.exact._auditor import COMPILED, check_certificate_params, check_seconds
+from skfairtest.exact._bounding import close, closed_as, note_root_bound
 from skfairtest.exact._bounds import Bounds
-from skfairtest.exact._bracket import BoundHistory, Limits
-from skfairtest.exact._bracketing import close, closed_as, note_root_bound
 from skfairtest.exact._dispatch import read_verifier
+from skfairtest.exact._verifier import BoundHistory, SolverLimits
 from skfairtest.finding._fitted_cards import certificate_card
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._model import Model
@@ -64,7 +64,7 @@ class Certificate:
     response : str
         How the model was asked, as in the auditor's `response_`.
     bound_history : DataFrame
-        The course of the bracket: seconds, boxes, degree, bound, as a `CertifiedAuditor` has it.
+        The bounds over time: seconds, boxes, degree, bound, as a `CertifiedAuditor` has it.
 
     See Also
     --------
@@ -144,7 +144,7 @@ def certify(
     engine: str = "auto",
     random_state: int | None = 0,
 ) -> Certificate:
-    """Bracket the fairness degree, starting from the best pair that an auditor found.
+    """Bound the fairness degree, starting from the best pair that an auditor found.
 
     Parameters
     ----------
@@ -152,9 +152,9 @@ def certify(
         A fitted auditor. Its space, its estimator and its best pair are used; it is not changed.
     max_time : float, default=60.0
         Time limit in seconds, which includes reading the model. With 0 the bound follows from the
-        ranges of the model's parts alone. With None the search goes on until the bracket is closed.
+        ranges of the model's parts alone. With None the search goes on until the bounds agree.
     rtol : float, default=1e-9
-        Relative width at which the bracket counts as closed.
+        Relative gap up to which the bounds count as equal.
     engine : {"auto", "numba", "numpy"}, default="auto"
         Library that runs the branch and bound on trees, as for `CertifiedAuditor`.
     random_state : int, default=0
@@ -163,7 +163,7 @@ def certify(
     Returns
     -------
     Certificate
-        The bracket. After Ctrl-C it is the one that is known by then, with the `stop_reason`
+        The bounds. After Ctrl-C they are those that are known by then, with the `stop_reason`
         "interrupted"; while the model is read, none is known, and Ctrl-C is raised.
 
     Raises
@@ -209,9 +209,9 @@ def bound(
     """Do what `certify` does, with models that were read before."""
     check_is_fitted(auditor)
     check_seconds("max_time", max_time)
-    check_bracket_params(rtol, engine)
+    check_certificate_params(rtol, engine)
     began = _clock.now()
-    limits = Limits(np.inf if max_time is None else began + float(max_time), rtol)
+    limits = SolverLimits(np.inf if max_time is None else began + float(max_time), rtol)
     space, method = auditor.space_, auditor.response_method
     model = Model(auditor.estimator_, space, response_method=method, n_jobs=auditor.n_jobs)
     search = SearchHandle(model, space, threshold=auditor.threshold)

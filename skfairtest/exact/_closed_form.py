@@ -15,8 +15,8 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits, Twins, Verifier
 from skfairtest.exact._compared_rows import middle_row, rows_of_pieces
+from skfairtest.exact._verifier import SolverLimits, SolverResult, Twins, Verifier
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._effects import Effects, Extremes
 from skfairtest.whitebox._features import Features, SideBySide
@@ -131,7 +131,7 @@ class ClosedForm(Verifier):
         found = self.sensitive.values()
         return float(sum(own.low[o] for own in found)), float(sum(own.high[o] for own in found))
 
-    def solve(self, incumbent: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
         """Return the largest difference, and a pair that shows it."""
         bounds = {o: self._bound(o) for o in range(len(self.outputs))}
         lower, twins, upper = incumbent, None, incumbent
@@ -146,9 +146,9 @@ class ClosedForm(Verifier):
             if gaps[best] > lower:
                 lower, twins = float(gaps[best]), pairs[best]
         is_short = upper > lower * (1 + limits.rtol) and limits.is_late
-        return Bracket(lower, max(upper, lower), twins, 0, "time" if is_short else "closed")
+        return SolverResult(lower, max(upper, lower), twins, 0, "time" if is_short else "closed")
 
-    def _pairs(self, o: int, bound: float, limits: Limits) -> tuple[list[Twins], float]:
+    def _pairs(self, o: int, bound: float, limits: SolverLimits) -> tuple[list[Twins], float]:
         """Return pairs of twins, one of which differs most in an output, and a bound of that."""
         first, second = middle_row(self.space), middle_row(self.space)
         for j, found in self.sensitive.items():
@@ -164,7 +164,7 @@ class ClosedForm(Verifier):
         return [(first, second)], bound
 
     def _even_odds(
-        self, o: int, first: Floats, second: Floats, bound: float, limits: Limits
+        self, o: int, first: Floats, second: Floats, bound: float, limits: SolverLimits
     ) -> tuple[list[Twins], float]:
         """Return twins whose sums are nearest to the middle, and the largest possible gap."""
         pairs, upper = [], bound

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import NO_ENGINE, Bracket, Limits, Verifier, unnoted
 from skfairtest.exact._trees.link_bounds import logistic_gap
+from skfairtest.exact._verifier import NO_ENGINE, SolverLimits, SolverResult, Verifier, unnoted
 from skfairtest.whitebox.graph import (
     EPS,
     EXPONENTIAL,
@@ -340,14 +340,14 @@ class CompositeVerifier(Verifier):
         verifier = self.verifiers[k]
         rounding = verifier.rounding + exponential_rounding(getattr(verifier, "outputs", []))
         # Its sums may be of single precision.
-        return low, high, max(rounding, verifier.single_room(max(abs(low), abs(high))))
+        return low, high, max(rounding, verifier.single_tolerance(max(abs(low), abs(high))))
 
     def evaluate(self, Z: Floats) -> Floats:
-        said = [verifier.evaluate(Z) for verifier in self.verifiers]
+        outputs = [verifier.evaluate(Z) for verifier in self.verifiers]
 
         def known(inner: Output | NetworkOutput) -> Floats:
             k, o = self._place[_id(inner)]
-            return said[k][:, o]
+            return outputs[k][:, o]
 
         return evaluate(self.nodes, Z, known)
 
@@ -356,14 +356,14 @@ class CompositeVerifier(Verifier):
 
         Behind a steep function the model's own outputs may be anywhere between them.
         """
-        said = [verifier.evaluate(Z) for verifier in self.verifiers]
+        outputs = [verifier.evaluate(Z) for verifier in self.verifiers]
         found = np.empty((len(Z), len(self.nodes), 2))
         for i in range(len(Z)):
 
             def known(inner: Output | NetworkOutput, i: int = i) -> Known:
                 k, o = self._place[_id(inner)]
                 off = self._range_of(k, o)[2]
-                at = float(said[k][i, o])
+                at = float(outputs[k][i, o])
                 return Known(0.0, at - off, at + off, 0.0)
 
             for o, node in enumerate(self.nodes):
@@ -386,21 +386,21 @@ class CompositeVerifier(Verifier):
     def root_bound(self) -> float:
         return max((known.gap for known in self._known), default=0.0)
 
-    def solve(self, incumbent: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
         gaps, pairs, n_boxes, reasons, engine = [], [], 0, [], NO_ENGINE
         # The parts may leave half of the gap that is narrow enough for the whole.
         narrow = limits._replace(rtol=limits.rtol / 2, note=unnoted)
         for k, verifier in enumerate(self.verifiers):
             until = narrow._replace(deadline=limits.by(1 / (len(self.verifiers) - k)))
             # Differences of the whole are none of its parts: these begin from nothing.
-            bracket = verifier.solve(0.0, until)
-            gaps.append(min(bracket.upper, verifier.root_bound()))
-            n_boxes += bracket.n_boxes
-            reasons.append(bracket.reason)
-            if not engine.library or bracket.engine.advice:
-                engine = bracket.engine
-            if bracket.twins is not None:
-                pairs.append(bracket.twins)
+            result = verifier.solve(0.0, until)
+            gaps.append(min(result.upper, verifier.root_bound()))
+            n_boxes += result.n_boxes
+            reasons.append(result.reason)
+            if not engine.library or result.engine.advice:
+                engine = result.engine
+            if result.twins is not None:
+                pairs.append(result.twins)
         upper = min(self.root_bound(), max(known.gap for known in self._of_gaps(gaps)))
         lower, twins = incumbent, None
         if pairs:
@@ -413,7 +413,7 @@ class CompositeVerifier(Verifier):
         reason = open_[0] if open_ else APART
         if upper <= lower * (1 + limits.rtol):
             reason = "closed"
-        return Bracket(lower, max(lower, upper), twins, n_boxes, reason, engine)
+        return SolverResult(lower, max(lower, upper), twins, n_boxes, reason, engine)
 
 
 def _id(node: Output | NetworkOutput) -> Any:

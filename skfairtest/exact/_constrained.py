@@ -18,7 +18,14 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._best_first import BestFirst
-from skfairtest.exact._bracket import NO_ENGINE, Attained, Bracket, Limits, Verifier, unattained
+from skfairtest.exact._verifier import (
+    NO_ENGINE,
+    Attained,
+    SolverLimits,
+    SolverResult,
+    Verifier,
+    unattained,
+)
 from skfairtest.space._constraints.feasibility import Feasibility
 from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.space._space import InputSpace
@@ -55,8 +62,8 @@ class ConstrainedVerifier(Verifier):
         self.rounding: float = self.base.rounding
         self.first_queries = self.base.first_queries
 
-    def single_room(self, top: float) -> float:
-        return float(self.base.single_room(top))
+    def single_tolerance(self, top: float) -> float:
+        return float(self.base.single_tolerance(top))
 
     def with_rounding(self, upper: float) -> float:
         return float(self.base.with_rounding(upper))
@@ -78,43 +85,45 @@ class ConstrainedVerifier(Verifier):
         """Return a bound that takes little time: of the box of all valid rows."""
         return float(self.base.root_bound())
 
-    def solve(self, incumbent: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference between valid twins."""
-        return _Parts(self, incumbent, limits).run()
+    def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
+        """Bound the largest difference between valid twins."""
+        return _PartSearch(self, incumbent, limits).run()
 
 
-class Part(NamedTuple):
+class DomainPart(NamedTuple):
     """Open part of the domain, and whether it was bounded before."""
 
     boxes: Boxes
     seen: bool
 
 
-class _Parts:
+class _PartSearch:
     """Bounds parts of the domain, and cuts them."""
 
-    def __init__(self, verifier: ConstrainedVerifier, incumbent: float, limits: Limits) -> None:
+    def __init__(
+        self, verifier: ConstrainedVerifier, incumbent: float, limits: SolverLimits
+    ) -> None:
         self.verifier, self.limits = verifier, limits
         self.space, self.feasibility = verifier.space, verifier.feasibility
         rule = verifier.feasibility.rule
         assert rule is not None
         self.rule = rule
-        self.queue: BestFirst[Part] = BestFirst(incumbent, limits)
+        self.queue: BestFirst[DomainPart] = BestFirst(incumbent, limits)
         #: Why a part was left open, if one was, and what searched the last part.
         self.left_open, self.engine = "", NO_ENGINE
         self.rng = np.random.default_rng(0)
-        self.queue.push(verifier.root_bound(), Part(verifier.feasibility.root.copy(), False))
+        self.queue.push(verifier.root_bound(), DomainPart(verifier.feasibility.root.copy(), False))
 
-    def run(self) -> Bracket:
+    def run(self) -> SolverResult:
         """Bound one part after another."""
-        bracket = self.queue.run(self._bound)._replace(engine=self.engine)
+        result = self.queue.run(self._bound)._replace(engine=self.engine)
         if self.left_open and (self.limits.is_late or self.left_open == "memory"):
-            return bracket._replace(reason=self.left_open)
+            return result._replace(reason=self.left_open)
         # Where parts are left that are not cut any further, the constraint is the reason.
-        is_cut_off = bracket.reason in ("time", "memory")
-        return bracket if is_cut_off else bracket._replace(reason="closed")
+        is_cut_off = result.reason in ("time", "memory")
+        return result if is_cut_off else result._replace(reason="closed")
 
-    def _bound(self, parts: list[Part], uppers: list[float]) -> None:
+    def _bound(self, parts: list[DomainPart], uppers: list[float]) -> None:
         (boxes, seen), upper = parts[0], uppers[0]
         space = narrowed(self.space, boxes.low[0], boxes.high[0])
         self.queue.n_boxes += 1
@@ -133,27 +142,29 @@ class _Parts:
         if upper <= self.queue.enough:
             self.queue.fathom(upper)
             return
-        bracket = verifier.solve(self.queue.incumbent, Limits(until, self.limits.rtol, self._note))
-        self.queue.n_boxes += bracket.n_boxes
-        self.engine = bracket.engine
-        upper = min(upper, bracket.upper)
-        if bracket.twins is None:
-            self._leave(upper, boxes, bracket.reason)
+        result = verifier.solve(
+            self.queue.incumbent, SolverLimits(until, self.limits.rtol, self._note)
+        )
+        self.queue.n_boxes += result.n_boxes
+        self.engine = result.engine
+        upper = min(upper, result.upper)
+        if result.twins is None:
+            self._leave(upper, boxes, result.reason)
             return
-        pair = np.stack(bracket.twins)
+        pair = np.stack(result.twins)
         repaired = self._learn(pair, boxes)
         if upper <= self.queue.enough:
             self.queue.fathom(upper)
         elif self.rule.valid(pair).all():
             # Where it is fathomed, a callable excludes the pair, or rounding is left.
-            self._leave(upper, boxes, bracket.reason)
+            self._leave(upper, boxes, result.reason)
         else:
             self._cut(upper, boxes, pair, repaired)
 
     def _note(
         self, lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /
     ) -> None:
-        """Note the bracket of the whole while a part is bounded, whose pairs may be invalid."""
+        """Note the bounds of the whole while a part is bounded, whose pairs may be invalid."""
         self.queue.narrow(upper)
         self.queue.note()
 
@@ -162,7 +173,7 @@ class _Parts:
         if reason in ("time", "memory"):
             self.left_open = reason
         if reason == "time" and not self.limits.is_late:
-            self.queue.push(upper, Part(boxes, True))
+            self.queue.push(upper, DomainPart(boxes, True))
         else:
             self.queue.fathom(upper)
 
@@ -215,7 +226,7 @@ class _Parts:
             self.queue.fathom(upper)
             return
         for child in best[1]:
-            self.queue.push(upper, Part(child, False))
+            self.queue.push(upper, DomainPart(child, False))
 
     def _places(self, j: int, boxes: Boxes, at: float, repaired: float) -> list[float]:
         """Return where a column may be cut: the largest codes of the lower part."""

@@ -10,12 +10,12 @@ from sklearn.pipeline import Pipeline
 
 from skfairtest._typing import Floats
 from skfairtest.exact._averaged import AveragedVerifier
-from skfairtest.exact._bracket import Bracket, Limits, Pace, Verifier
 from skfairtest.exact._closed_form import ClosedForm, one_map
 from skfairtest.exact._composition import CompositeVerifier, kind_of, taken_apart
 from skfairtest.exact._constrained import ConstrainedVerifier
 from skfairtest.exact._networks.verifier import NetworkVerifier
 from skfairtest.exact._trees.verifier import TreeVerifier
+from skfairtest.exact._verifier import Pace, SolverLimits, SolverResult, Verifier
 from skfairtest.oracle._model import Model, choose_response
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
@@ -69,8 +69,8 @@ class LabelVerifier(Verifier):
         """Return a bound that takes no time."""
         return 1.0
 
-    def solve(self, incumbent: float, limits: Limits) -> Bracket:
-        return Bracket(incumbent, 1.0, None, 0, "labels have no bound but 1")
+    def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
+        return SolverResult(incumbent, 1.0, None, 0, "labels have no bound but 1")
 
 
 def read_verifier(
@@ -182,26 +182,30 @@ class _Reader:
 
     def _compare(self, verifier: Verifier, estimator: Any, response: str) -> Floats:
         """Compare what a model says of rows with what was read of it; return the rows."""
-        limits = Limits(self.deadline, 0.0)
+        limits = SolverLimits(self.deadline, 0.0)
         model = _asking(estimator, self.space, response)
         Z = verifier.rows(N_COMPARED, self.rng)
         through = verifier.through(self.rng, limits.by(TIME_SHARE))
         Z = np.concatenate([Z, through]) if len(through) else Z
         Z = _valid_rows(Z, self.space, self.rng)
-        said, read = _outputs(model, verifier.evaluate, Z, limits.by(TIME_SHARE))
+        answers, read = _outputs(model, verifier.evaluate, Z, limits.by(TIME_SHARE))
         self.n_rows += model.n_rows
-        scale = float(np.abs(said).max(initial=0.0))
+        scale = float(np.abs(answers).max(initial=0.0))
         # Where single precision is part of the bound, what it may change is known.
-        room = verifier.single_room(scale)
-        tolerance = _tolerance(said, model.single and not room) + verifier.rounding + room
+        single = verifier.single_tolerance(scale)
+        tolerance = _tolerance(answers, model.single and not single) + verifier.rounding + single
         # Rounding in an exponent moves an output by a share of its size.
         tolerance += exponential_rounding(getattr(verifier, "outputs", []), scale)
-        off = np.abs(said - read) if said.shape == read.shape else np.full((1, 1), np.inf)
+        off = np.abs(answers - read) if answers.shape == read.shape else np.full((1, 1), np.inf)
         agree = np.asarray((off <= tolerance).all(axis=1))
-        if isinstance(verifier, CompositeVerifier) and said.shape == read.shape and not agree.all():
+        if (
+            isinstance(verifier, CompositeVerifier)
+            and answers.shape == read.shape
+            and not agree.all()
+        ):
             # Behind a steep function the rounding of the models inside may carry outputs far.
-            low, high = verifier.reach(Z[: len(said)][~agree])
-            own = said[~agree]
+            low, high = verifier.reach(Z[: len(answers)][~agree])
+            own = answers[~agree]
             agree[~agree] = ((low - tolerance <= own) & (own <= high + tolerance)).all(axis=1)
         if not agree.all():
             raise _read_wrongly(estimator, response, off)
@@ -216,21 +220,21 @@ class _Reader:
             return
         estimator = _behind(graph.steps, graph.model)
         model = _asking(estimator, self.space, graph.response)
-        until = Limits(self.deadline, 0.0).by(TIME_SHARE)
-        said, read = _outputs(model, lambda rows: evaluate(outputs, rows), Z, until)
+        until = SolverLimits(self.deadline, 0.0).by(TIME_SHARE)
+        answers, read = _outputs(model, lambda rows: evaluate(outputs, rows), Z, until)
         self.n_rows += model.n_rows
-        scale = float(np.abs(said).max(initial=0.0))
+        scale = float(np.abs(answers).max(initial=0.0))
         rounding = max(_rounding(node, scale) for node in outputs)
-        tolerance = _tolerance(said, model.single and not rounding) + 5 * rounding
-        off = np.abs(said - read) if said.shape == read.shape else np.full((1, 1), np.inf)
+        tolerance = _tolerance(answers, model.single and not rounding) + 5 * rounding
+        off = np.abs(answers - read) if answers.shape == read.shape else np.full((1, 1), np.inf)
         if not (off <= tolerance).all():
             raise _read_wrongly(estimator, graph.response, off)
 
 
-def _tolerance(said: Floats, is_rough: bool) -> float:
+def _tolerance(answers: Floats, is_rough: bool) -> float:
     """Return what differences of outputs are rounding, beside what is known of that."""
-    scale = float(np.abs(said).max(initial=0.0))
-    spread = float(np.ptp(said, axis=0).max(initial=0.0)) if len(said) else 0.0
+    scale = float(np.abs(answers).max(initial=0.0))
+    spread = float(np.ptp(answers, axis=0).max(initial=0.0)) if len(answers) else 0.0
     # Outputs next to nothing, or far from zero, differ by less than a share of their size.
     found = TOLERANCE * spread + 2e-14 * scale
     return found + TOLERANCE_SINGLE * max(1.0, scale) if is_rough else found
@@ -317,17 +321,17 @@ def _outputs(
     model: Model, evaluate: Callable[[Floats], Floats], Z: Floats, until: float
 ) -> tuple[Floats, Floats]:
     """Return what a model says of rows, and what was read of it; of `N_COMPARED` rows at least."""
-    said: list[Floats] = []
+    answers: list[Floats] = []
     read: list[Floats] = []
     n = 0
     pace = Pace(N_COMPARED, len(Z), until)
-    while not said or (n < len(Z) and pace.size):
+    while not answers or (n < len(Z) and pace.size):
         some = Z[n : n + (pace.size or N_COMPARED)]
-        said.append(model.ask(some)[0])
+        answers.append(model.ask(some)[0])
         read.append(evaluate(some))
         n += len(some)
         pace.done(len(some))
-    return np.concatenate(said), np.concatenate(read)
+    return np.concatenate(answers), np.concatenate(read)
 
 
 def response_of(estimator: Any, method: str) -> str:

@@ -179,10 +179,10 @@ class Container:
         known = set(self.names)
         absent = [name for name in self.names if name not in places]
         added = [name for name in other.names if name not in known]
-        said = [f"lacks columns {absent!r}"] if absent else []
-        said += [f"has others, {added!r}"] if added else []
-        if said:
-            return " and ".join(said)
+        differences = [f"lacks columns {absent!r}"] if absent else []
+        differences += [f"has others, {added!r}"] if added else []
+        if differences:
+            return " and ".join(differences)
         for j, name in enumerate(self.names):
             place = places[name]
             mine, theirs = self.dtype_name(j), other.dtype_name(place)

@@ -14,7 +14,7 @@ from sklearn.neural_network import MLPRegressor
 from skfairtest import InputSpace, MarginalizedRegressor
 from skfairtest.exact import _all_inputs
 from skfairtest.exact._all_inputs import solve_whole
-from skfairtest.exact._bracket import Bracket, Limits, Verifier
+from skfairtest.exact._verifier import SolverLimits, SolverResult, Verifier
 
 MODELS = {
     "linear": LogisticRegression(),
@@ -105,8 +105,10 @@ class Slow(Verifier):
         begun = CLOCK.now()
         CLOCK.sleep(min(self.search, max(0.0, limits.deadline - begun)))
         if self.closes and begun + self.search <= limits.deadline:
-            return Bracket(18.0, 18.0, (np.array([1.0, 9, 8]), np.array([0.0, 9, 8])), 1, "closed")
-        return Bracket(known, 50.0, None, 1, "time")
+            return SolverResult(
+                18.0, 18.0, (np.array([1.0, 9, 8]), np.array([0.0, 9, 8])), 1, "closed"
+            )
+        return SolverResult(known, 50.0, None, 1, "time")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_the_search_of_the_verifier_has_as_long_as_the_look(
     verifier.n_rows = verifier.n_searches = 0
     X = pd.DataFrame({"a": [0, 1] * 45, "b": np.arange(90) % 10, "c": np.arange(90) % 9})
     space = InputSpace().fit(X, ["a"])
-    found = solve_whole(verifier, space, 0.0, Limits(CLOCK.now() + seconds, 1e-9))
+    found = solve_whole(verifier, space, 0.0, SolverLimits(CLOCK.now() + seconds, 1e-9))
     assert found.upper == upper
     assert (verifier.n_rows // 20, verifier.n_searches) == (n_looks, n_searches)
     assert found.lower == (18.0 if upper == 18.0 else 0.0)

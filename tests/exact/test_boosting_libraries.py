@@ -33,8 +33,8 @@ from sklearn.preprocessing import (
 )
 
 from skfairtest import CertifiedAuditor, MarginalizedRegressor, Order, RandomAuditor, certify
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_verifier
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace
 
@@ -61,7 +61,7 @@ def own_answers(model, space, Z):
 def check_enumerated(library, model, X, sensitive):
     """The bracket is closed, and its ends are the largest difference that there is."""
     verifier, space = read(model, X, sensitive)
-    bracket = verifier.solve(0.0, Limits(np.inf, 1e-12))
+    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-12))
     degree = enumerated_degree(model, space, response_of(model))
     tolerance = (SINGLE if library == "xgboost" else 1e-9) * max(1.0, degree)
     assert bracket.lower == pytest.approx(degree, abs=tolerance)
@@ -129,8 +129,8 @@ def small(library, kind="squared", **more):
 def check_closed(model, X, sensitive, response=None):
     """The bracket is closed, the model shows its lower end, and no random pair shows more."""
     verifier, space = read(model, X, sensitive, response)
-    bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
-    room = max(verifier.single_room(1.0), 1e-9)
+    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
+    room = max(verifier.single_tolerance(1.0), 1e-9)
     assert bracket.upper - bracket.lower <= room
     assert bracket.twins is not None
     one, two = own_answers(model, space, np.stack(bracket.twins))
@@ -274,7 +274,7 @@ def test_isotonic_calibration_of_single_precision():
     inner = small("xgboost", "two classes", n_estimators=12)
     model = CalibratedClassifierCV(inner, method="isotonic", cv=2).fit(X, y.astype(int))
     verifier, space = read(model, X, [0])
-    bracket = verifier.solve(0.0, Limits(np.inf, 0.01))
+    bracket = verifier.solve(0.0, SolverLimits(np.inf, 0.01))
     Z = np.repeat(space.domain.draw(4000, rng), 2, axis=0)
     Z[:, 0] = np.tile([0, 1], 4000)
     said = own_answers(model, space, Z)
@@ -385,7 +385,7 @@ def test_single_precision_is_in_the_bound():
     Z = space.domain.draw(5000, rng)
     off = np.abs(verifier.evaluate(Z) - own_answers(model, space, Z)).max()
     assert 1e-6 < off <= verifier.rounding < 1e-4 * 1000
-    assert verifier.single_room(0.0) >= 4 * off
+    assert verifier.single_tolerance(0.0) >= 4 * off
 
 
 def test_features_that_no_tree_uses_and_models_without_trees():
@@ -574,7 +574,7 @@ def test_codes_given_as_numbers():
         assert len(np.unique(Z[:, 1])) == len(values)
         off = np.abs(verifier.evaluate(Z) - own_answers(model, space, Z)).max()
         assert off <= 2 * verifier.rounding
-        bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
+        bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
         assert bracket.upper == pytest.approx(enumerated_degree(model, space, "regression"))
 
 

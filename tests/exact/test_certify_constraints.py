@@ -23,9 +23,9 @@ from tiers import SAMPLE, slow_sample
 
 from skfairtest import Implies, InputSpace, Linear, Order, RandomAuditor, _clock
 from skfairtest.exact import _constrained
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._certify import bound
 from skfairtest.exact._dispatch import read_verifier
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.whitebox import registry
 from skfairtest.whitebox.registry import Readings
 
@@ -150,7 +150,7 @@ def test_a_model_is_read_once_for_all_parts_of_a_domain(kind, monkeypatch):
     space = InputSpace(constraint=Linear({"low": 1, "high": 1, "part": 2}, "<=", 3))
     asked = space.fit(X, ["s"]), "regression", False, np.random.default_rng(0)
     verifier, _ = read_verifier(model, *asked)
-    verifier.solve(0.0, Limits(_clock.now() + 60, 1e-9))
+    verifier.solve(0.0, SolverLimits(_clock.now() + 60, 1e-9))
     assert len(parts) > 2
     assert reads.count(type(model)) == 1
 

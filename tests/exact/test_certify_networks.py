@@ -24,11 +24,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tiers import slow_sample
 
 from skfairtest import CertifiedAuditor, InputSpace
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._networks.activation_bounds import Layer, bounded_activation
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.slope_search import SlopeSearch
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.whitebox._layers import RELU, TANH
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -155,7 +155,7 @@ def check_slopes(model, X):
     verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
-    limits = Limits(np.inf, 1e-9)
+    limits = SolverLimits(np.inf, 1e-9)
     boxes = BoxSearch(verifier.relaxation, 0.0, limits)
     slopes = SlopeSearch.make(boxes, limits)
     slack = 1e-9 * degree + 2 * verifier.rounding

@@ -14,10 +14,10 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor, RandomAuditor, certify
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees import stored_code
 from skfairtest.exact._trees import verifier as verifiers
 from skfairtest.exact._trees.numpy_engine import ListSearch
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 
 
@@ -44,7 +44,7 @@ def uncompiled(monkeypatch):
 
 
 def test_auto_searches_with_numpy_where_nothing_is_compiled(forest, uncompiled):
-    bracket = tree_verifier(*forest, "regression").solve(0.0, Limits(np.inf, 1e-9))
+    bracket = tree_verifier(*forest, "regression").solve(0.0, SolverLimits(np.inf, 1e-9))
     assert bracket.reason == "closed"
     assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9)
     assert bracket.engine == ("numpy", "")
@@ -58,7 +58,7 @@ def test_an_open_bracket_of_numpy_says_what_compiling_brings(
     monkeypatch.setattr(stored_code, "WHY_NOT", why_not)
     for compiled, says in ((None, brings), (False, "")):
         verifier = tree_verifier(*forest, "regression", compiled)
-        bracket = verifier.solve(0.0, Limits(clock.now() + 0.02, 1e-9))
+        bracket = verifier.solve(0.0, SolverLimits(clock.now() + 0.02, 1e-9))
         assert bracket.reason == "time"
         assert bracket.engine.library == "numpy"
         assert says in bracket.engine.advice and bool(says) == bool(bracket.engine.advice)
@@ -95,7 +95,7 @@ def test_the_compiled_search_takes_over_from_the_best_bounds(forest, monkeypatch
     monkeypatch.setattr(verifiers, "CompiledSearch", Compiled)
     monkeypatch.setattr(verifiers, "ALONE", 0.03)  # the search is a short one
     notes = []
-    limits = Limits(1e12, 1e-9, lambda *bracket: notes.append(bracket[:2]))
+    limits = SolverLimits(1e12, 1e-9, lambda *bracket: notes.append(bracket[:2]))
     bracket = tree_verifier(*forest, "regression").solve(0.0, limits)
     assert bracket.reason == "closed" and bracket.engine == ("numba", "")
     assert len(begun) == 1 and begun[0] in [low for low, _ in notes]
@@ -234,7 +234,7 @@ def test_where_there_is_no_time_to_read_the_ranges_of_the_trees_bound(forest):
     exact = tree_verifier(model, space, "regression", False)
     assert late.problems == []
     assert late.root_bound() == pytest.approx(exact.root_bound())
-    assert late.solve(0.0, Limits(-np.inf, 1e-9)).reason == "time"
+    assert late.solve(0.0, SolverLimits(-np.inf, 1e-9)).reason == "time"
     rows = late.rows(20, np.random.default_rng(0))
     np.testing.assert_allclose(late.evaluate(rows)[:, 0], model.predict(space.decode(rows)))
 
@@ -246,7 +246,7 @@ def test_ranges_bound_links_too():
     model = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
     late = tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", False, deadline=0.0)
     exact = tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", False)
-    upper = exact.solve(0.0, Limits(np.inf, 1e-9)).upper
+    upper = exact.solve(0.0, SolverLimits(np.inf, 1e-9)).upper
     assert upper <= late.root_bound() <= 1
 
 

@@ -15,14 +15,14 @@ from tiers import slow_sample
 from verifiers import network_verifier
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.lagrangian import Ramps, bound
 from skfairtest.exact._networks.local_search import LocalSearch
 from skfairtest.exact._networks.settings import NetworkSearchSettings
 from skfairtest.exact._networks.unit_search import UnitSearch
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 
-NO_LIMITS = Limits(np.inf, 0.0)
+NO_LIMITS = SolverLimits(np.inf, 0.0)
 
 
 def table(rng, n=80, *, real=True):
@@ -189,7 +189,7 @@ def test_brackets_close_by_units_and_are_the_same_again():
 def test_full_memory_ends_with_a_bracket():
     model, frame, sensitive, verifier = network(8, units=14)
     verifier.settings = NetworkSearchSettings(max_bytes=0, max_open_boxes=50)
-    bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
+    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
     assert largest(verifier, verifier.rows(500, np.random.default_rng(0))) <= bracket.upper
     assert bracket.lower <= bracket.upper
 

@@ -13,11 +13,11 @@ from tiers import slow_sample, some
 from verifiers import network_verifier
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.margin_search import MarginSearch
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 
-NO_LIMITS = Limits(np.inf, 0.0)
+NO_LIMITS = SolverLimits(np.inf, 0.0)
 
 
 def linear(seed, *, n_classes=3, n_real=0, steep=2.0):
@@ -79,7 +79,7 @@ def test_boxes_that_no_inputs_reach_are_left_out():
 def test_real_columns_close_the_bracket_by_leads_alone(seed):
     _, _, verifier = linear(seed, n_real=3, steep=1.0)
     search = MarginSearch.make(verifier.relaxation, NO_LIMITS)
-    bracket = verifier.solve(0.0, Limits(np.inf, 1e-2))
+    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-2))
     for _ in range(300):
         if search.queue.is_spent and search.queue.incumbent > 0:
             break

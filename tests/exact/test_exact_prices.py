@@ -25,7 +25,6 @@ pytest.importorskip("numba")
 from verifiers import tree_verifier
 
 from skfairtest.exact import _all_inputs
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.best_first import OPENED
 from skfairtest.exact._trees.driver import CompiledSearch
@@ -42,6 +41,7 @@ from skfairtest.exact._trees.prices import (
     propose_by_prices,
 )
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 
 MODELS = {
@@ -243,7 +243,7 @@ def test_boxes_are_priced_where_cuts_alone_take_longer(monkeypatch):
         monkeypatch.setattr(worker, "price_top", lambda r, p=price_top, n=priced: n.append(p(r)))
         worker.begin(problem.layout.whole)
         while worker.n_open and worker.state[OPENED] < 3000:
-            worker.work(Limits(np.inf, 1e-9))
+            worker.work(SolverLimits(np.inf, 1e-9))
         shares.append(len(priced) / worker.state[OPENED])
     assert shares[0] > 0.3 > 0.1 > shares[1]
 
@@ -303,7 +303,7 @@ def test_workers_hand_over_boxes_with_their_prices(without_whole_domains):
     search = CompiledSearch(verifier.problems[0], 0.0, 2)
     one, two = search.workers
     one.most = 60.0
-    one.work(Limits(np.inf, 0.0))
+    one.work(SolverLimits(np.inf, 0.0))
     kept = one.room.prices.n_boxes.sum()
     upper = max(one.top, two.top)
     one.hand_over(two)

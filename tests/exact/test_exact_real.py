@@ -22,7 +22,7 @@ from tiers import slow_sample
 from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import Limits
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 
 
@@ -119,7 +119,7 @@ def check_interval(name, seed, single, integers, compiled):
     response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
     space = InputSpace().fit(X, sensitive)
     verifier = tree_verifier(model, space, response, compiled)
-    bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
+    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
     degree = enumerated_degree(model, X, sensitive)
     assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9, abs=1e-12)
     assert bracket.lower == pytest.approx(degree, rel=1e-9, abs=1e-9)

@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeRegressor
 from tiers import slow_sample, some
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import BoundHistory, Bracket, Limits, Verifier
-from skfairtest.exact._bracketing import close
+from skfairtest.exact._bounding import close
+from skfairtest.exact._verifier import BoundHistory, SolverLimits, SolverResult, Verifier
 
 
 def certified(model, X, **params):
@@ -97,21 +97,21 @@ class Single(Verifier):
     def __init__(self, width):
         self.width = width
 
-    def single_room(self, top):
+    def single_tolerance(self, top):
         return 0.1
 
     def root_bound(self):
         return 9.0
 
     def solve(self, incumbent, limits):
-        return Bracket(incumbent, incumbent * (1 + self.width), None, 1, "closed")
+        return SolverResult(incumbent, incumbent * (1 + self.width), None, 1, "closed")
 
 
 @pytest.mark.parametrize("width", [0.0, 5e-5, 2e-3, 0.04])
 def test_single_precision_is_no_excuse_for_ends_that_differ(width):
     worst = SimpleNamespace(outputs=np.array([2.121, 0.0]))
     search = SimpleNamespace(so_far=SimpleNamespace(degree=2.121), worst=worst, space=MANY)
-    closed = close(search, Single(width), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
+    closed = close(search, Single(width), SolverLimits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.bounds.upper == pytest.approx(2.121 * (1 + width))
     assert closed.bounds.certified == (width < 1e-4)
     if width:
@@ -147,13 +147,13 @@ class Closing(Verifier):
         return 2.0
 
     def solve(self, incumbent, limits):
-        return Bracket(incumbent, incumbent * (1 + limits.rtol), None, 1, "closed")
+        return SolverResult(incumbent, incumbent * (1 + limits.rtol), None, 1, "closed")
 
 
 def test_a_search_that_stops_at_the_tolerance_leaves_room_for_rounding():
     search = SimpleNamespace(so_far=SimpleNamespace(degree=1.0), worst=None, space=MANY)
-    closed = close(search, Closing(), Limits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
+    closed = close(search, Closing(), SolverLimits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
     assert closed.bounds.certified, closed.reason
     assert closed.bounds.upper > 1
-    wide = close(search, Closing(), Limits(np.inf, 0.1), BoundHistory(lambda: 0.0))
+    wide = close(search, Closing(), SolverLimits(np.inf, 0.1), BoundHistory(lambda: 0.0))
     assert wide.bounds.certified, wide.reason

@@ -21,12 +21,12 @@ pytest.importorskip("numba")
 from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees.best_first import N_SPARE
 from skfairtest.exact._trees.driver import CompiledSearch
 from skfairtest.exact._trees.line_search import LineSearch
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.split_choice import heaviest
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 
 
@@ -148,7 +148,7 @@ def test_boxes_that_change_hands_are_neither_lost_nor_doubled():
     one, two = search.workers
     while 0 < one.n_open <= 100:
         one.most = 8.0
-        one.work(Limits(np.inf, 0.0))
+        one.work(SolverLimits(np.inf, 0.0))
     assert one.n_open > 100
     before = sorted(open_boxes(one))
     spare = one.state[N_SPARE] + two.state[N_SPARE]
@@ -172,7 +172,7 @@ def test_memory_is_given_back_at_once(engine):
         search = ListSearch(make_problem(), 0.0)
     gc.disable()  # which would find circles, but not before another search has taken its own
     try:
-        search.run(Limits(np.inf, 0.0))
+        search.run(SolverLimits(np.inf, 0.0))
         gone = weakref.ref(search)
         del search
         assert gone() is None
@@ -201,7 +201,7 @@ def probability_problem(seed=1):
 @pytest.mark.parametrize("engine", some([ListSearch, CompiledSearch]))
 def test_levels_are_cut_where_all_trees_agree_on_a_pair(engine):
     # With cuts at the borders of the best pairs alone it takes some 400 and 700 boxes.
-    bracket = engine(probability_problem(), 0.0).run(Limits(np.inf, 1e-9))
+    bracket = engine(probability_problem(), 0.0).run(SolverLimits(np.inf, 1e-9))
     assert bracket.reason == "closed"
     assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9)
     assert bracket.n_boxes < 250

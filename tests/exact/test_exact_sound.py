@@ -16,12 +16,12 @@ from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor, RandomAuditor, SBFTAuditor, certify
 from skfairtest.exact._auditor import COMPILED
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._trees import numpy_engine
 from skfairtest.exact._trees.numpy_engine import first_undecided, list_pairs
 from skfairtest.exact._trees.problem import leaves_of
 from skfairtest.exact._trees.self_composition import Box
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
 
@@ -78,7 +78,7 @@ def bound_alone(auditor, engine):
     verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, COMPILED[engine], rng
     )
-    bracket = verifier.solve(0.0, Limits(CLOCK.now() + 1.0, 1e-9))
+    bracket = verifier.solve(0.0, SolverLimits(CLOCK.now() + 1.0, 1e-9))
     return min(bracket.upper, verifier.root_bound()) + 2 * verifier.rounding
 
 

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_verifier
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.oracle._model import Model
 from skfairtest.space._space import InputSpace
 
@@ -93,7 +93,7 @@ def small_case(name, column, seed):
 def check_enumerated(model, X, sensitive, response=None):
     """The bracket is closed, and its ends are the largest difference that there is."""
     verifier, space = read(model, X, sensitive, response)
-    bracket = verifier.solve(0.0, Limits(np.inf, 1e-12))
+    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-12))
     degree = enumerated_degree(model, space, response or response_of(model))
     assert bracket.lower == pytest.approx(degree, rel=1e-9, abs=1e-12)
     assert bracket.upper == pytest.approx(degree, rel=1e-9, abs=1e-12)
@@ -156,7 +156,7 @@ def mixed_frame(n=300):
 def check_closed(model, X, sensitive, space=None):
     """The bracket is closed, the model shows its lower end, and rows at cut points no more."""
     verifier, space = read(model, X, sensitive, space=space)
-    bracket = verifier.solve(0.0, Limits(np.inf, 1e-9))
+    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
     assert bracket.upper - bracket.lower <= 1e-9
     asked = Model(model, space, response_method="auto", n_jobs=None)
     one, two = asked.ask(np.stack(bracket.twins))[0]

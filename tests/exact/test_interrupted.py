@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from tiers import some
 
 from skfairtest import CertifiedAuditor, InputSpace, Order, RandomAuditor, certify
-from skfairtest.exact import _bracketing
-from skfairtest.exact._bracket import BoundHistory, Limits, Verifier
+from skfairtest.exact import _bounding
+from skfairtest.exact._verifier import BoundHistory, SolverLimits, Verifier
 from skfairtest.individual._sbft.tuned import TunedSearch
 
 N_MOMENTS = 10
@@ -72,7 +72,7 @@ def moments(monkeypatch):
 
     def of(clock, fit):
         spans = []
-        close = _bracketing.close
+        close = _bounding.close
 
         def spied(*args):
             began = clock.n_readings
@@ -208,10 +208,10 @@ def test_the_model_confirms_the_pair_that_a_search_knew(monkeypatch):
         so_far, worst = SimpleNamespace(degree=1.0), None
         space = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2))
 
-    monkeypatch.setattr(_bracketing, "confirm", lambda search, *pair: asked.append(pair))
+    monkeypatch.setattr(_bounding, "confirm", lambda search, *pair: asked.append(pair))
     twins = np.zeros(2), np.ones(2)
     with pytest.raises(KeyboardInterrupt):
-        _bracketing.close(Told(), Noting(twins), Limits(np.inf, 0.0), history)
+        _bounding.close(Told(), Noting(twins), SolverLimits(np.inf, 0.0), history)
     assert [pair is not None for pair in asked] == [True]
     np.testing.assert_array_equal(asked[0], twins)
     assert (history.upper, history.n_boxes) == (4.5, 4)

@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 from skfairtest import CertifiedAuditor
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_verifier
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.oracle._model import Model, choose_response
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._steps import is_rounded
@@ -66,7 +66,7 @@ def certified(model, X, sensitive):
     """The verifier of a fitted model, its space, the bracket, and the response asked for."""
     space, response = InputSpace().fit(X, sensitive), choose_response(model, "auto")
     verifier, _ = read_verifier(model, space, response, False, np.random.default_rng(0))
-    return verifier, space, verifier.solve(0.0, Limits(np.inf, 1e-9)), response
+    return verifier, space, verifier.solve(0.0, SolverLimits(np.inf, 1e-9)), response
 
 
 def encoders():

@@ -13,9 +13,9 @@ from tiers import slow_sample, some
 from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
-from skfairtest.exact._bracket import Limits, Pace
 from skfairtest.exact._trees.covering_rows import _Cover
 from skfairtest.exact._trees.verifier import TreeVerifier
+from skfairtest.exact._verifier import Pace, SolverLimits
 from skfairtest.oracle._model import Model
 from skfairtest.whitebox._features import Features
 
@@ -117,7 +117,7 @@ def test_time_that_an_output_leaves_goes_to_the_others(clock):
     brackets = []
     for seconds in (5.0, 10.0):
         deadline = clock.now() + seconds
-        brackets.append(verifier.solve(incumbent, Limits(deadline, 1e-9)))
+        brackets.append(verifier.solve(incumbent, SolverLimits(deadline, 1e-9)))
         assert brackets[-1].reason == "time" and clock.now() >= deadline
     assert incumbent < brackets[1].upper <= brackets[0].upper < verifier.root_bound()
     assert brackets[1].n_boxes > 1.8 * brackets[0].n_boxes

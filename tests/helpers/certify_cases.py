@@ -12,9 +12,9 @@ from searches import get_to_know, handle_of
 from tiers import SAMPLE
 
 from skfairtest import CertifiedAuditor, SBFTAuditor
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._composition import APART
 from skfairtest.exact._dispatch import read_verifier
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.oracle._stop import StopSearch
 
 
@@ -73,7 +73,7 @@ def bracket_alone(auditor, seconds=SHORT):
     verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
-    bracket = verifier.solve(0.0, Limits(CLOCK.now() + seconds, 1e-9))
+    bracket = verifier.solve(0.0, SolverLimits(CLOCK.now() + seconds, 1e-9))
     return bracket._replace(upper=min(bracket.upper, verifier.root_bound())), 2 * verifier.rounding
 
 

@@ -34,8 +34,8 @@ from skfairtest import (
     RandomAuditor,
     SBFTAuditor,
 )
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._dispatch import read_verifier
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.individual._gradient.analytic import AnalyticGradient
 from skfairtest.whitebox._library_code import foreign_code
@@ -296,7 +296,7 @@ def test_pipelines_in_pipelines_are_read_like_flat_ones(kind, name):
     np.testing.assert_allclose(*answers, rtol=1e-9, atol=1e-9)
     bounds = [verifier.root_bound() for verifier in verifiers]
     if name != "network":
-        bounds += [verifier.solve(0.0, Limits(np.inf, 1e-9)).upper for verifier in verifiers]
+        bounds += [verifier.solve(0.0, SolverLimits(np.inf, 1e-9)).upper for verifier in verifiers]
     assert bounds[0] > 0
     np.testing.assert_allclose(bounds[0::2], bounds[1::2], rtol=1e-9)
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
 from skfairtest.exact._best_first import BestFirst
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH
 from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_range
 from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
+from skfairtest.exact._verifier import SolverLimits
 
 #: Marks a split of the interval of a interval variable, beside the twins whose values are split.
 INTERVAL = 3
@@ -20,7 +20,7 @@ class BoxSearch:
     """Open boxes, those with the largest bounds first.
 
     - `incumbent`: a difference that is attained.
-    - `limits`: when to stop, and the relative width of the bracket that is narrow enough.
+    - `limits`: when to stop, and the relative gap that is narrow enough.
 
     - `queue`: what is known of the whole.
     """
@@ -29,7 +29,7 @@ class BoxSearch:
         self,
         relaxation: Relaxation,
         incumbent: float,
-        limits: Limits,
+        limits: SolverLimits,
         settings: NetworkSearchSettings = DEFAULTS,
     ) -> None:
         self.relaxation, self.network = relaxation, relaxation.network

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.read_network import BOTH, ReadNetwork
 from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
+from skfairtest.exact._verifier import SolverLimits
 
 
 class Candidates:
@@ -130,10 +130,10 @@ class LocalSearch:
         """Return differences of the outputs at (..., n, n_units) sums."""
         found = []
         for own in sums:
-            said = self.network.outputs(own.reshape(-1, own.shape[-1]))
-            said = said.reshape(*own.shape[:-1], -1)
+            outputs = self.network.outputs(own.reshape(-1, own.shape[-1]))
+            outputs = outputs.reshape(*own.shape[:-1], -1)
             at = np.broadcast_to(output, own.shape[:-1])[..., None]
-            found.append(np.take_along_axis(said, at, axis=-1)[..., 0])
+            found.append(np.take_along_axis(outputs, at, axis=-1)[..., 0])
         return np.asarray(found[0] - found[1])
 
     # Moves ----------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class LocalSearch:
         own.value = np.where(better, value[best, rows], own.value)
         return best, better
 
-    def improve(self, own: Candidates, limits: Limits) -> None:
+    def improve(self, own: Candidates, limits: SolverLimits) -> None:
         """Go on until no candidate gets better, or for some rounds."""
         sums = self.sums(own)
         own.value = self._differences(sums, own.output)
@@ -215,7 +215,7 @@ class LocalSearch:
                 break
         own.value = self._differences(self.sums(own), own.output)
 
-    def step(self, limits: Limits) -> None:
+    def step(self, limits: SolverLimits) -> None:
         """Improve a perturbed copy of every candidate, and keep what is better."""
         own = self.candidates
         new = own if self._is_fresh else own.copy()
@@ -262,7 +262,7 @@ class LocalSearch:
 
     # Gradients ------------------------------------------------------------------------------
 
-    def _polish(self, own: Candidates, limits: Limits) -> None:
+    def _polish(self, own: Candidates, limits: SolverLimits) -> None:
         """Follow the gradient from the best candidate, by real variables and by all of them."""
         i = int(own.value.argmax())
         # Candidates more than 1% below the best are not worth the steps.

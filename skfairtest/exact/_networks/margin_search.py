@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.lagrangian import Combinations, Shared, listable
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.score_search import ScoreSearch
 from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
+from skfairtest.exact._verifier import SolverLimits
 
 
 class Margins(NamedTuple):
@@ -39,7 +39,7 @@ class MarginSearch(ScoreSearch[Margins]):
 
     batch = 128
 
-    def __init__(self, relaxation: Relaxation, limits: Limits) -> None:
+    def __init__(self, relaxation: Relaxation, limits: SolverLimits) -> None:
         super().__init__(relaxation, limits)
         network, whole = relaxation.network, relaxation.whole()
         self._shared = Shared(network, whole.least[0], whole.most[0])
@@ -66,7 +66,10 @@ class MarginSearch(ScoreSearch[Margins]):
 
     @classmethod
     def make(
-        cls, relaxation: Relaxation, limits: Limits, settings: NetworkSearchSettings = DEFAULTS
+        cls,
+        relaxation: Relaxation,
+        limits: SolverLimits,
+        settings: NetworkSearchSettings = DEFAULTS,
     ) -> MarginSearch | None:
         """Return the search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network

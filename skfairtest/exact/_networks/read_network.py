@@ -160,8 +160,8 @@ class ReadNetwork:
         elif self.out == "exp":
             found = found * np.exp(sums)
         elif self.out == "softmax":
-            said = softmax(sums, axis=1)
-            found = (found - said) * (found * said).sum(axis=1, keepdims=True)
+            probabilities = softmax(sums, axis=1)
+            found = (found - probabilities) * (found * probabilities).sum(axis=1, keepdims=True)
         for W, own in zip(self.weights[:0:-1], slopes[::-1], strict=True):
             found = (found @ W.T) * own
         return np.asarray(found)

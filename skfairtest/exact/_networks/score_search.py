@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Generic
 
 from skfairtest.exact._best_first import BestFirst, Node
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.local_search import LocalSearch
 from skfairtest.exact._networks.relaxation import GAPS, Relaxation
+from skfairtest.exact._verifier import SolverLimits
 
 #: Links of one score an output that are understood.
 LINKS = ("identity", *GAPS)
@@ -27,10 +27,12 @@ class ScoreSearch(Generic[Node]):
     rounding: float
     batch: int
 
-    def __init__(self, relaxation: Relaxation, limits: Limits, most_open: int = 200_000) -> None:
+    def __init__(
+        self, relaxation: Relaxation, limits: SolverLimits, most_open: int = 200_000
+    ) -> None:
         self.relaxation, self.network = relaxation, relaxation.network
         self.queue: BestFirst[Node] = BestFirst(
-            -float("inf"), Limits(limits.deadline, 0.0), most_open=most_open
+            -float("inf"), SolverLimits(limits.deadline, 0.0), most_open=most_open
         )
 
     @property

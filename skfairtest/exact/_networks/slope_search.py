@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.activation_bounds import Layer, Lines, line_above, through
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.lagrangian import Combinations, listable
 from skfairtest.exact._networks.relaxation import TwinBoxes
 from skfairtest.exact._networks.score_search import LINKS, ScoreSearch
 from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
+from skfairtest.exact._verifier import SolverLimits
 
 
 class Slopes(NamedTuple):
@@ -37,7 +37,7 @@ class Slopes(NamedTuple):
     later: list[Floats]
 
 
-class Part(NamedTuple):
+class ScorePart(NamedTuple):
     """A box of inputs for one pair of combinations of sensitive values, and one output.
 
     `first` holds the ends of the first layer's change, (2, n_units).
@@ -51,10 +51,12 @@ class Part(NamedTuple):
 class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
     """Open nodes: a part, and ends of the slopes of later layers.
 
-    - `boxes`: cuts boxes; is told of better pairs.
+    - `boxes`: cuts boxes, and keeps better pairs.
     """
 
-    def __init__(self, boxes: BoxSearch, limits: Limits, settings: NetworkSearchSettings) -> None:
+    def __init__(
+        self, boxes: BoxSearch, limits: SolverLimits, settings: NetworkSearchSettings
+    ) -> None:
         network, self.boxes = boxes.network, boxes
         self._weights = network.weights[1:]
         n_units = sum(len(W) for W in self._weights)
@@ -62,7 +64,7 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
         super().__init__(boxes.relaxation, limits, most)
         self._sets = Combinations(network.effects, network.sensitive)
         #: Parts by number, those alone that are not cut.
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, ScorePart] = {}
         self._n_parts = 0
         n = len(self._sets.parts)
         self._waiting = [(i, j) for i in range(n) for j in range(n) if i != j]
@@ -83,7 +85,7 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
 
     @classmethod
     def make(
-        cls, boxes: BoxSearch, limits: Limits, settings: NetworkSearchSettings = DEFAULTS
+        cls, boxes: BoxSearch, limits: SolverLimits, settings: NetworkSearchSettings = DEFAULTS
     ) -> SlopeSearch | None:
         """Return the search, or None where there is nothing to search, or too much to list."""
         network = boxes.network
@@ -136,10 +138,10 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
         self._n_parts += len(outputs)
         for i, number in enumerate(numbers):
             own = boxes.take(np.array([i]))
-            self._parts[int(number)] = Part(int(outputs[i]), own, first[:, i].copy())
+            self._parts[int(number)] = ScorePart(int(outputs[i]), own, first[:, i].copy())
         self._push(Slopes(outputs, first, later), numbers, above)
 
-    def _cut_boxes(self, parts: list[Part], above: Floats) -> None:
+    def _cut_boxes(self, parts: list[ScorePart], above: Floats) -> None:
         """Go on with two halves of each part's box."""
         joined = TwinBoxes(*(np.concatenate(a) for a in zip(*(p.box for p in parts), strict=True)))
         halves, origin = self.boxes.split(joined)
@@ -226,7 +228,7 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
     def _cut(self, nodes: list[tuple[Ints, list[Floats]]], uppers: list[float]) -> None:
         """Fix a slope of each node, at both of its ends, or cut the node's box."""
         taken: list[tuple[float, Ints, list[Floats]]] = []
-        cut: list[Part] = []
+        cut: list[ScorePart] = []
         above: list[float] = []
         #: The largest bound of each part: nodes come with falling bounds.
         tops: dict[int, float] = {}

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._networks.activation_bounds import Relu
 from skfairtest.exact._networks.lagrangian import (
     MOST_MULTIPLIER,
@@ -24,13 +23,14 @@ from skfairtest.exact._networks.read_network import BOTH
 from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.score_search import LINKS, ScoreSearch
 from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
+from skfairtest.exact._verifier import SolverLimits
 
 
 class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
     """Open nodes: ends of what some units get, and sets of sensitive values for both twins."""
 
     def __init__(
-        self, relaxation: Relaxation, limits: Limits, settings: NetworkSearchSettings
+        self, relaxation: Relaxation, limits: SolverLimits, settings: NetworkSearchSettings
     ) -> None:
         network, whole = relaxation.network, relaxation.whole()
         n_units = len(network.weights[1])
@@ -60,7 +60,10 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
 
     @classmethod
     def make(
-        cls, relaxation: Relaxation, limits: Limits, settings: NetworkSearchSettings = DEFAULTS
+        cls,
+        relaxation: Relaxation,
+        limits: SolverLimits,
+        settings: NetworkSearchSettings = DEFAULTS,
     ) -> UnitSearch | None:
         """Return the search, or None where there is nothing to search, or too much to list."""
         network = relaxation.network

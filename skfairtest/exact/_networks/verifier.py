@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Limits, Verifier
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._networks.box_search import BoxSearch
 from skfairtest.exact._networks.local_search import LocalSearch
@@ -18,6 +17,7 @@ from skfairtest.exact._networks.relaxation import Relaxation
 from skfairtest.exact._networks.settings import DEFAULTS
 from skfairtest.exact._networks.slope_search import SlopeSearch
 from skfairtest.exact._networks.unit_search import UnitSearch
+from skfairtest.exact._verifier import SolverLimits, SolverResult, Verifier
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._layers import Layers
@@ -90,10 +90,10 @@ class NetworkVerifier(Verifier):
             return float(np.finfo(np.float64).tiny) if self._touched else 0.0
         return self.relaxation.whole_bound
 
-    def solve(self, incumbent: float, limits: Limits) -> Bracket:
-        """Split boxes, those with the largest bounds first, until the bracket is closed."""
+    def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
+        """Split boxes, those with the largest bounds first, until the bounds agree."""
         if not self.network.depends:
-            return Bracket(incumbent, max(incumbent, self.root_bound()), None, 0, "closed")
+            return SolverResult(incumbent, max(incumbent, self.root_bound()), None, 0, "closed")
         boxes = BoxSearch(self.relaxation, incumbent, limits, self.settings)
         scores = (
             MarginSearch.make(self.relaxation, limits, self.settings)
@@ -126,9 +126,11 @@ class NetworkVerifier(Verifier):
         reason = "closed"
         if upper > queue.enough and queue.top > queue.enough:
             reason = "time" if limits.is_late else "memory"
-        return Bracket(queue.incumbent, max(queue.incumbent, upper), queue.twins, n_boxes, reason)
+        return SolverResult(
+            queue.incumbent, max(queue.incumbent, upper), queue.twins, n_boxes, reason
+        )
 
-    def _improve(self, pairs: LocalSearch, queue: Any, scores: Any, limits: Limits) -> bool:
+    def _improve(self, pairs: LocalSearch, queue: Any, scores: Any, limits: SolverLimits) -> bool:
         """Look for distant twins; return whether there were any farther apart than all before."""
         if scores is not None:
             scores.suggest(pairs)

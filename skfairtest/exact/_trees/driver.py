@@ -11,7 +11,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skfairtest import _clock
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees.best_first import (
     ASKED,
     DROPPED,
@@ -49,6 +48,7 @@ from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.self_composition import Box, Layout
 from skfairtest.exact._trees.stored_code import forget_older, note_stored
 from skfairtest.exact._trees.tree_search import BOXES, NODES, TreeSearch
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._sklearn_trees import read_average
@@ -171,14 +171,14 @@ class Worker:
         self.state[N_SPARE] = -1
         self._search(np.zeros(2))
 
-    def work(self, limits: Limits) -> None:
+    def work(self, limits: SolverLimits) -> None:
         """Split boxes for a while."""
         began = _clock.now()
         self._call(self.most, limits)
         took = _clock.now() - began
         self.most = max(LEAST_BOXES, self.most * min(4.0, SECONDS_A_CALL / max(took, 1e-9)))
 
-    def _call(self, most: float, limits: Limits) -> None:
+    def _call(self, most: float, limits: SolverLimits) -> None:
         asked = np.array([most, limits.rtol])
         self._search(asked)
         while asked[MOST] > 0 and self.state[PRICED] == ASKED and not limits.is_late:
@@ -305,7 +305,7 @@ class CompiledSearch(TreeSearch):
     def n_boxes(self) -> int:
         return int(sum(worker.state[OPENED] for worker in self.workers))
 
-    def is_done(self, limits: Limits) -> bool:
+    def is_done(self, limits: SolverLimits) -> bool:
         return not self._busy
 
     @property
@@ -316,7 +316,7 @@ class CompiledSearch(TreeSearch):
     def _busy(self) -> list[Worker]:
         return [worker for worker in self.workers if worker.n_open]
 
-    def step(self, limits: Limits) -> None:
+    def step(self, limits: SolverLimits) -> None:
         busy = self._busy
         if len(busy) > 1:
             # The threads may well wait for each other: a round is short.
@@ -326,7 +326,7 @@ class CompiledSearch(TreeSearch):
             busy[0].work(limits)
         self._meet()
 
-    def look(self, limits: Limits) -> None:
+    def look(self, limits: SolverLimits) -> None:
         busy = self._busy
         while self.heuristic.is_due(limits.deadline):
             ahead = max(busy, key=lambda worker: worker.top)

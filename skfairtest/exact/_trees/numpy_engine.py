@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._best_first import BestFirst
-from skfairtest.exact._bracket import Limits
 from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.line_search import LineSearch
 from skfairtest.exact._trees.link_bounds import interpreted_bound, sum_enough
@@ -24,6 +23,7 @@ from skfairtest.exact._trees.problem import Forest, Problem, leaves_of
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
 from skfairtest.exact._trees.tree_search import BOXES, TreeSearch
+from skfairtest.exact._verifier import SolverLimits
 from skfairtest.workers._compiled import plain
 
 Cells32 = NDArray[np.int32]
@@ -219,7 +219,7 @@ class ListSearch(TreeSearch):
         self, problem: Problem, incumbent: float, deadline: float = np.inf, n_outputs: int = 1
     ) -> None:
         super().__init__(problem, incumbent)
-        self.queue: BestFirst[_Open] = BestFirst(incumbent, Limits(deadline, 0.0))
+        self.queue: BestFirst[_Open] = BestFirst(incumbent, SolverLimits(deadline, 0.0))
         self.links = problem.links
         self.levels = problem.forest.levels
         self.mixed = not plain(by_differences)(problem.links)
@@ -237,7 +237,7 @@ class ListSearch(TreeSearch):
     def n_boxes(self) -> int:
         return self.queue.n_boxes
 
-    def is_done(self, limits: Limits) -> bool:
+    def is_done(self, limits: SolverLimits) -> bool:
         self.queue.limits = limits
         self.queue.incumbent = max(self.queue.incumbent, self.incumbent)
         return self.queue.top <= self._enough
@@ -246,13 +246,13 @@ class ListSearch(TreeSearch):
     def is_full(self) -> bool:
         return self.queue.is_full
 
-    def look(self, limits: Limits) -> None:
+    def look(self, limits: SolverLimits) -> None:
         if self.lines.is_due(limits.deadline):
             self.lines.step()
             if self.lines.value > self.incumbent:
                 self._try(self.lines.box())
 
-    def step(self, limits: Limits) -> None:
+    def step(self, limits: SolverLimits) -> None:
         self.queue.incumbent = max(self.queue.incumbent, self.incumbent)
         self.queue.step(self._cut)
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import Bracket, Engine, Limits, Twins
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound
 from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.self_composition import Box
+from skfairtest.exact._verifier import Engine, SolverLimits, SolverResult, Twins
 from skfairtest.workers._compiled import plain
 
 #: Bytes for open boxes, for what trees are grown into, and for prices, of all outputs of a model
@@ -46,7 +46,7 @@ class TreeSearch(ABC):
         """Boxes looked into so far."""
 
     @abstractmethod
-    def is_done(self, limits: Limits) -> bool:
+    def is_done(self, limits: SolverLimits) -> bool:
         """Return whether no open box may change the bracket."""
 
     @property
@@ -55,11 +55,11 @@ class TreeSearch(ABC):
         """Whether there is no room for more open boxes."""
 
     @abstractmethod
-    def step(self, limits: Limits) -> None:
+    def step(self, limits: SolverLimits) -> None:
         """Search for a fraction of a second."""
 
     @abstractmethod
-    def look(self, limits: Limits) -> None:
+    def look(self, limits: SolverLimits) -> None:
         """Look for better pairs of twins, if it is their turn."""
 
     def _offer(self, value: float, point: Box) -> None:
@@ -79,7 +79,7 @@ class TreeSearch(ABC):
         sums = (links, U - V, U, V)
         return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
 
-    def run(self, limits: Limits) -> Bracket:
+    def run(self, limits: SolverLimits) -> SolverResult:
         """Search until the bracket is closed, or for as long as there is time and room."""
         reason = "closed"
         while not self.is_done(limits):
@@ -89,6 +89,6 @@ class TreeSearch(ABC):
             self.look(limits)
             self.step(limits)
             limits.note(self.incumbent, self.upper, self.n_boxes, lambda: self.twins)
-        return Bracket(
+        return SolverResult(
             self.incumbent, self.upper, self.twins, self.n_boxes, reason, Engine(self.library)
         )

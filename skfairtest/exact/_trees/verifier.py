@@ -10,16 +10,6 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._clock import OutOfTime
 from skfairtest._typing import Floats
-from skfairtest.exact._bracket import (
-    NO_ENGINE,
-    Attained,
-    Bracket,
-    Engine,
-    Limits,
-    Note,
-    Verifier,
-    unattained,
-)
 from skfairtest.exact._compared_rows import rows_of_pieces
 from skfairtest.exact._trees.covering_rows import covering_rows
 from skfairtest.exact._trees.driver import CompiledSearch, warm_up
@@ -27,6 +17,16 @@ from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.stored_code import how_to_compile, is_compiled
 from skfairtest.exact._trees.tree_search import TreeSearch
+from skfairtest.exact._verifier import (
+    NO_ENGINE,
+    Attained,
+    Engine,
+    Note,
+    SolverLimits,
+    SolverResult,
+    Verifier,
+    unattained,
+)
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.graph import (
     EPS,
@@ -113,7 +113,7 @@ class TreeVerifier(Verifier):
         off = max(sum_rounding(group.parts[0]) for group in groups)
         return off, max(8 * EPS + group.rounding for group in groups)
 
-    def single_room(self, top: float) -> float:
+    def single_tolerance(self, top: float) -> float:
         groups = [group for output in self.outputs for group in output]
         if not any(map(is_single, self.outputs)):
             return 0.0
@@ -124,7 +124,7 @@ class TreeVerifier(Verifier):
     def _single_share(self, o: int, incumbent: float, bound: float) -> float:
         """Relative width that a model of single precision leaves open anyway; else 0.
 
-        A part of what `single_room` allows to its rounding: there is no point in searching on.
+        A part of what `single_tolerance` allows to its rounding: there is no point in searching on.
         """
         group_rounding = [
             group.rounding + sum(part.rounding for part in group.parts) for group in self.outputs[o]
@@ -173,11 +173,11 @@ class TreeVerifier(Verifier):
             return [range_bound(self.space, output) for output in self.outputs]
         return [problem.root_bound() for problem in self.problems]
 
-    def solve(self, incumbent: float, limits: Limits) -> Bracket:
+    def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
         """Return the bracket of the largest difference over all outputs."""
         deadline, rtol, note = limits
         if not self.problems:
-            return Bracket(incumbent, max(incumbent, self.root_bound()), None, 0, "time")
+            return SolverResult(incumbent, max(incumbent, self.root_bound()), None, 0, "time")
         uppers = dict(enumerate(self._bounds))
         searches: dict[int, TreeSearch] = {}
         lower, twins, closest = incumbent, None, 0.0
@@ -207,7 +207,7 @@ class TreeVerifier(Verifier):
                 searches[o] = self._search(o, lower, until, compiled)
             search = searches[o]
             search.incumbent = max(search.incumbent, lower)
-            bracket = search.run(Limits(until, narrow, told))
+            bracket = search.run(SolverLimits(until, narrow, told))
             alone -= _clock.now() - now
             counts[o], reasons[o] = bracket.n_boxes, bracket.reason
             uppers[o] = min(bracket.upper, uppers[o])
@@ -223,7 +223,7 @@ class TreeVerifier(Verifier):
             is_short = self.compiled is None and not compiled and reason in ("time", "memory")
             library = CompiledSearch.library if compiled else ListSearch.library
             engine = Engine(library, how_to_compile() if is_short else "")
-        return Bracket(lower, upper, twins, n_boxes, reason, engine)
+        return SolverResult(lower, upper, twins, n_boxes, reason, engine)
 
     def _search(self, o: int, incumbent: float, until: float, compiled: bool) -> TreeSearch:
         """Begin to search an output; that takes time, too."""

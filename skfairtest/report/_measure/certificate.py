@@ -9,7 +9,7 @@ from skfairtest.report._measure.case import Case
 
 
 def certify_search(case: Case, label: str, seconds: float | None) -> CertificatePart:
-    """Bracket what a search found, from below and from above."""
+    """Bound the degree from what a search found."""
     from skfairtest.exact._certify import bound  # imports numba
 
     auditor, began = case.auditors[label], _clock.now()
@@ -36,7 +36,7 @@ def certify_search(case: Case, label: str, seconds: float | None) -> Certificate
         engine=certificate.engine,
         queries=case.n_queries - before,
         summary=f"{words} {number(upper)}",
-        early="the bracket is open" if out_of_time and not certificate.certified else "",
+        early="the gap is open" if out_of_time and not certificate.certified else "",
     )
 
 

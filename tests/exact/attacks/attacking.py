@@ -19,9 +19,9 @@ from clocks import CLOCK
 from searches import get_to_know, handle_of
 
 from skfairtest import CertifiedAuditor, InputSpace
-from skfairtest.exact._bracket import BoundHistory, Limits
-from skfairtest.exact._bracketing import close
+from skfairtest.exact._bounding import close
 from skfairtest.exact._dispatch import read_verifier
+from skfairtest.exact._verifier import BoundHistory, SolverLimits
 from skfairtest.whitebox._readers import check_model
 
 #: What a certificate's ends may differ by, as in the package.
@@ -100,7 +100,7 @@ def bracket(model: Any, X: Any, sensitive: Any, response_method: str, seconds: f
         get_to_know(search, space.data[:64], rng)
         verifier, _ = read_verifier(model, space.relax_descendants(), search.response, False, rng)
         history = BoundHistory(CLOCK.now)
-        closed = close(search, verifier, Limits(CLOCK.now() + seconds, RTOL), history)
+        closed = close(search, verifier, SolverLimits(CLOCK.now() + seconds, RTOL), history)
     return closed, verifier, search, space
 
 
@@ -150,7 +150,7 @@ def holds(
     shown = outputs(model, table, search.response)
     truth = largest(shown, width, None if valid is None else np.asarray(valid(table)))
     assert zero or truth > 0, "the attack shows nothing"
-    room = getattr(verifier, "single_room", lambda top: 0.0)(float(np.abs(shown).max()))
+    room = getattr(verifier, "single_tolerance", lambda top: 0.0)(float(np.abs(shown).max()))
     assert truth <= said.upper * (1 + 1e-12), f"{truth!r} is above the bound {said.upper!r}"
     assert said.lower <= said.upper
     if exact:

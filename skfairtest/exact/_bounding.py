@@ -9,19 +9,19 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.exact._all_inputs import input_of, solve_whole
 from skfairtest.exact._bounds import Bounds
-from skfairtest.exact._bracket import (
+from skfairtest.exact._verifier import (
     NO_ENGINE,
     Attained,
     BoundHistory,
     Engine,
-    Limits,
+    SolverLimits,
     Verifier,
     unattained,
 )
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
-#: Kinds of stops by what ended the search for a bound; of others the bracket is still open.
+#: Kinds of stops by what ended the search for a bound; of others the gap is still open.
 KINDS = {"time": StopReason.MAX_TIME}
 
 
@@ -37,7 +37,7 @@ class Closed(NamedTuple):
 def close(
     search: SearchHandle,
     verifier: Verifier,
-    limits: Limits,
+    limits: SolverLimits,
     history: BoundHistory,
 ) -> Closed:
     """Bound the fairness degree, starting from what the search has found.
@@ -48,7 +48,7 @@ def close(
     - `search`: holds the largest disparity found so far; confirms the pair that the bound's search
       finds.
     - `verifier`: the model, read out.
-    - `history`: where the bracket is noted while it closes.
+    - `history`: where the bounds are noted while the gap closes.
     """
     root, rtol = note_root_bound(search, verifier, history), limits.rtol
 
@@ -63,19 +63,19 @@ def close(
         # A search stops as soon as it may, so a part of `rtol` is kept for rounding: what it needs,
         # but half of `rtol` and 1e-9 at most.
         kept = min(1e-9, rtol / 2, 8 * verifier.rounding / least)
-        narrow = Limits(limits.deadline, rtol - kept, note)
+        narrow = SolverLimits(limits.deadline, rtol - kept, note)
         try:
-            bracket = solve_whole(verifier, search.space, search.so_far.degree, narrow)
+            result = solve_whole(verifier, search.space, search.so_far.degree, narrow)
         except KeyboardInterrupt:
             if history.twins is not None:
                 confirm(search, *history.twins)
             raise
-        ended, engine = bracket.reason, bracket.engine
-        note(search.so_far.degree, bracket.upper, bracket.n_boxes)
-        if bracket.twins is not None:
-            confirm(search, *bracket.twins)
+        ended, engine = result.reason, result.engine
+        note(search.so_far.degree, result.upper, result.n_boxes)
+        if result.twins is not None:
+            confirm(search, *result.twins)
         # Of the model as it was read; the pair that attains it may differ by its rounding.
-        upper = min(bracket.upper, root)
+        upper = min(result.upper, root)
         if (
             ended == "closed"
             and upper - search.so_far.degree <= rtol * upper + 2 * verifier.rounding
@@ -99,8 +99,8 @@ def closed_as(
     history: BoundHistory,
     engine: Engine = NO_ENGINE,
 ) -> Closed:
-    """Return the bracket that is known, by what ended the search for a bound."""
-    single = single_room(verifier, search)
+    """Return the bounds that are known, by what ended the search for a bound."""
+    single = single_tolerance(verifier, search)
     bounds = history.bounds(search.so_far.degree, rtol, single)
     if not bounds.certified and bounds.within(single):
         ended = "rounding"
@@ -109,7 +109,7 @@ def closed_as(
         reason = _reason(ended, rtol, search, max(verifier.rounding, single / 4))
         reason += f" ({engine.advice})" if engine.advice else ""
     elif bounds.within(0.0):
-        reason = f"certified: the bracket is closed to rtol={rtol:g}"
+        reason = f"certified: the bounds agree to rtol={rtol:g}"
     else:
         reason = (
             f"certified: the bounds differ by {bounds.gap:.1g}, which the model's single precision "
@@ -118,29 +118,29 @@ def closed_as(
     return Closed(bounds, reason, kind, engine.library)
 
 
-def single_room(verifier: Verifier, search: SearchHandle) -> float:
-    """Width at which a bracket of a single-precision model is closed; 0 for other models.
+def single_tolerance(verifier: Verifier, search: SearchHandle) -> float:
+    """Gap that single precision may leave; 0 for models in double precision.
 
-    Its outputs are off by so much themselves that no bracket can be narrower.
+    Its outputs are off by so much themselves that no gap can be narrower.
     """
     if search.worst is None:
         return 0.0
-    return float(verifier.single_room(float(np.abs(search.worst.outputs).max())))
+    return float(verifier.single_tolerance(float(np.abs(search.worst.outputs).max())))
 
 
 def _reason(ended: str, rtol: float, search: SearchHandle, rounding: float) -> str:
-    """Return why a bracket is open; `rounding` is what the model's own may do to an output."""
+    """Return why the gap is open; `rounding` is what the model's own may do to an output."""
     if ended == "rounding":
         return (
-            "the rounding of the model's own sums keeps the bracket from closing to "
+            "the rounding of the model's own sums keeps the gap from closing to "
             f"rtol={rtol:g}: it may move each output by {rounding:.1g}"
         )
     if ended == "time":
-        return "max_time reached before the bracket was closed"
+        return "max_time reached before the gap was closed"
     if ended == "memory":
-        return "the memory for open boxes was full before the bracket was closed"
+        return "the memory for open boxes was full before the gap was closed"
     if search.left.queries < 2 * search.cost:
-        return "max_queries left no room to confirm the pair that attains the bound"
+        return "max_queries left none to confirm the pair that attains the bound"
     if search.space.feasibility.repairs:
         return "the constraint may exclude the pairs that reach the upper bound of the open boxes"
     if search.space.constraints_:
@@ -149,11 +149,11 @@ def _reason(ended: str, rtol: float, search: SearchHandle, rounding: float) -> s
         return "the bound holds for the whole box; the pairs that reach it may be implausible"
     if ended == "closed":
         return "the search is complete, but the pair it found does not attain the bound to rtol"
-    return f"the bracket could not be closed: {ended}"
+    return f"the gap could not be closed: {ended}"
 
 
 def confirm(search: SearchHandle, first: Floats, second: Floats) -> None:
-    """Ask the model about a pair of twins, if the budget has room for it."""
+    """Ask the model about a pair of twins, if the budget allows it."""
     if search.left.queries < 2 * search.cost or search.left.inputs < 1:
         return
     values = np.stack([first, second])[:, search.space.sensitive]

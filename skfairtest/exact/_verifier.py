@@ -1,4 +1,4 @@
-"""What a bounding search returns and notes on its way, and when it stops."""
+"""The base of verifiers, when their search stops, and what it notes and returns."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from skfairtest.exact._bounds import Bounds
 from skfairtest.exact._compared_rows import rows_with_ends
 from skfairtest.space._space import InputSpace
 
-#: What is noted of a bracket at a time.
+#: What is noted of the bounds at a time.
 COLUMNS = ("seconds", "boxes", "degree", "bound")
 #: Codes of two twins.
 Twins = tuple[Floats, Floats]
-#: Returns the twins that attain the lower end of a bracket, or None if the search has none.
+#: Returns the twins that attain the lower bound, or None if the search has none.
 Attained = Callable[[], Twins | None]
 
 
@@ -26,16 +26,16 @@ def unattained() -> None:
 
 
 class Note(Protocol):
-    """Takes both ends of a bracket, the number of boxes so far, and what attains the lower end."""
+    """Takes both bounds, the number of boxes so far, and what attains the lower one."""
 
     def __call__(
         self, lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /
     ) -> None:
-        """Note a bracket; `twins` is only called if the lower end has risen."""
+        """Note both bounds; `twins` is only called if the lower one has risen."""
 
 
 def unnoted(lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /) -> None:
-    """Note nothing: of a search whose bracket is not that of the whole."""
+    """Note nothing: of a search whose bounds are not those of the whole."""
 
 
 class BoundHistory:
@@ -63,14 +63,14 @@ class BoundHistory:
     def note(
         self, lower: float, upper: float, n_boxes: int, twins: Attained = unattained, /
     ) -> None:
-        """Keep a bracket, and add a point if it tells more than the one before."""
+        """Keep both bounds, and add a point if it tells more than the one before."""
         self.upper, self.n_boxes = min(self.upper, upper), max(self.n_boxes, n_boxes)
         if lower > self._lower:
             self._lower, self.twins = lower, twins() or self.twins
         points = self.points
         if points["bound"]:
             degree, bound = points["degree"][-1], points["bound"][-1]
-            # A search of one more output, or by another engine, begins with a worse bracket.
+            # A search of one more output, or by another engine, begins with worse bounds.
             lower, upper = max(lower, degree), min(upper, bound)
             # A history has another point once a hundredth of the gap has closed.
             if lower == degree and upper > bound - 0.01 * (bound - degree):
@@ -93,10 +93,10 @@ class BoundHistory:
             self.points[name].append(value)
 
 
-class Limits(NamedTuple):
-    """Limits of a search: its deadline, and the width at which a bracket is closed.
+class SolverLimits(NamedTuple):
+    """Limits of a search: its deadline, and the relative gap that is narrow enough.
 
-    `note` is told the bracket while it closes; searches of a part of the whole leave it out.
+    `note` takes the bounds while the gap closes; searches of a part of the whole leave it out.
     """
 
     deadline: float
@@ -151,8 +151,8 @@ class Engine(NamedTuple):
 NO_ENGINE = Engine()
 
 
-class Bracket(NamedTuple):
-    """Bracket of the largest difference of one output.
+class SolverResult(NamedTuple):
+    """Bounds of the largest difference of one output, and how a solver found them.
 
     `upper` bounds it. `twins` are the codes of a pair that attains `lower` as the model was read,
     or None where nothing better than the value given was found. `reason` says why it ended.
@@ -170,7 +170,7 @@ class Verifier:
     """Model as it was read: a base for all that can be certified."""
 
     space: InputSpace
-    #: Whether the bracket takes next to no time.
+    #: Whether the bounds take next to no time.
     quick: bool = False
     #: How far rounding may carry the outputs of the model itself.
     rounding: float = 0.0
@@ -184,13 +184,13 @@ class Verifier:
     #: distant twins better itself.
     first_queries: float = np.inf
 
-    def single_room(self, top: float) -> float:
-        """Return the width at which a bracket of a single-precision model is closed; else 0.
+    def single_tolerance(self, top: float) -> float:
+        """Return the gap that single precision may leave, of a model that has it; else 0.
 
         `top` is the larger output of the pair that was found, which rounding behind an exponential
         is measured by.
         """
-        # Each end of the bracket is off by the rounding of two outputs.
+        # Each bound is off by the rounding of two outputs.
         return 4 * self.rounding if self.single else 0.0
 
     def with_rounding(self, upper: float) -> float:
@@ -224,10 +224,10 @@ class Verifier:
         """Return a bound that takes little time."""
         raise NotImplementedError
 
-    def solve(self, incumbent: float, limits: Limits) -> Bracket:
-        """Return the bracket of the largest difference of the model as it was read.
+    def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
+        """Bound the largest difference of the model as it was read.
 
-        A difference of `incumbent` is attained. `limits` has the relative width of the bracket that
-        is narrow enough, and `limits.note` is told all brackets on the way.
+        A difference of `incumbent` is attained. `limits` has the relative gap that is narrow
+        enough, and `limits.note` takes all bounds on the way.
         """
         raise NotImplementedError
