@@ -42,8 +42,8 @@ from skfairtest.whitebox.graph import (
 from skfairtest.whitebox.meta_estimators import is_stack, with_final
 from skfairtest.whitebox.registry import Graph, Readings
 
-#: Random rows on which what was read is compared with the model itself, beside those that pass all
-#: of its tests.
+#: Random rows on which what was read is compared with the model itself, apart from those that pass
+#: all of its tests.
 N_COMPARED = 256
 #: Difference that is no rounding, as a share of what outputs differ by: of models in double and in
 #: single precision.
@@ -232,7 +232,7 @@ class _Reader:
 
 
 def _tolerance(answers: Floats, is_rough: bool) -> float:
-    """Return what differences of outputs are rounding, beside what is known of that."""
+    """Return what differences of outputs are rounding, on top of what is known of that."""
     scale = float(np.abs(answers).max(initial=0.0))
     spread = float(np.ptp(answers, axis=0).max(initial=0.0)) if len(answers) else 0.0
     # Outputs next to nothing, or far from zero, differ by less than a share of their size.
@@ -271,7 +271,7 @@ def _kind(outputs: list[Node]) -> str:
         return ""
     kinds = {kind_of(node) for node in sums}
     if kinds == {"trees", "effects"} and not all_nodes(sums) and all(len(o) == 1 for o in sums):
-        return "effects"  # constants beside them
+        return "effects"  # and constants
     if kinds == {"softmax"}:
         # The shares of different classes of one softmax, each once.
         softmaxes = {frozenset(map(id, group.parts)) for (group,) in sums}

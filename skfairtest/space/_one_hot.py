@@ -373,9 +373,9 @@ def _prefixes(names: list[str]) -> dict[str, Ints]:
 
 def in_prefixes(names: list[Any]) -> list[int]:
     """Return the positions of the names that share a prefix with another one."""
-    told = [j for j, name in enumerate(names) if isinstance(name, str)]
-    shared = _prefixes([names[j] for j in told])
-    return [told[k] for k in sorted({int(k) for own in shared.values() for k in own})]
+    named = [j for j, name in enumerate(names) if isinstance(name, str)]
+    shared = _prefixes([names[j] for j in named])
+    return [named[k] for k in sorted({int(k) for own in shared.values() for k in own})]
 
 
 def is_sure_sum(p: Floats, n_rows: int) -> bool:

@@ -125,9 +125,9 @@ def is_values(given: Any) -> bool:
 
 def not_taken(names: Iterable[Any]) -> str:
     """Return in words why a model that does not take these columns has no twins in them."""
-    told = list(map(str, names))
-    listed = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
-    them = "it" if len(told) == 1 else "them"
+    texts = list(map(str, names))
+    listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+    them = "it" if len(texts) == 1 else "them"
     return f"the model does not take {listed}, so twins in {them} are equal by construction"
 
 
@@ -213,13 +213,13 @@ def _listed(named: Any, names: list[Any]) -> list[Any]:
         return protected_names(names)
     if isinstance(named, (str, int, np.integer)) or not isinstance(named, Iterable):
         named = [named]
-    told = []
+    found = []
     for name in named:
         is_place = isinstance(name, (int, np.integer)) and not isinstance(name, (bool, np.bool_))
         if name not in names and is_place and 0 <= name < len(names):
             name = names[name]
-        told.append(name)
-    return told
+        found.append(name)
+    return found
 
 
 # Tables --------------------------------------------------------------------------------------
@@ -336,11 +336,11 @@ def _of_list(given: list[Any], n_samples: int, standard: str) -> pd.DataFrame:
         )
     names = [getattr(item, "name", None) for item in given]
     others = _standard_names(standard, len(given))
-    told = [
+    names_of_columns = [
         other if name is None or names.count(name) > 1 else name
         for name, other in zip(names, others, strict=True)
     ]
-    return _columns(dict(zip(told, given, strict=True)))
+    return _columns(dict(zip(names_of_columns, given, strict=True)))
 
 
 def _standard_names(standard: str, n: int) -> list[str]:
@@ -354,12 +354,12 @@ def _columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
         raise ValueError(
             f"The columns of sensitive_features must be of one length; got {lengths!r}."
         )
-    told = {}
+    as_series = {}
     for name, column in columns.items():
         if not isinstance(column, (pd.Series, pd.Categorical, np.ndarray)):
             column = pd.Series(list(column), dtype=object)
-        told[name] = pd.Series(column).reset_index(drop=True).infer_objects()
-    return pd.DataFrame(told)
+        as_series[name] = pd.Series(column).reset_index(drop=True).infer_objects()
+    return pd.DataFrame(as_series)
 
 
 def _is_column(item: Any) -> bool:

@@ -12,7 +12,7 @@ from skfairtest.exact._networks.relaxation import Relaxation, TwinBoxes, value_r
 from skfairtest.exact._networks.settings import DEFAULTS, NetworkSearchSettings
 from skfairtest.exact._verifier import SolverLimits
 
-#: Marks a split of the interval of a interval variable, beside the twins whose values are split.
+#: Marks a split of the interval of an interval variable; 0, 1 and BOTH mark a split of values.
 INTERVAL = 3
 
 
