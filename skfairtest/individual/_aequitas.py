@@ -13,8 +13,6 @@ STRATEGIES = ("fully-directed", "semi-directed", "random")
 #: Global searches that the whole budget would hold, and the bounds of their number of inputs.
 N_GLOBAL = 10
 LEAST_GLOBAL, MOST_GLOBAL = 1000, 20_000
-#: Steps below which no walk is cut, so that it still leaves the neighbourhood of its start.
-SHORTEST = 50
 
 
 class AequitasAuditor(BaseAuditor):
@@ -140,7 +138,8 @@ class AequitasAuditor(BaseAuditor):
         """Share the steps from each input among several walks, where the inputs fill no batch."""
         if self.batch_size == 1 or not len(starts):
             return starts, pairs, self.n_local
-        n_walks = max(1, min(self.batch_size // len(starts), self.n_local // SHORTEST))
+        # A walk has at least 50 steps, so that it still leaves the neighbourhood of its start.
+        n_walks = max(1, min(self.batch_size // len(starts), self.n_local // 50))
         n_steps = -(-self.n_local // n_walks)
         tiled = None if pairs is None else np.tile(pairs, (n_walks, 1, 1))
         return np.tile(starts, (n_walks, 1)), tiled, n_steps

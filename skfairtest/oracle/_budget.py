@@ -10,15 +10,9 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch
 
-#: Queries of the first batch of a run with max_time, as nobody knows yet how long they take: one
-#: may take seconds, and the next batch is as large as is known to fit.
-FIRST_QUERIES = 8
 #: Share of the time left that one batch may take, and seconds below which none is cut.
 TIME_SHARE = 0.5
 LEAST_SECONDS = 0.01
-#: Share of the time left that a batch may take where the whole time is shared out: inputs that
-#: discriminate are asked about twice.
-WHOLE_SHARE = 0.25
 #: A call that takes no longer than so many times the shortest one may have twice as many queries:
 #: most of its time is that of the call.
 MOSTLY_THE_CALL = 1.5
@@ -103,8 +97,10 @@ class Budget:
         else:  # one slow call is no reason to begin anew with a few queries
             self._trial = min(self._trial, max(self._trial, n_queries) // 2)
 
+    # The first batch of a run with max_time has eight queries, as nobody knows yet how long they
+    # take: one may take seconds, and the next batch is as large as is known to fit.
     def queries_in_time(
-        self, share: float = TIME_SHARE, unknown: float = FIRST_QUERIES, *, whole: bool = False
+        self, share: float = TIME_SHARE, unknown: float = 8, *, whole: bool = False
     ) -> float:
         """Return how many queries fit into a share of the time left.
 
@@ -120,7 +116,8 @@ class Budget:
         left = self.seconds_left
         seconds = share * left
         if whole:
-            seconds = max(seconds, min(share * self.limits["max_time"], WHOLE_SHARE * left))
+            # A quarter of the time left at most: inputs that discriminate are asked about twice.
+            seconds = max(seconds, min(share * self.limits["max_time"], 0.25 * left))
         n = max(seconds, LEAST_SECONDS) / self.seconds_a_query
         # Twice the queries take twice the time at most.
         if 2 * MOSTLY_THE_CALL * self._shortest_call <= TIME_SHARE * left:

@@ -23,9 +23,6 @@ from skfairtest.oracle._stop_policy import Left, SoFar, StopPolicy
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import DrawnRows, ValidRows
 
-#: Rows that are in memory at once.
-MAX_ROWS = 200_000
-
 
 class SearchHandle:
     """What a searcher draws inputs with, and has them judged by.
@@ -387,7 +384,8 @@ class SearchHandle:
         while start < len(Z):
             price = width * self.cost + self._reserve
             in_time = min(self._budget.queries_in_time(), self._second.most_at_once) / price
-            most = min(MAX_ROWS // max(1, width), in_time)
+            # At most 200,000 rows are in memory at once.
+            most = min(200_000 // max(1, width), in_time)
             n = min(len(Z) - start, self.affordable(price=price, most=most))
             part, left = slice(start, start + n), self.left.queries
             if n * price > left:

@@ -32,8 +32,6 @@ RESPONSE_METHODS = ("auto", "predict_proba", "decision_function", "predict")
 #: Rows in one call of the model. The same for every n_jobs: where a chunk is cut can change a
 #: model's last bits, and the results must not depend on the number of jobs.
 CHUNK = 4096
-#: Tasks for each worker and batch, so that a slow one does not hold up the others.
-TASKS = 2
 #: Rows used to see whether the label with the largest score is the label that predict gives.
 PROBE_ROWS = 32
 #: One in so many queries, or seconds, at most goes into getting to know the model.
@@ -222,8 +220,9 @@ class Model:
                 self.n_rows += len(Z)
                 space = self.space
                 asked = self.estimator, space.layout if isinstance(space, InputSpace) else space
-                # Few tasks of several chunks each: what every task needs is sent less often.
-                parts = np.array_split(np.arange(len(chunks)), min(len(chunks), TASKS * n))
+                # Few tasks of several chunks each: what every task needs is sent less often. Two
+                # tasks for each worker, so that a slow one does not hold up the others.
+                parts = np.array_split(np.arange(len(chunks)), min(len(chunks), 2 * n))
                 tasks = [(method, [chunks[k] for k in part]) for part in parts]
                 found = on_workers(_ask_beside, asked, tasks, self.n_jobs, prefer="threads")
                 answers = [answer for part in found for answer in part]

@@ -25,8 +25,6 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import n_workers, on_workers
 
-#: Rows of data on which a search gets to know the model.
-N_SEEDS = 64
 #: Limits that searches have equal shares of. `max_found` is not shared: as many as the run may
 #: find, one search may find, since the others may find nothing.
 SHARED = ("max_queries", "max_inputs")
@@ -123,7 +121,7 @@ def run_search(
     search = run.search(limits, n_jobs=1) if search is None else search
     ended: BaseException | None = None
     try:
-        get_to_know(search, search.space.data[:N_SEEDS], rng)
+        get_to_know(search, search.space.data[:64], rng)
         run.auditor._run_search(search, rng)
     except BaseException as error:
         ended = error

@@ -21,8 +21,6 @@ from skfairtest.oracle._model import Labels, Model, hash_labels
 #: more: that one changes now and then shows in many rows only, and each change makes a false pair.
 MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
 MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
-#: Rows that are asked twice where there are no pairs, with the smaller share of the budget.
-ROWS_AGAIN = 100
 #: Queries of the first batch, and the share of the budget of one at most. The worst pair is asked
 #: again whenever the queries have doubled.
 FIRST_BATCH, SHARE_AT_ONCE = 64, 1 / 4
@@ -134,4 +132,5 @@ def as_answers(predicted: NDArray[Any]) -> tuple[Floats, Labels]:
 
 def n_again(max_queries: float = np.inf) -> int:
     """Return about how many rows to ask again where there are no pairs."""
-    return int(min(ROWS_AGAIN, SHARE_AGAIN * max_queries))
+    # Where there are no pairs, 100 rows are asked twice, or the smaller share of the budget.
+    return int(min(100, SHARE_AGAIN * max_queries))

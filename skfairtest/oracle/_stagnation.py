@@ -14,8 +14,6 @@ FEW_BATCHES, OF_EACH_TWIN = 20, 4
 #: Inputs that a batch counts for in which nothing could be asked: as many as let a run of such
 #: batches stall.
 NOTHING_ASKED = STALL_INPUTS // STALL
-#: Parts of a run in a row that may stall before the run does.
-STALLED_PARTS = 10
 
 
 class Stagnation:
@@ -37,7 +35,8 @@ class Stagnation:
 
     def go_back(self, before: tuple[int, int], *, stalled_parts: int = 0) -> None:
         """Forget what a part of the run has found, but remember that it stalled."""
-        self.n_batches = before[0] + stalled_parts * STALL // STALLED_PARTS
+        # A run has stalled when ten parts of it in a row have.
+        self.n_batches = before[0] + stalled_parts * STALL // 10
         self.n_inputs = before[1]
 
     def check(self, *, all_seen: bool, n_twins: float = 0, part: SubBudget | None = None) -> None:

@@ -19,12 +19,6 @@ ATTRIBUTIONS = ("shapley", "order")
 MOST_EXACT = 12
 #: Queries for the columns of one pair of groups; fewer rows or orders are taken where they need it.
 MOST_QUERIES = 400_000
-#: Orders of the columns that are drawn for each row, where not all subsets are asked about.
-MOST_ORDERS = 32
-#: Rows with changed columns that the model is asked about at once.
-MOST_AT_ONCE = 50_000
-#: Rows of a group of which the columns are looked at again for intervals.
-MOST_AGAIN = 200
 #: Of so many repetitions one looks at the columns, too: their intervals are of Student's t.
 COLUMNS_EVERY = 4
 
@@ -81,7 +75,8 @@ class Explained:
         change = (part.after.scores - part.before.scores).mean(axis=0)
         self.output = int(np.abs(change).argmax())
         n, d = len(rows), len(self.columns)
-        self.n_again = min(n, MOST_AGAIN)
+        # Intervals come from the columns of 200 rows of a group, which are looked at again.
+        self.n_again = min(n, 200)
         self.again = np.sort(rng.permutation(n)[: self.n_again])
         self.orders = self._one_order(self.n_again, rng)
         values = _Values(judge, rows, part.Z, part.before, part.after, self.columns, self.output)
@@ -204,7 +199,8 @@ def along(values: _Values, orders: Ints) -> Carried:
     found = np.zeros((n, d, 2))
     rows = np.arange(n)
     last, end = values.ends()
-    at_once = max(1, MOST_AT_ONCE // max(1, n))
+    # The model is asked about 50,000 rows with changed columns at once.
+    at_once = max(1, 50_000 // max(1, n))
     for start in range(0, d, at_once):
         steps = range(start, min(d, start + at_once))
         asked = values.of_each([rank <= step for step in steps if step < d - 1])
@@ -235,7 +231,8 @@ def shapley(values: _Values, d: int) -> Carried:
 def sampled(values: _Values, d: int, rng: np.random.Generator) -> Carried:
     """Return the mean over orders that are drawn for each row, each with its reverse."""
     n = len(values)
-    pairs = int(np.clip(MOST_QUERIES // (2 * n * max(1, d - 1)), 1, MOST_ORDERS // 2))
+    # At most 32 orders of the columns, 16 and their reverses, are drawn for each row.
+    pairs = int(np.clip(MOST_QUERIES // (2 * n * max(1, d - 1)), 1, 16))
     output, flips = np.zeros((n, d)), np.zeros((n, d))
     for _ in range(pairs):
         orders = rng.random((n, d)).argsort(axis=1)

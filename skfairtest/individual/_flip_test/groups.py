@@ -15,8 +15,6 @@ from skfairtest.transports._quantile import is_missing
 
 #: Groups up to which a map between each two of them is learned.
 MOST_GROUPS = 64
-#: Groups that are listed in messages.
-MOST_LISTED = 5
 #: What to do about small groups and about many.
 WIDER = (
     "Name fewer sensitive columns, or pass wider groups beside X: fit(X, "
@@ -133,7 +131,8 @@ def _check_present(name: Any, missing: Any) -> None:
 
 def _check_sizes(labels: Any, counts: Ints, names: list[Any]) -> None:
     small = np.flatnonzero(counts < LEAST_ROWS)
-    listed = [labels[g] for g in small[:MOST_LISTED]]
+    # The message lists five groups.
+    listed = [labels[g] for g in small[:5]]
     raise ValueError(
         f"{names!r} form {len(labels)} groups; groups of one row: {len(small)}, such as "
         f"{listed!r}. A map needs {LEAST_ROWS} rows of each group, and hundreds to be of use. "

@@ -14,11 +14,6 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tables import as_numbers, has_single
 from skfairtest.whitebox._unwrap import run_steps
 
-#: Discrete columns with fewer values are tabulated, the others taken as linear.
-MOST_TABULATED = 5000
-#: Random rows on which it is seen that steps are additive.
-ROWS_CHECKED = 64
-
 
 class AdditiveSteps:
     """The steps before the last one, as a sum of functions of single columns.
@@ -36,9 +31,8 @@ class AdditiveSteps:
         #: What a missing number adds, of columns taken as linear.
         self.missing: dict[int, Floats] = {}
         top = np.minimum(space.domain.top, space.domain.high)
-        self.tabulated = space.domain.discrete & (
-            space.domain.high - space.domain.low < MOST_TABULATED
-        )
+        # Discrete columns with fewer values are tabulated, the others taken as linear.
+        self.tabulated = space.domain.discrete & (space.domain.high - space.domain.low < 5000)
         for k in range(space.n_features):
             if self.tabulated[k]:
                 values = np.arange(space.domain.low[k], space.domain.high[k] + 1)
@@ -62,7 +56,8 @@ class AdditiveSteps:
         return as_numbers(out, self._hint)
 
     def _check(self) -> None:
-        Z = self.space.domain.draw(ROWS_CHECKED, np.random.default_rng(0))
+        # That steps are additive is seen on 64 random rows.
+        Z = self.space.domain.draw(64, np.random.default_rng(0))
         expected = self._transform(Z)
         scale = np.abs(expected).max(axis=0, initial=1.0)
         tolerance = 1e-3 if self.single else 1e-6

@@ -29,14 +29,10 @@ Gradient = Callable[[Floats, Floats, Ints], Floats]
 #: keeps attributes without influence from being the only ones that walks move along.
 GUARD = 1e-6
 GUARD_SHARE = 0.1
-#: Local steps without a new discriminatory input after which a group of walks is given up.
-PATIENCE = 50
 #: Rows in one batch of gradients, at most, and share of the budget that the global phase of one
 #: group may take.
 MOST_ROWS = 50_000
 GLOBAL_SHARE = 0.5
-#: Walks that are worth a local phase of their own while there are seeds left.
-FEW_WALKS = 64
 
 #: Least and largest length of a step.
 LENGTHS = "[1e-5, 1e9]"
@@ -74,7 +70,9 @@ class TwoPhase:
         while len(seeds):
             left = (1 - GLOBAL_SHARE) * self.search.left.queries
             found: list[DiscriminatoryInputs] = []
-            while len(seeds) and sum(len(part.Z) for part in found) < FEW_WALKS:
+            # While there are seeds left, fewer than 64 walks are not worth a local phase of their
+            # own.
+            while len(seeds) and sum(len(part.Z) for part in found) < 64:
                 size = self._group_size()
                 group, seeds = seeds[:size], seeds[size:]
                 found.append(self.global_phase(group))
@@ -144,7 +142,8 @@ class TwoPhase:
             suc_iter[~hit] = 0
             n_idle = 0 if self.search.so_far.found > n_found else n_idle + 1
             n_found = self.search.so_far.found
-            if n_idle >= PATIENCE:
+            # Walks are given up after 50 steps without a new discriminatory input.
+            if n_idle >= 50:
                 return  # the walks go round in what they have found
 
     def probabilities(self, x: Floats, first: Floats, second: Floats) -> Floats:

@@ -13,19 +13,11 @@ from skfairtest.space._space import InputSpace
 #: Parts that a column of numbers is divided into, and the share of them at which the effects of two
 #: values have come down to a correlation of 1 / e.
 PARTS, LENGTH = 10, 0.5
-#: Categories that are told apart, at most.
-MOST_LEVELS = 32
 #: Prior variance of all pairs of columns, as a multiple of that of all main effects.
 PAIRED = 1.0
-#: Standard deviations that are added to what is expected.
-OPTIMISM = 1.0
-#: Variances are improved whenever there are so many times as many inputs.
-GROWN = 1.2
 #: Least variance of a column, as a share of the mean, and of what nothing explains; the largest
 #: change of a variance in a step.
 LEAST, LEAST_NOISE, STEP = 0.02, 1e-3, 5.0
-#: Decimals of what is hoped for, in root mean squares of the differences.
-DIGITS = 6
 
 
 class Coded(NamedTuple):
@@ -103,7 +95,8 @@ class DifferenceModel:
         self.scaled = self.differences / largest
         self.scaled /= np.sqrt(np.mean(self.scaled**2))
         self._condition()
-        if len(self.scaled) > GROWN * self.n_improved:
+        # Variances are improved whenever there are a fifth more inputs.
+        if len(self.scaled) > 1.2 * self.n_improved:
             self.n_improved = len(self.scaled)
             self._improve()
             self._condition()
@@ -142,9 +135,10 @@ class DifferenceModel:
         paired = (total**2 - (self.variances**2).sum()) / (2 * total)
         prior = (self.common + total + PAIRED * paired) * (coded.pairs**2).sum(axis=1)
         variance = prior - ((K @ self.inverse) * K).sum(axis=1)
-        hoped = np.abs(K @ self.weights) + OPTIMISM * np.sqrt(np.maximum(variance, 0.0))
+        # What is hoped for is the expectation and one standard deviation.
+        hoped = np.abs(K @ self.weights) + np.sqrt(np.maximum(variance, 0.0))
         # Inputs in the same parts of all columns are equal, whatever the machine's sums say.
-        return np.round(hoped, DIGITS)
+        return np.round(hoped, 6)
 
 
 def _step(fit: Floats, cost: Floats) -> Floats:
@@ -160,7 +154,8 @@ class ColumnParts:
         n_values = space.domain.columns[j].n_values
         self.is_level = space.domain.columns[j].is_category
         if self.is_level:
-            n = int(min(n_values, MOST_LEVELS))
+            # At most 32 categories are told apart.
+            n = int(min(n_values, 32))
             covariance = np.eye(n)
         else:
             # Between the quantiles of the data, and of the domain's ends.

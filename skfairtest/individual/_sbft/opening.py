@@ -35,8 +35,6 @@ PARENTS = 16
 CROSSED_SHARE, FROM_ROWS, TAKEN = 0.6, 0.4, (0.1, 0.25, 0.5)
 #: Chance of a first, second and third changed column; of a uniform value, and of an end.
 CHANGED, UNIFORM, END = (0.9, 0.4, 0.2), 0.2, 0.15
-#: Chance that a child's pair has one side moved.
-MOVED_PAIR = 0.5
 
 
 class Opening:
@@ -145,7 +143,8 @@ class Opening:
         if space.twins_.n_combinations > 2:
             crossed = ~from_rows & (share > 0) & (rng.random(n) < 0.5)
             pairs[crossed] = best_pairs[other[crossed]]
-            moved = rng.random(n) < MOVED_PAIR
+            # Half of the pairs have one side moved.
+            moved = rng.random(n) < 0.5
             pairs[moved] = moved_sides(pairs[moved], space, rng)
         return space.domain.clip(Z), pairs
 

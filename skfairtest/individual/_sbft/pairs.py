@@ -9,9 +9,6 @@ from skfairtest.space._space import InputSpace
 
 #: Sensitive combinations that an input is compared by at once, at most.
 MOST_COMBINATIONS = 32
-#: Chance that the first pair of an input has both ends of a column of numbers, where the outputs
-#: are often furthest apart.
-FIRST_ENDS = 0.7
 
 
 def first_pairs(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
@@ -28,7 +25,9 @@ def first_pairs(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Float
     least, most = domain.low[sensitive], np.minimum(domain.high, domain.top)[sensitive]
     for i, j in enumerate(sensitive):
         if least[i] < most[i] and not domain.columns[j].is_category:
-            at = np.flatnonzero(rng.random(len(Z)) < FIRST_ENDS)
+            # Seven in ten first pairs have both ends of a column of numbers, where the outputs are
+            # often furthest apart.
+            at = np.flatnonzero(rng.random(len(Z)) < 0.7)
             pairs[at, :, i] = rng.permuted(np.tile([least[i], most[i]], (len(at), 1)), axis=1)
     return pairs
 

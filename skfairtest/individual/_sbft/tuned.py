@@ -32,8 +32,6 @@ from skfairtest.oracle._judgement import Judgement
 MOST_ROWS = 20_000
 ROWS_AT_ONCE = 150
 ROW_SHARE = 0.1
-#: Share of the queries of the opening that counts as spent on rows.
-OPENING_AS_ROWS = 0.4
 #: Rows that are kept to start from; the larger `FRONT`, the likelier the best of them are drawn.
 BEST_ROWS, FRONT = 200, 4.0
 #: Members of a population at the start and at most, and queries after which there is one more: a
@@ -43,8 +41,6 @@ FIRST_MEMBERS, MOST_MEMBERS, MEMBER_GROWTH = 4, 24, 4000
 #: many as at the start. It grows with the square of the run's length: small batches get further
 #: with few queries, and in a long run what a call costs apart from its rows counts less and less.
 FIRST_BATCH, MOST_BATCH, BATCH_DOUBLES_AT = 80, 4000, 9000
-#: Batches into which the time left is divided at most where time is the only limit.
-BATCHES_IN_TIME = 300
 #: Weight of what was seen before, with each batch, of the share of children that cost queries, and
 #: the least that it is taken for: others were known.
 MEMORY, LEAST_FRESH = 0.8, 0.1
@@ -136,7 +132,8 @@ class TunedSearch:
         More only where time is the only limit: otherwise a seed's result depends on no clock.
         """
         if self.search.left.ends_by_time_alone:
-            n = max(n, self.search.affordable(batches=BATCHES_IN_TIME))
+            # The time left is divided into 300 batches.
+            n = max(n, self.search.affordable(batches=300))
         return min(most, n)
 
     # Islands -------------------------------------------------------------------------------
@@ -153,7 +150,8 @@ class TunedSearch:
         opening = Opening(self.space, self.data, sample, self.n_inputs, self.rng)
         found = yield from opening.run(Z, first_pairs(Z, self.space, self.rng))
         best = yield from self.with_best_pairs(found[:1])
-        self.row_queries = int(OPENING_AS_ROWS * self.n_queries)
+        # The initial design has looked at rows as well: 40% of its queries count as spent on them.
+        self.row_queries = int(0.4 * self.n_queries)
         self.rows = best[:0]
         return (yield from self.found_island(best))
 

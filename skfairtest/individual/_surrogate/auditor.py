@@ -14,15 +14,6 @@ from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._stop import StopReason, StopSearch
 
-#: Discriminatory inputs from which on verdicts lead the search instead of disparities.
-ENOUGH_FOUND = 5
-#: Least share of uniform inputs until then: a large disparity may be far from any other label.
-UNSURE_SHARE = 0.3
-#: Inputs of the first batch; each further one is twice as large, up to `batch_size`.
-FIRST = 1000
-#: A batch is so many times as large where a constraint is asked: detectors are slow on few rows.
-CONSTRAINED = 2
-
 
 class SurrogateAuditor(BaseAuditor):
     """Audit by what is learned of where the model discriminates: sample there.
@@ -100,22 +91,27 @@ class SurrogateAuditor(BaseAuditor):
         verdicts = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)
         proposals = ProposalMixture(search, rng)
-        most = self.batch_size * (CONSTRAINED if space.constraints_ else 1)
-        # Uniform inputs, until there is something to go by.
-        size = min(FIRST, most)
+        # A batch is twice as large where a constraint is asked: detectors are slow on few rows.
+        most = self.batch_size * (2 if space.constraints_ else 1)
+        # Uniform inputs, until there is something to go by. The first batch has 1,000 inputs; each
+        # further one is twice as large, up to `batch_size`.
+        size = min(1000, most)
         n = affordable(search, size)
         batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
             judged = proposals.judge(batch)
             found = verdicts.add(batch.Z, judged, rng)
             proposals.learn(batch, memory.add(batch.Z, judged, rng) if unsure else found)
-            if unsure and len(verdicts.high.Z) >= ENOUGH_FOUND:
+            # From five discriminatory inputs on, verdicts lead the search instead of disparities.
+            if unsure and len(verdicts.high.Z) >= 5:
                 unsure, memory = False, verdicts
                 proposals.reset()
             if proposals.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
             size = min(2 * size, most)
-            share = max(self.explore_share, UNSURE_SHARE) if unsure else self.explore_share
+            # Until then 30% are uniform at least: a large disparity may be far from any other
+            # label.
+            share = max(self.explore_share, 0.3) if unsure else self.explore_share
             batch = proposals.propose(affordable(search, size), memory, share, rng)
             if proposals.is_over:
                 return

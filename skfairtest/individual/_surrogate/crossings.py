@@ -20,17 +20,9 @@ from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._row_hash import KeySet, row_keys
 
-#: Crossings drawn for each that is asked about, once the surrogate has learned.
-CHOICE = 20
-#: Undirected share of each batch.
-EXPLORE = 0.05
-#: Growth of what is known before learning anew.
-GROWTH = 2.0
 #: Inputs that the surrogate learns from, at most, and discriminatory inputs that it needs.
 TRAINING_ROWS = 30_000
 ENOUGH_FOUND = 5
-#: Draws in a row without a new crossing that end the search.
-VAIN = 5
 
 
 class CrossingSearch:
@@ -58,7 +50,8 @@ class CrossingSearch:
 
     def run(self) -> None:
         """Ask until the budget ends the run, or no crossing is left that was not asked about."""
-        while self._n_vain < VAIN:
+        # Five draws in a row without a new crossing end the search.
+        while self._n_vain < 5:
             Z = self.propose(affordable(self.search, self.batch_size))
             self.remember(Z, self.search.evaluate(Z, self.search.pairs(Z, self.rng)).verdict)
 
@@ -67,8 +60,9 @@ class CrossingSearch:
         """New crossings: most of them chosen by the surrogate, some as they come."""
         if self._surrogate is None:
             return self.new_crossings(n)
-        n_explore = int(np.ceil(EXPLORE * n))
-        Z = self.new_crossings(CHOICE * (n - n_explore) + n_explore)
+        # One in twenty is undirected; for each other one, 20 are drawn.
+        n_explore = int(np.ceil(0.05 * n))
+        Z = self.new_crossings(20 * (n - n_explore) + n_explore)
         if len(Z) > n:
             chance = self._surrogate.predict_proba(Z[n_explore:])[:, 1]
             taken = choose(chance, n - n_explore, self.rng)
@@ -93,7 +87,8 @@ class CrossingSearch:
         self._found = np.concatenate([self._found, found])[-TRAINING_ROWS:]
         n_seen = self._proposed.size
         n_found = int(self._found.sum())
-        if not ENOUGH_FOUND <= n_found < len(self._found) or n_seen < GROWTH * self._learned:
+        # It learns anew when twice as many inputs are known, from five discriminatory ones on.
+        if not ENOUGH_FOUND <= n_found < len(self._found) or n_seen < 2.0 * self._learned:
             return
         from sklearn.ensemble import HistGradientBoostingClassifier
 

@@ -32,19 +32,6 @@ EARLY, TRIED_EVERY = 10, 3
 MEMORY_OF_BATCHES = 0.8
 MEMORY_OF_COLUMNS = 0.95
 PROPOSAL_COST = 0.05
-#: Inputs that are drawn at once under a constraint.
-STOCK = 1000
-#: What of the changes of one column goes to any column, however little it brought.
-ANY_COLUMN = 0.05
-#: Proposals near the data in a row, none of them plausible and new, that end the search.
-MOST_VAIN = 10_000
-#: Inputs that set out from the same discriminatory one in a batch, as models predict similar rows
-#: faster; towards a large degree they cost more than they save.
-SIBLINGS = 8
-#: Columns by which a batch is sorted.
-SORTED_BY = 3
-#: Most proposals for an input that is new.
-MOST_PROPOSALS = 10.0
 #: Shares of the pairs of twins that get one new twin and two; the others are those of a parent.
 #: Larger disparities are a matter of the pair as well.
 NEW_TWINS = 0.02
@@ -112,7 +99,8 @@ class Bandit:
     def proposals_for_one(self) -> Floats:
         """How many proposals of each arm bring one new input."""
         share = (self.fresh + 1) / (self.proposed + 1)
-        return np.minimum(1 / np.maximum(share, 1e-9), MOST_PROPOSALS)
+        # At most ten proposals are made for one new input.
+        return np.minimum(1 / np.maximum(share, 1e-9), 10.0)
 
     def learn(self, proposed: Floats, fresh: Floats, gain: Floats, cost: Floats) -> None:
         """Learn from a batch: what each arm proposed, what of it was new, brought and cost."""
@@ -150,7 +138,8 @@ class ProposalMixture:
             self.space.domain.discrete, self.space.domain.high - self.space.domain.low, np.inf
         )[self.space.free]
         #: Columns of the most values: inputs that share these come from the same parents.
-        self._telling = self.space.free[np.argsort(n_values, kind="stable")[-SORTED_BY:]]
+        # A batch is sorted by three columns.
+        self._telling = self.space.free[np.argsort(n_values, kind="stable")[-3:]]
         self._stock = np.empty((0, self.space.n_features))
         self._keys: Keys | None = None
         self._by_degree = True
@@ -235,7 +224,8 @@ class ProposalMixture:
     @property
     def is_over(self) -> bool:
         """Whether nothing near the data that is plausible and new was proposed for long."""
-        return self._n_vain >= MOST_VAIN
+        # 10,000 proposals in a row that are not plausible or not new end the search.
+        return self._n_vain >= 10_000
 
     def judge(self, batch: Proposals) -> Judgement:
         """Have the latest proposals judged."""
@@ -273,7 +263,9 @@ class ProposalMixture:
             Z = self.uniform(n, rng)
             pairs = self.search.pairs(Z, rng)
             return Proposals(Z, pairs, np.full(len(Z), place), column[: len(Z)])
-        siblings = 1 if self._by_degree else SIBLINGS
+        # Eight inputs set out from the same discriminatory one, as models predict similar rows
+        # faster; towards a large degree they cost more than they save.
+        siblings = 1 if self._by_degree else 8
         chosen = parents.draw(n, rng, siblings)
         if place == CROSSED:
             Z = self._crossed(chosen.Z, parents, rng)
@@ -281,7 +273,8 @@ class ProposalMixture:
             good, made = self.columns[:, SINGLE.index(place), self.space.free]
             success = (good + 0.5) / (made + 1)
             weight = (success / success.max()) ** POWER
-            weight = weight / weight.sum() + ANY_COLUMN / len(weight)
+            # 5% of the changes go to any column, however little it brought.
+            weight = weight / weight.sum() + 0.05 / len(weight)
             column = rng.choice(self.space.free, size=n, p=weight / weight.sum())
             change = self.values.step_along if place == STEPS else self.values.anew
             Z = change(chosen.Z, column, rng)
@@ -298,7 +291,7 @@ class ProposalMixture:
         if self.unseen is None:
             # A constraint is asked about many rows at once, for several batches.
             if len(self._stock) < n:
-                more = self.search.sample(max(n, STOCK), rng).rows
+                more = self.search.sample(max(n, 1000), rng).rows
                 self._stock = np.concatenate([self._stock, more])
             drawn, self._stock = self._stock[:n], self._stock[n:]
             return drawn

@@ -23,8 +23,6 @@ from skfairtest.individual._symbolic.explanations import (
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._space import InputSpace
 
-#: Batches that the rest of the budget should hold.
-N_BATCHES = 20
 #: Directed inputs that an explanation brings, about.
 CHILDREN = 4
 
@@ -144,7 +142,8 @@ class SymbolicAuditor(BaseAuditor):
         """Inputs in a batch: few enough that the budget holds many batches."""
         # A judged input, and its share in the explanation that it came from.
         price = (self.n_neighbours / CHILDREN + 2) * search.cost
-        return search.affordable(batches=N_BATCHES, price=price, most=self.batch_size)
+        # The rest of the budget should hold 20 batches.
+        return search.affordable(batches=20, price=price, most=self.batch_size)
 
     def _directed(
         self, t: Floats, path: list[Predicate], queue: Queue, space: InputSpace,

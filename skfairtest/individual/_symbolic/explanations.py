@@ -13,11 +13,6 @@ from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._domain import codes_at
 from skfairtest.space._space import InputSpace
 
-#: Standard deviation of a neighbour's numbers, as a share of the domain.
-VICINITY = 0.1
-#: Draws in search of a solution that the constraint admits.
-MOST_DRAWS = 10
-
 
 class Predicate(NamedTuple):
     """A condition on a path of a tree: the closed interval of an attribute that it admits.
@@ -86,8 +81,9 @@ class Explainer:
         rows = np.repeat(Z, self.n_neighbours, axis=0)
         mask = self.rng.random(rows.shape) < self.rng.random((n, 1))
         mask[:: self.n_neighbours] = False
+        # The standard deviation of a neighbour's numbers is a tenth of the domain.
         width = np.maximum(
-            VICINITY * (self.space.domain.high - self.space.domain.low), self.space.domain.steps
+            0.1 * (self.space.domain.high - self.space.domain.low), self.space.domain.steps
         )
         near = self.space.domain.clip(rows + width * self.rng.standard_normal(rows.shape))
         categorical = np.array([column.is_category for column in self.space.domain.columns])
@@ -159,7 +155,8 @@ def solve(t: Floats, box: Box, space: InputSpace, rng: np.random.Generator) -> F
     Values of `t` that meet the constraint stay, the others are drawn uniformly.
     """
     outside = (t < box.low) | (t > box.high)
-    for _ in range(MOST_DRAWS):
+    # Ten draws in search of a solution that the constraint admits.
+    for _ in range(10):
         U = rng.random(space.n_features)
         drawn = codes_at(U, box.low, box.high, space.domain.discrete)
         Z = space.domain.clip(np.where(outside, np.minimum(drawn, box.high), t)[None])

@@ -21,8 +21,6 @@ from skfairtest.oracle._row_hash import KeySet, row_keys
 
 #: Distinct inputs before the interval is looked at first.
 MIN_SAMPLES = 100
-#: Rows that are asked in one go.
-BATCH_ROWS = 4096
 #: Rows that predict may be asked once more to confirm that two labels differ.
 CONFIRM = 2
 
@@ -76,7 +74,8 @@ class Measurement:
         search.afford(space.twins_.n_twins + CONFIRM)
         # At least a tenth more, so that the last inputs of a finite domain come up.
         wanted = max(n, search.so_far.inputs // 10)
-        n = search.affordable(price=price, most=min(wanted, BATCH_ROWS // space.twins_.n_twins))
+        # At most 4,096 rows are asked about in one go.
+        n = search.affordable(price=price, most=min(wanted, 4096 // space.twins_.n_twins))
         Z = search.sample(n, rng, uniform=True).rows
         fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():
