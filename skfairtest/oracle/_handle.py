@@ -124,7 +124,7 @@ class SearchHandle:
         self,
         *,
         batches: float = 1.0,
-        price: float | None = None,
+        cost_of_input: float | None = None,
         least: float = 1.0,
         most: float = np.inf,
         whole: bool = False,
@@ -135,7 +135,7 @@ class SearchHandle:
         ----------
         batches : float, default=1
             How many such batches the budget should hold.
-        price : float, default=None
+        cost_of_input : float, default=None
             Queries that one input of the batch needs. None means the number of its twins that
             `pairs` compares.
         least, most : float, default=1 and infinity
@@ -150,9 +150,9 @@ class SearchHandle:
             Number of inputs in the batch. It follows from the queries and inputs that are left, and
             from the time that is left and the measured time of a query.
         """
-        price = self.space.twins_.n_compared if price is None else price
+        cost_of_input = self.space.twins_.n_compared if cost_of_input is None else cost_of_input
         return self._policy.affordable(
-            batches=batches, price=price, least=least, most=most, whole=whole
+            batches=batches, cost_of_input=cost_of_input, least=least, most=most, whole=whole
         )
 
     def afford(self, n_rows: int) -> None:
@@ -382,13 +382,13 @@ class SearchHandle:
         """
         start, width = 0, pairs.shape[1]
         while start < len(Z):
-            price = width * self.cost + self._reserve
-            in_time = min(self._budget.queries_in_time(), self._second.most_at_once) / price
+            cost_of_input = width * self.cost + self._reserve
+            in_time = min(self._budget.queries_in_time(), self._second.most_at_once) / cost_of_input
             # At most 200,000 rows are in memory at once.
             most = min(200_000 // max(1, width), in_time)
-            n = min(len(Z) - start, self.affordable(price=price, most=most))
+            n = min(len(Z) - start, self.affordable(cost_of_input=cost_of_input, most=most))
             part, left = slice(start, start + n), self.left.queries
-            if n * price > left:
+            if n * cost_of_input > left:
                 known = None if keys is None else keys[part]
                 n_within = self._evaluator.n_within(
                     Z[part], pairs[part], known, left, self._reserve

@@ -122,13 +122,14 @@ class RowComparison:
         self._begin(rows)
         n_twins = self._tables.n_twins
         draws = self._most is not None and n_twins > self._most
-        price = self._price(self._most if self._most is not None and draws else n_twins)
+        cost_of_row = self._cost_of_row(self._most if self._most is not None and draws else n_twins)
         start = stop = 0
         while start < len(rows) and not (start and self.budget.seconds_left <= 0):
-            stop += int(min(len(rows), max(1, self.budget.queries_in_time(unknown=1) / price)))
+            in_time = self.budget.queries_in_time(unknown=1) / cost_of_row
+            stop += int(min(len(rows), max(1, in_time)))
             before, seconds = self.model.n_rows, 0.0
             while start < min(stop, len(rows)):
-                size = int(max(1, self._batch() / price))
+                size = int(max(1, self._batch() / cost_of_row))
                 part = rows.part(start, min(start + size, stop))
                 began = _clock.now()
                 compared = self._compare(part, self._twins(part, draws=draws))
@@ -157,7 +158,7 @@ class RowComparison:
             probe_in_time(self.model, Z, self.budget.seconds_left)
         self._second = SecondAnswers(self.model)
 
-    def _price(self, width: int) -> int:
+    def _cost_of_row(self, width: int) -> int:
         """Return the queries that a row may need: its twins, and two to confirm a flip."""
         return width * self.model.cost + 2 * self._confirms
 

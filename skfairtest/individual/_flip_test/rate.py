@@ -40,7 +40,7 @@ def changes_of(model: Model, Z: Floats, moved: list[MovedRows], threshold: float
 
 
 def moved_changes(auditor: Any, X: Any, sensitive_features: Any = None) -> Changes:
-    """Return what a `FlipTestAuditor` finds for each row of X, at the price of its outputs alone.
+    """Return what a `FlipTestAuditor` finds for each row of X, at the cost of its outputs alone.
 
     Parameters
     ----------

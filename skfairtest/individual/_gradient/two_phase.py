@@ -83,7 +83,7 @@ class TwoPhase:
     def _group_size(self) -> int:
         rows = 2 * (len(self.space.free) + 2) * self.search.cost
         return self.search.affordable(
-            batches=1 / GLOBAL_SHARE, price=self.max_iter * rows, most=MOST_ROWS // rows
+            batches=1 / GLOBAL_SHARE, cost_of_input=self.max_iter * rows, most=MOST_ROWS // rows
         )
 
     # Global phase (Algorithm 3) ------------------------------------------------------------

@@ -7,9 +7,6 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
 
-#: Sensitive combinations that an input is compared by at once, at most.
-MOST_COMBINATIONS = 32
-
 
 def first_pairs(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Pairs of sensitive codes (n, 2, n_sensitive) to judge inputs by before anything is known.
@@ -67,12 +64,11 @@ def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> F
 
 def many_values(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Many sensitive codes to compare an input by, the pair's among them; (n, n_sensitive)."""
+    most = 32
     if space.twins_.is_enumerable:
         n = int(space.twins_.n_combinations)
-        chosen = rng.choice(n, size=min(n, MOST_COMBINATIONS), replace=False)
+        chosen = rng.choice(n, size=min(n, most), replace=False)
         return np.concatenate([space.twins_.combination_codes(chosen), pair])
     # Near to the pair as well as anywhere.
-    near = move_sensitive(np.tile(pair, (MOST_COMBINATIONS // 4, 1)), space, rng)
-    return np.concatenate(
-        [space.twins_.draw_sensitive(MOST_COMBINATIONS - len(near), rng), near, pair]
-    )
+    near = move_sensitive(np.tile(pair, (most // 4, 1)), space, rng)
+    return np.concatenate([space.twins_.draw_sensitive(most - len(near), rng), near, pair])

@@ -83,10 +83,10 @@ class Bandit:
         weight = np.where(is_open, np.where(self.cost < 1e-6, 1.0, weight), 0.0)
         weight /= weight.sum()
         weight[weight < LEAST_SHARE] = 0.0
-        price = self.cost / np.maximum(self.fresh, 1)
+        cost_of_one = self.cost / np.maximum(self.fresh, 1)
         leader = int(np.argmax(np.where(is_open, rate, -1.0)))
         least = np.zeros(len(rate))
-        least[UNIFORM] = explore_share * min(1.0, price[leader] / price[UNIFORM])
+        least[UNIFORM] = explore_share * min(1.0, cost_of_one[leader] / cost_of_one[UNIFORM])
         in_turn = np.flatnonzero(is_open & (weight < TRIED_SHARE))
         in_turn = in_turn[in_turn != UNIFORM]
         self.n_batches += 1

@@ -141,9 +141,9 @@ class SymbolicAuditor(BaseAuditor):
     def _affordable(self, search: SearchHandle) -> int:
         """Inputs in a batch: few enough that the budget holds many batches."""
         # A judged input, and its share in the explanation that it came from.
-        price = (self.n_neighbours / CHILDREN + 2) * search.cost
+        cost_of_input = (self.n_neighbours / CHILDREN + 2) * search.cost
         # The rest of the budget should hold 20 batches.
-        return search.affordable(batches=20, price=price, most=self.batch_size)
+        return search.affordable(batches=20, cost_of_input=cost_of_input, most=self.batch_size)
 
     def _directed(
         self, t: Floats, path: list[Predicate], queue: Queue, space: InputSpace,

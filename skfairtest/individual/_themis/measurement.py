@@ -69,13 +69,15 @@ class Measurement:
     def draw(self, n: int, rng: np.random.Generator) -> None:
         """Judge about n random inputs and note the outputs for all their twins."""
         search, space = self.search, self.search.space
-        price = (space.twins_.n_twins + CONFIRM) * search.cost
+        cost_of_input = (space.twins_.n_twins + CONFIRM) * search.cost
         # An input that is judged in part has no share.
         search.afford(space.twins_.n_twins + CONFIRM)
         # At least a tenth more, so that the last inputs of a finite domain come up.
         wanted = max(n, search.so_far.inputs // 10)
         # At most 4,096 rows are asked about in one go.
-        n = search.affordable(price=price, most=min(wanted, 4096 // space.twins_.n_twins))
+        n = search.affordable(
+            cost_of_input=cost_of_input, most=min(wanted, 4096 // space.twins_.n_twins)
+        )
         Z = search.sample(n, rng, uniform=True).rows
         fresh = self._seen.add(row_keys(Z[:, space.free]))
         if fresh.any():
