@@ -221,18 +221,18 @@ class SearchHandle:
             self._policy.stop(StopReason.MAX_TIME)
         return sample
 
-    def crossings(self, n: int, rng: np.random.Generator) -> Floats:
-        """Draw valid crossings of data rows with neighbours, shape (n or fewer, n_features).
+    def crossover(self, n: int, rng: np.random.Generator) -> Floats:
+        """Draw valid crossovers of data rows with neighbours, shape (n or fewer, n_features).
 
         They need not be plausible: for searches that choose among many and ask the detector about
         few.
         """
-        Z = self._valid_rows.crossings(n, rng, self._budget.deadline).rows
+        Z = self._valid_rows.crossover(n, rng, self._budget.deadline).rows
         self._policy.check_time()
         return Z
 
     def data_rows(self, rng: np.random.Generator) -> Floats:
-        """Return rows of the data inside of the domain, which `crossings` are made of."""
+        """Return rows of the data inside of the domain, which `crossover` are made of."""
         return self._valid_rows.neighbours(rng).rows
 
     def pairs(self, Z: Floats, rng: np.random.Generator) -> Floats | None:

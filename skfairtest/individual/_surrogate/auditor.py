@@ -7,7 +7,7 @@ import numpy as np
 from skfairtest._parameters import real, whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import data_seeds
-from skfairtest.individual._surrogate.crossings import CrossingSearch
+from skfairtest.individual._surrogate.crossover import CrossoverSearch
 from skfairtest.individual._surrogate.memory import Memory
 from skfairtest.individual._surrogate.proposals import ProposalMixture
 from skfairtest.individual._surrogate.rounds import affordable
@@ -20,16 +20,17 @@ class SurrogateAuditor(BaseAuditor):
 
     Each batch is drawn from several proposal distributions: uniform inputs; steps away from
     discriminatory inputs that were found, along columns in which such steps succeeded; those with
-    one value drawn anew; and crossings of two. As long as discriminatory inputs are few, those with
-    the largest disparities take their place. A bandit shares the batch among the distributions by
-    the *new* discriminatory inputs that each finds for its cost. Proposals that are known already
-    are dropped before they cost a query. As one of the distributions is uniform, the search does
-    not fall behind uniform inputs. We recommend this tester for finding many discriminatory inputs.
+    one value drawn anew; and crossovers of two. As long as discriminatory inputs are few, those
+    with the largest disparities take their place. A bandit shares the batch among the distributions
+    by the *new* discriminatory inputs that each finds for its cost. Proposals that are known
+    already are dropped before they cost a query. As one of the distributions is uniform, the search
+    does not fall behind uniform inputs. We recommend this tester for finding many discriminatory
+    inputs.
 
     Near the data (the `space` has `plausible` or ``proposals="data"``) rows of X crossed with one
     of their neighbours take the place of uniform inputs, and all values are values of rows. A step
     away from a discriminatory input has to be plausible; still, a classifier tells what many such
-    steps reach from people. Without `plausible` there are no steps: all inputs are such crossings.
+    steps reach from people. Without `plausible` there are no steps: all inputs are such crossovers.
     A surrogate model learns which of them discriminate, and the model is asked about one of twenty,
     drawn in proportion to what the surrogate predicts. (`explore_share` is not used then.)
 
@@ -84,7 +85,7 @@ class SurrogateAuditor(BaseAuditor):
         space = search.space
         # Steps stay near the data only where a judge refuses those that do not.
         if space.near_data and space.plausibility is None:
-            CrossingSearch(search, rng, batch_size=self.batch_size).run()
+            CrossoverSearch(search, rng, batch_size=self.batch_size).run()
             return
         # Verdicts give no direction before there are any: until then the disparity leads.
         unsure = True

@@ -15,7 +15,7 @@ from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._row_hash import Keys, KeySet
 
-#: Uniform inputs, steps along one column, one value drawn anew, and crossings of two inputs.
+#: Uniform inputs, steps along one column, one value drawn anew, and crossovers of two inputs.
 UNIFORM, STEPS, ANEW, CROSSED = range(4)
 N_DISTRIBUTIONS = 4
 #: Distributions that change one column, and learn which.
@@ -283,9 +283,9 @@ class ProposalMixture:
         return Proposals(made.Z, compared, np.full(n, place), column)
 
     def uniform(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform inputs, of a finite domain each once before one comes twice; or crossings."""
+        """Uniform inputs, of a finite domain each once before one comes twice; or crossovers."""
         if self.space.near_data:
-            return self.search.crossings(n, rng)
+            return self.search.crossover(n, rng)
         if self.unseen is None and not self.space.constraints_:
             return self.search.sample(n, rng).rows
         if self.unseen is None:

@@ -93,7 +93,7 @@ class Neighbours:
         most = min(30, int(np.ceil(0.05 * len(self.rows))))
         return max(1, min(most, min(PART // 2, len(self.rows)) - 1))
 
-    def crossings(self, n: int, rng: np.random.Generator) -> Crossed:
+    def crossover(self, n: int, rng: np.random.Generator) -> Crossed:
         """Return random rows, each crossed with one of its neighbours."""
         places = rng.integers(len(self.rows), size=n)
         return Crossed(self.cross(places, rng), places)
