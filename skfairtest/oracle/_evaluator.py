@@ -59,7 +59,7 @@ class Evaluator:
 
     @cached_property
     def _twin_codes(self) -> Floats:
-        return self.space.twins_.twin_codes
+        return self.space.twins_.twin_values
 
     def all_twins(self, n: int) -> Floats:
         """Return the encoded sensitive values of all twins of n inputs, or what represents them."""

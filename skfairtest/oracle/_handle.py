@@ -285,7 +285,7 @@ class SearchHandle:
             Inputs, which are moved into the domain. Their sensitive columns do not matter.
         pairs : ndarray of shape (n, k, n_sensitive), default=None
             Sensitive values of the k >= 2 twins of each input; by default those of
-            `Twins.twin_codes`: all combinations, or values that represent them.
+            `Twins.twin_values`: all combinations, or values that represent them.
         keys : ndarray of shape (n,), default=None
             Keys of the inputs as `fresh` gave them, which saves making them again. Inputs with keys
             are inside of the domain.

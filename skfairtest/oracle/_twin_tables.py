@@ -1,7 +1,7 @@
 """Twins of the rows of a table: sensitive columns, and what follows from them, are replaced.
 
 Rows are shown to a model as the table has them, whatever else a column could hold. A twin is a
-number: of a combination in `Twins.twin_codes` or, after these, of the row's own values where none
+number: of a combination in `Twins.twin_values` or, after these, of the row's own values where none
 of the combinations has them.
 """
 
@@ -37,7 +37,7 @@ class TwinTables:
 
     def __init__(self, space: InputSpace) -> None:
         self.layout, self.sensitive, self.free = space.layout, space.sensitive, space.free
-        self.codes = space.twins_.twin_codes
+        self.codes = space.twins_.twin_values
         self.n_twins = len(self.codes)
         self.rules = space.twins_.rules
         dependents = space.twins_.dependents

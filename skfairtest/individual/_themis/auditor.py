@@ -229,7 +229,7 @@ class ThemisAuditor(BaseAuditor):
 
 def sensitive_groups(space: InputSpace) -> list[list[Any]]:
     """The sensitive values of each combination, as they are in the table."""
-    codes = space.twins_.twin_codes
+    codes = space.twins_.twin_values
     values = [_told(space.domain.columns[j], codes[:, i]) for i, j in enumerate(space.sensitive)]
     return [list(group) for group in zip(*values, strict=True)]
 

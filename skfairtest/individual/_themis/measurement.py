@@ -134,7 +134,7 @@ class Measurement:
     def _note(self, Z: Floats) -> None:
         """Note the outputs for all twins of some inputs."""
         space = self.search.space
-        rows = space.twins_.of_each(Z, space.twins_.twin_codes)
+        rows = space.twins_.of_each(Z, space.twins_.twin_values)
         valid = space.valid(rows).reshape(len(Z), -1)
         valid &= valid.sum(axis=1, keepdims=True) > 1
         if not valid.any():
