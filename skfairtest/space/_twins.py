@@ -205,10 +205,11 @@ class Twins:
 
     def clip_sensitive(self, codes: Floats) -> Floats:
         """Return the nearest codes inside the sensitive columns' domains."""
-        low, high, top = (
-            ends[self.sensitive] for ends in (self.domain.low, self.domain.high, self.domain.top)
+        low, high, largest = (
+            ends[self.sensitive]
+            for ends in (self.domain.low, self.domain.high, self.domain.largest_code)
         )
-        codes = np.clip(np.where(high < codes, top, codes), low, high)
+        codes = np.clip(np.where(high < codes, largest, codes), low, high)
         for i, j in enumerate(self.sensitive):
             if self.domain.discrete[j]:
                 codes[..., i] = np.rint(codes[..., i])

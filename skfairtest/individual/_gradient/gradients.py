@@ -52,13 +52,13 @@ class ZeroOrderGradient:
         delta = self.delta[space.free]
         rows = np.repeat(Z[:, None, :], len(order), axis=1)
         here = Z[:, space.free]
-        top = space.domain.top[space.free]
-        forward = here + delta <= np.minimum(space.domain.high[space.free], top)
+        largest = space.domain.largest_code[space.free]
+        forward = here + delta <= np.minimum(space.domain.high[space.free], largest)
         there = np.where(
             forward, here + delta, np.maximum(here - delta, space.domain.low[space.free])
         )
         # From a missing value nothing rises or falls.
-        there = np.where(here > top, here, there)
+        there = np.where(here > largest, here, there)
         rows[:, order, space.free] = there
         rows = self._clip(rows)
         if space.constraints_:

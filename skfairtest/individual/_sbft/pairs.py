@@ -19,7 +19,7 @@ def first_pairs(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Float
     if not twins.is_enumerable:
         pairs[:, 0] = twins.clip_sensitive(Z[:, space.sensitive])
     domain, sensitive = space.domain, space.sensitive
-    least, most = domain.low[sensitive], np.minimum(domain.high, domain.top)[sensitive]
+    least, most = domain.low[sensitive], np.minimum(domain.high, domain.largest_code)[sensitive]
     for i, j in enumerate(sensitive):
         if least[i] < most[i] and not domain.columns[j].is_category:
             # Seven in ten first pairs have both ends of a column of numbers, where the outputs are
