@@ -10,9 +10,6 @@ from skfairtest.base import BaseAuditor
 from skfairtest.oracle._handle import SearchHandle
 
 STRATEGIES = ("fully-directed", "semi-directed", "random")
-#: Global searches that the whole budget would hold, and the bounds of their number of inputs.
-N_GLOBAL = 10
-LEAST_GLOBAL, MOST_GLOBAL = 1000, 20_000
 
 
 class AequitasAuditor(BaseAuditor):
@@ -124,9 +121,8 @@ class AequitasAuditor(BaseAuditor):
         self, search: SearchHandle, rng: np.random.Generator
     ) -> tuple[Floats, Floats | None]:
         """Discriminatory inputs among uniform ones; for many combinations, the pairs they show."""
-        n = self.n_global or search.affordable(
-            batches=N_GLOBAL, least=LEAST_GLOBAL, most=MOST_GLOBAL, whole=True
-        )
+        # Ten global searches in the budget, each of enough inputs to find discriminatory ones.
+        n = self.n_global or search.affordable(batches=10, least=1000, most=20_000, whole=True)
         Z = search.sample(n, rng).rows
         pairs = search.pairs(Z, rng)
         found = search.evaluate(Z, pairs).verdict

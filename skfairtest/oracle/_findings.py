@@ -17,9 +17,6 @@ from skfairtest.oracle._model import named_labels
 from skfairtest.oracle._row_hash import Keys, KeySet
 from skfairtest.oracle._stop import StopSearch, stopped_by
 
-#: Points of the joint course of several searches.
-COURSE = 500
-
 
 @dataclass
 class Findings:
@@ -177,8 +174,9 @@ def _course(
     """Return the joint course: what all searches had found after each share of their queries."""
     if not any(len(part.history["queries"]) for part in parts):
         return History().arrays()
-    shares = np.linspace(0.0, 1.0, COURSE + 1)[1:]
-    total = dict.fromkeys(History.names, np.zeros(COURSE))
+    n_points = 500
+    shares = np.linspace(0.0, 1.0, n_points + 1)[1:]
+    total = dict.fromkeys(History.names, np.zeros(n_points))
     for part in parts:
         course = part.history
         if not len(course["queries"]):

@@ -11,11 +11,6 @@ from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
 
-#: How full a table of keys may be: below so many slots (32 MB) a quarter, as a crowded table has
-#: many keys out of their place, each round of which takes as long as a few hundred keys do.
-SPARSE, DENSE = 0.25, 0.7
-DENSE_SLOTS = 2**22
-
 
 def row_keys(Z: NDArray[np.float64]) -> Keys:
     """Return a 64-bit key for each row; different rows share one with chance 2**-64."""
@@ -83,7 +78,9 @@ class KeySet:
 
     def _grow(self, more: int) -> None:
         size = len(self._table)
-        while self.size + more > size * (SPARSE if size < DENSE_SLOTS else DENSE):
+        # A table below 2**22 slots (32 MB) is a quarter full: a crowded one has many keys out of
+        # their place, each round of which takes as long as a few hundred keys do.
+        while self.size + more > size * (0.25 if size < 2**22 else 0.7):
             size *= 2
         if size > len(self._table):
             old = self._table[self._table != 0]

@@ -17,13 +17,10 @@ from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.oracle._compare import ROUNDING_SINGLE
 from skfairtest.oracle._model import Labels, Model, hash_labels
 
-#: Queries that ask first rows again, and the share of the budget that these may be. Labels need
-#: more: that one changes now and then shows in many rows only, and each change makes a false pair.
-MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
-MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
-#: Queries of the first batch, and the share of the budget of one at most. The worst pair is asked
-#: again whenever the queries have doubled.
-FIRST_BATCH, SHARE_AT_ONCE = 64, 1 / 4
+#: Share of the budget that may ask rows again, where outputs are numbers.
+SHARE_AGAIN = 1 / 10
+#: Queries of the first batch. The worst pair is asked again whenever the queries have doubled.
+FIRST_BATCH = 64
 #: What of the largest difference is too little to make one, and may be rounding in a larger batch.
 NEGLIGIBLE = 1e-3
 
@@ -51,13 +48,17 @@ class SecondAnswers:
 
     @property
     def _share(self) -> float:
-        """Share of the queries that may ask again."""
-        return SHARE_LABELS_AGAIN if self._of_labels else SHARE_AGAIN
+        """Share of the queries that may ask again.
+
+        Labels need more: that one changes now and then shows in many rows only, and each change
+        makes a false pair.
+        """
+        return 1 / 3 if self._of_labels else SHARE_AGAIN
 
     @property
     def n_left(self) -> float:
         """Queries that may still ask first rows again; 0 where these are less than a pair."""
-        most = MOST_LABELS_AGAIN if self._of_labels else MOST_AGAIN
+        most = 200 if self._of_labels else 10
         left = min(most, self._share * self._budget) - self._n_asked
         return 0.0 if left < 2 * self._model.cost else left
 
@@ -73,7 +74,7 @@ class SecondAnswers:
         asked again; later ones leave enough for another look.
         """
         if not self.n_left:
-            return SHARE_AT_ONCE * self._budget
+            return 1 / 4 * self._budget
         return max(min(FIRST_BATCH, SHARE_AGAIN * self._budget), self._model.n_rows)
 
     def first(self, disparity: Floats, queries_left: float = np.inf) -> Ints:

@@ -10,7 +10,7 @@ import numpy as np
 from skfairtest._progress import Progress
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ConstraintWarning, users_level
-from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, Explained, column_table
+from skfairtest.individual._flip_test.columns import Explained, column_table
 from skfairtest.individual._flip_test.flips import (
     Directions,
     Shares,
@@ -138,9 +138,10 @@ class Audit:
         parts = self.judge.compare_all(Z, before, fitted.move_all(Z, codes[rows]))
         shares = self._shares(parts, codes[rows], weights)
         means = {}
-        # The first few, since an interval needs two, and then now and then.
+        # The first few, since an interval needs two, and then one in four: their intervals are of
+        # Student's t.
         done = len(self.again)
-        for part in parts if done < 3 or done % COLUMNS_EVERY == 0 else ():
+        for part in parts if done < 3 or done % 4 == 0 else ():
             kept = np.searchsorted(own[part.own], rows[part.rows])
             one = self.explained[part.own, part.to]
             means[part.own, part.to] = one.means_again(Z, part, kept, weights[part.rows])

@@ -19,8 +19,6 @@ ATTRIBUTIONS = ("shapley", "order")
 MOST_EXACT = 12
 #: Queries for the columns of one pair of groups; fewer rows or orders are taken where they need it.
 MOST_QUERIES = 400_000
-#: Of so many repetitions one looks at the columns, too: their intervals are of Student's t.
-COLUMNS_EVERY = 4
 
 
 class Carried(NamedTuple):

@@ -13,8 +13,6 @@ from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import LEAST_ROWS, numbered
 from skfairtest.transports._quantile import is_missing
 
-#: Groups up to which a map between each two of them is learned.
-MOST_GROUPS = 64
 #: What to do about small groups and about many.
 WIDER = (
     "Name fewer sensitive columns, or pass wider groups beside X: fit(X, "
@@ -82,11 +80,11 @@ class Groups(NamedTuple):
 
     def check_number(self) -> None:
         """Raise if there are too many groups to compare each with each."""
-        n = len(self)
-        if n > MOST_GROUPS:
+        n, most = len(self), 64
+        if n > most:
             raise ValueError(
                 f"{self.names!r} form {n} groups, between which there are {n * (n - 1):,} maps to "
-                f"learn and to judge. Expected at most {MOST_GROUPS} groups. {WIDER}"
+                f"learn and to judge. Expected at most {most} groups. {WIDER}"
             )
 
     def only(self, kept: Ints) -> Groups:

@@ -15,14 +15,6 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.finding._words import message_of
 
-#: Rows that are differentiated at once: a graph keeps what every layer returned for them.
-ROWS = 4096
-#: Rows on which the differentiated outputs are compared with the net's own outputs, how far these
-#: may differ in single precision, and the share of rows that has to agree.
-N_CHECKED = 64
-TOLERANCE = 1e-3
-AGREEING = 0.9
-
 EXTRA = "skfairtest[torch]"
 HINT = "Give gradient= a callable, or use MAFTAuditor, which asks any model for its outputs alone."
 
@@ -60,9 +52,11 @@ class TorchGradient:
 
     def __call__(self, T: Floats, column: Ints) -> Floats:
         """Gradient of the chosen outputs, shape (n, p)."""
+        # A graph keeps what every layer returned for the rows that are differentiated at once.
+        size = 4096
         parts = [
-            self._differentiate(T[start : start + ROWS], column[start : start + ROWS])[1]
-            for start in range(0, len(T), ROWS)
+            self._differentiate(T[start : start + size], column[start : start + size])[1]
+            for start in range(0, len(T), size)
         ]
         return np.concatenate(parts)
 
@@ -74,12 +68,12 @@ class TorchGradient:
         self.second_alone = scores.shape[1] == 1
         if self.checked:
             return
-        T, scores, column = T[:N_CHECKED], scores[:N_CHECKED], column[:N_CHECKED]
+        T, scores, column = T[:64], scores[:64], column[:64]
         got = self._differentiate(T, column)[0]
         expected = scores[np.arange(len(T)), column]
         scale = 1.0 if self.response == "predict_proba" else np.abs(expected).max(initial=0.0)
-        close = np.abs(got - expected) <= TOLERANCE * scale
-        if close.mean() < AGREEING:
+        close = np.abs(got - expected) <= 1e-3 * scale  # in single precision
+        if close.mean() < 0.9:
             worst = int(np.abs(got - expected).argmax())
             raise ValueError(
                 f"gradient='auto' expects a net that predicts predict_nonlinearity of what its "

@@ -25,14 +25,8 @@ from skfairtest.space._space import InputSpace
 #: outputs (n, n_outputs) and the number of the output for each row; shape (n, n_features).
 Gradient = Callable[[Floats, Floats, Ints], Floats]
 
-#: Keeps the reciprocal of a gradient of zero finite; and, as a share of a row's mean gradient,
-#: keeps attributes without influence from being the only ones that walks move along.
+#: Keeps the reciprocal of a gradient of zero finite.
 GUARD = 1e-6
-GUARD_SHARE = 0.1
-#: Rows in one batch of gradients, at most, and share of the budget that the global phase of one
-#: group may take.
-MOST_ROWS = 50_000
-GLOBAL_SHARE = 0.5
 
 #: Least and largest length of a step.
 LENGTHS = "[1e-5, 1e9]"
@@ -68,7 +62,8 @@ class TwoPhase:
         Where one group finds little, walks from the discriminatory inputs of several go together.
         """
         while len(seeds):
-            left = (1 - GLOBAL_SHARE) * self.search.left.queries
+            # The global phase of one group may take half of the budget.
+            left = 0.5 * self.search.left.queries
             found: list[DiscriminatoryInputs] = []
             # While there are seeds left, fewer than 64 walks are not worth a local phase of their
             # own.
@@ -83,7 +78,7 @@ class TwoPhase:
     def _group_size(self) -> int:
         rows = 2 * (len(self.space.free) + 2) * self.search.cost
         return self.search.affordable(
-            batches=1 / GLOBAL_SHARE, cost_of_input=self.max_iter * rows, most=MOST_ROWS // rows
+            batches=2, cost_of_input=self.max_iter * rows, most=50_000 // rows
         )
 
     # Global phase (Algorithm 3) ------------------------------------------------------------
@@ -150,7 +145,9 @@ class TwoPhase:
         """Chances of the free attributes, in proportion to ``1 / (|g(x)| + |g(x')|)``."""
         g1, g2, _ = self.both_gradients(x, first, second)
         size = (np.abs(g1) + np.abs(g2))[:, self.space.free]
-        weight = 1.0 / (size + GUARD_SHARE * size.mean(axis=1, keepdims=True) + GUARD)
+        # A tenth of a row's mean gradient keeps attributes without influence from being the only
+        # ones that walks move along.
+        weight = 1.0 / (size + 0.1 * size.mean(axis=1, keepdims=True) + GUARD)
         return weight / weight.sum(axis=1, keepdims=True)
 
     def local_moves(self, probability: Floats) -> Floats:

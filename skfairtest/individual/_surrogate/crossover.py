@@ -20,10 +20,6 @@ from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._row_hash import KeySet, row_keys
 
-#: Inputs that the surrogate learns from, at most, and discriminatory inputs that it needs.
-TRAINING_ROWS = 30_000
-ENOUGH_FOUND = 5
-
 
 class CrossoverSearch:
     """The search of `SurrogateAuditor` whose inputs all stay near rows of the data.
@@ -83,12 +79,13 @@ class CrossoverSearch:
     def remember(self, Z: Floats, found: Bools) -> None:
         """Keep the verdicts, and learn from them now and then."""
         self._proposed.add(row_keys(Z[:, self.space.free]))
-        self._Z = np.concatenate([self._Z, Z])[-TRAINING_ROWS:]
-        self._found = np.concatenate([self._found, found])[-TRAINING_ROWS:]
+        most = 30_000
+        self._Z = np.concatenate([self._Z, Z])[-most:]
+        self._found = np.concatenate([self._found, found])[-most:]
         n_seen = self._proposed.size
         n_found = int(self._found.sum())
         # It learns anew when twice as many inputs are known, from five discriminatory ones on.
-        if not ENOUGH_FOUND <= n_found < len(self._found) or n_seen < 2.0 * self._learned:
+        if not 5 <= n_found < len(self._found) or n_seen < 2.0 * self._learned:
             return
         from sklearn.ensemble import HistGradientBoostingClassifier
 

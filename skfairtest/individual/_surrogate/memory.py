@@ -10,10 +10,6 @@ from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.space._space import InputSpace
 
-#: Inputs that are remembered, and their values in wide tables.
-MEMORY = 100_000
-MEMORY_VALUES = 2_000_000
-
 
 class Parents(NamedTuple):
     """Inputs to step away from, and the sensitive codes of the twins that they showed."""
@@ -80,7 +76,8 @@ class BoundedSample:
         self._arrays = [np.empty((1024, n_features)), np.empty((1024, 2, n_sensitive)),
                         np.empty(1024)]  # fmt: skip
         self._n = 0
-        self._most = min(MEMORY, MEMORY_VALUES // n_features)
+        # Of wide tables fewer inputs are remembered.
+        self._most = min(100_000, 2_000_000 // n_features)
 
     @property
     def Z(self) -> Floats:

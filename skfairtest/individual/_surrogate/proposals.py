@@ -20,22 +20,8 @@ UNIFORM, STEPS, ANEW, CROSSED = range(4)
 N_DISTRIBUTIONS = 4
 #: Distributions that change one column, and learn which.
 SINGLE = (STEPS, ANEW)
-#: Distributions share a batch by this power of what they bring, those below a least share get none.
-#: One of them in turn gets a share to be tried, large enough for its fixed cost not to count: in
-#: each early batch, later in one of a few.
+#: Distributions share a batch, and columns the changes, by this power of what they bring.
 POWER = 12.0
-LEAST_SHARE = 0.02
-TRIED_SHARE = 0.05
-EARLY, TRIED_EVERY = 10, 3
-#: What a batch weighs in the next one's averages, and what a proposal costs (in queried inputs)
-#: where seconds must not decide.
-MEMORY_OF_BATCHES = 0.8
-MEMORY_OF_COLUMNS = 0.95
-PROPOSAL_COST = 0.05
-#: Shares of the pairs of twins that get one new twin and two; the others are those of a parent.
-#: Larger disparities are a matter of the pair as well.
-NEW_TWINS = 0.02
-NEW_TWINS_BY_DEGREE = 0.1
 
 
 class Proposals(NamedTuple):
@@ -82,17 +68,20 @@ class Bandit:
         # What was not tried yet is taken for as good as the best.
         weight = np.where(is_open, np.where(self.cost < 1e-6, 1.0, weight), 0.0)
         weight /= weight.sum()
-        weight[weight < LEAST_SHARE] = 0.0
+        weight[weight < 0.02] = 0.0
         cost_of_one = self.cost / np.maximum(self.fresh, 1)
         leader = int(np.argmax(np.where(is_open, rate, -1.0)))
         least = np.zeros(len(rate))
         least[UNIFORM] = explore_share * min(1.0, cost_of_one[leader] / cost_of_one[UNIFORM])
-        in_turn = np.flatnonzero(is_open & (weight < TRIED_SHARE))
+        # One of those with little gets a share to be tried, large enough for its fixed cost not to
+        # count: in each of ten early batches, later in one of three.
+        tried = 0.05
+        in_turn = np.flatnonzero(is_open & (weight < tried))
         in_turn = in_turn[in_turn != UNIFORM]
         self.n_batches += 1
-        if len(in_turn) and (self.n_batches <= EARLY or self.n_batches % TRIED_EVERY == 0):
+        if len(in_turn) and (self.n_batches <= 10 or self.n_batches % 3 == 0):
             self.turn += 1
-            least[in_turn[self.turn % len(in_turn)]] += TRIED_SHARE
+            least[in_turn[self.turn % len(in_turn)]] += tried
         shares: Floats = least + (1 - least.sum()) * weight / weight.sum()
         return shares
 
@@ -104,7 +93,8 @@ class Bandit:
 
     def learn(self, proposed: Floats, fresh: Floats, gain: Floats, cost: Floats) -> None:
         """Learn from a batch: what each arm proposed, what of it was new, brought and cost."""
-        kept = np.where(proposed > 0, MEMORY_OF_BATCHES, 1.0)
+        # What a batch weighs when the next one comes.
+        kept = np.where(proposed > 0, 0.8, 1.0)
         self.proposed = kept * self.proposed + proposed
         self.fresh = kept * self.fresh + fresh
         self.gain = kept * self.gain + gain
@@ -244,9 +234,10 @@ class ProposalMixture:
             shared = self._filtering / max(1, len(self._proposed.Z))
             cost = self._seconds + proposed * shared + fresh * self._judging / max(1, len(judged.Z))
         else:
-            cost = PROPOSAL_COST * proposed + fresh
+            # Seconds must not decide: 20 proposals cost as much as one queried input.
+            cost = 0.05 * proposed + fresh
         self.bandit.learn(proposed, fresh, gain, cost)
-        self.columns *= MEMORY_OF_COLUMNS
+        self.columns *= 0.95
         for i, place in enumerate(SINGLE):
             made = self._proposed.column[self._proposed.distribution == place]
             good = judged.column[(judged.distribution == place) & high]
@@ -331,7 +322,9 @@ class ProposalMixture:
             drawn = self.space.twins_.draw_sensitive_pairs(n, rng)
         else:
             drawn = np.stack([self.space.twins_.draw_sensitive(n, rng) for _ in range(2)], axis=1)
-        share = NEW_TWINS_BY_DEGREE if self._by_degree else NEW_TWINS
+        # So large a share gets two new twins, and as large a one gets one. Larger disparities are a
+        # matter of the pair as well.
+        share = 0.1 if self._by_degree else 0.02
         pairs[U < share] = drawn[U < share]
         half = (share <= U) & (U < 2 * share)
         pairs[half, 1] = drawn[half, 1]

@@ -21,8 +21,6 @@ from skfairtest.oracle._row_hash import KeySet, row_keys
 
 #: Distinct inputs before the interval is looked at first.
 MIN_SAMPLES = 100
-#: Rows that predict may be asked once more to confirm that two labels differ.
-CONFIRM = 2
 
 
 class Measurement:
@@ -69,9 +67,11 @@ class Measurement:
     def draw(self, n: int, rng: np.random.Generator) -> None:
         """Judge about n random inputs and note the outputs for all their twins."""
         search, space = self.search, self.search.space
-        cost_of_input = (space.twins_.n_twins + CONFIRM) * search.cost
+        # `predict` may be asked about two rows once more, as two labels differ.
+        n_rows = space.twins_.n_twins + 2
+        cost_of_input = n_rows * search.cost
         # An input that is judged in part has no share.
-        search.afford(space.twins_.n_twins + CONFIRM)
+        search.afford(n_rows)
         # At least a tenth more, so that the last inputs of a finite domain come up.
         wanted = max(n, search.so_far.inputs // 10)
         # At most 4,096 rows are asked about in one go.
