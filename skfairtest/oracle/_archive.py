@@ -97,7 +97,7 @@ class Archive:
 
 
 class History:
-    """The course of a run, thinned so that it never grows beyond `limit` rows.
+    """The history of a run, thinned so that it never grows beyond `limit` rows.
 
     Each entry is (queries, seconds, inputs, found, degree).
     """

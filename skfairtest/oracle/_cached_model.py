@@ -32,7 +32,7 @@ class CachedModel:
         self.space = space
         self._took = took
         self._memory: AnswerMemory | None = None
-        self._confirmed = AnswerMemory(0, megabytes=4)
+        self._predicted = AnswerMemory(0, megabytes=4)
 
     def twins(
         self, Z: Floats, values: Floats, inputs: Keys | None = None
@@ -105,13 +105,13 @@ class CachedModel:
         self._took(self.model.n_rows - before, _clock.now() - began)
 
     def ask_again(self, rows: Floats) -> tuple[Floats, Labels]:
-        """Scores and label codes of the rows as the model answers now, whatever it said before."""
+        """Scores and label codes of the rows as the model answers now, not as it did before."""
         began = _clock.now()
         answer = self.model.ask(rows)
         self._took(len(rows) * self.model.cost, _clock.now() - began)
         return answer
 
-    def confirm(self, Z: Floats, values: Floats, inputs: Keys) -> Bools:
+    def agrees_with_predict(self, Z: Floats, values: Floats, inputs: Keys) -> Bools:
         """Return whether `predict` gives the two twins of each input different labels.
 
         `values` are their sensitive codes, shape (n, 2, n_sensitive), `inputs` the inputs' keys.
@@ -124,12 +124,12 @@ class CachedModel:
 
     def labels(self, rows: Any, keys: Keys) -> Labels:
         """Return the codes of the labels that `predict` gives the rows, shape (n,)."""
-        known, _, labels = self._confirmed.find(keys)
+        known, _, labels = self._predicted.find(keys)
         unknown = np.flatnonzero(~known)
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
-            said = self.model.labels(rows if len(asked) == len(rows) else rows[asked])
-            self._confirmed.store(keys[asked], np.empty((len(first), 0)), said)
-            labels[unknown] = said[back]
+            predicted = self.model.labels(rows if len(asked) == len(rows) else rows[asked])
+            self._predicted.store(keys[asked], np.empty((len(first), 0)), predicted)
+            labels[unknown] = predicted[back]
         return labels

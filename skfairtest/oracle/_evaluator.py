@@ -66,8 +66,8 @@ class Evaluator:
         return np.broadcast_to(self._twin_codes, (n, *self._twin_codes.shape))
 
     @property
-    def confirms(self) -> bool:
-        """Whether `predict` has to confirm labels that were read off the scores."""
+    def asks_predict(self) -> bool:
+        """Whether `predict` is asked about flips that were read off the scores."""
         return self.model.infers_labels and self.threshold is None
 
     def evaluate(self, encoded: Floats, pairs: Floats, keys: Keys | None = None) -> Judgement:
@@ -96,11 +96,13 @@ class Evaluator:
             single=self.model.single, plausible=asked.plausible, own=asked.own,
         )  # fmt: skip
         verdict = shown.verdict
-        if self.confirms and verdict.any():
+        if self.asks_predict and verdict.any():
             verdict = np.zeros(len(encoded), dtype=bool)
             flips = np.flatnonzero(shown.verdict)
             twins = np.take_along_axis(pairs[flips], shown.twins[flips][:, :, None], axis=1)
-            verdict[flips] = self.cache.confirm(encoded[flips], twins, asked.inputs[flips])
+            verdict[flips] = self.cache.agrees_with_predict(
+                encoded[flips], twins, asked.inputs[flips]
+            )
         return _judgement(pairs, shown, verdict, asked)
 
     def n_within(

@@ -45,17 +45,17 @@ class Favourable(NamedTuple):
     classes: list[Any]
 
     @property
-    def words(self) -> str:
-        """Tell which labels were taken as favourable, and why."""
-        told = f"{in_words(self.labels)} taken as favourable"
+    def sentence(self) -> str:
+        """Say which labels were taken as favourable, and why."""
+        sentence = f"{in_words(self.labels)} taken as favourable"
         if self.how == "guessed":
-            told += (
+            sentence += (
                 f", which is a guess: nothing says which of {in_words(self.classes)} people want. "
                 "Give favourable="
             )
         elif self.how == "inferred":
-            told += ", by its name"
-        return told
+            sentence += ", by its name"
+        return sentence
 
 
 def in_words(labels: Any) -> str:
@@ -114,7 +114,7 @@ def resolve_favourable(
 def warn_of_guess(favourable: Favourable) -> Favourable:
     """Warn if the favourable label is a guess; return the argument."""
     if favourable.how == "guessed":
-        warnings.warn(f"{favourable.words}.", UserWarning, stacklevel=users_level())
+        warnings.warn(f"{favourable.sentence}.", UserWarning, stacklevel=users_level())
     return favourable
 
 

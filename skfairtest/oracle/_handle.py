@@ -71,8 +71,9 @@ class SearchHandle:
         self.space, self.measured = space, dict[str, Any]()
         self._budget = budget = Budget() if budget is None else budget
         self._model, self._cache = model, CachedModel(model, space, budget.took)
-        judge = space.plausibility
-        self._plausible = None if judge is None else PlausibleTwins(judge, self._cache.row_keys)
+        plausibility = space.plausibility
+        row_keys = self._cache.row_keys
+        self._plausible = None if plausibility is None else PlausibleTwins(plausibility, row_keys)
         self._evaluator = Evaluator(
             self._cache, space, threshold=threshold, plausible=self._plausible
         )
@@ -81,7 +82,7 @@ class SearchHandle:
         self._valid_rows = space.valid_rows() if valid_rows is None else valid_rows
         self._second = SecondAnswers(model, budget.limits["max_queries"])
 
-    # What is audited, and the course so far -----------------------------------------------------
+    # What is audited, and the run so far --------------------------------------------------------
 
     @property
     def estimator(self) -> Any:
@@ -399,11 +400,11 @@ class SearchHandle:
 
     @property
     def _reserve(self) -> int:
-        """Queries that an input may need besides those of its twins, to confirm what it shows."""
-        confirms = self._evaluator.confirms
+        """Queries that an input may need besides its twins: `predict`, or second answers."""
+        again = self._evaluator.asks_predict
         if self.response == "labels":
-            confirms = self._second.n_left > 0
-        return 2 if confirms else 0
+            again = self._second.n_left > 0
+        return 2 if again else 0
 
     def _ask_again(self, Z: Floats, judged: Judgement) -> None:
         """Ask the first pairs that differ again, and now and then the worst one.

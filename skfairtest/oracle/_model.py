@@ -98,7 +98,7 @@ class Model:
 
     @property
     def infers_labels(self) -> bool:
-        """Whether labels follow from the scores, so that `predict` must still confirm them."""
+        """Whether labels follow from the scores, so that `predict` must still agree."""
         return self.response in ("predict_proba", "decision_function") and self.cost == 1
 
     @property
@@ -118,7 +118,7 @@ class Model:
             self.response = "regression" if np.asarray(answer).dtype.kind == "f" else "labels"
         if self.response not in ("predict_proba", "decision_function"):
             return
-        answers, said = self._call(self.response, Z), self.labels(Z)
+        answers, predicted = self._call(self.response, Z), self.labels(Z)
         scores, labels = self._read(answers)
         if self.response == "predict_proba" and not self.multilabel:
             self._adds_up = True
@@ -127,7 +127,7 @@ class Model:
         # Two labellings agree when they cut the rows into the same groups and name them alike.
         classes = getattr(self.estimator, "classes_", None)
         if isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > labels.max():
-            agree = bool((hash_labels(classes)[labels] == said).all())
+            agree = bool((hash_labels(classes)[labels] == predicted).all())
         else:
             agree = False
         if not agree:
@@ -230,10 +230,10 @@ class Model:
             raise
         except Exception as error:
             layout = getattr(self.space, "layout", None)
-            said = message_of(error, layout.container.names if layout else ())
+            message = message_of(error, layout.container.names if layout else ())
             raise EstimatorFailedError(
                 f"{self._name}.{method} raised {type(error).__name__} on a batch of {len(Z)} rows: "
-                f"{said}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."
+                f"{message}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
 

@@ -1,4 +1,4 @@
-"""Record of what a search has found so far, and of its course."""
+"""Record of what a search has found so far, and of its history."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Record:
     worst : Worst or None
         The pair that shows it.
     history : History
-        The course.
+        What was found with how many queries.
     """
 
     def __init__(self, n_features: int, n_sensitive: int) -> None:

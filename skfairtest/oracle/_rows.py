@@ -39,7 +39,7 @@ class ComparedRows(NamedTuple):
     scores, labels, valid : ndarray of shape (n, k, n_outputs), (n, k) and (n, k)
         What the model said of the twins, and which were compared.
     shown : Comparison
-        The disparities, and the verdicts as `predict` confirms them.
+        The disparities, and the verdicts that `predict` agrees with.
     """
 
     rows: TwinRows
@@ -159,11 +159,11 @@ class RowComparison:
         self._second = SecondAnswers(self.model)
 
     def _cost_of_row(self, width: int) -> int:
-        """Return the queries that a row may need: its twins, and two to confirm a flip."""
-        return width * self.model.cost + 2 * self._confirms
+        """Return the queries that a row may need: its twins, and two that ask `predict`."""
+        return width * self.model.cost + 2 * self._asks_predict
 
     @property
-    def _confirms(self) -> bool:
+    def _asks_predict(self) -> bool:
         return self.threshold is None and self.model.infers_labels
 
     def _batch(self) -> float:
@@ -204,8 +204,8 @@ class RowComparison:
             threshold=self.threshold,
             single=model.single,
         )
-        if self._confirms:
-            shown = shown._replace(verdict=self._confirm(model, part, twins, shown))
+        if self._asks_predict:
+            shown = shown._replace(verdict=self._agrees_with_predict(model, part, twins, shown))
         self._ask_again(model, part, twins, scores, labels, shown)
         return ComparedRows(part, twins, scores, labels, valid, shown)
 
@@ -244,8 +244,10 @@ class RowComparison:
         """
         return self._ask(self.of(rows), rows, pairs, np.ones(len(pairs), dtype=bool))
 
-    def _confirm(self, model: Model, part: TwinRows, twins: Ints, shown: Comparison) -> Bools:
-        """Confirm by `predict` the flips that were read off the scores; return the verdicts."""
+    def _agrees_with_predict(
+        self, model: Model, part: TwinRows, twins: Ints, shown: Comparison
+    ) -> Bools:
+        """Return the verdicts that `predict` agrees with, where flips were read off the scores."""
         flips = np.flatnonzero(shown.verdict)
         verdict = np.zeros(len(twins), dtype=bool)
         if len(flips):

@@ -18,7 +18,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.oracle._budget import Budget
-from skfairtest.oracle._findings import Findings, Pool, findings_of
+from skfairtest.oracle._findings import Findings, JoinedFindings, findings_of
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._model import PROBE_ROWS, PROBE_SHARE, Model, probe_in_time
 from skfairtest.oracle._stop import StopReason, StopSearch
@@ -159,7 +159,7 @@ def search_several(
     Findings
         Those of the searches up to the one that filled the pool, failed or was interrupted.
     """
-    pool = Pool(run.space.n_features, len(run.space.sensitive))
+    pool = JoinedFindings(run.space.n_features, len(run.space.sensitive))
     most = run.limits["max_found"]
     parts = _in_order(run, n, rng, clock.left.seconds, n_jobs)
     ended: BaseException | None = None

@@ -1,4 +1,4 @@
-"""Models whose answers vary are refused: the first rows are asked twice.
+"""Non-deterministic models are refused: the first rows are asked twice.
 
 A difference between two single answers of such a model may be noise, and a search for large
 differences comes to where the noise is. So the first pairs of twins that differ are asked again,
@@ -68,7 +68,7 @@ class SecondAnswers:
 
     @property
     def most_at_once(self) -> float:
-        """Queries of a batch: that answers vary is to be noticed early, and not at the end.
+        """Queries of a batch: a non-deterministic model is to be noticed early, and not at the end.
 
         The first batch is small, and others are as large as all before until the first pairs were
         asked again; later ones leave enough for another look.
@@ -118,8 +118,8 @@ class SecondAnswers:
             f"{self._n_rows} rows that were asked twice, {self._n_changed} got another answer the "
             f"second time{by}. Differences between people would be confused with these. Fix what "
             "the answers are drawn from (a seed, dropout that is off, a temperature of 0), or "
-            'audit a model that averages several answers to a row, as the guide "Models whose '
-            'answers vary" has one.'
+            'audit a model that averages several answers to a row, as the guide "Non-deterministic '
+            'models" has one.'
         )
 
 

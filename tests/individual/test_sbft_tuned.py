@@ -17,7 +17,7 @@ from skfairtest.individual._sbft.population import (
     CROSSED,
     OPERATORS,
     PAIRS,
-    Judged,
+    Evaluated,
     estimated_range,
 )
 
@@ -140,7 +140,7 @@ def test_a_table_without_any_other_value_ends(models):
 
 def test_the_best_are_different_but_all_are_kept_that_show_nothing():
     fitness = np.array([1.0, 3.0, 0.0, 3.0, 2.0, 0.0])
-    judged = Judged(np.arange(6.0)[:, None], np.zeros((6, 2, 1)), fitness)
+    judged = Evaluated(np.arange(6.0)[:, None], np.zeros((6, 2, 1)), fitness)
     assert judged.best(3).Z.ravel().tolist() == [1.0, 4.0, 0.0]
     assert judged.best(10).Z.ravel().tolist() == [1.0, 4.0, 0.0, 2.0, 5.0]
 
@@ -176,7 +176,7 @@ def test_children_differ_from_their_parent_as_their_operator_says(n_values):
     )
     X.loc[::7, "real"] = np.nan
     space = InputSpace().fit(X, ["sex"])
-    members = Judged(
+    members = Evaluated(
         space.domain.draw(6, rng), space.twins_.draw_sensitive_pairs(6, rng), np.zeros(6)
     )
     variation = Variation(

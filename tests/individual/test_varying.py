@@ -1,4 +1,4 @@
-"""Models whose answers vary are refused, by whatever asks them."""
+"""Non-deterministic models are refused, by whatever asks them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.individual._flip_test.judge import ComparedRows, Judge, Outputs
+from skfairtest.individual._flip_test.judge import ComparedGroup, Judge, Outputs
 from skfairtest.individual._flip_test.maps import differs
 from skfairtest.transports._quantile import is_missing
 
@@ -19,6 +19,8 @@ ATTRIBUTIONS = ("shapley", "order")
 MOST_EXACT = 12
 #: Queries for the columns of one pair of groups; fewer rows or orders are taken where they need it.
 MOST_QUERIES = 400_000
+#: Of so many repetitions one looks at the columns, too: their intervals are of Student's t.
+COLUMNS_EVERY = 4
 
 
 class Carried(NamedTuple):
@@ -45,7 +47,7 @@ class Explained:
         Asks the model.
     Z : ndarray of shape (n_rows, n_features)
         All rows.
-    part : ComparedRows
+    part : ComparedGroup
         Those of the pair, moved.
     order : list of int or None
         Positions of all columns in the order in which they change; None takes the mean over all
@@ -64,7 +66,7 @@ class Explained:
     """
 
     def __init__(
-        self, judge: Judge, Z: Floats, part: ComparedRows, order: list[int] | None,
+        self, judge: Judge, Z: Floats, part: ComparedGroup, order: list[int] | None,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.judge, self.order = judge, order
@@ -102,14 +104,14 @@ class Explained:
         place = np.argsort(np.asarray(self.order))[self.columns]
         return np.tile(np.argsort(place), (n, 1))
 
-    def means_again(self, Z: Floats, part: ComparedRows, kept: Ints, weights: Floats) -> Any:
+    def means_again(self, Z: Floats, part: ComparedGroup, kept: Ints, weights: Floats) -> Any:
         """Return what columns carry on average in rows drawn again, under a map learned from them.
 
         Parameters
         ----------
         Z : ndarray of shape (n_drawn, n_features)
             Different rows that were drawn.
-        part : ComparedRows
+        part : ComparedGroup
             Those of the pair, moved.
         kept : ndarray of int of shape (n_rows of the pair in part,)
             Position of each row among all rows of its group.

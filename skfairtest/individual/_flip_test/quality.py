@@ -112,8 +112,10 @@ def auc(rows: Floats, real: Floats, classifier: Any, seed: int) -> float:
     is_real = np.repeat([0, 1], [len(rows), len(real)])
     folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     with one_thread():  # so small a table takes longer on several
-        told = cross_val_predict(clone(classifier), Z, is_real, cv=folds, method="predict_proba")
-    return float(roc_auc_score(is_real, told[:, 1]))
+        predicted = cross_val_predict(
+            clone(classifier), Z, is_real, cv=folds, method="predict_proba"
+        )
+    return float(roc_auc_score(is_real, predicted[:, 1]))
 
 
 def distance(Z: Floats, rows: Floats, moved: Floats, kept: Ints, layout: Layout) -> float:

@@ -30,7 +30,7 @@ class ZeroOrderGradient:
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
         """Change per step of the chosen output, or of the one-hot predicted class for labels."""
         n, free = len(Z), self.space.free
-        rows, moved = self.neighbours(Z)
+        rows, moved = self.one_step_away(Z)
         g = np.zeros((n, len(free)))
         used = moved != 0
         if used.any():
@@ -46,7 +46,7 @@ class ZeroOrderGradient:
         full[:, free] = g * self.space.domain.steps[free]
         return full
 
-    def neighbours(self, Z: Floats) -> tuple[Floats, Floats]:
+    def one_step_away(self, Z: Floats) -> tuple[Floats, Floats]:
         """The rows to ask about, one for each row and free attribute, and how far each moved."""
         space, order = self.space, np.arange(len(self.space.free))
         delta = self.delta[space.free]

@@ -91,7 +91,7 @@ class TwoPhase:
         for step in range(self.max_iter):
             measured = self.search.measured
             measured["n_iter"] = max(measured.get("n_iter", 0), step + 1)
-            judged = self.judge(x)
+            judged = self.evaluate(x)
             hit = judged.verdict
             found.append(DiscriminatoryInputs(x[hit], judged.first[hit], judged.second[hit]))
             go_on = ~hit & self.comparable(x, judged.first, judged.second)
@@ -128,7 +128,7 @@ class TwoPhase:
                 suc_iter[due] = 0
             suc_iter += 1
             moved = self.move(x, self.local_moves(probability), first, second)
-            judged = self.judge(moved)
+            judged = self.evaluate(moved)
             hit = judged.verdict
             x = np.where(hit[:, None], moved, seeds.Z)
             first = np.where(hit[:, None], judged.first, seeds.first)
@@ -163,7 +163,7 @@ class TwoPhase:
 
     # Both ----------------------------------------------------------------------------------
 
-    def judge(self, x: Floats) -> Judgement:
+    def evaluate(self, x: Floats) -> Judgement:
         """Compare all twins where they are few, and two random ones elsewhere."""
         return self.search.evaluate(x, self.search.pairs(x, self.rng))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._sbft.pairs import moved_sides
-from skfairtest.individual._sbft.population import CHANGED, CROSSED, PAIRS, Judged
+from skfairtest.individual._sbft.population import CHANGED, CROSSED, PAIRS, Evaluated
 from skfairtest.space._domain import codes_at
 from skfairtest.space._space import InputSpace
 
@@ -40,7 +40,7 @@ class Children(NamedTuple):
 
 
 #: Yields inputs to be judged, is sent what they show, and returns what it has found in the end.
-Batches = Generator[Children, Judged, Found]
+Batches = Generator[Children, Evaluated, Found]
 
 
 class Variation:
@@ -69,7 +69,7 @@ class Variation:
         self.known, self.n_known = np.concatenate(known), np.array([len(one) for one in known])
         self.first_known = np.cumsum(self.n_known) - self.n_known
 
-    def children(self, members: Judged, n: int, rng: np.random.Generator) -> Children:
+    def children(self, members: Evaluated, n: int, rng: np.random.Generator) -> Children:
         """Make n children of each member, one member after the other."""
         owner = np.repeat(np.arange(len(members)), n)
         Z, pairs = members.Z[owner], members.pairs[owner]
@@ -87,7 +87,7 @@ class Variation:
         self._change(Z, np.flatnonzero(operators == CHANGED), members, rng)
         return Children(Z, pairs, operators)
 
-    def _cross(self, Z: Floats, places: Ints, members: Judged, rng: np.random.Generator) -> None:
+    def _cross(self, Z: Floats, places: Ints, members: Evaluated, rng: np.random.Generator) -> None:
         """Let the inputs at these places take columns of other members."""
         others = members.Z[rng.integers(0, len(members), len(places))]
         # A child takes this much of the other member.
@@ -96,7 +96,9 @@ class Variation:
         taken[:, self.space.sensitive] = False
         Z[places] = np.where(taken, others, Z[places])
 
-    def _change(self, Z: Floats, places: Ints, members: Judged, rng: np.random.Generator) -> None:
+    def _change(
+        self, Z: Floats, places: Ints, members: Evaluated, rng: np.random.Generator
+    ) -> None:
         """Change some columns of the inputs at these places."""
         free = self.space.free
         if not len(free):
@@ -106,7 +108,7 @@ class Variation:
         columns = free[rng.integers(0, len(free), len(rows))]
         Z[rows, columns] = self._values(columns, members, rng)
 
-    def _values(self, columns: Ints, members: Judged, rng: np.random.Generator) -> Floats:
+    def _values(self, columns: Ints, members: Evaluated, rng: np.random.Generator) -> Floats:
         """A value for each of the columns."""
         domain, n = self.space.domain, len(columns)
         place = (rng.random(n) * self.n_known[columns]).astype(np.intp)

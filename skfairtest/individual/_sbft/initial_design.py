@@ -15,7 +15,7 @@ from skfairtest._typing import Floats
 from skfairtest.individual._sbft.children import Batches, Children
 from skfairtest.individual._sbft.difference import DifferenceModel
 from skfairtest.individual._sbft.pairs import moved_sides
-from skfairtest.individual._sbft.population import CROSSED, ROWS, TINY, Judged
+from skfairtest.individual._sbft.population import CROSSED, ROWS, TINY, Evaluated
 from skfairtest.individual._sbft.settings import SearchSettings
 from skfairtest.space._space import InputSpace
 
@@ -47,14 +47,14 @@ class InitialDesign:
     ) -> None:  # fmt: skip
         self.space, self.rows, self.rng = space, rows, rng
         self.sample, self.size, self.settings = sample, size, settings
-        self.best: Judged
+        self.best: Evaluated
         self.model: DifferenceModel | None = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
 
-    def run(self, Z: Floats, pairs: Floats) -> Batches[Judged]:
+    def run(self, Z: Floats, pairs: Floats) -> Batches[Evaluated]:
         """Judge first inputs, then children until they no longer get better; returns the best."""
         given = self.settings
-        judged = yield from self.judge(Z, pairs, ROWS)
+        judged = yield from self.evaluate(Z, pairs, ROWS)
         self.best = judged.best(given.design_parents)
         n_inputs = best_at = len(Z)
         while len(self.best) and n_inputs < given.design_inputs:
@@ -65,15 +65,15 @@ class InitialDesign:
             Z, pairs = self.chosen(int(self.size(least, given.design_most)))
             if not len(Z):
                 break
-            judged = yield from self.judge(Z, pairs, CROSSED)
+            judged = yield from self.evaluate(Z, pairs, CROSSED)
             self.best = self.best.joined(judged).best(given.design_parents)
             n_inputs += len(judged)
             if self.best.fitness[0] > before * (1 + TINY):
                 best_at = n_inputs
         return self.best
 
-    def judge(self, Z: Floats, pairs: Floats, operator: int) -> Batches[Judged]:
-        """Have inputs judged, and learn from them."""
+    def evaluate(self, Z: Floats, pairs: Floats, operator: int) -> Batches[Evaluated]:
+        """Have inputs evaluated, and learn from them."""
         self.known.update(map(_key, Z, pairs))
         judged = yield Children.of_one(operator, Z, pairs)
         if len(judged) and self.model is not None:

@@ -17,7 +17,7 @@ ROWS, CHANGED, CROSSED, PAIRS = range(len(OPERATORS))
 
 
 @dataclass(frozen=True)
-class Judged:
+class Evaluated:
     """Inputs, the pairs of sensitive codes that they are judged by, and their disparities.
 
     Attributes
@@ -37,15 +37,15 @@ class Judged:
     def __len__(self) -> int:
         return len(self.fitness)
 
-    def __getitem__(self, chosen: Ints | Bools | slice) -> Judged:
-        return Judged(self.Z[chosen], self.pairs[chosen], self.fitness[chosen])
+    def __getitem__(self, chosen: Ints | Bools | slice) -> Evaluated:
+        return Evaluated(self.Z[chosen], self.pairs[chosen], self.fitness[chosen])
 
-    def joined(self, *others: Judged) -> Judged:
+    def joined(self, *others: Evaluated) -> Evaluated:
         """These and others."""
         parts = [(one.Z, one.pairs, one.fitness) for one in (self, *others)]
-        return Judged(*map(np.concatenate, zip(*parts, strict=True)))
+        return Evaluated(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def best(self, size: int) -> Judged:
+    def best(self, size: int) -> Evaluated:
         """Different ones, the best first, at most so many.
 
         Two of the same fitness count as one: they mostly differ where the model does not look.
@@ -61,7 +61,7 @@ class Subpopulation:
 
     Attributes
     ----------
-    members : Judged
+    members : Evaluated
         The inputs, each of which is improved.
     began, best_at : int
         Queries at its start, and when its best input was found.
@@ -71,13 +71,13 @@ class Subpopulation:
         Whether it began with the members of other subpopulations, not with rows of the data.
     """
 
-    def __init__(self, members: Judged, n_queries: int, *, joins: bool) -> None:
+    def __init__(self, members: Evaluated, n_queries: int, *, joins: bool) -> None:
         self.members = members
         self.began = self.best_at = n_queries
         self.best = float(members.fitness.max(initial=0.0))
         self.joins = joins
 
-    def replace_by(self, children: Judged, n_queries: int) -> None:
+    def replace_by(self, children: Evaluated, n_queries: int) -> None:
         """Replace each member by the best of its children, if that is not worse.
 
         The children are those of the first member, then as many of the next, and so on.
@@ -86,7 +86,7 @@ class Subpopulation:
         of_each = children.fitness.reshape(n, -1)
         chosen = children[np.arange(n) * of_each.shape[1] + of_each.argmax(axis=1)]
         stays = chosen.fitness < members.fitness * (1 - TINY)
-        self.members = Judged(
+        self.members = Evaluated(
             np.where(stays[:, None], members.Z, chosen.Z),
             np.where(stays[:, None, None], members.pairs, chosen.pairs),
             np.maximum(members.fitness, chosen.fitness),

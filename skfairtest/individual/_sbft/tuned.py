@@ -20,7 +20,7 @@ from skfairtest.individual._sbft.pairs import first_pairs, many_values
 from skfairtest.individual._sbft.population import (
     PAIRS,
     ROWS,
-    Judged,
+    Evaluated,
     OperatorStats,
     Subpopulation,
 )
@@ -61,7 +61,7 @@ class TunedSearch:
         self.n_rows_seen = 0
         self.row_queries = 0
         #: The best rows that no subpopulation has started from.
-        self.rows: Judged
+        self.rows: Evaluated
         #: Share of the children that cost queries, lately.
         self.fresh = 1.0
         # The best pair seen so far, of all subpopulations: the paper's cache.
@@ -77,7 +77,7 @@ class TunedSearch:
         batches = self.batches()
         batch = next(batches)
         while True:
-            batch = batches.send(self.judge(*batch))
+            batch = batches.send(self.evaluate(*batch))
 
     def batches(self) -> Batches[None]:
         """Propose batches for ever: subpopulations that are improved step by step."""
@@ -146,7 +146,7 @@ class TunedSearch:
         self.rows = best[:0]
         return (yield from self.found_subpopulation(best))
 
-    def found_subpopulation(self, known: Judged) -> Batches[Subpopulation]:
+    def found_subpopulation(self, known: Evaluated) -> Batches[Subpopulation]:
         """Start a subpopulation from rows of the data, and from inputs that are known."""
         yield from self.look_at_rows()
         self.subpopulation_bests.append(0.0)
@@ -166,7 +166,7 @@ class TunedSearch:
         members = one.joined(other).best(self.n_members)
         return Subpopulation(members, self.n_queries, joins=True)
 
-    def starts(self, n: int) -> Batches[Judged]:
+    def starts(self, n: int) -> Batches[Evaluated]:
         """Rows of the data to start from, good ones, each of which is used once."""
         if self.row_queries < self.settings.row_share * self.n_queries or len(self.rows) < n:
             yield from self.look_at_rows()
@@ -184,8 +184,8 @@ class TunedSearch:
         compared = None if self.one_pair else values
         return self.space.admission.repair(self.space.domain.clip(Z), self.rng, compared)
 
-    def judge(self, Z: Floats, values: Floats, operators: Ints) -> Judged:
-        """Judge inputs by pairs of sensitive values, or by more; returns what each shows."""
+    def evaluate(self, Z: Floats, values: Floats, operators: Ints) -> Evaluated:
+        """Evaluate inputs by pairs of sensitive values, or by more; returns what each shows."""
         Z = self.repaired(Z, values)
         so_far = self.search.so_far
         queries, n_found, degree = so_far.queries, so_far.found, so_far.degree
@@ -204,7 +204,7 @@ class TunedSearch:
         pairs = np.stack([judged.first, judged.second], axis=1)
         if len(Z) and judged.disparity[best] > self.degree:
             self.degree, self.cached = float(judged.disparity[best]), pairs[best]
-        return Judged(Z, pairs, judged.disparity)
+        return Evaluated(Z, pairs, judged.disparity)
 
     def look_at_rows(self) -> Batches[None]:
         """Judge some more rows of the data, and some uniform inputs; keep the best."""
@@ -221,7 +221,7 @@ class TunedSearch:
         self.rows = self.rows.joined(judged).best(self.settings.best_rows)
         self.row_queries += self.n_queries - queries
 
-    def with_best_pairs(self, some: Judged) -> Batches[Judged]:
+    def with_best_pairs(self, some: Evaluated) -> Batches[Evaluated]:
         """The inputs, each with the best of many pairs."""
         if self.one_pair or not len(some):
             return some

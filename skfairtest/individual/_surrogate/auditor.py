@@ -100,7 +100,7 @@ class SurrogateAuditor(BaseAuditor):
         n = affordable(search, size)
         batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
-            judged = proposals.judge(batch)
+            judged = proposals.evaluate(batch)
             found = verdicts.add(batch.Z, judged, rng)
             proposals.learn(batch, memory.add(batch.Z, judged, rng) if unsure else found)
             # From five discriminatory inputs on, verdicts lead the search instead of disparities.

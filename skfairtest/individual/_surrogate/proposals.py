@@ -217,8 +217,8 @@ class ProposalMixture:
         # 10,000 proposals in a row that are not plausible or not new end the search.
         return self._n_vain >= 10_000
 
-    def judge(self, batch: Proposals) -> Judgement:
-        """Have the latest proposals judged."""
+    def evaluate(self, batch: Proposals) -> Judgement:
+        """Have the latest proposals evaluated."""
         began = _clock.now()
         judged = self.search.evaluate(batch.Z, batch.pairs, self._keys)
         self._judging, self._n_judged = _clock.now() - began, len(batch.Z)

@@ -13,9 +13,9 @@ from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.individual._symbolic.explanations import (
-    Box,
     Explainer,
     Predicate,
+    Region,
     conjunction,
     nearest,
     solve,
@@ -195,7 +195,7 @@ class Queue:
         """The number of seeds that are left."""
         return len(self.seeds) - self.next_seed
 
-    def visit(self, box: Box, space: InputSpace) -> bool:
+    def visit(self, box: Region, space: InputSpace) -> bool:
         """Whether a path constraint has solutions and comes for the first time."""
         if (box.low > box.high).any():
             return False

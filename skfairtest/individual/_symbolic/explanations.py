@@ -29,18 +29,18 @@ class Predicate(NamedTuple):
     confidence: float
 
 
-class Box(NamedTuple):
+class Region(NamedTuple):
     """A path constraint: the closed interval that it leaves to each attribute."""
 
     low: Floats
     high: Floats
 
-    def within(self, attribute: int, low: float, high: float) -> Box:
+    def within(self, attribute: int, low: float, high: float) -> Region:
         """The path constraint with one more interval."""
         lows, highs = self.low.copy(), self.high.copy()
         lows[attribute] = max(lows[attribute], low)
         highs[attribute] = min(highs[attribute], high)
-        return Box(lows, highs)
+        return Region(lows, highs)
 
 
 class Explainer:
@@ -135,21 +135,21 @@ def split_interval(
     return (low, float(cut)), (float(np.nextafter(cut, np.inf)), high)
 
 
-def conjunction(space: InputSpace, predicates: list[Predicate]) -> Box:
+def conjunction(space: InputSpace, predicates: list[Predicate]) -> Region:
     """The intervals that all predicates admit together, within the domain."""
-    box = Box(space.domain.low, space.domain.high)
+    box = Region(space.domain.low, space.domain.high)
     for c in predicates:
         box = box.within(c.attribute, c.low, c.high)
     return box
 
 
-def nearest(t: Floats, box: Box, space: InputSpace) -> Floats | None:
+def nearest(t: Floats, box: Region, space: InputSpace) -> Floats | None:
     """The input next to `t` that meets the constraint; None where it is not valid."""
     Z = space.domain.clip(np.clip(t, box.low, box.high)[None])
     return Z[0] if space.valid(Z)[0] else None
 
 
-def solve(t: Floats, box: Box, space: InputSpace, rng: np.random.Generator) -> Floats | None:
+def solve(t: Floats, box: Region, space: InputSpace, rng: np.random.Generator) -> Floats | None:
     """An input that meets the constraint and changes `t` little; None where none is found.
 
     Values of `t` that meet the constraint stay, the others are drawn uniformly.
