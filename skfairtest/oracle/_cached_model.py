@@ -37,10 +37,10 @@ class CachedModel:
     def twins(
         self, Z: Floats, values: Floats, inputs: Keys | None = None
     ) -> tuple[Keys, Floats, Keys, Bools]:
-        """Return keys of the inputs, and codes, keys and validity of all their twins.
+        """Return keys of the inputs, and encoded values, keys and validity of all their twins.
 
-        `values` are the sensitive codes of each input's twins, (n, width, n_sensitive); `inputs`
-        the keys of the inputs where they are known.
+        `values` are the encoded sensitive values of each input's twins, (n, width, n_sensitive);
+        `inputs` the keys of the inputs where they are known.
         """
         n, width = values.shape[:2]
         inputs = self.input_keys(Z) if inputs is None else inputs
@@ -114,7 +114,8 @@ class CachedModel:
     def agrees_with_predict(self, Z: Floats, values: Floats, inputs: Keys) -> Bools:
         """Return whether `predict` gives the two twins of each input different labels.
 
-        `values` are their sensitive codes, shape (n, 2, n_sensitive), `inputs` the inputs' keys.
+        `values` are their encoded sensitive values, shape (n, 2, n_sensitive), `inputs` the inputs'
+        keys.
         """
         twins = self.space.twins_.of_each(Z, values)
         keys = combine_keys(np.repeat(inputs, 2), row_keys(values.reshape(2 * len(Z), -1)))

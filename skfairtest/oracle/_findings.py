@@ -25,7 +25,7 @@ class Findings:
     Attributes
     ----------
     Z, pairs, disparities : ndarray
-        Discriminatory inputs (n, n_features), the sensitive codes of the two twins of each
+        Discriminatory inputs (n, n_features), the encoded sensitive values of the two twins of each
         (n, 2, n_sensitive), and their disparities (n,); worst first.
     history : dict of str to ndarray
         What was found with how many queries.

@@ -1,4 +1,4 @@
-"""The audited estimator as a function from codes to numbers and labels.
+"""The audited estimator as a function from encoded inputs to numbers and labels.
 
 Finds out how to ask it, cuts batches into chunks, and turns whatever goes wrong inside it into one
 error.
@@ -239,7 +239,7 @@ class Model:
 
     def _what_to_do(self, method: str, Z: Floats) -> str:
         """What helps where the estimator failed: limits of the inputs do not where data fail."""
-        data: Any = getattr(self.space, "data", ())  # tables that are no codes have none
+        data: Any = getattr(self.space, "data", ())  # tables that are not encoded have none
         # Rows as they are, or numbers of given rows.
         fails_on_data = getattr(self.space, "is_data", False) or np.ndim(Z) == 1
         if len(data):

@@ -44,7 +44,7 @@ class Record:
         return self._archive.n_found
 
     def found(self) -> tuple[Floats, Floats, Floats]:
-        """Discriminatory inputs, the sensitive codes of their twins, disparities; worst first."""
+        """Discriminatory inputs, encoded sensitive values of their twins, disparities; worst first."""
         return self._archive.rows()
 
     def keys(self) -> tuple[Keys, Keys, Keys]:

@@ -1,6 +1,6 @@
 """Rows of a table compared with their twins, as tables: one engine for tables whole or in chunks.
 
-No row becomes codes: a twin is the row with other values in its sensitive columns, and in those
+No row is encoded: a twin is the row with other values in its sensitive columns, and in those
 that follow from them. Rows need not lie in the domain, nor look like others.
 """
 

@@ -305,16 +305,16 @@ def moved_columns(auditor: Any) -> pd.DataFrame:
         rows, twins = state["flip_rows"][flips, j], state["flip_twins"][flips, j]
         same = (rows == twins) | (np.isnan(rows) & np.isnan(twins))
         column = space.layout.columns[j]
-        means = [_of_numbers(column, codes, np.mean) for codes in (rows, twins)]
+        means = [_of_numbers(column, encoded, np.mean) for encoded in (rows, twins)]
         spread = _of_numbers(column, space.data[:, j], np.std)
         found.append([*means, spread, 1 - same.mean() if len(same) else np.nan])
     told = pd.DataFrame(found, columns=["before", "after", "spread", "moved"], index=carried.index)
     return pd.concat([carried, told.astype(float)], axis=1)
 
 
-def _of_numbers(column: Any, codes: Any, function: Any) -> float:
-    """Return a figure of the numbers among codes; NaN if they are none."""
-    present = codes[~is_missing(column, codes)]
+def _of_numbers(column: Any, encoded: Any, function: Any) -> float:
+    """Return a figure of the numbers among encoded values; NaN if they are none."""
+    present = encoded[~is_missing(column, encoded)]
     if column.is_category or column.dates is not None or not len(present):
         return np.nan
     return float(function(np.asarray(column.take(present), dtype=float)))

@@ -108,10 +108,10 @@ class Groups(NamedTuple):
         return self.set_values(Z, np.zeros(len(Z), dtype=np.intp))
 
 
-def shown_values(column: Column, codes: Floats) -> Any:
-    """Return the values of codes as objects: whole numbers as such, missing values as None."""
-    missing = is_missing(column, codes)
-    values = np.asarray(column.shown(np.where(missing, column.low, codes)), dtype=object)
+def shown_values(column: Column, encoded: Floats) -> Any:
+    """Return encoded values as objects, decoded: whole numbers as such, missing values as None."""
+    missing = is_missing(column, encoded)
+    values = np.asarray(column.shown(np.where(missing, column.low, encoded)), dtype=object)
     if column.whole:
         values = np.array([int(value) for value in values], dtype=object)
     values[missing] = None

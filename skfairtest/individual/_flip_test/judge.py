@@ -80,13 +80,13 @@ class Judge:
             self.model.probe(Z[:PROBE_ROWS])
 
     def ask(self, Z: Floats) -> Outputs:
-        """Return the outputs for rows of codes."""
+        """Return the outputs for encoded rows."""
         if not len(Z):
             return Outputs(np.zeros((0, 1)), np.zeros(0, dtype=np.int64))
         return Outputs(*self.model.ask(Z))
 
     def ask_where_valid(self, Z: Floats, instead: Outputs) -> Outputs:
-        """Return the outputs for rows of codes; `instead` those that break the constraint."""
+        """Return the outputs for encoded rows; `instead` those that break the constraint."""
         valid = self.model.space.valid(Z)
         if valid.all():
             return self.ask(Z)

@@ -33,7 +33,7 @@ LENGTHS = "[1e-5, 1e9]"
 
 
 class DiscriminatoryInputs(NamedTuple):
-    """Discriminatory inputs, and the sensitive codes of the two twins that show each."""
+    """Discriminatory inputs, and the encoded sensitive values of the two twins that show each."""
 
     Z: Floats
     first: Floats

@@ -18,14 +18,14 @@ ROWS, CHANGED, CROSSED, PAIRS = range(len(OPERATORS))
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Inputs, the pairs of sensitive codes that they are judged by, and their disparities.
+    """Inputs, the pairs of encoded sensitive values that they are judged by, and their disparities.
 
     Attributes
     ----------
     Z : ndarray of shape (n, n_features)
         The inputs.
     pairs : ndarray of shape (n, 2, n_sensitive)
-        The sensitive codes of the twins, those of the larger output first.
+        The encoded sensitive values of the twins, those of the larger output first.
     fitness : ndarray of shape (n,)
         The disparities.
     """

@@ -12,7 +12,7 @@ from skfairtest.space._space import InputSpace
 
 
 class Parents(NamedTuple):
-    """Inputs to step away from, and the sensitive codes of the twins that they showed."""
+    """Inputs to step away from, and the encoded sensitive values of the twins that they showed."""
 
     Z: Floats
     pairs: Floats
@@ -86,7 +86,7 @@ class BoundedSample:
 
     @property
     def pairs(self) -> Floats:
-        """Sensitive codes of the twins that each showed, (n, 2, n_sensitive)."""
+        """Encoded sensitive values of the twins that each showed, (n, 2, n_sensitive)."""
         return self._arrays[1][: self._n]
 
     @property

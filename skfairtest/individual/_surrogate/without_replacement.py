@@ -60,10 +60,10 @@ class WithoutReplacement:
             n_drawn += len(inside)
         places = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
         Z = np.empty((len(places), self.space.n_features))
-        codes = np.unravel_index(places.astype(np.int64), self._sizes)
+        offsets = np.unravel_index(places.astype(np.int64), self._sizes)
         Z[:, self.space.sensitive] = self.space.twins_.draw_sensitive(len(Z), rng)
-        for j, code in zip(self.space.free, codes, strict=True):
-            Z[:, j] = self.space.domain.low[j] + code
+        for j, offset in zip(self.space.free, offsets, strict=True):
+            Z[:, j] = self.space.domain.low[j] + offset
         return Z
 
     def _permuted(self, numbers: np.ndarray) -> np.ndarray:
