@@ -44,7 +44,7 @@ class Record:
         return self._archive.n_found
 
     def found(self) -> tuple[Floats, Floats, Floats]:
-        """Discriminatory inputs, encoded sensitive values of their twins, disparities; worst first."""
+        """Discriminatory inputs, values of their twins (encoded), disparities; worst first."""
         return self._archive.rows()
 
     def keys(self) -> tuple[Keys, Keys, Keys]:

@@ -37,7 +37,7 @@ class ComparedRows(NamedTuple):
     twins : ndarray of int of shape (n, k)
         Their twins; a row itself is among them, but for one whose own values break a constraint.
     scores, labels, valid : ndarray of shape (n, k, n_outputs), (n, k) and (n, k)
-        What the model said of the twins, and which were compared.
+        What the model answered for the twins, and which were compared.
     shown : Comparison
         The disparities, and the verdicts that `predict` agrees with.
     """
@@ -292,6 +292,6 @@ class RowComparison:
 def _first_answers(
     rows: Any, twins: Ints, scores: Floats, labels: Labels, shown: Comparison
 ) -> tuple[Ints, tuple[Floats, Labels]]:
-    """Return the twins that show the disparity of some rows, and what was said of them."""
+    """Return the twins that show the disparity of some rows, and what the model answered for them."""
     at = np.repeat(rows, 2), shown.pair[rows].ravel()
     return np.column_stack([at[0], twins[at]]), (scores[at], labels[at])

@@ -308,8 +308,8 @@ def moved_columns(auditor: Any) -> pd.DataFrame:
         means = [_of_numbers(column, encoded, np.mean) for encoded in (rows, twins)]
         spread = _of_numbers(column, space.data[:, j], np.std)
         found.append([*means, spread, 1 - same.mean() if len(same) else np.nan])
-    told = pd.DataFrame(found, columns=["before", "after", "spread", "moved"], index=carried.index)
-    return pd.concat([carried, told.astype(float)], axis=1)
+    table = pd.DataFrame(found, columns=["before", "after", "spread", "moved"], index=carried.index)
+    return pd.concat([carried, table.astype(float)], axis=1)
 
 
 def _of_numbers(column: Any, encoded: Any, function: Any) -> float:

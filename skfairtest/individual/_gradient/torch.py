@@ -20,7 +20,7 @@ HINT = "Give gradient= a callable, or use MAFTAuditor, which asks any model for 
 
 
 def is_skorch_net(model: Any) -> bool:
-    """Whether the model is a net of skorch, told without importing it."""
+    """Whether the model is a net of skorch, seen without importing it."""
     return any(cls.__module__.split(".")[0] == "skorch" for cls in type(model).__mro__)
 
 

@@ -83,7 +83,7 @@ class SurrogateAuditor(BaseAuditor):
 
     def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
         space = search.space
-        # Steps stay near the data only where a judge refuses those that do not.
+        # Steps stay near the data only where plausibility refuses those that do not.
         if space.near_data and space.plausibility is None:
             CrossoverSearch(search, rng, batch_size=self.batch_size).run()
             return
