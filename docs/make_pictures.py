@@ -4,7 +4,7 @@ Run it where no more is installed than the README says, and matplotlib: with POT
 third map, and asks the model more.
 
 What is printed goes below the code. The pictures, which the site's first page shows as well, are a
-pair of twins as a card, and the bracket of the largest difference as a bar: one on white, one for
+pair of twins as a card, and the bounds of the largest difference as a bar: one on white, one for
 dark pages. They are kept in the repository, so that the README has them without a build.
 """
 
@@ -45,7 +45,7 @@ def draw(report, style, paper):
             2, 1, figsize=(6.4, 5.0), height_ratios=(3.6, 1), layout="constrained", facecolor=paper
         )
         pair = report.display("pair").plot(ax=card, most=4).frame()
-        bounds = report.display("bracket").plot(ax=bar).frame().iloc[0]
+        bounds = report.display("bounds").plot(ax=bar).frame().iloc[0]
         names, chances = pair.loc[0, ["first", "second"]], pair.attrs["outputs"]
         one, other = (
             f"{chance:.0%} for {name}" for name, chance in zip(names, chances, strict=True)

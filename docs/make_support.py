@@ -104,13 +104,13 @@ from skfairtest.whitebox.graph import NetworkOutput, WeightedSum
 
 HERE = Path(__file__).parent / "reference"
 STORED, PAGE = HERE / "support.json", HERE / "support.md"
-EXACT, BRACKET, REFUSED = "exact", "bracket", "no"
+EXACT, BOUNDS, REFUSED = "exact", "bounds", "no"
 
 
 class Family(NamedTuple):
     """A kind of model: a regressor and a classifier, made when asked for.
 
-    `exact` is False where small models may close their brackets, and others would not.
+    `exact` is False where small models may close their gaps, and others would not.
     """
 
     regressor: Callable[[], Any]
@@ -507,7 +507,7 @@ def measure(case: Case) -> dict[str, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, X = case.make()
-        # What is not exact for larger models is no less a bracket where a small one is closed.
+        # What is not exact for larger models has bounds no less where those of a small one meet.
         limits = {"max_queries": 200, "max_time": 60.0 if case.exact else 0.5}
         try:
             auditor = CertifiedAuditor(
@@ -518,7 +518,7 @@ def measure(case: Case) -> dict[str, str]:
             found = (support.reason, support.nearest) if not support else _parts_of(error)
             return {"answer": REFUSED, "reason": found[0], "nearest": found[1]}
         exact = case.exact and auditor.certified_ and _attains(auditor)
-    return {"answer": EXACT if exact else BRACKET}
+    return {"answer": EXACT if exact else BOUNDS}
 
 
 def _attains(auditor: Any) -> bool:
@@ -551,14 +551,14 @@ TOP = """\
 These tables say which models have [a certificate](../how_to/certify.md), and of what kind. Every
 cell was measured: `python docs/make_support.py` fitted and certified a small model.
 `CertifiedAuditor.supports(model)` says the same about a model of yours, fitted or not. How long
-larger models take, and how tight their brackets are, stands [further down](#seconds-and-ratios).
+larger models take, and how far apart their bounds stay, stands [further down](#seconds-and-ratios).
 
 - **exact**: with enough time the bound is attained, and `certified_` is true.
-- **bracket**: the degree lies between what was found and the bound; small models may close it.
+- **bounds**: the degree lies between what was found and the bound; small models may close it.
 - **no**: refused, for the reason in the note with that number.
 
 If the domain is finite and has at most 100,000 inputs, all of them are looked at in the model as it
-was read, so that a bracket is exact there. Steps of the second and third table stand before a
+was read, so that bounds are exact there. Steps of the second and third table stand before a
 regressor. Searches, such as `SBFTAuditor`, work with every model, without a bound.
 """
 END = """\
@@ -622,7 +622,7 @@ def _timed_part(measured: dict[str, Any], machine: str) -> list[str]:
         f"""\
 Models as their libraries set them, on one table of 3,000 rows and 12 mixed columns with a sensitive
 column of two values, behind a scaler, with `max_time={TIME_LIMIT:g}` and the compiled engine. The
-seconds are those of the whole audit until the bracket was closed; where it was not, the cell says
+seconds are those of the whole audit until the bounds met; where they did not, the cell says
 "open". The ratio is the degree that was found, divided by the bound: 1 means that nothing worse is
 left to find. Measured once, on a machine with {machine}.
 """,

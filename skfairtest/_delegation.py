@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 SITE_VARIABLE = "SKFAIRTEST_DOCS"
 #: What a saved object says of the attributes that it consists of. To be raised by whoever changes
 #: these so that older objects could not be used.
-FORMAT = 1
+FORMAT = 2
 
 
 class PackageBase:

@@ -211,7 +211,8 @@ class BaseAuditor(
     that differs most whenever the queries have doubled, with a tenth of `max_queries` at most, or a
     third where a model gives labels alone. If an answer differs by more than rounding, `fit` raises
     an error: single answers that vary show no differences. Noise that begins late, or is rare, may
-    not be noticed.
+    not be noticed. Before rows are compared, or a bound is computed, the worst pair is asked again,
+    for two queries that no result counts: it shows whether the model was fitted again since.
 
     The inputs of a directed search are not a sample of the domain. Only the `discrimination_rate_`
     of `RandomAuditor` estimates the share in the domain, or with ``InputSpace(proposals="data")``
@@ -560,9 +561,9 @@ def _check_constraint(
     deadline = began + max_time if max_time else None
     Z = valid_rows.sample(CONSTRAINT_PROBE, rng, deadline=deadline).rows
     if not len(Z) and valid_rows.n_drawn:  # in the time there is
-        some = space.admission.draw(CONSTRAINT_PROBE, rng)
-        raise space.admission.unsatisfied(valid_rows.n_drawn, some)
-    Z = space.admission.repair(Z, rng)
+        some = space.feasibility.draw(CONSTRAINT_PROBE, rng)
+        raise space.feasibility.unsatisfied(valid_rows.n_drawn, some)
+    Z = space.feasibility.repair(Z, rng)
     width = int(min(space.twins_.n_combinations, 64))
     n_valid = np.zeros(len(Z), dtype=int)
     if space.twins_.is_enumerable:

@@ -99,7 +99,7 @@ print(*space.constraints_, sep="\n")
 rng = np.random.default_rng(0)
 drawn = space.domain.draw(10_000, rng)
 print(f"valid: {space.valid(drawn).mean():.0%} of random inputs, ", end="")
-print(f"{space.valid(space.admission.repair(drawn, rng)).mean():.0%} of those that were moved")
+print(f"{space.valid(space.feasibility.repair(drawn, rng)).mean():.0%} of those that were moved")
 
 try:
     nowhere.sample(1, rng)

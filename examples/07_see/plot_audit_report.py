@@ -50,7 +50,7 @@ print(report)
 # A report has displays of its parts: the pair, the bracket (the largest difference found, and the
 # largest possible one), the curve of the rows, the course of the search, groups, and rates.
 
-display = report.display("bracket").plot()
+display = report.display("bounds").plot()
 bounds = display.frame().iloc[0]
 display.figure_.suptitle(
     f"The largest difference found is {bounds['lower']:.2f};\n"

@@ -4,7 +4,7 @@
   ranks is known, and the model is fixed. "covers" is the share of the runs whose interval holds the
   true value: of the share of rows that flip in each direction, of `moved_rate_`, of the change that
   each column carries, and, where the groups are alike in all that the model looks at, of 0 for the
-  share beyond the placebo.
+  share beyond the null.
 * "hiring": the synthetic case of FlipTest (Black, Yeom & Fredrikson, FAT* 2020), after Lipton,
   McAuley & Chouldechova (NeurIPS 2018): what moves in rows that lose and that gain the job, in
   standard deviations, beside what the notebooks of FlipTest's repository print. "AUC" is that of a

@@ -137,7 +137,7 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
     space, of_rows = auditor.space_, None
     if not interrupted and not space.contains(space.data).all():
         of_rows = float(auditor.on_data_degree_)
-    bracket = {
+    certificate = {
         "upper": upper,
         "certified": bool(auditor.certified_),
         "status": "done",
@@ -153,7 +153,7 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
         "reason": "",
         "inputs": int(auditor.n_inputs_),
         "search_queries": int(auditor.n_queries_),
-        "bracket": bracket,
+        "certificate": certificate,
     }
     sentence = (
         f"Between two inputs that differ only in {all_of(names)}, the largest difference is "
@@ -164,7 +164,7 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
         "sensitive": names,
         "degree": search["degree"],
         "upper_bound": upper,
-        "certified": bracket["certified"],
+        "certified": certificate["certified"],
         "degree_of_rows_outside": of_rows if beyond_domain(search) else None,
         "queries": search["search_queries"],
         "seconds": float(auditor.seconds_),

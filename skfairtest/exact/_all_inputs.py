@@ -106,7 +106,7 @@ class _AllInputs:
 
     def _rows(self, n: int) -> Floats:
         """Return the next inputs, with the lowest sensitive values."""
-        domain, free = self.space.domain, self.space.free
+        domain, free = self.space.domain, self.space.non_sensitive
         sizes = [int(domain.columns[j].n_values) for j in free]
         rows = np.repeat(domain.low[None], n, axis=0)
         if sizes:

@@ -225,7 +225,7 @@ class CertifiedAuditor(BaseAuditor):
         # The clock of the run is that of the search, so that reading the model takes from it, too.
         limits = Limits(_clock.now() - search.so_far.seconds + seconds, self.rtol)
         verifier, n_check_queries = read_verifier(
-            search.estimator, search.space.relax_dependents(), search.response,
+            search.estimator, search.space.relax_descendants(), search.response,
             COMPILED[self.engine], rng, self.n_jobs, limits.deadline,
         )  # fmt: skip
         search.measured["n_check_queries_"] = n_check_queries

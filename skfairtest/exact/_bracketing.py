@@ -142,7 +142,7 @@ def _reason(ended: str, rtol: float, search: SearchHandle, rounding: float) -> s
         return "the memory for open boxes was full before the bracket was closed"
     if search.left.queries < 2 * search.cost:
         return "max_queries left no room to confirm the pair that attains the bound"
-    if search.space.admission.repairs:
+    if search.space.feasibility.repairs:
         return "the constraint may exclude the pairs that reach the upper bound of the open boxes"
     if search.space.constraints_:
         return "the bound holds for the whole box; the constraint may exclude pairs that reach it"

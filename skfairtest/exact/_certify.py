@@ -223,7 +223,7 @@ def bound(
         with suppress(StopSearch):  # a space of one input is exhausted at once
             search.evaluate(state["worst_z"][None], state["worst_pair"][None])
     verifier, _ = read_verifier(
-        auditor.estimator_, auditor.space_.relax_dependents(), search.response, COMPILED[engine],
+        auditor.estimator_, auditor.space_.relax_descendants(), search.response, COMPILED[engine],
         rng, auditor.n_jobs, limits.deadline, readings,
     )  # fmt: skip
     found = search.so_far.degree

@@ -163,7 +163,7 @@ class ClosedForm(Verifier):
             return self._even_odds(o, first, second, bound, limits)
         if group.link == EXPONENTIAL:
             used = {*self.effects.tables, *self.effects.continuous}
-            free = [int(j) for j in self.space.free if int(j) in used]
+            free = [int(j) for j in self.space.non_sensitive if int(j) in used]
             for j, found in self.effects.extremes(free, limits.deadline).items():
                 first[j] = second[j] = found.at_high[o]
         return [(first, second)], bound
@@ -176,7 +176,7 @@ class ClosedForm(Verifier):
         for listed in (False, True):
             free, own = self._towards_even_odds(o, listed, limits.deadline)
             one, two = first.copy(), second.copy()
-            one[self.space.free] = two[self.space.free] = free
+            one[self.space.non_sensitive] = two[self.space.non_sensitive] = free
             pairs.append((one, two))
             upper = min(upper, own)
             answers = self.evaluate(np.vstack([one, two]))[:, o]
@@ -194,7 +194,7 @@ class ClosedForm(Verifier):
         effects, domain = self.effects, self.space.domain
         low, high = self._sensitive_ends(o)
         middle = -(high + low) / 2 - float(effects.base[o])
-        free = {int(j) for j in self.space.free}
+        free = {int(j) for j in self.space.non_sensitive}
         sets = {j: table[:, o] for j, table in effects.tables.items() if j in free}
         wide = [j for j in effects.continuous if j in free]
         if listed:
@@ -215,7 +215,7 @@ class ClosedForm(Verifier):
         # The gap falls evenly to both sides of the middle.
         score = middle + float(effects.base[o]) + reached.distance
         gap = self._linked(o, np.array([score + high, score + low]))
-        return codes[self.space.free], abs(float(gap[0] - gap[1]))
+        return codes[self.space.non_sensitive], abs(float(gap[0] - gap[1]))
 
     def _codes_for(
         self, o: int, found: dict[int, Extremes], left: float, until: float

@@ -19,7 +19,7 @@ from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.exact._best_first import BestFirst
 from skfairtest.exact._bracket import NO_ENGINE, Attained, Bracket, Limits, Verifier, unattained
-from skfairtest.space._constraints.admission import Admission
+from skfairtest.space._constraints.feasibility import Feasibility
 from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.space._space import InputSpace
 
@@ -56,8 +56,8 @@ class ConstrainedVerifier(Verifier):
         self, space: InputSpace, make: Callable[[InputSpace, float], Any], deadline: float
     ) -> None:
         self.space, self._make = space, make
-        self.admission: Admission = space.admission
-        self.root = narrowed(space, self.admission.root.low[0], self.admission.root.high[0])
+        self.feasibility: Feasibility = space.feasibility
+        self.root = narrowed(space, self.feasibility.root.low[0], self.feasibility.root.high[0])
         self.base = make(self.root, deadline)
         self.rounding: float = self.base.rounding
         self.first_queries = self.base.first_queries
@@ -102,15 +102,15 @@ class _Parts:
 
     def __init__(self, verifier: ConstrainedVerifier, incumbent: float, limits: Limits) -> None:
         self.verifier, self.limits = verifier, limits
-        self.space, self.admission = verifier.space, verifier.admission
-        rule = verifier.admission.rule
+        self.space, self.feasibility = verifier.space, verifier.feasibility
+        rule = verifier.feasibility.rule
         assert rule is not None
         self.rule = rule
         self.queue: BestFirst[Part] = BestFirst(incumbent, limits)
         #: Why a part was left open, if one was, and what searched the last part.
         self.left_open, self.engine = "", NO_ENGINE
         self.rng = np.random.default_rng(0)
-        self.queue.push(verifier.root_bound(), Part(verifier.admission.root.copy(), False))
+        self.queue.push(verifier.root_bound(), Part(verifier.feasibility.root.copy(), False))
 
     def run(self) -> Bracket:
         """Bound one part after another."""
@@ -182,7 +182,7 @@ class _Parts:
             # Within the part, where the model may well give the same outputs.
             part = narrowed(space, boxes.low[0], boxes.high[0])
             twins = np.broadcast_to(values, (N_REPAIRED, *values.shape))
-            Z = self.admission.within(part.domain).repair(Z, self.rng, twins)
+            Z = self.feasibility.within(part.domain).repair(Z, self.rng, twins)
             pairs = np.stack([space.twins_.with_sensitive(Z, codes) for codes in values], axis=1)
         n = len(pairs)
         flat = pairs.reshape(2 * n, -1)
@@ -206,7 +206,7 @@ class _Parts:
             if not part.valid(pair).all():
                 broken |= part.columns
         best: tuple[tuple[float, float], list[Boxes]] | None = None
-        for j in sorted(broken.intersection(self.space.free.tolist())):
+        for j in sorted(broken.intersection(self.space.non_sensitive.tolist())):
             for at in self._places(j, boxes, pair[0, j], repaired[j]):
                 children = self._children(boxes, j, at)
                 holding = sum(_holds(child, pair) for child in children)

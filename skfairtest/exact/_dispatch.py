@@ -159,7 +159,7 @@ class _Reader:
                 return ClosedForm(part, own, until)
             return TreeVerifier(part, own, self.compiled, self.n_jobs, until)
 
-        if self.space.admission.repairs:
+        if self.space.feasibility.repairs:
             return ConstrainedVerifier(self.space, make, self.deadline)
         return make(self.space, self.deadline)
 
@@ -306,7 +306,7 @@ def _valid_rows(Z: Any, space: InputSpace, rng: Any) -> Any:
     """Return enough valid rows, as the model is asked about no others."""
     if not space.constraints_:
         return Z
-    admitted = space.admission.repair(Z, rng)
+    admitted = space.feasibility.repair(Z, rng)
     admitted = admitted[space.valid(admitted)]
     more = space.sample(max(0, min(len(Z), N_COMPARED) - len(admitted)), rng)
     return np.concatenate([admitted, more])

@@ -82,8 +82,8 @@ def moved_card(auditor: Any) -> str:
         share += f" ({number(low)} to {number(high)})"
     sentence = f"the output changes for a share of {share} of {auditor.n_inputs_:,} rows"
     facts = _cost(auditor.n_queries_, auditor.seconds_, auditor.stop_reason_)
-    if math.isfinite(auditor.placebo_rate_):
-        facts.insert(0, ("share between random groups", number(auditor.placebo_rate_)))
+    if math.isfinite(auditor.null_rate_):
+        facts.insert(0, ("share between random groups", number(auditor.null_rate_)))
     auc = auditor.map_quality_["auc_after"]
     largest = "not judged" if auc.isna().any() else number(auc.max())
     facts.insert(0, ("AUC of moved rows against real ones, at most", largest))

@@ -102,7 +102,9 @@ class AequitasAuditor(BaseAuditor):
             if search.so_far.inputs == n_inputs and not walks_bring_news:
                 continue  # walks from what is known would go round once more
             n_inputs = search.so_far.inputs
-            sigma = Probabilities(len(search.space.free), self.strategy, self.delta, self.delta)
+            sigma = Probabilities(
+                len(search.space.non_sensitive), self.strategy, self.delta, self.delta
+            )
             starts, pairs, n_steps = self._fill_batch(starts, pairs)
             for first in range(0, len(starts), self.batch_size):
                 batch = slice(first, first + self.batch_size)
@@ -153,7 +155,7 @@ class Walks:
     def step(self, p: Ints, delta: Ints) -> Bools:
         """Move value p of each walk's input by delta units; which inputs now discriminate."""
         space = self.search.space
-        column = space.free[p]
+        column = space.non_sensitive[p]
         rows = np.arange(len(self.Z))
         Z = self.Z.copy()
         Z[rows, column] += delta * space.domain.steps[column]

@@ -37,14 +37,14 @@ def cluster_seeds(space: InputSpace, rng: np.random.Generator) -> Floats:
 
     # At most 20,000 rows are clustered.
     chosen = rng.permutation(len(space.data))[:20_000]
-    Z = space.admission.repair(space.domain.move_inside(space.data[chosen], rng), rng)
+    Z = space.feasibility.repair(space.domain.move_inside(space.data[chosen], rng), rng)
     Z = Z[space.valid(Z)]
-    _, first = np.unique(row_keys(Z[:, space.free]), return_index=True)
+    _, first = np.unique(row_keys(Z[:, space.non_sensitive]), return_index=True)
     Z = Z[np.sort(first)]
     if not len(Z):
         return Z
     spread = space.domain.high - space.domain.low
-    scaled = ((Z - space.domain.low) / np.where(spread > 0, spread, 1.0))[:, space.free]
+    scaled = ((Z - space.domain.low) / np.where(spread > 0, spread, 1.0))[:, space.non_sensitive]
     means = KMeans(
         min(N_CLUSTERS, len(Z)), n_init=1, random_state=int(rng.integers(2**31))
     )  # fmt: skip
@@ -63,5 +63,5 @@ def round_robin(clusters: NDArray[Any]) -> Ints:
 def data_seeds(n: int, space: InputSpace, rng: np.random.Generator) -> Floats:
     """Draw at most n rows of the data, move them into the domain, and keep the valid ones."""
     chosen = rng.permutation(len(space.data))[:n]
-    Z = space.admission.repair(space.domain.move_inside(space.data[chosen], rng), rng)
+    Z = space.feasibility.repair(space.domain.move_inside(space.data[chosen], rng), rng)
     return Z[space.valid(Z)]

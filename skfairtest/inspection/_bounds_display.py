@@ -192,7 +192,7 @@ class BoundsDisplay(Display):
         bar_kwargs: Any = None,
         line_kwargs: Any = None,
     ) -> BoundsDisplay:
-        """Draw the brackets.
+        """Draw the bounds.
 
         Parameters
         ----------

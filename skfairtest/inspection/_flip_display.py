@@ -45,8 +45,8 @@ class FlipTestDisplay(Display):
     ----------
     table : DataFrame
         A table such as `flips_` of a `FlipTestAuditor`, with the columns `group`, `to`,
-        `direction`, `n_rows`, `share`, `low` and `high`. It may have `placebo`, the share between
-        groups that chance has made.
+        `direction`, `n_rows`, `share`, `low` and `high`. It may have `null_share`, the share
+        between groups that chance has made.
     columns : DataFrame, default=None
         How columns move in the rows that change, with the columns `group`, `to`, `column`,
         `before` and `after` (means; NaN for categories), `spread` (the standard deviation of the
@@ -168,15 +168,17 @@ class FlipTestDisplay(Display):
         share, low, high = shown[["share", "low", "high"]].to_numpy(dtype=float).T
         self.intervals_, self.points_ = row_intervals(ax, at, share, low, high, **point_kwargs)
         drawn = [*share, *low, *high]
-        placebo = shown["placebo"].to_numpy(dtype=float) if "placebo" in shown else share * np.nan
-        if np.isfinite(placebo).any():
+        null = (
+            shown["null_share"].to_numpy(dtype=float) if "null_share" in shown else share * np.nan
+        )
+        if np.isfinite(null).any():
             (chance,) = ax.plot(
-                placebo, at, linestyle="", marker="s", markersize=6, color=NEUTRAL, zorder=1
+                null, at, linestyle="", marker="s", markersize=6, color=NEUTRAL, zorder=1
             )
             legend(
                 ax, [*self.points_[:1], chance], ["between these groups", "groups made by chance"]
             )
-            drawn += [*placebo]
+            drawn += [*null]
         texts = [
             f"{figures(value, share=True)[0]}   {n:,.0f} rows"
             for value, n in zip(share, shown["n_rows"], strict=True)

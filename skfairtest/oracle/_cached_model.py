@@ -9,7 +9,7 @@ import numpy as np
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.oracle._model import Labels, Model
+from skfairtest.oracle._model import Labels, Model, hash_labels
 from skfairtest.oracle._row_hash import AnswerMemory, Keys, combine_keys, distinct, row_keys
 from skfairtest.space._space import InputSpace
 
@@ -46,7 +46,7 @@ class CachedModel:
         inputs = self.input_keys(Z) if inputs is None else inputs
         twins = self.space.twins_
         rows = twins.of_each(Z, values)
-        if twins.dependents is None:
+        if twins.descendants is None:
             # Where all inputs have the same twins, one array stands for all.
             some = values[:1] if values.strides[0] == 0 else values
             own = row_keys(some.reshape(-1, values.shape[2])).reshape(-1, width)
@@ -59,11 +59,11 @@ class CachedModel:
 
     def input_keys(self, Z: Floats) -> Keys:
         """Return the keys of inputs, sensitive values left out."""
-        return row_keys(Z[:, self.space.free])
+        return row_keys(Z[:, self.space.non_sensitive])
 
     def row_keys(self, rows: Floats) -> Keys:
         """Return the keys of whole rows, sensitive values included."""
-        free, sensitive = rows[:, self.space.free], rows[:, self.space.sensitive]
+        free, sensitive = rows[:, self.space.non_sensitive], rows[:, self.space.sensitive]
         return combine_keys(row_keys(free), row_keys(sensitive))
 
     def n_new(self, keys: Keys, allowed: Bools) -> Ints:
@@ -111,18 +111,6 @@ class CachedModel:
         self._took(len(rows) * self.model.cost, _clock.now() - began)
         return answer
 
-    def agrees_with_predict(self, Z: Floats, values: Floats, inputs: Keys) -> Bools:
-        """Return whether `predict` gives the two twins of each input different labels.
-
-        `values` are their encoded sensitive values, shape (n, 2, n_sensitive), `inputs` the inputs'
-        keys.
-        """
-        twins = self.space.twins_.of_each(Z, values)
-        keys = combine_keys(np.repeat(inputs, 2), row_keys(values.reshape(2 * len(Z), -1)))
-        labels = self.labels(twins, keys)
-        differ: Bools = labels[::2] != labels[1::2]
-        return differ
-
     def labels(self, rows: Any, keys: Keys) -> Labels:
         """Return the codes of the labels that `predict` gives the rows, shape (n,)."""
         known, _, labels = self._predicted.find(keys)
@@ -130,7 +118,8 @@ class CachedModel:
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
-            predicted = self.model.labels(rows if len(asked) == len(rows) else rows[asked])
-            self._predicted.store(keys[asked], np.empty((len(first), 0)), predicted)
-            labels[unknown] = predicted[back]
+            new = self.model.predict(rows if len(asked) == len(rows) else rows[asked])
+            codes = hash_labels(new)
+            self._predicted.store(keys[asked], np.empty((len(first), 0)), codes)
+            labels[unknown] = codes[back]
         return labels

@@ -13,7 +13,7 @@ from skfairtest.oracle._compare import Comparison, compare
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._model import Labels
 from skfairtest.oracle._plausible_twins import PlausibleTwins
-from skfairtest.oracle._row_hash import Keys
+from skfairtest.oracle._row_hash import Keys, combine_keys, row_keys
 from skfairtest.space._space import InputSpace
 
 
@@ -58,12 +58,12 @@ class Evaluator:
         self.threshold, self._plausible = threshold, plausible
 
     @cached_property
-    def _twin_codes(self) -> Floats:
+    def _twin_values(self) -> Floats:
         return self.space.twins_.twin_values
 
     def all_twins(self, n: int) -> Floats:
         """Return the encoded sensitive values of all twins of n inputs, or what represents them."""
-        return np.broadcast_to(self._twin_codes, (n, *self._twin_codes.shape))
+        return np.broadcast_to(self._twin_values, (n, *self._twin_values.shape))
 
     @property
     def asks_predict(self) -> bool:
@@ -100,9 +100,12 @@ class Evaluator:
             verdict = np.zeros(len(encoded), dtype=bool)
             flips = np.flatnonzero(shown.verdict)
             twins = np.take_along_axis(pairs[flips], shown.twins[flips][:, :, None], axis=1)
-            verdict[flips] = self.cache.agrees_with_predict(
-                encoded[flips], twins, asked.inputs[flips]
+            rows = self.space.twins_.of_each(encoded[flips], twins)
+            both = np.repeat(asked.inputs[flips], 2)
+            labels = self.cache.labels(
+                rows, combine_keys(both, row_keys(twins.reshape(len(rows), -1)))
             )
+            verdict[flips] = labels[::2] != labels[1::2]
         return _judgement(pairs, shown, verdict, asked)
 
     def n_within(

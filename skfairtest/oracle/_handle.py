@@ -334,7 +334,7 @@ class SearchHandle:
         For a model that gives labels alone these are codes of the labels. The run ends if the
         budget does not allow all rows.
         """
-        Z = self.space.twins_.apply_dependents(np.array(Z, dtype=np.float64))
+        Z = self.space.twins_.apply_descendants(np.array(Z, dtype=np.float64))
         if not len(Z):
             return np.zeros((0, 1))
         self.afford(len(Z))

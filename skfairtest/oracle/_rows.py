@@ -154,7 +154,7 @@ class RowComparison:
             self.model = model.beside(self.space)
         else:
             rng = np.random.default_rng(0)
-            Z = self.space.twins_.apply_dependents(self.space.sample(8, rng))
+            Z = self.space.twins_.apply_descendants(self.space.sample(8, rng))
             probe_in_time(self.model, Z, self.budget.seconds_left)
         self._second = SecondAnswers(self.model)
 
@@ -292,6 +292,6 @@ class RowComparison:
 def _first_answers(
     rows: Any, twins: Ints, scores: Floats, labels: Labels, shown: Comparison
 ) -> tuple[Ints, tuple[Floats, Labels]]:
-    """Return the twins that show the disparity of some rows, and what the model answered for them."""
+    """Return the twins that show the disparity of some rows, and the answers for them."""
     at = np.repeat(rows, 2), shown.pair[rows].ravel()
     return np.column_stack([at[0], twins[at]]), (scores[at], labels[at])

@@ -10,7 +10,8 @@ beforehand, and results are taken in the order of the searches until the pool is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,10 +87,10 @@ def get_to_know(search: SearchHandle, rows: Floats, rng: np.random.Generator) ->
     model, space = search._model, search.space
     if not model.probe_cost:
         return
-    rows = space.twins_.apply_dependents(np.array(space.domain.move_inside(rows, rng)))
+    rows = space.twins_.apply_descendants(np.array(space.domain.move_inside(rows, rng)))
     rows = rows[space.valid(rows)]
     if not len(rows):
-        rows = space.twins_.apply_dependents(search.sample(8, rng).rows)
+        rows = space.twins_.apply_descendants(search.sample(8, rng).rows)
     affordable = search.left.queries / (PROBE_SHARE * model.probe_cost)
     n = int(min(PROBE_ROWS, max(1, affordable)))
     probe_in_time(search._cache, rows[:n], search.left.seconds)
@@ -180,7 +181,8 @@ def search_several(
     except BaseException as error:
         # What came in before Ctrl-C, or before the workers were lost, is kept as well.
         ended = error
-    parts.close()
+    if isinstance(parts, Generator):  # of workers, which have more to do
+        parts.close()
     return pool.findings(ended, clock)
 
 
@@ -194,9 +196,8 @@ def shares(whole: float | None, n: int) -> list[float | None]:
 
 def _in_order(
     run: Run, n: int, rng: np.random.Generator, seconds: float, n_jobs: int | None
-) -> Generator[Findings, None, None]:
-    """Yield the findings of each search that has a share of the budget."""
-    began = _clock.now()
+) -> Iterator[Findings]:
+    """Return the findings of each search that has a share of the budget, one by one."""
     parts = {name: shares(run.limits[name], n) for name in SHARED}
     tasks = [
         (run.limits | {name: parts[name][k] for name in SHARED}, seed)
@@ -205,16 +206,22 @@ def _in_order(
     ]
     n_at_once = n_workers(n_jobs)
     if n_at_once == 1 or len(tasks) == 1:
-        for k, (limits, seed) in enumerate(tasks):
-            if np.isfinite(seconds):
-                left = max(0.0, seconds - (_clock.now() - began))
-                limits["max_time"] = left / (len(tasks) - k)
-            yield run_search(run, limits, seed)
-        return
+        limits, seeds = zip(*tasks, strict=True) if tasks else ((), ())
+        return map(run_search, repeat(run), _in_time(limits, seconds), seeds)
     if np.isfinite(seconds):
-        for limits, _ in tasks:
-            limits["max_time"] = max(0.0, seconds) / -(-len(tasks) // n_at_once)
-    yield from on_workers(run_search, run, tasks, n_jobs)
+        for own, _ in tasks:
+            own["max_time"] = max(0.0, seconds) / -(-len(tasks) // n_at_once)
+    return on_workers(run_search, run, tasks, n_jobs)
+
+
+def _in_time(limits: Sequence[Limits], seconds: float) -> Iterator[Limits]:
+    """Yield the limits of searches that follow each other, each with its share of what is left."""
+    began = _clock.now()
+    for k, own in enumerate(limits):
+        if np.isfinite(seconds):
+            left = max(0.0, seconds - (_clock.now() - began))
+            own["max_time"] = left / (len(limits) - k)
+        yield own
 
 
 def _joint_stop(parts: list[Findings], n: int) -> StopSearch:

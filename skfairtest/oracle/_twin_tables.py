@@ -16,7 +16,7 @@ from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._row_hash import Keys, combine_keys, row_keys
 from skfairtest.space._constraints.base import bind
 from skfairtest.space._constraints.bound_columns import BoundColumns
-from skfairtest.space._dependents import apply_rules, follow
+from skfairtest.space._descendants import apply_rules, follow
 from skfairtest.space._rows import slice_rows, take_rows
 from skfairtest.space._space import InputSpace
 
@@ -36,12 +36,16 @@ class TwinTables:
     """
 
     def __init__(self, space: InputSpace) -> None:
-        self.layout, self.sensitive, self.free = space.layout, space.sensitive, space.free
+        self.layout, self.sensitive, self.non_sensitive = (
+            space.layout,
+            space.sensitive,
+            space.non_sensitive,
+        )
         self.encoded = space.twins_.twin_values
         self.n_twins = len(self.encoded)
         self.rules = space.twins_.rules
-        dependents = space.twins_.dependents
-        self.function = dependents if callable(dependents) else None
+        descendants = space.twins_.descendants
+        self.function = descendants if callable(descendants) else None
         self.low = space.domain.low
         plain = self.layout.plain
         self.constraints = bind(
@@ -49,11 +53,20 @@ class TwinTables:
         )
         Z = np.tile(self.low, (self.n_twins, 1))
         Z[:, self.sensitive] = self.encoded
-        own = plain.encode(self.layout.decode(Z))[:, self.sensitive]
         #: Keys of the combinations in order, and which combination each is of.
-        keys = row_keys(own)
+        keys = row_keys(self._numbers(self.layout.decode(Z))[:, self.sensitive])
         self._order = np.argsort(keys)
         self._keys = keys[self._order]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers make tables alone, and functions of users may not travel.
+        return {**self.__dict__, "constraints": []}
+
+    def _numbers(self, X: Any) -> Floats:
+        """Return all cells of a table as numbers, those of equal cells equal."""
+        numbers = self.layout.plain.encode(X)
+        numbers[np.isnan(numbers)] = np.nan  # of which there are several
+        return numbers
 
     def rows(self, X: Any) -> TwinRows:
         """Return the rows of a table of the user.
@@ -64,8 +77,7 @@ class TwinTables:
             If the rows are none of the space's: of other columns or categories.
         """
         X = self.layout.as_in_fit(X)
-        numbers = self.layout.plain.encode(X)
-        numbers[np.isnan(numbers)] = np.nan  # of which there are several
+        numbers = self._numbers(X)
         own = row_keys(numbers[:, self.sensitive])
         place = np.minimum(np.searchsorted(self._keys, own), self.n_twins - 1)
         known = self._keys[place] == own
@@ -127,7 +139,7 @@ class TwinRows:
         return len(self.own)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Workers make tables alone.
+        # Workers decode alone.
         return {**self.__dict__, "_numbers": None, "_own_keys": None, "_free_keys": None}
 
     @property
@@ -152,7 +164,7 @@ class TwinRows:
 
     @cached_property
     def _free_keys(self) -> Keys:
-        return row_keys(self._numbers[:, self._tables.free])
+        return row_keys(self._numbers[:, self._tables.non_sensitive])
 
     def decode(self, pairs: Ints) -> Any:
         """Return the table of twins; `pairs`, of shape (n, 2), has the row and the twin of each."""

@@ -246,7 +246,7 @@ class SearchPart(ReportPart):
     ] = field(default_factory=list)
     all_pairs: AllPairs = AllPairs()
     rows: RowsPart = RowsPart()
-    bracket: CertificatePart = CertificatePart()
+    certificate: CertificatePart = CertificatePart()
 
 
 # Groups ----------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class GroupsPart(ReportPart):
     confidence: float | None = None
     correction: str = ""
     min_support: float | None = None
-    n_rule_sets: int = 0
+    n_rules: int = 0
     low: Annotated[float | None, "The largest score of all is at least this."] = None
     high: Annotated[
         float | None,
@@ -360,7 +360,7 @@ class Flips:
     share: float
     low: Annotated[float | None, "The share of all people of the group is at least this (95%)."]
     high: Annotated[float | None, "The share of all people of the group is at most this (95%)."]
-    placebo: Annotated[
+    null_share: Annotated[
         float | None, "The share under maps between random groups of people: its permutation null."
     ]
     beyond_low: Annotated[float | None, "The share exceeds that by at least this (95%)."]

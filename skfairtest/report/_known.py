@@ -39,7 +39,7 @@ def degree(search: dict[str, Any]) -> KnownFigure:
     on_rows = real(search["rows"]["degree"])
     # Rows may lie outside of the domain, and what they show counts as well.
     found = max((x for x in (real(search["degree"]), on_rows) if x == x), default=math.nan)
-    upper = real(search["bracket"]["upper"])
+    upper = real(search["certificate"]["upper"])
     upper = max(upper, found) if found == found else upper
     interval = "lower bound" if math.isnan(upper) else "certified bounds"
     return KnownFigure(
@@ -90,7 +90,7 @@ def largest_score(part: dict[str, Any]) -> KnownFigure:
     of the lower bounds and at most the largest of the upper ones.
     """
     interval = f"{part['confidence']:.0%} interval for all groups at once"
-    worst, n = part["largest"], part["n_rule_sets"]
+    worst, n = part["largest"], part["n_rules"]
     figure = (
         f"difference in {part['metric'].replace('_', ' ')} between all others and the rows "
         f"where {worst['rule']}, the largest of {n:,} group{'s' * (n != 1)} of rows"

@@ -106,7 +106,7 @@ class AuditReport:
     @property
     def upper_bound(self) -> float:
         """Upper bound of all differences in the domain; NaN if the model could not be certified."""
-        return real(self._data["searches"][-1]["bracket"]["upper"])
+        return real(self._data["searches"][-1]["certificate"]["upper"])
 
     @property
     def on_data_rate(self) -> float:
@@ -158,11 +158,11 @@ class AuditReport:
         return render_fragment(self._data)
 
     def display(self, kind: str) -> Any:
-        """Make a display of the report; ``report.display("bracket").plot()`` draws it.
+        """Make a display of the report; ``report.display("bounds").plot()`` draws it.
 
         Parameters
         ----------
-        kind : {"pair", "bracket", "curve", "history", "groups", "selection", "errors", \
+        kind : {"pair", "bounds", "curve", "history", "groups", "selection", "errors", \
                 "perturbed_groups", "moved"}
             What to show, in this order: the pair of the finding; the largest difference found and
             its upper bound; the share of rows that exceed each difference; the course of the

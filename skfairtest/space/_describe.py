@@ -48,11 +48,11 @@ def conditions(
             f"at least one of two twins looks like the data to a detector that accepts {share:.1%} "
             "of the rows"
         )
-    if isinstance(twins.dependents, Mapping):
-        for name, values in twins.dependents.items():
-            for value, followers in values.items():
-                for other, wanted in followers.items():
+    if isinstance(twins.descendants, Mapping):
+        for name, values in twins.descendants.items():
+            for value, descendants in values.items():
+                for other, wanted in descendants.items():
                     lines.append(f"if {name} is {value}, {other} is {wanted}, also in twins")
-    elif twins.dependents is not None:
-        lines.append(f"twins also differ in the columns that {name_of(twins.dependents)} changes")
+    elif twins.descendants is not None:
+        lines.append(f"twins also differ in the columns that {name_of(twins.descendants)} changes")
     return lines

@@ -24,7 +24,6 @@ from skfairtest._typing import Floats
 from skfairtest.exceptions import users_level
 from skfairtest.space._chunks import as_chunks
 from skfairtest.space._column_names import check_sensitive
-from skfairtest.space._constraints.admission import Admission
 from skfairtest.space._constraints.base import (
     bind,
     check_constraints,
@@ -33,7 +32,8 @@ from skfairtest.space._constraints.base import (
     name_of,
 )
 from skfairtest.space._constraints.bound_columns import BoundColumns
-from skfairtest.space._dependents import FORM, warn_of_data
+from skfairtest.space._constraints.feasibility import Feasibility
+from skfairtest.space._descendants import FORM, warn_of_data
 from skfairtest.space._describe import conditions, describe
 from skfairtest.space._domain import Domain
 from skfairtest.space._identifiers import warning_of
@@ -109,7 +109,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         The values that each attribute can take, as codes: `low`, `high`, `steps`, ...
     twins_ : Twins
         The combinations of sensitive values, and the rows that differ in them.
-    admission : Admission
+    feasibility : Feasibility
         Draws rows that satisfy the constraints, and moves rows to where they do.
     constraints_ : list of constraint objects and callables
         The constraints, with what they took from the data.
@@ -215,10 +215,10 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         given = [] if self.constraint is None else self.constraint
         constraints = learn(constraints_of(given), BoundColumns(layout, data))
         domain = Domain(layout)
-        twins = Twins(layout, domain, positions, data, self._dependents(layout, data))
+        twins = Twins(layout, domain, positions, data, self._descendants(layout, data))
         check_constraints(constraints, BoundColumns(layout, data, warns=True))
-        if twins.dependents is not None:
-            warn_of_data(data, twins.apply_dependents(data.copy()))
+        if twins.descendants is not None:
+            warn_of_data(data, twins.apply_descendants(data.copy()))
         for j, column in enumerate(columns):
             if column.given:
                 layout.check_holds(j, domain.low)
@@ -227,7 +227,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
             judge = Plausibility(self.plausible, layout, domain, data)
         self._set(layout, domain, twins, data, constraints, judge)
 
-    def _dependents(self, layout: Layout, data: Floats) -> Any:
+    def _descendants(self, layout: Layout, data: Floats) -> Any:
         """Return what follows from sensitive values, as a mapping or a function of tables."""
         twins = self.twins
         if twins is None or isinstance(twins, Mapping):
@@ -252,9 +252,9 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         constraints: list[Any], judge: Plausibility | None,
     ) -> None:  # fmt: skip
         self.layout, self.domain, self.twins_ = layout, domain, twins
-        self.sensitive, self.free = twins.sensitive, twins.free
+        self.sensitive, self.non_sensitive = twins.sensitive, twins.non_sensitive
         self.data, self.constraints_, self.plausibility = data, constraints, judge
-        self._admission: Admission | None = None
+        self._feasibility: Feasibility | None = None
 
     def set_params(self, **params: Any) -> InputSpace:
         """Change parameters by name; the space is then unfitted.
@@ -296,7 +296,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     def __getstate__(self) -> Any:
         # What constraints become for these columns is worked out anew where it is needed.
         state: Any = super().__getstate__()
-        return {**state, "_admission": None} if "_admission" in state else state
+        return {**state, "_feasibility": None} if "_feasibility" in state else state
 
     # The same space but for one part --------------------------------------------------------
 
@@ -333,8 +333,17 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     def rows(self, places: Any = None) -> Any:
         """Return the table of which `data` are the codes, all of its rows or some.
 
-        They have the container, names and dtypes of `fit`, and the very numbers that were given,
-        also those off the steps of their column. `with_codes` knows no such numbers.
+        Parameters
+        ----------
+        places : ndarray of int, default=None
+            Positions of the rows; None means all.
+
+        Returns
+        -------
+        array or DataFrame
+            The rows, with the container, names and dtypes of `fit`, and the very numbers that were
+            given, also those off the steps of their column. After `with_codes` it is the table that
+            `decode` makes.
         """
         places = slice(None) if places is None else places
         layout, table = self.layout, self.decode(self.data[places])
@@ -357,17 +366,17 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
 
     def with_sensitive_features(self, positions: Sequence[int]) -> InputSpace:
         """Return the same domain and data with other sensitive columns, given by position."""
-        dependents = self.twins_.dependents
-        if isinstance(dependents, Mapping):
+        descendants = self.twins_.descendants
+        if isinstance(descendants, Mapping):
             names = [self.feature_names[j] for j in positions]
-            dependents = {name: own for name, own in dependents.items() if name in names} or None
-        return self._changed(sensitive=positions, dependents=dependents)
+            descendants = {name: own for name, own in descendants.items() if name in names} or None
+        return self._changed(sensitive=positions, descendants=descendants)
 
     def without_plausibility(self) -> InputSpace:
         """Return the same domain and data without the judge of plausibility."""
         return self if self.plausibility is None else self._changed(plausibility=None)
 
-    def relax_dependents(self) -> InputSpace:
+    def relax_descendants(self) -> InputSpace:
         """Return a space with more twins, in which the dependent columns are sensitive as well.
 
         A bound of the difference between its twins also bounds that of the twins of this space.
@@ -377,28 +386,28 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         ValueError
             If `twins` is a function, since it is not known which columns it changes.
         """
-        dependents = self.twins_.dependents
-        if dependents is None:
+        descendants = self.twins_.descendants
+        if descendants is None:
             return self
-        if not isinstance(dependents, Mapping):
+        if not isinstance(descendants, Mapping):
             raise ValueError(
                 "A certificate needs InputSpace(twins=...) to be a mapping; got a function, which "
                 "does not tell which columns it changes. Write a mapping such as "
                 '{"sex": {"male": {"pregnancies": 0}}}.'
             )
-        every = sorted({*self.sensitive.tolist(), *self.twins_.followers})
-        return self._changed(sensitive=every, dependents=None)
+        every = sorted({*self.sensitive.tolist(), *self.twins_.descendant_columns})
+        return self._changed(sensitive=every, descendants=None)
 
     def _changed(self, **parts: Any) -> InputSpace:
-        """Return a copy with some parts replaced: layout, data, sensitive, dependents, ..."""
+        """Return a copy with some parts replaced: layout, data, sensitive, descendants, ..."""
         layout = parts.get("layout", self.layout)
         domain = Domain(layout) if "layout" in parts else self.domain
         data = parts.get("data", self.data)
         sensitive = [int(j) for j in parts.get("sensitive", self.sensitive)]
-        dependents = parts.get("dependents", self.twins_.dependents)
+        descendants = parts.get("descendants", self.twins_.descendants)
         other = copy.copy(self)
         other._set(
-            layout, domain, Twins(layout, domain, sensitive, data, dependents), data,
+            layout, domain, Twins(layout, domain, sensitive, data, descendants), data,
             self.constraints_, parts.get("plausibility", self.plausibility),
         )  # fmt: skip
         other._off_steps = {} if "data" in parts else self._off_steps
@@ -433,7 +442,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     @property
     def n_inputs(self) -> float:
         """Number of different inputs, sensitive columns left out; infinite with a real column."""
-        return float(np.prod([self.layout.columns[j].n_values for j in self.free]))
+        return float(np.prod([self.layout.columns[j].n_values for j in self.non_sensitive]))
 
     @property
     def near_data(self) -> bool:
@@ -487,7 +496,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     def valid_rows(self) -> ValidRows:
         """Return a source of valid inputs, which remembers those that it has found."""
         return ValidRows(
-            self.domain, self.admission, self.data, self.plausibility, near_data=self.near_data
+            self.domain, self.feasibility, self.data, self.plausibility, near_data=self.near_data
         )
 
     def sample(
@@ -530,17 +539,17 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         return self.valid_rows().sample(n, rng, uniform=uniform, deadline=deadline).rows
 
     @property
-    def admission(self) -> Admission:
+    def feasibility(self) -> Feasibility:
         """The constraint on codes, which draws valid rows and repairs others."""
-        if self._admission is None:
+        if self._feasibility is None:
             rules = bind(self.constraints_, BoundColumns(self.layout, self.data))
             names = [name_of(one) for one in self.constraints_]
-            self._admission = Admission(rules, self.domain, self.twins_, names)
-        return self._admission
+            self._feasibility = Feasibility(rules, self.domain, self.twins_, names)
+        return self._feasibility
 
     def valid(self, Z: Floats) -> NDArray[np.bool_]:
         """Return which rows satisfy the constraint, shape (n,)."""
-        return self.admission.valid(Z)
+        return self.feasibility.valid(Z)
 
     def contains(self, Z: Floats) -> NDArray[np.bool_]:
         """Return which rows lie in the domain, on its steps, and satisfy the constraint."""
@@ -563,7 +572,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
 #: What `fit` learns.
 LEARNED = (
     "layout", "domain", "twins_", "sensitive", "free", "data", "constraints_", "plausibility",
-    "_admission", "_off_steps",
+    "_feasibility", "_off_steps",
 )  # fmt: skip
 
 

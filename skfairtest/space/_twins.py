@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
-from skfairtest.space._dependents import DependentRule, apply_function, apply_rules, read_rules
+from skfairtest.space._descendants import DescendantRule, apply_function, apply_rules, read_rules
 from skfairtest.space._domain import Domain
 from skfairtest.space._layout import Layout
 from skfairtest.space._twin_values import representative_values
@@ -22,7 +22,7 @@ MAX_NUMBERED = 2**62
 
 
 class Twins:
-    """Twins of an input: rows that differ only in the sensitive attributes and their dependents.
+    """Twins of an input: rows that differ only in the sensitive attributes and their descendants.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Twins:
         Positions of the sensitive attributes.
     data : ndarray of shape (n_rows, n_features)
         Codes of the data.
-    dependents : mapping, callable or None
+    descendants : mapping, callable or None
         What else follows from a sensitive value.
 
     Attributes
@@ -43,22 +43,22 @@ class Twins:
         Positions of the sensitive attributes, and of the others.
     n_combinations : int or float
         Number of combinations of sensitive values; infinite with a real sensitive column.
-    dependents : mapping, callable or None
+    descendants : mapping, callable or None
         As it was given.
-    rules : list of DependentRule
+    rules : list of DescendantRule
         What a mapping says, in codes.
-    followers : list of int
+    descendants : list of int
         Positions of attributes that follow from sensitive values, as far as a mapping says so.
     """
 
-    rules: list[DependentRule]
+    rules: list[DescendantRule]
 
     def __init__(
-        self, layout: Layout, domain: Domain, sensitive: list[int], data: Floats, dependents: Any
+        self, layout: Layout, domain: Domain, sensitive: list[int], data: Floats, descendants: Any
     ) -> None:
-        self.layout, self.domain, self.dependents = layout, domain, dependents
+        self.layout, self.domain, self.descendants = layout, domain, descendants
         self.sensitive = np.array(sensitive, dtype=np.intp)
-        self.free = np.setdiff1d(np.arange(domain.n_features), self.sensitive)
+        self.non_sensitive = np.setdiff1d(np.arange(domain.n_features), self.sensitive)
         n_values = [domain.columns[j].n_values for j in sensitive]
         self.n_combinations: int | float = math.prod(
             int(n) if np.isfinite(n) else n for n in n_values
@@ -67,9 +67,9 @@ class Twins:
         # to be gone through; empty for other columns.
         self._observed = [self._values_in_data(j, data) for j in sensitive]
         self.rules = []
-        if isinstance(dependents, Mapping):
-            self.rules = read_rules(dependents, domain.columns, sensitive, layout.one_hot)
-        self.followers = sorted({rule.column for rule in self.rules})
+        if isinstance(descendants, Mapping):
+            self.rules = read_rules(descendants, domain.columns, sensitive, layout.one_hot)
+        self.descendant_columns = sorted({rule.column for rule in self.rules})
 
     def _values_in_data(self, j: int, data: Floats) -> Floats:
         domain = self.domain
@@ -182,7 +182,7 @@ class Twins:
         if not in_place:
             Z = np.array(Z, dtype=np.float64)
         Z[:, self.sensitive] = codes
-        return self.apply_dependents(Z)
+        return self.apply_descendants(Z)
 
     def of_each(self, Z: Floats, values: Floats) -> Floats:
         """Return the twins of each input, one after the other, shape (n * k, n_features).
@@ -195,12 +195,12 @@ class Twins:
         rows = np.repeat(np.asarray(Z, dtype=np.float64), k, axis=0)
         return self.with_sensitive(rows, codes, in_place=True)
 
-    def apply_dependents(self, Z: Floats) -> Floats:
+    def apply_descendants(self, Z: Floats) -> Floats:
         """Set the values that follow from the rows' sensitive values; rows may change in place."""
         if self.rules:
             return apply_rules(Z, self.rules)
-        if self.dependents is not None and len(Z):
-            return apply_function(Z, self.dependents, self.layout, self.sensitive)
+        if self.descendants is not None and len(Z):
+            return apply_function(Z, self.descendants, self.layout, self.sensitive)
         return Z
 
     def clip_sensitive(self, codes: Floats) -> Floats:

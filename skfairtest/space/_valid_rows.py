@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.space._constraints.admission import Admission
+from skfairtest.space._constraints.feasibility import Feasibility
 from skfairtest.space._domain import Domain
 from skfairtest.space._plausible.neighbours import Crossed, Neighbours
 from skfairtest.space._plausible.plausibility import Plausibility
@@ -48,7 +48,7 @@ class ValidRows:
     ----------
     domain : Domain
         The values of the attributes.
-    admission : Admission
+    feasibility : Feasibility
         What the constraints allow.
     data : ndarray of shape (n_rows, n_features)
         Codes of the data.
@@ -59,10 +59,10 @@ class ValidRows:
     """
 
     def __init__(
-        self, domain: Domain, admission: Admission, data: Floats,
+        self, domain: Domain, feasibility: Feasibility, data: Floats,
         plausibility: Plausibility | None, *, near_data: bool = False,
     ) -> None:  # fmt: skip
-        self.domain, self.admission, self.data = domain, admission, data
+        self.domain, self.feasibility, self.data = domain, feasibility, data
         self.plausibility = plausibility
         self.near_data = near_data or plausibility is not None
         self._neighbours: Neighbours | None = None
@@ -104,7 +104,7 @@ class ValidRows:
             if accepts is None and self.plausibility is not None:
                 accepts = self.plausibility.accepts
             return self._sample_near(n, rng, deadline, accepts)
-        if not self.admission.rules:
+        if not self.feasibility.rules:
             return DrawnRows(self.domain.draw(n, rng), np.ones(n, dtype=bool))
         kept, marks = [np.empty((0, self.domain.n_features))], [np.empty(0, dtype=bool)]
         n_kept = n_drawn = 0
@@ -114,7 +114,7 @@ class ValidRows:
                 size = max(n, 2048)  # which cost a constraint on a table hardly more than one does
                 batch = self._mixture(size, rng)
             else:
-                batch = DrawnRows(self.admission.draw(size, rng), np.ones(size, dtype=bool))
+                batch = DrawnRows(self.feasibility.draw(size, rng), np.ones(size, dtype=bool))
             n_drawn += size
             valid = self._valid(batch.rows, deadline)
             looked_at = batch.uniform[: len(valid)]
@@ -130,9 +130,9 @@ class ValidRows:
             none = n_kept == 0 and (uniform or not len(self._known))
             # Where all constraints repair rows, nearly all that are repaired are valid if any are:
             # half of the draws, once uniform ones have turned out to be too few.
-            most = 6_000 if self.admission.knows_all and not uniform else MAX_DRAWS
+            most = 6_000 if self.feasibility.knows_all and not uniform else MAX_DRAWS
             if n_drawn >= most and none and not is_late(deadline):
-                raise self.admission.unsatisfied(n_drawn, batch.rows)
+                raise self.feasibility.unsatisfied(n_drawn, batch.rows)
             if n_drawn >= max(self.most_draws, size) and n_kept < n and not uniform:
                 # Few valid rows exist, or none within reach: those that are known come again.
                 self.most_draws //= 2
@@ -188,10 +188,10 @@ class ValidRows:
     def _valid(self, Z: Floats, deadline: float | None) -> Bools:
         """Return which rows are valid; it returns fewer rows if the time is up."""
         if deadline is None:
-            return self.admission.valid(Z)
+            return self.feasibility.valid(Z)
         verdicts = []
         for part in gen_batches(len(Z), 4096):  # between two looks at the clock
-            verdicts.append(self.admission.valid(Z[part]))
+            verdicts.append(self.feasibility.valid(Z[part]))
             if is_late(deadline):
                 break
         return np.concatenate(verdicts)
@@ -214,17 +214,19 @@ class ValidRows:
         if not self._knows_data:
             self._knows_data = True
             Z = self.data[rng.permutation(len(self.data))[:1_000]]  # a start, not all that is known
-            Z = self.admission.repair(self.domain.move_inside(Z, rng), rng)
-            self._remember(Z[self.admission.valid(Z)], rng)
-        repairs = self.admission.repairs
+            Z = self.feasibility.repair(self.domain.move_inside(Z, rng), rng)
+            self._remember(Z[self.feasibility.valid(Z)], rng)
+        repairs = self.feasibility.repairs
         if not len(self._known) and not repairs:
             return DrawnRows(self.domain.draw(n, rng), np.ones(n, dtype=bool))
-        drawn = self.admission.draw(n // 2, rng)
+        drawn = self.feasibility.draw(n // 2, rng)
         n_others = n - len(drawn)
         n_anew = (n_others // 2 if len(self._known) else n_others) if repairs else 0
-        others = [self.admission.repair(self.admission.draw(n_anew, rng), rng)] if n_anew else []
+        others = (
+            [self.feasibility.repair(self.feasibility.draw(n_anew, rng), rng)] if n_anew else []
+        )
         if n_others > n_anew:
-            others.append(self.admission.repair(self._moved(n_others - n_anew, rng), rng))
+            others.append(self.feasibility.repair(self._moved(n_others - n_anew, rng), rng))
         moved = np.concatenate(others)
         uniform = np.arange(len(drawn) + len(moved)) < len(drawn)
         return DrawnRows(np.concatenate([drawn, moved]), uniform)

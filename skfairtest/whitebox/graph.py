@@ -176,7 +176,8 @@ class Part:
             least, most = nodes.ranges(column, factor)
             low, high = low + float(least.sum()), high + float(most.sum())
         for linear, column, factor in self.effects:
-            ends = factor * np.array(linear.effects.ends())[:, column]
+            # Without a search for peaks, which takes time.
+            ends = factor * np.array(linear.effects.ends(until=-np.inf))[:, column]
             low, high = low + float(ends.min()), high + float(ends.max())
         return low, high
 

@@ -64,13 +64,13 @@ def test_few_calls_stand_between_fit_and_the_model(name, looks):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_restarts_add_two_calls(looks):
+def test_restarts_add_one_call(looks):
     model, X = looks
     settings = {"sensitive_features": "sex", "max_queries": 300, "random_state": 0}
     SBFTAuditor(model, **settings).fit(X)
     alone, model.deepest_ = len(model.deepest_), []
     SBFTAuditor(model, n_restarts=2, **settings).fit(X)
-    assert len(model.deepest_) == alone + 2, model.deepest_
+    assert len(model.deepest_) == alone + 1 <= 12, model.deepest_
 
 
 @pytest.mark.filterwarnings("ignore")

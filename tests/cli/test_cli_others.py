@@ -88,7 +88,7 @@ def test_certify_is_undecided_where_the_bracket_straddles_the_limit(run, monkeyp
 
     def loose(*given):
         found = real(*given)
-        found["searches"][0]["bracket"].update(upper=9.0, certified=False)
+        found["searches"][0]["certificate"].update(upper=9.0, certified=False)
         return found
 
     monkeypatch.setattr(_certify, "figures", loose)

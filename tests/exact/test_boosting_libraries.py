@@ -137,7 +137,7 @@ def check_closed(model, X, sensitive, response=None):
     assert np.abs(one - two).max() == pytest.approx(bracket.lower, abs=room)
     rng = np.random.default_rng(1)
     Z, other = space.domain.draw(2000, rng), space.domain.draw(2000, rng)
-    other[:, space.free] = Z[:, space.free]
+    other[:, space.non_sensitive] = Z[:, space.non_sensitive]
     gaps = np.abs(own_answers(model, space, Z) - own_answers(model, space, other))
     assert gaps.max() <= bracket.upper + room
     return verifier, space

@@ -28,6 +28,7 @@ from certify_models import (
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import (
     BaggingRegressor,
     GradientBoostingRegressor,
@@ -331,6 +332,26 @@ def test_settings_that_are_seen_once_it_is_fitted():
     votes = StackingClassifier([("r", RidgeClassifier())], stack_method="predict", cv=2)
     with pytest.raises(ValueError, match="stack_method="):
         certified(coded(votes).fit(X, kinds(y)[0]), X)
+
+
+def test_a_stack_of_models_of_other_classes_is_refused_in_words():
+    X, y = small_table(8)
+    two, several = kinds(y)
+    for inside, outside in ((several, two), (two, several)):
+        members = [("l", coded(LogisticRegression()).fit(X, inside))]
+        stack = StackingClassifier(members, cv="prefit").fit(X, outside)
+        with pytest.raises(ValueError, match="fitted on the same classes as the stack"):
+            certified(stack, X)
+
+
+@slow_sample
+def test_classes_of_a_softmax_inside_are_counted_once():
+    """Each output of the stack is a function of all three shares of both members."""
+    X, y = small_table(3, n=120)
+    several = kinds(y)[1]
+    members = [("l", coded(LogisticRegression())), ("d", coded(LinearDiscriminantAnalysis()))]
+    stack = StackingClassifier(members, cv=2).fit(X, several)
+    check_bounds_apart(stack, X, exact=False)
 
 
 @slow_sample

@@ -19,7 +19,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import Ridge
 from sklearn.neural_network import MLPRegressor
-from tiers import SAMPLE
+from tiers import SAMPLE, slow_sample
 
 from skfairtest import Implies, InputSpace, Linear, Order, RandomAuditor, _clock
 from skfairtest.exact import _constrained
@@ -155,6 +155,7 @@ def test_a_model_is_read_once_for_all_parts_of_a_domain(kind, monkeypatch):
     assert reads.count(type(model)) == 1
 
 
+@slow_sample
 def test_a_model_is_read_once_for_all_sensitive_attributes(monkeypatch):
     X, y = table()
     model = MODELS["forest"]().fit(X, y)

@@ -84,11 +84,11 @@ def grid_degree(auditor, n=41):
         else np.linspace(space.domain.low[j], space.domain.high[j], n)
         for j, column in enumerate(space.domain.columns)
     ]
-    free = np.array(list(itertools.product(*(grids[j] for j in space.free))))
+    free = np.array(list(itertools.product(*(grids[j] for j in space.non_sensitive))))
     answers = []
     for code in grids[space.sensitive[0]]:
         Z = np.zeros((len(free), space.n_features))
-        Z[:, space.free], Z[:, space.sensitive] = free, code
+        Z[:, space.non_sensitive], Z[:, space.sensitive] = free, code
         table = space.decode(Z)
         model = auditor.estimator_
         answers.append(

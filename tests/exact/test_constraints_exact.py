@@ -28,7 +28,7 @@ from skfairtest import (
     RandomAuditor,
     certify,
 )
-from skfairtest.space._constraints.admission import Admission
+from skfairtest.space._constraints.feasibility import Feasibility
 from skfairtest.space._constraints.rules import AllRule, Boxes
 from skfairtest.workers._compiled import AVAILABLE
 
@@ -83,7 +83,7 @@ def true_degree(model, space):
     Z = all_rows(space)
     Z = Z[space.valid(Z)]
     answers = pd.DataFrame(outputs(model, space.decode(Z)))
-    keys = pd.DataFrame(Z[:, space.free]).apply(tuple, axis=1)
+    keys = pd.DataFrame(Z[:, space.non_sensitive]).apply(tuple, axis=1)
     groups = answers.groupby(keys.to_numpy())
     return float((groups.max() - groups.min()).to_numpy().max())
 
@@ -170,7 +170,7 @@ def test_narrowing_cuts_off_no_valid_row():
                 space = InputSpace(constraint=random_rules(rng, X)).fit(X, ["s"])
             except ValueError:
                 continue
-        admission = space.admission
+        feasibility = space.feasibility
         Z = all_rows(space)
         valid = space.valid(Z)
         n = 20
@@ -183,7 +183,7 @@ def test_narrowing_cuts_off_no_valid_row():
         boxes.keep(4, np.ones((n, 3), dtype=bool))
         inside = ((Z >= boxes.low[:, None]) & (Z <= boxes.high[:, None])).all(axis=2)
         inside &= boxes.sets[4][:, Z[:, 4].astype(int)]
-        alive = AllRule([admission.rule]).narrow(boxes)
+        alive = AllRule([feasibility.rule]).narrow(boxes)
         for i in range(n):
             kept = Z[inside[i] & valid]
             assert alive[i] or not len(kept)
@@ -231,7 +231,7 @@ def test_the_box_of_all_valid_rows():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         space = InputSpace(constraint=rules).fit(X, ["s"])
-    root = space.admission.root
-    assert isinstance(space.admission, Admission)
+    root = space.feasibility.root
+    assert isinstance(space.feasibility, Feasibility)
     assert root.high[0, 1] == 1 and root.low[0, 3] == 1 and root.low[0, 2] == 1
     np.testing.assert_array_equal(root.sets[4][0], [True, False, True])

@@ -120,6 +120,16 @@ def test_nearest_sum_against_all_sums():
         assert abs(own - target) == pytest.approx(reached.distance, abs=1e-12)
 
 
+def test_sums_of_more_values_than_can_be_listed_come_as_near():
+    rng = np.random.default_rng(0)
+    sets = {j: rng.normal(size=5) for j in range(24)}
+    for target in rng.normal(scale=3.0, size=3):
+        reached = nearest_sum(target, sets, [])
+        own = sum(sets[j][place] for j, place in reached.places.items())
+        assert reached.distance <= abs(own - target) < 1e-6
+        assert set(reached.places) == set(sets)
+
+
 @pytest.mark.parametrize(
     ("gap", "link"),
     [(logistic_gap, lambda x: 1 / (1 + np.exp(-x))), (exponential_gap, np.exp)],

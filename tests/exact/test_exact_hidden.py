@@ -87,9 +87,9 @@ def found_by_search(verifier):
 
 
 def every_row(space):
-    grids = [space.domain.columns[j].grid() for j in space.free]
+    grids = [space.domain.columns[j].grid() for j in space.non_sensitive]
     Z = np.repeat(space.domain.low[None], int(np.prod([len(grid) for grid in grids])), axis=0)
-    Z[:, space.free] = list(itertools.product(*grids))
+    Z[:, space.non_sensitive] = list(itertools.product(*grids))
     return Z
 
 
@@ -167,7 +167,7 @@ def test_local_search_report_what_the_network_answers(seed):
     assert np.abs(answers[0] - answers[1]).max() == pytest.approx(local_search.best, rel=1e-5)
     assert (twins >= verifier.space.domain.low).all()
     assert (twins <= verifier.space.domain.high).all()
-    np.testing.assert_array_equal(*twins[:, verifier.space.free])
+    np.testing.assert_array_equal(*twins[:, verifier.space.non_sensitive])
 
 
 @slow_sample

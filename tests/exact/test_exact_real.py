@@ -129,7 +129,7 @@ def check_interval(name, seed, single, integers, compiled):
     # Random values of the interval never show more.
     rng = np.random.default_rng(seed)
     Z, other = space.domain.draw(2000, rng), space.domain.draw(2000, rng)
-    other[:, space.free] = Z[:, space.free]
+    other[:, space.non_sensitive] = Z[:, space.non_sensitive]
     ask = getattr(model, "predict_proba", model.predict)
     gaps = np.abs(ask(space.decode(Z)) - ask(space.decode(other)))
     assert gaps.max() <= bracket.upper + 1e-9

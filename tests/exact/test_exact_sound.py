@@ -36,10 +36,10 @@ def certified(model, X, sensitive, seed=0, **params):
 def exhaustive_degree(auditor):
     """Largest disparity over all inputs of a finite space, by the estimator's own answers."""
     space = auditor.space_
-    grids = [space.domain.columns[j].grid() for j in space.free]
+    grids = [space.domain.columns[j].grid() for j in space.non_sensitive]
     free = np.array(list(itertools.product(*grids)))
     Z = np.zeros((len(free), space.n_features))
-    Z[:, space.free] = free
+    Z[:, space.non_sensitive] = free
     search = handle_of(auditor.estimator_, space, **auditor._response_settings())
     get_to_know(search, Z[:8], np.random.default_rng(0))
     try:
@@ -50,9 +50,9 @@ def exhaustive_degree(auditor):
     return search.so_far.degree
 
 
-def understood(seed, verifier, real):
+def understood(seed, family, real):
     """A case whose model is certified; some settings are refused on purpose."""
-    model, X, sensitive = make_case(seed, verifier=verifier, real=real)
+    model, X, sensitive = make_case(seed, family=family, real=real)
     last = model[-1] if hasattr(model, "steps") else model
     several = len(getattr(last, "classes_", ())) > 2
     if type(last).__name__ == "SGDClassifier" and several:
@@ -60,8 +60,8 @@ def understood(seed, verifier, real):
     return model, X, sensitive
 
 
-def check_exhaustive(seed, verifier, engine):
-    case = understood(seed, verifier, real=False)
+def check_exhaustive(seed, family, engine):
+    case = understood(seed, family, real=False)
     if case is None:
         return 0
     auditor = certified(*case, seed, engine=engine)
@@ -82,8 +82,8 @@ def bound_alone(auditor, engine):
     return min(bracket.upper, verifier.root_bound()) + 2 * verifier.rounding
 
 
-def check_not_crossed(seed, verifier, engine="auto", queries=1000):
-    case = understood(seed, verifier, real=True)
+def check_not_crossed(seed, family, engine="auto", queries=1000):
+    case = understood(seed, family, real=True)
     if case is None:
         return
     model, X, sensitive = case
@@ -100,13 +100,13 @@ def check_not_crossed(seed, verifier, engine="auto", queries=1000):
 
 
 @pytest.mark.parametrize("n", [1, pytest.param(20, marks=SAMPLE)])
-@pytest.mark.parametrize("verifier", ["trees", "flat"])
-def test_certified_degree_is_the_exhaustive_maximum_sample(verifier, n):
+@pytest.mark.parametrize("family", ["trees", "flat"])
+def test_certified_degree_is_the_exhaustive_maximum_sample(family, n):
     engine = "auto"
-    if verifier == "trees":
+    if family == "trees":
         pytest.importorskip("numba")
         engine = "numba"
-    checked = sum(check_exhaustive(seed, verifier, engine) for seed in range(5000, 5000 + n))
+    checked = sum(check_exhaustive(seed, family, engine) for seed in range(5000, 5000 + n))
     assert checked >= 0.75 * n
 
 
@@ -147,7 +147,7 @@ def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
     "seed", [5300, 5301, *(pytest.param(k, marks=pytest.mark.slow) for k in range(5302, 5310))]
 )
 def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
-    model, X, sensitive = make_case(seed, verifier="trees", real=True)
+    model, X, sensitive = make_case(seed, family="trees", real=True)
     response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
     verifier = tree_verifier(model, InputSpace().fit(X, sensitive), response, False)
     rng = np.random.default_rng(seed)
@@ -175,18 +175,18 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
 
 @slow_sample
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 2**31), verifier=st.sampled_from(["trees", "flat"]))
-def test_no_find_crosses_the_bracket_sample(seed, verifier):
-    check_not_crossed(seed, verifier)
+@given(seed=st.integers(0, 2**31), family=st.sampled_from(["trees", "flat"]))
+def test_no_find_crosses_the_bracket_sample(seed, family):
+    check_not_crossed(seed, family)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verifier", ["trees", "flat"])
+@pytest.mark.parametrize("family", ["trees", "flat"])
 @pytest.mark.parametrize("engine", ["auto", "numpy"])
-def test_hundreds_of_models_are_certified_exhaustively(verifier, engine):
-    if verifier == "flat" and engine == "numpy":
+def test_hundreds_of_models_are_certified_exhaustively(family, engine):
+    if family == "flat" and engine == "numpy":
         pytest.skip("linear models and networks have one path")
-    assert sum(check_exhaustive(seed, verifier, engine) for seed in range(400)) >= 300
+    assert sum(check_exhaustive(seed, family, engine) for seed in range(400)) >= 300
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def test_ten_thousand_cases_without_a_crossed_bracket(start):
 def test_two_engines_agree_on_real_columns(n):
     pytest.importorskip("numba")
     for seed in range(6000, 6000 + n):
-        model, X, sensitive = make_case(seed, verifier="trees", real=True)
+        model, X, sensitive = make_case(seed, family="trees", real=True)
         one = certified(model, X, sensitive, engine="numba")
         two = certified(model, X, sensitive, engine="numpy")
         assert one.certified_
@@ -211,7 +211,7 @@ def test_two_engines_agree_on_real_columns(n):
 
 @slow_sample
 def test_certify_brackets_what_an_auditor_found():
-    model, X, sensitive = make_case(6101, verifier="trees", real=True)
+    model, X, sensitive = make_case(6101, family="trees", real=True)
     found = RandomAuditor(model, sensitive_features=sensitive, max_queries=200, random_state=0)
     certificate = certify(found.fit(X), engine="numpy")
     assert certificate.certified

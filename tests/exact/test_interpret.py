@@ -163,7 +163,7 @@ def check_closed(model, X, sensitive, space=None):
     assert np.abs(one - two).max() == pytest.approx(bracket.lower, abs=1e-9)
     rng = np.random.default_rng(1)
     Z, other = verifier.rows(1000, rng), verifier.rows(1000, rng)
-    other[:, space.free] = Z[:, space.free]
+    other[:, space.non_sensitive] = Z[:, space.non_sensitive]
     answers = asked.ask(Z)[0]
     assert np.allclose(verifier.evaluate(Z), answers, rtol=0, atol=verifier.rounding)
     gaps = np.abs(answers - asked.ask(other)[0])

@@ -131,7 +131,7 @@ def test_real_columns_missing_values_and_times(name):
     assert np.abs(one - two).max() == pytest.approx(bracket.lower, rel=SINGLE)
     rng = np.random.default_rng(1)
     Z, other = verifier.rows(500, rng), space.domain.draw(500, rng)
-    other[:, space.free] = Z[:, space.free]
+    other[:, space.non_sensitive] = Z[:, space.non_sensitive]
     gaps = np.abs(asked.ask(Z)[0] - asked.ask(other)[0])
     assert gaps.max() <= bracket.upper * (1 + SINGLE)
     assert gaps.max() > 0

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
-from tiers import slow_sample
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import SplineTransformer
+from tiers import slow_sample, some
 from verifiers import tree_verifier
 
 from skfairtest import CertifiedAuditor, InputSpace, RandomAuditor, certify
@@ -14,6 +17,7 @@ from skfairtest.exact._bracket import Limits, Pace
 from skfairtest.exact._trees.covering_rows import _Cover
 from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.oracle._model import Model
+from skfairtest.whitebox._features import Features
 
 
 def table(n=400):
@@ -117,3 +121,28 @@ def test_time_that_an_output_leaves_goes_to_the_others(clock):
         assert brackets[-1].reason == "time" and clock.now() >= deadline
     assert incumbent < brackets[1].upper <= brackets[0].upper < verifier.root_bound()
     assert brackets[1].n_boxes > 1.8 * brackets[0].n_boxes
+
+
+@pytest.mark.parametrize("model", some([Ridge(), LogisticRegression(), PoissonRegressor()], 1))
+def test_peaks_behind_splines_are_looked_for_while_there_is_time(model, monkeypatch, clock):
+    """Each question to the steps takes a second; without time there are few."""
+    X, y = table()
+    X = X[:, :3]
+    model = make_pipeline(SplineTransformer(5), model)
+    model.fit(X, y > 0 if isinstance(model[-1], LogisticRegression) else y - y.min())
+    found = RandomAuditor(model, sensitive_features=[1], max_queries=60, random_state=0).fit(X)
+    free = certify(found, max_time=None)
+    evaluate, asked = Features.evaluate, []
+
+    def slow(self, *args):
+        clock.sleep(1.0)
+        asked.append(args)
+        return evaluate(self, *args)
+
+    monkeypatch.setattr(Features, "evaluate", slow)
+    late = certify(found, max_time=0)
+    assert len(asked) < 20
+    assert late.fairness_degree_upper_bound >= free.fairness_degree_upper_bound
+    asked.clear()
+    certify(found, max_time=60)
+    assert 20 < len(asked) < 100

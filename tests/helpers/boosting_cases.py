@@ -143,7 +143,7 @@ def enumerated_degree(model, space, response):
     grids = [
         np.arange(space.domain.low[j], space.domain.high[j] + 1) for j in range(space.n_features)
     ]
-    order = [*space.free, *space.sensitive]
+    order = [*space.non_sensitive, *space.sensitive]
     rows = np.array(list(itertools.product(*[grids[j] for j in order])))
     Z = np.empty_like(rows)
     Z[:, order] = rows

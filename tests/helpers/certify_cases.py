@@ -48,11 +48,11 @@ def certified(model, X, sensitive="s", **params):
 def exhaustive_degree(auditor):
     """Largest disparity over all inputs of a finite space, by the estimator's own answers."""
     space = auditor.space_
-    grids = [space.domain.columns[j].grid() for j in space.free]
+    grids = [space.domain.columns[j].grid() for j in space.non_sensitive]
     free = np.array(list(itertools.product(*grids)))
     Z = np.zeros((len(free), space.n_features))
     Z[:, space.sensitive] = space.domain.low[space.sensitive]
-    Z[:, space.free] = free
+    Z[:, space.non_sensitive] = free
     Z = Z[space.valid(Z)]
     search = handle_of(auditor.estimator_, space, **auditor._response_settings())
     get_to_know(search, Z[:8], np.random.default_rng(0))

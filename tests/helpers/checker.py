@@ -275,7 +275,7 @@ class Question:
     def __post_init__(self) -> None:
         self.domains = read_domains(self.table, self.bounds, self.categories)
         self.names = names_of(self.table)
-        self.free = [name for name in self.names if name not in self.sensitive]
+        self.non_sensitive = [name for name in self.names if name not in self.sensitive]
 
     def admits(self, rows: Any) -> np.ndarray:
         if self.constraint is None:

@@ -220,11 +220,11 @@ class Admits:
     """A constraint that admits about two thirds of all inputs, by their free columns."""
 
     def __init__(self, question: Question, seed: int) -> None:
-        self.free = list(question.free)
+        self.non_sensitive = list(question.free)
         self.seed = seed
 
     def __call__(self, rows: Any) -> np.ndarray:
-        column = column_of(rows, self.free[self.seed % len(self.free)])
+        column = column_of(rows, self.non_sensitive[self.seed % len(self.non_sensitive)])
         known = {value: _mixed(value, self.seed) % 3 > 0 for value in set(column)}
         return np.array([known[value] for value in column], dtype=bool)
 

@@ -100,8 +100,10 @@ def curve(largest=0.6, n=200):
     }
 
 
-def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), bracket=(), **changes):
-    """One search with all its parts; `rows`, `bracket` and `changes` overwrite."""
+def search(
+    sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), certificate=(), **changes
+):
+    """One search with all its parts; `rows`, `certificate` and `changes` overwrite."""
     largest = worst["difference"] if worst else 0.0
     what = {
         "sensitive": list(sensitive), "label": label or sensitive[0], "taken": True,
@@ -112,7 +114,7 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
         "shown_by": "the search" if worst else "",
         "stop_reason": "the time was spent", "pair": worst, "history": history(largest=largest),
         "further_pairs": list(finds), "all_pairs": find_table(finds),
-        "bracket": {
+        "certificate": {
             "status": "done", "reason": "", "found": largest, "lower": largest,
             "upper": min(1.0, largest + 0.07), "certified": False, "queries": 500, "seconds": 4.2,
             "stop_reason": "the time was spent", "engine": "numpy",
@@ -131,7 +133,7 @@ def search(sensitive, worst, *, label="", finds=(), rows=(), worst_rows=(), brac
     if worst_rows:
         what["rows"]["person"] = {k: worst_rows[0][k] for k in ("row", "inside", "pair")}
     what["rows"].update(dict(rows))
-    what["bracket"].update(dict(bracket))
+    what["certificate"].update(dict(certificate))
     return {**what, **changes}
 
 
@@ -209,7 +211,7 @@ def flips(group, to, n, up, down, chance=0.011):
         told.append(
             {"group": group, "to": to, "direction": direction, "n_rows": n,
              "n_flips": round(share * n), "share": share, "low": max(0.0, share - 0.02),
-             "high": share + 0.02, "placebo": chance, "beyond_low": beyond - 0.02,
+             "high": share + 0.02, "null_share": chance, "beyond_low": beyond - 0.02,
              "beyond_high": beyond + 0.02}
         )  # fmt: skip
     return told
@@ -243,7 +245,7 @@ def moved(attribute="sex", transport="quantile", groups=("Female", "Male"), shar
         "queries": 180_000, "seconds": 2.1,
     }  # fmt: skip
     if not intervals:
-        unknown = dict.fromkeys(["low", "high", "placebo", "beyond_low", "beyond_high"])
+        unknown = dict.fromkeys(["low", "high", "null_share", "beyond_low", "beyond_high"])
         one |= {"low": None, "high": None}
         one["flips"] = [{**flow, **unknown} for flow in one["flips"]]
         one["columns"] = [{**column, "low": None, "high": None} for column in one["columns"]]
@@ -318,7 +320,7 @@ def usual():
             search(["race"], by_race, finds=finds[:3], worst_rows=worst_rows[:3],
                    rows={"rate": 0.021}),
             search(["sex"], by_sex, finds=finds, worst_rows=worst_rows,
-                   rows={"rate": 0.108}, bracket={"upper": 0.49, "certified": True}),
+                   rows={"rate": 0.108}, certificate={"upper": 0.49, "certified": True}),
             search(["race", "sex"], both, label="race, sex together", finds=finds,
                    worst_rows=worst_rows,
                    rows={"n": 10_000, "low": 0.1117, "high": 0.1245}),
@@ -326,10 +328,10 @@ def usual():
         "limits": None, "rows_of_people": "worst",
         "carries": "sex carries most of it: alone it gives 0.49 of 0.60, race alone 0.23.",
         "favourable": {"labels": "yes", "how": "guessed", "words": "yes taken as favourable"},
-        "groups": rows_of_groups("selection_rate", rules, n_rule_sets=812, low=0.2, high=0.4),
+        "groups": rows_of_groups("selection_rate", rules, n_rules=812, low=0.2, high=0.4),
         "perturbed_groups": {
             "status": "done", "reason": "", "favourable": "yes", "confidence": 0.95,
-            "correction": "bonferroni", "min_support": 0.05, "n_rule_sets": 1_812, "low": 0.2,
+            "correction": "bonferroni", "min_support": 0.05, "n_rules": 1_812, "low": 0.2,
             "high": 0.4, "largest": {"rule": rules[0]["rule"], "score": rules[0]["score"]},
             "rules": rules,
             "queries": 30_162, "seconds": 3.0, "stop_reason": "all rules were compared",
@@ -341,7 +343,7 @@ def usual():
             "columns": SELECTION, "rows": selection_rows(names),
         },
         "errors": [
-            rows_of_groups(metric, rules[:10], n_rule_sets=2_210, low=0.1, high=0.3)
+            rows_of_groups(metric, rules[:10], n_rules=2_210, low=0.1, high=0.3)
             for metric in ("false_positive_rate", "false_negative_rate")
         ],
         "moved": [
@@ -397,7 +399,7 @@ def regression():
             rows={"n": 4_000, "n_rows": 4_000, "degree": 30_100.0, "rate": None,
                   "spread": 88_000.0, "above": above, "curve": curve(30_100.0),
                   "changed": 1_300, "counts_above": 8_800.0},
-            bracket={"upper": 31_400.0, "certified": True},
+            certificate={"upper": 31_400.0, "certified": True},
         )],
         groups={**report["groups"], "metric": "mean_prediction", "favourable": ""},
         perturbed_groups=None,
@@ -433,7 +435,7 @@ def nothing_found():
         searches=[search(
             ["sex"], None, degree=0.0, rows={"rate": 0.0, "degree": 0.0, "low": 0.0,
             "high": 0.0004, "n": 10_000, "curve": {"difference": [0.0], "share": [0.0]}},
-            bracket={"status": "left out", "reason": why, "lower": None, "upper": None,
+            certificate={"status": "left out", "reason": why, "lower": None, "upper": None,
                      "found": None, "certified": False, "queries": 0, "seconds": 0.0},
         )],
     )  # fmt: skip
@@ -450,7 +452,7 @@ def interrupted():
     alone, other = report["searches"][:2]
     off = {"status": "left out", "reason": why}
     alone.update(status="interrupted", reason=why)
-    alone["bracket"].update(off, lower=None, upper=None, found=None, certified=False)
+    alone["certificate"].update(off, lower=None, upper=None, found=None, certified=False)
     alone["rows"].update(
         off,
         n=0,
@@ -466,7 +468,7 @@ def interrupted():
     other = {
         **empty, "status": "left out", "reason": why, "degree": None, "inputs": 0, "queries": 0,
         "seconds": 0.0, "stop_reason": "", "history": {k: [] for k in empty["history"]},
-        "bracket": {**alone["bracket"], "found": None, "queries": 0, "seconds": 0.0},
+        "certificate": {**alone["certificate"], "found": None, "queries": 0, "seconds": 0.0},
         "rows": {**alone["rows"], "queries": 0, "seconds": 0.0}, "search_queries": 0,
     }  # fmt: skip
     both = {
@@ -481,7 +483,7 @@ def interrupted():
         searches=[alone, other, both],
         sentence="largest difference 0.23 (probability of yes: 0.64 against 0.41), in the part "
         "that ran",
-        groups={**report["groups"], **off, "rules": [], "n_rule_sets": 0, "largest": None},
+        groups={**report["groups"], **off, "rules": [], "n_rules": 0, "largest": None},
         perturbed_groups=None,
         moved=[not_moved("race", why), not_moved("sex", why)],
         errors=[

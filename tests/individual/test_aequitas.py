@@ -40,7 +40,7 @@ def answer(X):
 
 def naive_walks(space, starts, n_local, strategy, gain, rng):
     """Algorithms 2 to 4, word by word."""
-    n = len(space.free)
+    n = len(space.non_sensitive)
     sigma_pr, sigma_v = [1 / n] * n, [0.5] * n
     visited = []
     for start in starts:
@@ -52,10 +52,10 @@ def naive_walks(space, starts, n_local, strategy, gain, rng):
                 p += 1
                 total += sigma_pr[p]
             delta = -1 if w < sigma_v[p] else 1
-            j = space.free[p]
+            j = space.non_sensitive[p]
             z[j] = min(max(z[j] + delta, space.domain.low[j]), space.domain.high[j])
             found = bool(discriminates(z[None])[0])
-            visited.append((*z[space.free], found))
+            visited.append((*z[space.non_sensitive], found))
             if strategy == "random":
                 continue
             if found == (delta == -1):
@@ -81,7 +81,7 @@ def test_batch_of_one_is_the_published_algorithm(strategy, grid, models, monkeyp
 
     def spy(walks, p, delta):
         found = step(walks, p, delta)
-        visited.append((*walks.Z[0, walks.search.space.free], bool(found[0])))
+        visited.append((*walks.Z[0, walks.search.space.non_sensitive], bool(found[0])))
         return found
 
     monkeypatch.setattr(Walks, "step", spy)

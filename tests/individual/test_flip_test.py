@@ -474,18 +474,18 @@ def test_intervals_hold_the_share_and_a_random_attribute_shows_nothing():
 
 
 def test_errors_of_a_map_are_taken_off():
-    placebo = 0.02
+    null = 0.02
     for both in (True, False):
-        assert without_errors(0.02, placebo, both=both) == 0
-        assert 0 < without_errors(0.03, placebo, both=both) < 0.03
-        assert without_errors(0.5, placebo, both=both) == 0.5
+        assert without_errors(0.02, null, both=both) == 0
+        assert 0 < without_errors(0.03, null, both=both) < 0.03
+        assert without_errors(0.5, null, both=both) == 0.5
         assert without_errors(0.1, 0.0, both=both) == 0.1
     # Against the same by simulation: rows within s of the boundary, errors of 1.
     s, errors = 0.7, np.random.default_rng(0).normal(size=1_000_000)
-    share, placebo = np.abs(s + errors).mean() / 100, np.abs(errors).mean() / 100
-    assert without_errors(share, placebo, both=True) == pytest.approx(s / 100, rel=0.02)
-    share, placebo = (np.maximum(part, 0).mean() / 100 for part in (s + errors, errors))
-    assert without_errors(share, placebo, both=False) == pytest.approx(s / 100, rel=0.02)
+    share, null = np.abs(s + errors).mean() / 100, np.abs(errors).mean() / 100
+    assert without_errors(share, null, both=True) == pytest.approx(s / 100, rel=0.02)
+    share, null = (np.maximum(part, 0).mean() / 100 for part in (s + errors, errors))
+    assert without_errors(share, null, both=False) == pytest.approx(s / 100, rel=0.02)
 
 
 def test_a_share_of_zero_has_an_interval():
@@ -493,20 +493,20 @@ def test_a_share_of_zero_has_an_interval():
     assert interval.low == 0 and 0.02 < interval.high < 0.06
 
 
-@pytest.mark.parametrize("placebo", [0.0, 0.05, 0.2])
-def test_ends_of_an_interval_are_plain_numbers(placebo):
-    again, placebos = np.linspace(0.1, 0.3, 20), placebo * np.linspace(0.5, 1.5, 20)
-    interval = interval_of(0.2, again, placebos, 100, 0.95, both=True)
+@pytest.mark.parametrize("null", [0.0, 0.05, 0.2])
+def test_ends_of_an_interval_are_plain_numbers(null):
+    again, nulls = np.linspace(0.1, 0.3, 20), null * np.linspace(0.5, 1.5, 20)
+    interval = interval_of(0.2, again, nulls, 100, 0.95, both=True)
     assert {type(number) for number in interval} == {float}
 
 
 def test_one_direction_is_compared_with_what_chance_makes_of_it():
     # Flips of a map that moves all rows by one error of its own: in half of all maps none.
     again = 0.03 + 0.01 * np.random.default_rng(0).normal(size=99)
-    placebos = np.maximum(np.random.default_rng(1).normal(size=99), 0) * 0.01
-    within = float(np.quantile(placebos, 0.9))
+    nulls = np.maximum(np.random.default_rng(1).normal(size=99), 0) * 0.01
+    within = float(np.quantile(nulls, 0.9))
     for share, both, is_zero in ((within, False, True), (0.05, False, False), (0.05, True, False)):
-        interval = interval_of(share, again, placebos, 1000, 0.95, both=both)
+        interval = interval_of(share, again, nulls, 1000, 0.95, both=both)
         assert (interval.low == 0) == is_zero
 
 
@@ -517,11 +517,11 @@ def test_all_directions_are_compared_with_what_chance_makes_of_the_largest():
     scale[np.arange(3), np.arange(3)] = np.nan  # nobody is moved to their own group
     every = np.maximum(rng.normal(size=(n, 100, *scale.shape)), 0) * scale
     one_stands_out = each_by_itself = 0
-    for share, *placebos in every:
-        given, *others = (Shares(pairs, 0.0, np.zeros(3)) for pairs in (share, *placebos))
+    for share, *nulls in every:
+        given, *others = (Shares(pairs, 0.0, np.zeros(3)) for pairs in (share, *nulls))
         share = share[..., 1:]
         one_stands_out += (share > largest_by_chance(given, others, 0.95)).any()
-        each_by_itself += (share > np.quantile(placebos, 0.975, axis=0)[..., 1:]).any()
+        each_by_itself += (share > np.quantile(nulls, 0.975, axis=0)[..., 1:]).any()
     assert one_stands_out < 0.06 * n < 0.2 * n < each_by_itself
     far = Shares(given.pairs + 0.3, 0.0, np.zeros(3))  # one that all directions stand out of
     beyond = far.pairs[..., 1:] > largest_by_chance(far, others[:10], 0.95)

@@ -131,7 +131,7 @@ def check_against_differences(model, X, sensitive):
     scores = search.respond(Z)
     column = rng.integers(0, scores.shape[1], len(Z))
     g = analytic(Z, scores, column)
-    for k in space.free:
+    for k in space.non_sensitive:
         if space.domain.discrete[k]:
             continue
         step = H * space.domain.steps[k] * np.where(Z[:, k] + H < space.domain.high[k], 1, -1)
@@ -342,7 +342,7 @@ def test_probabilities_survive_gradients_of_zero():
     run = two_phase(search, lambda Z, scores, column: np.zeros(Z.shape))
     Z = search.space.sample(5, np.random.default_rng(0))
     p = run.probabilities(Z, np.zeros((5, 1)), np.ones((5, 1)))
-    np.testing.assert_allclose(p, 1 / len(search.space.free))
+    np.testing.assert_allclose(p, 1 / len(search.space.non_sensitive))
 
 
 def test_round_robin_takes_one_of_each_cluster():
@@ -356,7 +356,7 @@ def test_seeds_are_valid_unique_and_in_the_domain():
         X, ["sex"]
     )
     Z = cluster_seeds(space, np.random.default_rng(0))
-    assert len(np.unique(Z[:, space.free], axis=0)) == len(Z) > 50
+    assert len(np.unique(Z[:, space.non_sensitive], axis=0)) == len(Z) > 50
     assert (space.domain.low <= Z).all() and (Z <= space.domain.high).all() and space.valid(Z).all()
 
 

@@ -12,8 +12,8 @@ from skfairtest.datasets import make_biased_classification, make_biased_regressi
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.individual._symbolic.auditor import Queue, SymbolicAuditor
 from skfairtest.individual._symbolic.explanations import (
-    Region,
     Predicate,
+    Region,
     conjunction,
     solve,
     split_interval,
@@ -50,7 +50,7 @@ def test_path_is_the_leaf_of_the_tree(space):
     leaves = tree.apply(Z.astype(np.float32))
     for i in range(20):
         box = conjunction(space, tree_path(tree.tree_, Z[i], space))
-        inside = ((Z >= box.low) & (Z <= box.high))[:, space.free].all(axis=1)
+        inside = ((Z >= box.low) & (Z <= box.high))[:, space.non_sensitive].all(axis=1)
         np.testing.assert_array_equal(inside, leaves == leaves[i])
 
 

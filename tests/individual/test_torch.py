@@ -268,7 +268,7 @@ def test_gradient_behind_a_column_transformer():
     )
     g = analytic(Z, search.respond(Z), np.zeros(20, dtype=int))
     # Categories have a gradient, too.
-    assert (np.abs(g[:, search.space.free]).max(axis=0) > 0).all()
+    assert (np.abs(g[:, search.space.non_sensitive]).max(axis=0) > 0).all()
 
 
 def test_loss_gradient_divides_by_the_confidence():

@@ -142,7 +142,7 @@ MAKERS = {
     "pair": lambda f: PairDisplay.from_auditor(f.auditor),
     "kept pair": lambda f: PairDisplay.from_auditor(f.auditor, place=3),
     "no pair": lambda f: PairDisplay(None, "nothing was found"),
-    "bracket": lambda f: BoundsDisplay.from_auditor({"a": f.auditor, "b": f.certified}),
+    "bounds": lambda f: BoundsDisplay.from_auditor({"a": f.auditor, "b": f.certified}),
     "certificate": lambda f: BoundsDisplay.from_certificate(f.certificate),
     "curve": lambda f: DisparityCurveDisplay.from_auditor(f.auditor),
     "curves": lambda f: DisparityCurveDisplay.from_estimator(
@@ -347,7 +347,7 @@ def test_without_a_pair_the_picture_says_so(models):
     assert list(display.frame().columns) == list(Cell._fields) and display.frame().empty
     with pytest.raises(ValueError, match="of which there are none"):
         PairDisplay.from_auditor(auditor, place=0)
-    # What has no pair has a bracket and a course all the same.
+    # What has no pair has bounds and a history all the same.
     assert BoundsDisplay.from_auditor(auditor).plot().bars_[0].get_width() == 0
     HistoryDisplay.from_auditors(auditor).plot()
     assert DisparityCurveDisplay.from_auditor(auditor).plot().frame()["share"].tolist() == [0.0]
@@ -908,7 +908,7 @@ NAME = "_n $x$ 列 <b>"
 def test_names_are_written_as_they_are():
     n = len(NAMES)
     curves = pd.DataFrame({"name": NAMES, "difference": 0.0, "share": 0.5})
-    bracket = pd.DataFrame({"name": NAMES, "found": 1.0, "lower": 1.0, "upper": 2.0, "rows": 0.5})
+    bounds = pd.DataFrame({"name": NAMES, "found": 1.0, "lower": 1.0, "upper": 2.0, "rows": 0.5})
     course = curves.assign(queries=1, seconds=1.0, found=1, degree=0.5)
     groups = selection_table(
         [0, 1] * 20 * n, sensitive_features={NAME: [name or NAME for name in NAMES] * 40}
@@ -918,7 +918,7 @@ def test_names_are_written_as_they_are():
     several = [
         PairDisplay(Pair(cells, NAME, (1.0, 0.0), None, 1.0)),
         DisparityCurveDisplay(curves, output=NAME),
-        BoundsDisplay(bracket.assign(certified=False)),
+        BoundsDisplay(bounds.assign(certified=False)),
         HistoryDisplay(course),
         GroupScoresDisplay(rules(n).assign(rule=NAMES)),
         SelectionDisplay(groups),

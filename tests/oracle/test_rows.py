@@ -101,6 +101,12 @@ def tables(draw):
     return (pl.DataFrame if library == "polars" else pd.DataFrame)(columns)
 
 
+def _text(cell):
+    if pd.isna(cell):
+        return "-"
+    return str(cell + 0.0 if isinstance(cell, (float, np.floating)) else cell)
+
+
 class Scrambled:
     """Gives a row a number between 0 and 1 that depends on each cell and on nothing else."""
 
@@ -110,7 +116,8 @@ class Scrambled:
 
     def numbers(self, X):
         rows = X.rows() if isinstance(X, pl.DataFrame) else np.asarray(X, dtype=object)
-        text = ["|".join("-" if pd.isna(v) else str(v) for v in row) for row in rows]
+        # -0.0 and 0.0 are one value.
+        text = ["|".join(_text(v) for v in row) for row in rows]
         return pd.util.hash_array(np.array(text, dtype=object)) % 97 / 97
 
     def predict(self, X):
@@ -149,7 +156,9 @@ def space_of(X, rule):
         plain = InputSpace(one_hot=one_hot).fit(X, sensitive[0])
         if rule is None:
             return plain
-        column, other = (plain.domain.columns[j] for j in (plain.sensitive[0], plain.free[0]))
+        column, other = (
+            plain.domain.columns[j] for j in (plain.sensitive[0], plain.non_sensitive[0])
+        )
         first, second = (own.take(np.array([own.low]))[0] for own in (column, other))
         params = {
             "callable": {"constraint": is_unlike},
@@ -182,7 +191,7 @@ def test_rows_and_generated_inputs_agree(classifies, X, rule, seed):
         assume(False)
     twins = space.twins_
     codes = twins.twin_values
-    Z = twins.apply_dependents(Z)
+    Z = twins.apply_descendants(Z)
     model = Scrambled(classifies)
     rows = space.decode(Z)
 

@@ -88,5 +88,5 @@ def test_the_members_of_the_handle_are_few():
 def test_reaching_into_the_handle_is_seen(line):
     tree = ast.parse(f"def f(self, search: SearchHandle):\n    return {line}\n")
     assert len(wrong(tree)) == 1
-    fine = "search.so_far.queries + search.sample(3, rng).rows + self.search.space.twins_.free"
+    fine = "search.so_far.queries + search.sample(3, rng).rows + self.search.space.non_sensitive"
     assert not wrong(ast.parse(f"def f(self, search: SearchHandle):\n    return {fine}\n"))

@@ -168,7 +168,7 @@ def test_figures_are_those_of_the_auditors_and_of_the_model(report):
         assert search["rows"]["degree"] == pytest.approx(on_rows.degree)
         assert search["rows"]["rate"] == pytest.approx(on_rows.rate)
         again = certify(auditor)
-        assert search["bracket"]["upper"] == pytest.approx(again.fairness_degree_upper_bound)
+        assert search["certificate"]["upper"] == pytest.approx(again.fairness_degree_upper_bound)
         pair = search["pair"]
         twins = pd.DataFrame(
             {cell["name"]: [cell["first"], cell["second"]] for cell in pair["cells"]}
@@ -349,7 +349,7 @@ def test_who_shows_the_difference_is_said_of_both_twins(band, rung, who):
 def test_all_together_knows_what_each_alone_has_found(report):
     *alone, together = report.to_dict()["searches"]
     assert together["degree"] >= max(search["degree"] for search in alone)
-    assert together["bracket"]["lower"] >= together["degree"] - 1e-12
+    assert together["certificate"]["lower"] >= together["degree"] - 1e-12
 
 
 @slow_sample
@@ -374,7 +374,7 @@ def test_the_same_seed_gives_the_same_report():
         ]:
             part.pop("seconds")
         for search in data["searches"]:
-            search["bracket"].pop("seconds")
+            search["certificate"].pop("seconds")
             search["rows"].pop("seconds")
             search["history"].pop("seconds")
         data.pop("created")
@@ -551,9 +551,9 @@ def test_nothing_found_is_said_with_the_budget():
 @slow_sample
 def test_a_model_that_cannot_be_read_says_why_and_the_rest_goes_on():
     data = look(coded(KNeighborsClassifier()).fit(X, LABELS), y=LABELS).to_dict()
-    bracket = data["searches"][-1]["bracket"]
-    assert bracket["upper"] is None and bracket["status"] == "left out"
-    assert "KNeighborsClassifier cannot be certified" in bracket["reason"]
+    certificate = data["searches"][-1]["certificate"]
+    assert certificate["upper"] is None and certificate["status"] == "left out"
+    assert "KNeighborsClassifier cannot be certified" in certificate["reason"]
     assert data["status"] == "complete" and data["groups"]["rules"]
 
 
@@ -695,7 +695,7 @@ def test_groups_do_without_attributes_of_too_many_categories():
     near = data["perturbed_groups"]
     assert near["reason"] == "without race, of more than 14 categories"
     assert all("sex" in rule["rule"] for rule in near["rules"])
-    assert data["groups"]["reason"] == "" and data["groups"]["n_rule_sets"] > 2  # races, too
+    assert data["groups"]["reason"] == "" and data["groups"]["n_rules"] > 2  # races, too
 
 
 @pytest.mark.parametrize(
@@ -711,7 +711,7 @@ def test_hundreds_of_sensitive_values_and_columns(n):
     model = make_pipeline(encode, RandomForestClassifier(5, max_depth=4, random_state=0))
     data = look(model.fit(table, y), table, y, sensitive_features=["sex"]).to_dict()
     assert data["status"] == "complete"
-    assert data["groups"]["n_rule_sets"] == 1  # all others have hardly any rows
+    assert data["groups"]["n_rules"] == 1  # all others have hardly any rows
     assert data["searches"][0]["rows"]["n_twins"] == 100
     assert (
         len(data["searches"][0]["pair"]["cells"]) == n + 1 if data["searches"][0]["pair"] else True
@@ -877,13 +877,13 @@ def test_the_auditor_is_a_template():
 def test_an_auditor_that_certifies():
     tree = coded(DecisionTreeClassifier(max_depth=4)).fit(X, LABELS)
     report = look(tree, auditor=CertifiedAuditor(), sensitive_features=["sex"])
-    assert report.to_dict()["searches"][0]["bracket"]["certified"]
+    assert report.to_dict()["searches"][0]["certificate"]["certified"]
 
 
 @slow_sample
 def test_parts_can_be_left_out():
     data = look(certify=False, groups=False, sensitive_features=["sex"]).to_dict()
-    assert data["searches"][0]["bracket"]["reason"] == "certify=False"
+    assert data["searches"][0]["certificate"]["reason"] == "certify=False"
     assert data["groups"]["reason"] == "groups=False"
 
 

@@ -93,7 +93,7 @@ def test_the_headline_says_that_it_is_not_taken_and_what_the_groups_get(blind):
     assert blind.status == "complete"
     text = " ".join(repr(blind).split())
     assert "may stand in for it (proxies)" in text
-    assert "bracket" not in text and "real rows" not in text
+    assert "bounds" not in text and "real rows" not in text
     assert (blind.fairness_degree, blind.on_data_degree, blind.on_data_rate) == (0, 0, 0)
     assert blind.upper_bound == 0 and blind.worst_case is None
     (search,) = blind.to_dict()["searches"]
@@ -184,7 +184,7 @@ def test_every_form_of_the_report_follows(blind, tmp_path):
     for kind in ("curve", "history", "pair"):
         with pytest.raises(ValueError, match="no (twins|pair) to show. The model does not take"):
             blind.display(kind)
-    assert len(blind.display("bracket").frame()) == 1
+    assert len(blind.display("bounds").frame()) == 1
     assert len(blind.display("selection").frame()) == 2
 
 
@@ -226,7 +226,7 @@ def test_a_model_that_takes_a_column_and_ignores_it():
         "its value; this was certified. 'yes' is predicted for "
     )
     (search,) = report.to_dict()["searches"]
-    assert search["taken"] and search["bracket"]["certified"] and search["search_queries"] > 0
+    assert search["taken"] and search["certificate"]["certified"] and search["search_queries"] > 0
 
 
 def test_a_regressor_tells_mean_predictions():

@@ -235,11 +235,11 @@ def test_properties_of_what_is_not_known(regression, unread):
     assert "mean_prediction" in regression.selection_table
 
 
-@pytest.mark.parametrize("kind", ["pair", "bracket", "curve", "history", "groups", "selection"])
+@pytest.mark.parametrize("kind", ["pair", "bounds", "curve", "history", "groups", "selection"])
 def test_a_report_has_displays_of_what_it_holds(report, kind):
     display = report.display(kind).plot()
     assert len(display.frame()) > 0
-    if kind == "bracket":
+    if kind == "certificate":
         known = [search["degree"] for search in report.to_dict()["searches"]]
         assert display.frame()[["found", "lower"]].max(axis=1).tolist() == known
 
@@ -249,7 +249,7 @@ def test_displays_of_what_a_report_does_not_hold(report, regression):
         changed(report, groups__rules=[], groups__reason="groups=False").display("groups")
     with pytest.raises(ValueError, match=r"groups=TestSGDAuditor\(\)"):
         report.display("perturbed_groups")
-    with pytest.raises(ValueError, match="'bracket'"):
+    with pytest.raises(ValueError, match="'bounds'"):
         regression.display("pie")
     with pytest.raises(ValueError, match="no pair"):
         changed(report, searches__2__pair=None).display("pair")
@@ -272,7 +272,7 @@ def test_two_models_side_by_side(report, unread):
 
 
 def test_a_certified_fall_is_lower(report):
-    low = changed(report, searches__0__degree=0.0, searches__0__bracket__upper=0.01)
+    low = changed(report, searches__0__degree=0.0, searches__0__certificate__upper=0.01)
     table = report.compare(low, names=("before", "after"))
     assert table.loc["largest difference: sex", "says"] == "lower"
     assert low.compare(report).loc["largest difference: sex", "says"] == "higher"
@@ -332,7 +332,7 @@ def test_no_limits_hold(report):
 )
 def test_the_degree(report, limit, degree, upper, estimate, status, words):
     given = changed(
-        report, searches__2__degree=degree, searches__2__bracket__upper=upper,
+        report, searches__2__degree=degree, searches__2__certificate__upper=upper,
         searches__2__rows__degree=0.0,
     )  # fmt: skip
     check = only(given.check(Limits(max_degree=limit, estimates_decide=estimate)))
@@ -346,7 +346,7 @@ def test_a_row_outside_of_the_domain_counts(report):
     """A gate looks at whatever was seen, although a certificate is about the domain alone."""
     given = changed(
         report, searches__2__degree=0.6, searches__2__rows__degree=0.9,
-        searches__2__bracket__upper=0.6, searches__2__bracket__certified=True,
+        searches__2__certificate__upper=0.6, searches__2__certificate__certified=True,
     )  # fmt: skip
     check = only(given.check(Limits(max_degree=0.7)))
     assert check.status == "exceeded" and check.low == 0.9
@@ -361,7 +361,7 @@ def test_a_row_outside_of_the_domain_counts(report):
 def test_without_a_search_the_degree_is_undecided(report):
     rows_only = changed(
         report, searches__2__status="failed", searches__2__reason="no memory",
-        searches__2__bracket__upper=None,
+        searches__2__certificate__upper=None,
     )  # fmt: skip
     outcome = rows_only.check(Limits(max_degree=5.0))
     assert outcome.status == "failed" and outcome.exit_code == 4 and "no memory" in outcome.verdict
@@ -523,7 +523,7 @@ def test_small_groups_do_not_vanish_into_a_pass(report):
 #: What was compared, the limits that need it, and whether these can then be decided.
 COMPARED = {
     "nothing: no input of the search": ({"searches__-1__inputs": 0, "searches__-1__degree": 0.0,
-        "searches__-1__rows__degree": 0.0, "searches__-1__bracket__upper": None}, "max_degree"),
+        "searches__-1__rows__degree": 0.0, "searches__-1__certificate__upper": None}, "max_degree"),
     "nothing: no row": ({"searches__-1__rows__status": "left out", "searches__-1__rows__rate": None,
         "searches__-1__rows__reason": "no row has a twin"}, "max_on_data_rate"),
     "nothing: no group": ({"groups__largest": None, "groups__rules": []}, "max_group_score"),

@@ -123,7 +123,7 @@ def test_repair_moves_every_row_to_where_it_holds_and_leaves_good_ones(data, nam
     rng = np.random.default_rng(1)
     Z = space.domain.draw(1000, rng)
     before = meaning(space.decode(Z), data).to_numpy()
-    admitted = space.admission.repair(Z, rng)
+    admitted = space.feasibility.repair(Z, rng)
     assert meaning(space.decode(admitted), data).to_numpy().all()
     if name not in ("implies", "implies order"):  # they look at another twin as well
         np.testing.assert_array_equal(admitted[before], Z[before])
@@ -142,11 +142,11 @@ def test_all_at_once_without_rejection(data):
     rng = np.random.default_rng(0)
     Z = space.domain.draw(4000, rng)
     assert space.valid(Z).mean() < 0.005
-    admitted = space.admission.repair(Z, rng)
+    admitted = space.feasibility.repair(Z, rng)
     assert holds(space.decode(admitted), data).mean() > 0.999
     # As proposals: both twins of nearly every input exist.
     values = np.broadcast_to(space.twins_.sensitive_values, (len(Z), 2, 1))
-    both = space.admission.repair(Z, rng, values)
+    both = space.feasibility.repair(Z, rng, values)
     for codes in space.twins_.sensitive_values:
         assert space.valid(space.twins_.with_sensitive(both, codes)).mean() > 0.999
     np.testing.assert_array_equal(both[:, space.sensitive], Z[:, space.sensitive])
@@ -171,7 +171,7 @@ def test_three_orders_and_one_combination_in_ten_thousand():
     ]
     space = quiet_space(X, ["s"], rules)
     assert space.valid(space.domain.draw(20_000, rng)).sum() <= 3
-    assert space.valid(space.admission.repair(space.domain.draw(2000, rng), rng)).mean() > 0.999
+    assert space.valid(space.feasibility.repair(space.domain.draw(2000, rng), rng)).mean() > 0.999
     drawn = space.valid_rows().sample(2000, rng)
     assert space.valid(drawn.rows).all()
     assert len(np.unique(drawn.rows, axis=0)) > 1900
@@ -217,7 +217,7 @@ def test_order_of_ordered_categories_and_of_few_levels():
     np.testing.assert_array_equal(Is("own", ("college", None))(X), [True, False, True])
     space = quiet_space(X.assign(s=[0, 1, 0]), ["s"], Order("needed", "<=", "own"))
     rng = np.random.default_rng(0)
-    admitted = space.decode(space.admission.repair(space.domain.draw(200, rng), rng))
+    admitted = space.decode(space.feasibility.repair(space.domain.draw(200, rng), rng))
     assert (admitted["needed"].cat.codes <= admitted["own"].cat.codes).all()
     assert len(admitted.drop_duplicates()) > 3
 
@@ -227,7 +227,7 @@ def test_equations_hold_after_repair():
     X = pd.DataFrame(rng.random((100, 3)), columns=list("abc")).assign(s=rng.integers(0, 2, 100))
     X["d"] = rng.integers(0, 9, 100)
     space = quiet_space(X, ["s"], Linear({"a": 1, "b": 2, "c": -1, "d": 0.1}, "==", 1))
-    admitted = space.decode(space.admission.repair(space.domain.draw(500, rng), rng))
+    admitted = space.decode(space.feasibility.repair(space.domain.draw(500, rng), rng))
     total = admitted["a"] + 2 * admitted["b"] - admitted["c"] + 0.1 * admitted["d"]
     np.testing.assert_allclose(total, 1, atol=1e-8)
 
@@ -237,7 +237,7 @@ def test_single_precision_does_not_undo_a_repair():
     X = pd.DataFrame(rng.random((100, 2)).astype(np.float32), columns=list("ab"))
     X["s"] = rng.integers(0, 2, 100)
     space = quiet_space(X, ["s"], Order("a", "<", "b", offset=-0.1))
-    admitted = space.decode(space.admission.repair(space.domain.draw(2000, rng), rng))
+    admitted = space.decode(space.feasibility.repair(space.domain.draw(2000, rng), rng))
     assert (admitted["a"].astype(float) < admitted["b"].astype(float) - 0.1).all()
 
 
@@ -265,9 +265,9 @@ def test_no_objects_draw_as_before(data):
     called = InputSpace(constraint=lambda X: X["age"] > 20).fit(data, ["sex"])
     for space in (plain, called):
         rng, same = np.random.default_rng(3), np.random.default_rng(3)
-        Z = space.admission.draw(100, rng)
+        Z = space.feasibility.draw(100, rng)
         np.testing.assert_array_equal(Z, space.domain.draw(100, same))
-        assert space.admission.repair(Z, rng) is Z
+        assert space.feasibility.repair(Z, rng) is Z
         assert rng.random() == same.random()
 
 
@@ -516,7 +516,7 @@ def test_groups_are_named_as_one_attribute():
     space = quiet_space(dummies(), ["s"], rule)
     rng = np.random.default_rng(0)
     Z = space.domain.draw(1000, rng)
-    for codes in (Z, space.admission.repair(Z, rng)):
+    for codes in (Z, space.feasibility.repair(Z, rng)):
         X = space.decode(codes)
         fits = (X["age"] >= 20) & (X["job_cook"] | X["job_none"])
         np.testing.assert_array_equal(space.valid(codes), (X["color_red"] == 0) | fits)
@@ -526,7 +526,7 @@ def test_groups_are_named_as_one_attribute():
 def test_boxes_know_one_hot_groups():
     rules = [Is("color", ["green", "blue"]), Implies({"job": "cook"}, {"age": (200, None)})]
     space = quiet_space(dummies(), ["s"], rules)
-    root = space.admission.root
+    root = space.feasibility.root
     left = {space.feature_names[j]: own[0].sum() for j, own in root.sets.items()}
     assert left == {"color": 2, "job": 3}
     rows = space.decode(space.sample(300, np.random.default_rng(0), uniform=True))

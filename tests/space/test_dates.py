@@ -218,7 +218,7 @@ def test_given_values_of_dates():
     given = {"sex": {"f": {"when": "2020-01-03 01:00"}}}
     with pytest.warns(UserWarning, match="does not hold"):
         space = InputSpace(twins=given).fit(X, ["sex"])
-    followed = space.decode(space.twins_.apply_dependents(space.data.copy()))
+    followed = space.decode(space.twins_.apply_descendants(space.data.copy()))
     assert (followed["when"][X["sex"] == "f"] == pd.Timestamp("2020-01-03 01:00")).all()
 
 

@@ -142,10 +142,10 @@ def test_columns_without_missing_values_stay_without():
 def test_steps_lead_in_and_out():
     space = InputSpace().fit(X[["s", "whole", "real"]], ["s"])
     top = space.encode(X.assign(whole=89.0, real=X["real"].max())[["s", "whole", "real"]][:1])
-    one_up = space.decode(space.domain.neighbours(top, space.free)[0])
+    one_up = space.decode(space.domain.neighbours(top, space.non_sensitive)[0])
     assert one_up["whole"].isna().tolist() == [False, True, False, False]
     gone = space.encode(X.assign(whole=np.nan, real=np.nan)[["s", "whole", "real"]][:1])
-    around = space.decode(space.domain.neighbours(gone, space.free)[0])
+    around = space.decode(space.domain.neighbours(gone, space.non_sensitive)[0])
     assert around["whole"][~around["whole"].isna()].tolist() == [89.0, 89.0]
     assert around["real"].notna().any()
 
@@ -239,7 +239,7 @@ def test_a_missing_number_breaks_no_comparison(constraint, valid):
     expected = np.asarray(valid(EVERY), dtype=bool)
     assert np.array_equal(space.valid(rows), expected) and 0 < expected.sum()
     assert np.array_equal(np.asarray(constraint(SMALL)), space.valid(space.data))
-    root = space.admission.root
+    root = space.feasibility.root
     inside = ((rows >= root.low[0]) & (rows <= root.high[0])).all(axis=1)
     assert inside[expected].all()  # nothing valid is cut off
     sample = space.decode(space.sample(200, RNG_0(0)))

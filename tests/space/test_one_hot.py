@@ -203,7 +203,7 @@ def test_every_input_has_one_category_of_each_group(seed):
     space = InputSpace().fit(X, ["race"])
     assert space.layout.one_hot
     Z = space.domain.draw(100, rng)
-    near = space.domain.neighbours(Z, space.free).reshape(-1, space.n_features)
+    near = space.domain.neighbours(Z, space.non_sensitive).reshape(-1, space.n_features)
     moved = space.domain.clip(Z + rng.normal(0, 3, Z.shape))
     twins = np.concatenate(
         [space.twins_.with_sensitive(Z, codes) for codes in space.twins_.twin_values]
@@ -307,7 +307,7 @@ def test_certificates_are_about_the_inputs_that_exist(kind, sensitive):
     space = InputSpace().fit(X, [sensitive])
     rows = np.array(list(product(*[column.grid() for column in space.domain.columns])))
     p = pd.Series(model.predict_proba(space.decode(rows))[:, 1])
-    gaps = p.groupby([rows[:, j] for j in space.free]).agg(["min", "max"])
+    gaps = p.groupby([rows[:, j] for j in space.non_sensitive]).agg(["min", "max"])
     auditor = CertifiedAuditor(
         model, sensitive_features=[sensitive], random_state=0, max_queries=500, max_time=60
     ).fit(X)

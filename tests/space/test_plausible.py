@@ -357,7 +357,7 @@ def test_the_detector_is_asked_once_a_row():
     detector.rows = 0
     search.evaluate(Z)
     first = detector.rows
-    assert first <= 2 * len(np.unique(Z[:, space.free], axis=0))
+    assert first <= 2 * len(np.unique(Z[:, space.non_sensitive], axis=0))
     search.evaluate(Z)
     assert detector.rows <= first + 3  # two rows may share a place in the memory
 

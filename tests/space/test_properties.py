@@ -97,7 +97,7 @@ def test_every_move_ends_in_the_domain(X, seed):
     wild = rng.normal(0, 10.0 ** rng.integers(0, 7), (20, space.n_features))
     start = space.domain.clip(wild)
     moved = [start, space.sample(9, rng), space.domain.move_inside(space.data, rng)]
-    moved.append(space.domain.neighbours(start, space.free).reshape(-1, space.n_features))
+    moved.append(space.domain.neighbours(start, space.non_sensitive).reshape(-1, space.n_features))
     moved.append(space.twins_.with_sensitive(start, space.twins_.draw_sensitive(len(start), rng)))
     moved.append(
         space.twins_.with_sensitive(start, space.twins_.draw_sensitive_pairs(len(start), rng)[:, 1])
@@ -109,7 +109,7 @@ def test_every_move_ends_in_the_domain(X, seed):
         whole = Z[:, space.domain.discrete]
         np.testing.assert_array_equal(whole, np.rint(whole))
         np.testing.assert_array_equal(space.domain.clip(Z), Z)
-    np.testing.assert_array_equal(moved[-1][:, space.free], start[:, space.free])
+    np.testing.assert_array_equal(moved[-1][:, space.non_sensitive], start[:, space.non_sensitive])
     codes = np.unique(space.twins_.twin_values, axis=0)
     assert len(codes) == space.twins_.n_twins == len(space.twins_.twin_values) >= 2
     if np.isfinite(space.twins_.n_combinations):

@@ -263,7 +263,8 @@ def test_rows_of_data_are_audited_as_they_are():
     auditor = SBFTAuditor(model, sensitive_features=["s"], max_queries=200, random_state=0).fit(X)
     model.rows = ()
     auditor.audit_rows(later.iloc[:3])
-    asked = pd.concat(model.rows)
+    # First the worst pair of the search: that the model is the one that was audited.
+    asked = pd.concat(model.rows[1:])
     own = ["grade", "few", "gain"]
     assert_frame_equal(
         asked[own].drop_duplicates().sort_values(own).reset_index(drop=True),
@@ -320,7 +321,7 @@ def test_every_input_keeps_to_groups_and_steps(seed):
     assert back.equals(X)
     Z = space.domain.draw(40, rng)
     moved = space.domain.clip(Z + rng.normal(0, 5, Z.shape))
-    near = space.domain.neighbours(Z, space.free).reshape(-1, Z.shape[1])
+    near = space.domain.neighbours(Z, space.non_sensitive).reshape(-1, Z.shape[1])
     data = draw_near(space, 40, rng)[1]
     for codes in (Z, moved, near, data):
         table = space.decode(codes)

@@ -312,4 +312,4 @@ def test_gradients_of_pipelines_in_pipelines_are_those_of_flat_ones(kind):
         read = AnalyticGradient(model.fit(X, y > y.mean()), space, "predict_proba")
         gradients.append(read(Z, np.zeros((30, 1)), column))
     np.testing.assert_allclose(*gradients, rtol=1e-9, atol=1e-12)
-    assert np.abs(gradients[0][:, space.free]).min(axis=0).all()
+    assert np.abs(gradients[0][:, space.non_sensitive]).min(axis=0).all()

@@ -40,9 +40,9 @@ def draw_near(
     """
     seeds = np.arange(n) if are_drawn else rng.integers(len(space.data), size=n)
     Z = space.data[seeds]
-    if not len(space.free):
+    if not len(space.non_sensitive):
         return seeds, Z
-    moved = rng.choice(space.free, size=n)
+    moved = rng.choice(space.non_sensitive, size=n)
     direction = rng.choice([-1.0, 1.0], size=n)
     rows = np.arange(n)
     before = Z[rows, moved]

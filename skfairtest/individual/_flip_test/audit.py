@@ -56,7 +56,7 @@ class Audit:
         self.judge = Judge(model, auditor.threshold)
         self.maps = Maps(auditor.transport, space, groups)
         self.again: list[Shares] = []
-        self.placebos: list[Shares] = []
+        self.nulls: list[Shares] = []
         self.columns_again: dict[tuple[int, int], list[Any]] = {}
 
     def first(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Audit:
         try:
             for k in range(n):
                 self._draw_again()
-                self._draw_placebo()
+                self._draw_null()
                 if progress.update((k + 1) / n, f"{k + 1} of {n} maps"):
                     return StopSearch(StopReason.CALLBACK)
         except BaseException as error:  # Ctrl-C, too: the caller raises it again
@@ -148,28 +148,26 @@ class Audit:
         for pair, mean in means.items():
             self.columns_again.setdefault(pair, []).append(mean)
 
-    def _draw_placebo(self) -> None:
+    def _draw_null(self) -> None:
         """Learn a map between groups of the same sizes that chance has made, and move all rows."""
         codes = self.rng.permutation(self.groups.codes)
         moved = self.maps.learn(self.Z, codes).move_all(self.Z, codes, keeps=True)
-        self.placebos.append(
-            self._shares(self.judge.compare_all(self.Z, self.before, moved), codes)
-        )
+        self.nulls.append(self._shares(self.judge.compare_all(self.Z, self.before, moved), codes))
 
     # Intervals ---------------------------------------------------------------------------------
 
     def intervals(self) -> dict[str, Any]:
         """Return the tables with intervals."""
         groups, confidence = self.groups, self.auditor.confidence
-        n_done = min(len(self.again), len(self.placebos))
-        again, placebos = self.again[:n_done], self.placebos[:n_done]
+        n_done = min(len(self.again), len(self.nulls))
+        again, nulls = self.again[:n_done], self.nulls[:n_done]
         sizes = np.bincount(groups.codes) / len(self.Z)
         # Rows drawn again keep the sizes of the groups; those of another sample do not.
         more = float((sizes * (self.shares.rates - self.shares.rate) ** 2).sum()) / len(self.Z)
         rate = interval_of(
             self.shares.rate,
             np.array([one.rate for one in again]),
-            np.array([one.rate for one in placebos]),
+            np.array([one.rate for one in nulls]),
             len(self.Z),
             confidence,
             both=True,
@@ -178,7 +176,7 @@ class Audit:
         outputs = [self.model.output_name(k) for k in range(self.before.scores.shape[1])]
         return {
             "flips_": flip_table(
-                self.shares, again, placebos, groups, self.directions.names, confidence
+                self.shares, again, nulls, groups, self.directions.names, confidence
             ),
             "columns_": column_table(
                 self.explained,
@@ -189,6 +187,6 @@ class Audit:
                 confidence,
             ),
             "moved_rate_interval_": [rate.low, rate.high],
-            "placebo_rate_": rate.placebo,
+            "null_rate_": rate.null_share,
             "n_queries_": self.model.n_rows,
         }

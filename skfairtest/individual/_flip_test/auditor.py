@@ -120,14 +120,15 @@ class FlipTestAuditor(
         A line for each pair of groups and direction: `group`, `to`, `direction` ("any", from one
         label to another, or "up" and "down"), `n_rows` of the group, `n_flips`, their `share` with
         its interval `low` and `high` (`low` is 0 for all directions that do not stand out of what
-        chance makes of the largest), the share `placebo` of a map between groups that chance has
-        made, and `beyond` (share less placebo) with its interval `beyond_low` and `beyond_high`.
+        chance makes of the largest), the share `null_share` of a map between groups that chance has
+        made, and `beyond` (share less `null_share`) with its interval `beyond_low` and
+        `beyond_high`.
     moved_rate_ : float
         Share of all rows whose output changes if they are moved to some other group. It is no
         `discrimination_rate_`, which is a share of inputs that an auditor has generated.
     moved_rate_interval_ : list of two floats
         Its confidence interval; NaN without repetitions.
-    placebo_rate_ : float
+    null_rate_ : float
         The same share between groups that chance has made.
     flipset_ : DataFrame
         A line for each row and group to which it is moved with another output, the largest
@@ -202,12 +203,12 @@ class FlipTestAuditor(
     A map that is learned from rows has errors, and these change outputs as well, so that shares of
     flips are never 0 in practice. Each repetition therefore draws rows, learns the map from them
     and moves them, and it also deals the labels of the groups out at random, learns a map between
-    these random groups, and counts what it flips: the placebo. An interval of `beyond` that holds 0
-    shows no effect beyond errors of the map. The lower end of the interval of `share` allows for
-    these errors: it is 0 where that of the share alone is not above the placebo, and, of one
-    direction, where chance makes as large a share in one of 40 repetitions (of the confidence
+    these random groups, and counts what it flips: the permutation null. An interval of `beyond`
+    that holds 0 shows no effect beyond errors of the map. The lower end of the interval of `share`
+    allows for these errors: it is 0 where that of the share alone is not above the null, and, of
+    one direction, where chance makes as large a share in one of 40 repetitions (of the confidence
     0.95). For groups that differ much, the errors cancel out, and `beyond` is an understatement.
-    With more than two groups, the placebo deals out the labels of all groups at once.
+    With more than two groups, the null deals out the labels of all groups at once.
 
     With a constraint in the space, a row stays where it is if its moved twin breaks it, and the
     model is never asked about what does. Where only some columns have moved, and the row breaks the

@@ -125,14 +125,14 @@ class Interval(NamedTuple):
 
     low: float
     high: float
-    placebo: float
+    null_share: float
     beyond: float
     beyond_low: float
     beyond_high: float
 
 
 def interval_of(
-    share: float, again: Floats, placebos: Floats, n: int, confidence: float, *,
+    share: float, again: Floats, nulls: Floats, n: int, confidence: float, *,
     both: bool, more_variance: float = 0.0, chance: float | None = None,
 ) -> Interval:  # fmt: skip
     """Return the interval of a share of rows that change.
@@ -143,7 +143,7 @@ def interval_of(
         The share among the rows.
     again : ndarray of shape (n_bootstrap,)
         The shares among rows drawn again, under maps that were learned from these.
-    placebos : ndarray of shape (n_bootstrap,)
+    nulls : ndarray of shape (n_bootstrap,)
         The shares under maps between groups that chance has made.
     n : int
         Rows.
@@ -154,7 +154,7 @@ def interval_of(
     more_variance : float, default=0.0
         Variance that rows drawn again within their groups do not show.
     chance : float, default=None
-        Share that chance makes, for a share in one direction; None takes it from `placebos`. Of
+        Share that chance makes, for a share in one direction; None takes it from `nulls`. Of
         several directions it is that of the largest of them (see `largest_by_chance`).
 
     Notes
@@ -172,60 +172,60 @@ def interval_of(
     if len(again) < 2:
         return Interval(*[np.nan] * 6)
     t = float(stats.t.isf((1 - confidence) / 2, len(again) - 1))
-    placebo = float(placebos.mean())
-    error = float(np.sqrt(max(again.var(ddof=1) + more_variance, placebos.var(ddof=1))))
+    null = float(nulls.mean())
+    error = float(np.sqrt(max(again.var(ddof=1) + more_variance, nulls.var(ddof=1))))
     # As many independent rows as would have this error; a share of 0 or 1 has none by itself.
     size = share * (1 - share) / error**2 if error > 0 and 0 < share < 1 else float(n)
     low, high = (float(end) for end in wilson(np.array(share), np.array(min(size, float(n))), t))
-    low = min(low, without_errors(low, placebo, both=both))
-    chance = float(np.quantile(placebos, (1 + confidence) / 2)) if chance is None else chance
+    low = min(low, without_errors(low, null, both=both))
+    chance = float(np.quantile(nulls, (1 + confidence) / 2)) if chance is None else chance
     if not both and share <= chance:
         low = 0.0
-    beyond, half = share - placebo, t * error
-    return Interval(low, high, placebo, beyond, beyond - half, beyond + half)
+    beyond, half = share - null, t * error
+    return Interval(low, high, null, beyond, beyond - half, beyond + half)
 
 
-def without_errors(share: float, placebo: float, *, both: bool) -> float:
+def without_errors(share: float, null: float, *, both: bool) -> float:
     """Return the share of flips that there would be without the errors of a map.
 
     Near the boundary of a model, rows that a map moves by s towards the other side, with a normal
     error of standard deviation 1, flip in proportion to the mean of the positive part of s plus the
-    error; in both directions, to the mean of its absolute value. The placebo is the share at s = 0,
+    error; in both directions, to the mean of its absolute value. The null is the share at s = 0,
     which gives the unit. What is returned is the share at this s without the error: 0 where there
-    are no more flips than in the placebo, and the share itself where there are several times more.
+    are no more flips than in the null, and the share itself where there are several times more.
     """
-    if placebo <= 0 or share <= 0:
+    if null <= 0 or share <= 0:
         return max(share, 0.0)
     s = np.linspace(0, 6, 601)
     positive = stats.norm.pdf(s) + s * stats.norm.cdf(s)
     found = 2 * positive - s if both else positive
-    unit = placebo / float(found[0])
+    unit = null / float(found[0])
     if share / unit >= found[-1]:
         return share
     return float(np.interp(share / unit, found, s)) * unit
 
 
-def largest_by_chance(shares: Shares, placebos: list[Shares], confidence: float) -> Floats:
+def largest_by_chance(shares: Shares, nulls: list[Shares], confidence: float) -> Floats:
     """Return for each share in one direction what chance makes of it where it is most of all.
 
     Of many directions the one that stands out does so by chance more often than each by itself. So
     all are compared with what the one that stood out most had between groups that chance has made.
     """
     # Were there no path, the groups themselves would be as good as any that chance has made.
-    pairs = np.array([one.pairs[..., 1:] for one in (shares, *placebos)])
+    pairs = np.array([one.pairs[..., 1:] for one in (shares, *nulls)])
     mean, spread = pairs.mean(axis=0), np.maximum(pairs.std(axis=0), np.finfo(float).tiny)
     most = np.nanmax((pairs - mean) / spread, axis=(1, 2, 3), initial=0.0)
-    of_chance = most[1:] if placebos else most
+    of_chance = most[1:] if nulls else most
     return np.asarray(mean + spread * np.quantile(of_chance, (1 + confidence) / 2, method="higher"))
 
 
 def flip_table(
-    shares: Shares, again: list[Shares], placebos: list[Shares], groups: Groups, names: list[str],
+    shares: Shares, again: list[Shares], nulls: list[Shares], groups: Groups, names: list[str],
     confidence: float,
 ) -> pd.DataFrame:  # fmt: skip
     """Return the shares of each pair of groups and direction, with intervals."""
     counts = np.bincount(groups.codes, minlength=len(groups))
-    chance = largest_by_chance(shares, placebos, confidence)
+    chance = largest_by_chance(shares, nulls, confidence)
     lines = []
     for own in range(len(groups)):
         for to in range(len(groups)):
@@ -236,7 +236,7 @@ def flip_table(
                 interval = interval_of(
                     share,
                     np.array([one.pairs[own, to, k] for one in again]),
-                    np.array([one.pairs[own, to, k] for one in placebos]),
+                    np.array([one.pairs[own, to, k] for one in nulls]),
                     n,
                     confidence,
                     both=k == 0,

@@ -85,7 +85,7 @@ class AdditiveSteps:
     def pull_back(self, Z: Floats, G: Floats) -> Floats:
         """From gradients with respect to what the last step sees to those per step of a column."""
         g = np.zeros(Z.shape)
-        for k in self.space.free:
+        for k in self.space.non_sensitive:
             table = self.tables[k]
             if not self.tabulated[k]:
                 g[:, k] = G @ table

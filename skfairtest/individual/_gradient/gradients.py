@@ -29,7 +29,7 @@ class ZeroOrderGradient:
 
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
         """Change per step of the chosen output, or of the one-hot predicted class for labels."""
-        n, free = len(Z), self.space.free
+        n, free = len(Z), self.space.non_sensitive
         rows, moved = self.one_step_away(Z)
         g = np.zeros((n, len(free)))
         used = moved != 0
@@ -48,26 +48,28 @@ class ZeroOrderGradient:
 
     def one_step_away(self, Z: Floats) -> tuple[Floats, Floats]:
         """The rows to ask about, one for each row and free attribute, and how far each moved."""
-        space, order = self.space, np.arange(len(self.space.free))
-        delta = self.delta[space.free]
+        space, order = self.space, np.arange(len(self.space.non_sensitive))
+        delta = self.delta[space.non_sensitive]
         rows = np.repeat(Z[:, None, :], len(order), axis=1)
-        here = Z[:, space.free]
-        largest = space.domain.largest_code[space.free]
-        forward = here + delta <= np.minimum(space.domain.high[space.free], largest)
+        here = Z[:, space.non_sensitive]
+        largest = space.domain.largest_code[space.non_sensitive]
+        forward = here + delta <= np.minimum(space.domain.high[space.non_sensitive], largest)
         there = np.where(
-            forward, here + delta, np.maximum(here - delta, space.domain.low[space.free])
+            forward, here + delta, np.maximum(here - delta, space.domain.low[space.non_sensitive])
         )
         # From a missing value nothing rises or falls.
         there = np.where(here > largest, here, there)
-        rows[:, order, space.free] = there
+        rows[:, order, space.non_sensitive] = there
         rows = self._clip(rows)
         if space.constraints_:
             valid = self._valid(rows)
             back = rows.copy()
-            back[:, order, space.free] = np.maximum(here - delta, space.domain.low[space.free])
+            back[:, order, space.non_sensitive] = np.maximum(
+                here - delta, space.domain.low[space.non_sensitive]
+            )
             rows = np.where(valid[:, :, None], rows, self._clip(back))
             rows[~valid & ~self._valid(rows)] = np.nan
-        moved = rows[:, order, space.free] - here
+        moved = rows[:, order, space.non_sensitive] - here
         return rows, np.where(np.isnan(moved), 0.0, moved)
 
     def _clip(self, rows: Floats) -> Floats:

@@ -76,7 +76,7 @@ class TwoPhase:
             self.local_phase(concatenated(found))
 
     def _group_size(self) -> int:
-        rows = 2 * (len(self.space.free) + 2) * self.search.cost
+        rows = 2 * (len(self.space.non_sensitive) + 2) * self.search.cost
         return self.search.affordable(
             batches=2, cost_of_input=self.max_iter * rows, most=50_000 // rows
         )
@@ -144,7 +144,7 @@ class TwoPhase:
     def probabilities(self, x: Floats, first: Floats, second: Floats) -> Floats:
         """Chances of the free attributes, in proportion to ``1 / (|g(x)| + |g(x')|)``."""
         g1, g2, _ = self.both_gradients(x, first, second)
-        size = (np.abs(g1) + np.abs(g2))[:, self.space.free]
+        size = (np.abs(g1) + np.abs(g2))[:, self.space.non_sensitive]
         # A tenth of a row's mean gradient keeps attributes without influence from being the only
         # ones that walks move along.
         weight = 1.0 / (size + 0.1 * size.mean(axis=1, keepdims=True) + GUARD)
@@ -158,7 +158,7 @@ class TwoPhase:
         a = np.minimum(a, probability.shape[1] - 1)
         moves = np.zeros((n, self.space.n_features))
         up = self.rng.random(n) < 0.5
-        moves[np.arange(n), self.space.free[a]] = np.where(up, self.step, -self.step)
+        moves[np.arange(n), self.space.non_sensitive[a]] = np.where(up, self.step, -self.step)
         return moves
 
     # Both ----------------------------------------------------------------------------------

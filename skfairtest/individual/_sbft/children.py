@@ -100,7 +100,7 @@ class Variation:
         self, Z: Floats, places: Ints, members: Evaluated, rng: np.random.Generator
     ) -> None:
         """Change some columns of the inputs at these places."""
-        free = self.space.free
+        free = self.space.non_sensitive
         if not len(free):
             return
         n_changed = rng.choice(len(self.n_changed), len(places), p=self.n_changed) + 1

@@ -28,13 +28,13 @@ class DifferenceModel:
     """
 
     def __init__(self, space: InputSpace, rows: Floats) -> None:
-        self.free = [ColumnParts(space, j, rows) for j in space.free]
+        self.non_sensitive = [ColumnParts(space, j, rows) for j in space.non_sensitive]
         self.sensitive = [ColumnParts(space, j, rows) for j in space.sensitive]
-        ends = np.cumsum([0] + [len(parts.root) for parts in self.free])
+        ends = np.cumsum([0] + [len(parts.root) for parts in self.non_sensitive])
         self.starts, self.counts = ends[:-1], np.diff(ends)
         # Variances: what all inputs share, what each column does, what nothing explains.
         self.common, self.noise = 0.5, 0.1
-        self.variances = np.full(len(self.free), 1 / max(1, len(self.free)))
+        self.variances = np.full(len(self.non_sensitive), 1 / max(1, len(self.non_sensitive)))
         self.n_improved = 0
         self.is_informed = False
         self.differences = np.empty(0)
@@ -44,7 +44,7 @@ class DifferenceModel:
         """Features of inputs (n, n_features) and their pairs (n, 2, n_sensitive)."""
         columns: list[Floats] = [np.empty((len(Z), 0))]
         squares: list[Floats] = [np.empty((len(Z), 0))]
-        for parts in self.free:
+        for parts in self.non_sensitive:
             place = parts.of(Z[:, parts.j])
             columns.append(parts.root[place])
             squares.append(parts.root_of_squares[place])
@@ -80,7 +80,7 @@ class DifferenceModel:
         self.known = new
         self.differences = np.append(self.differences, differences)
         largest = np.abs(self.differences).max(initial=0.0)
-        self.is_informed = bool(largest > 0 and self.free)
+        self.is_informed = bool(largest > 0 and self.non_sensitive)
         if not self.is_informed:
             return
         self.scaled = self.differences / largest

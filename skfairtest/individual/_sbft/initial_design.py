@@ -102,7 +102,7 @@ class InitialDesign:
 
     def children(self, n: int) -> tuple[Floats, Floats]:
         """Children of the best inputs, with some of another's columns and some changed ones."""
-        rng, space, free = self.rng, self.space, self.space.free
+        rng, space, free = self.rng, self.space, self.space.non_sensitive
         best, best_pairs = self.best.Z, self.best.pairs
         # Half of the children come from the very best.
         front = np.where(rng.random(n) < 0.5, 4.0, 1.5)

@@ -154,7 +154,9 @@ class PublishedSearch:
         n_couples = (size + 1) // 2
         parents = Z[roulette(fitness, 2 * n_couples, rng)]
         first, second = parents[::2], parents[1::2]
-        child, twin = uniform_crossover(first, second, self.crossover_proba, space.free, rng)
+        child, twin = uniform_crossover(
+            first, second, self.crossover_proba, space.non_sensitive, rng
+        )
         child = redraw(child, mask_free(len(child), self.mutation_proba, space, rng), space, rng)
         mask = mask_free(len(twin), self.mutation_proba, space, rng)
         twin = between(twin, mask, first, second, space, rng)
@@ -163,7 +165,7 @@ class PublishedSearch:
 
     def improve_best(self, Z: Floats, fitness: Floats) -> None:
         """Local search: step each free value of the best input down and up, keep the better."""
-        for column in self.space.free:
+        for column in self.space.non_sensitive:
             for delta in (-self.space.domain.steps[column], self.space.domain.steps[column]):
                 moved = Z[:1].copy()
                 moved[0, column] += delta
@@ -217,5 +219,5 @@ def mask_free(
 ) -> NDArray[np.bool_]:
     """Which values to mutate: each free one with the probability."""
     mask = np.zeros((n, space.n_features), dtype=bool)
-    mask[:, space.free] = rng.random((n, len(space.free))) < probability
+    mask[:, space.non_sensitive] = rng.random((n, len(space.non_sensitive))) < probability
     return mask

@@ -182,7 +182,7 @@ class TunedSearch:
     def repaired(self, Z: Floats, values: Floats) -> Floats:
         """Proposals as inputs of the domain that the constraint objects admit."""
         compared = None if self.one_pair else values
-        return self.space.admission.repair(self.space.domain.clip(Z), self.rng, compared)
+        return self.space.feasibility.repair(self.space.domain.clip(Z), self.rng, compared)
 
     def evaluate(self, Z: Floats, values: Floats, operators: Ints) -> Evaluated:
         """Evaluate inputs by pairs of sensitive values, or by more; returns what each shows."""

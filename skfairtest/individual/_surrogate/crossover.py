@@ -68,7 +68,7 @@ class CrossoverSearch:
     def new_crossovers(self, n: int) -> Floats:
         """Different crossovers that were not judged before; maybe none."""
         Z = self.search.crossover(n, self.rng)
-        keys = row_keys(Z[:, self.space.free])
+        keys = row_keys(Z[:, self.space.non_sensitive])
         first = np.zeros(len(Z), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True
         new = first & ~self._proposed.contains(keys)
@@ -78,7 +78,7 @@ class CrossoverSearch:
     @one_thread()
     def remember(self, Z: Floats, found: Bools) -> None:
         """Keep the verdicts, and learn from them now and then."""
-        self._proposed.add(row_keys(Z[:, self.space.free]))
+        self._proposed.add(row_keys(Z[:, self.space.non_sensitive]))
         most = 30_000
         self._Z = np.concatenate([self._Z, Z])[-most:]
         self._found = np.concatenate([self._found, found])[-most:]

@@ -126,10 +126,10 @@ class ProposalMixture:
         self._n_vain = 0
         n_values = np.where(
             self.space.domain.discrete, self.space.domain.high - self.space.domain.low, np.inf
-        )[self.space.free]
+        )[self.space.non_sensitive]
         #: Columns of the most values: inputs that share these come from the same parents.
         # A batch is sorted by three columns.
-        self._telling = self.space.free[np.argsort(n_values, kind="stable")[-3:]]
+        self._telling = self.space.non_sensitive[np.argsort(n_values, kind="stable")[-3:]]
         self._stock = np.empty((0, self.space.n_features))
         self._keys: Keys | None = None
         self._by_degree = True
@@ -261,12 +261,12 @@ class ProposalMixture:
         if place == CROSSED:
             Z = self._crossed(chosen.Z, parents, rng)
         else:
-            good, made = self.columns[:, SINGLE.index(place), self.space.free]
+            good, made = self.columns[:, SINGLE.index(place), self.space.non_sensitive]
             success = (good + 0.5) / (made + 1)
             weight = (success / success.max()) ** POWER
             # 5% of the changes go to any column, however little it brought.
             weight = weight / weight.sum() + 0.05 / len(weight)
-            column = rng.choice(self.space.free, size=n, p=weight / weight.sum())
+            column = rng.choice(self.space.non_sensitive, size=n, p=weight / weight.sum())
             change = self.values.step_along if place == STEPS else self.values.anew
             Z = change(chosen.Z, column, rng)
         made = self.admitted(Parents(Z, chosen.pairs), rng)
@@ -297,15 +297,15 @@ class ProposalMixture:
         drawn = np.where(rng.random((n, 1)) < 0.5, other, self.values.draw(n, rng))
         share = rng.random((n, 1)) ** 2 * 0.5
         mask = np.zeros(Z.shape, dtype=bool)
-        mask[:, self.space.free] = rng.random((n, len(self.space.free))) < share
-        mask[np.arange(n), rng.choice(self.space.free, size=n)] = True
+        mask[:, self.space.non_sensitive] = rng.random((n, len(self.space.non_sensitive))) < share
+        mask[np.arange(n), rng.choice(self.space.non_sensitive, size=n)] = True
         return np.where(mask, drawn, Z)
 
     def admitted(self, made: Parents, rng: np.random.Generator) -> Parents:
         """What was made of parents, with the twins to compare, as inputs that are admitted."""
         pairs = self.inherited(made.pairs, rng)
         compared = None if self.space.twins_.compares_all else pairs
-        Z = self.space.admission.repair(self.space.domain.clip(made.Z), rng, compared)
+        Z = self.space.feasibility.repair(self.space.domain.clip(made.Z), rng, compared)
         if not self.space.twins_.is_enumerable:
             Z = self.space.twins_.with_sensitive(Z, pairs[:, 0])
         return Parents(Z, pairs)

@@ -27,7 +27,7 @@ class WithoutReplacement:
         self._half, self._mask = np.uint64(half), np.uint64((1 << half) - 1)
         self._keys = rng.integers(1, 2**63, size=6, dtype=np.uint64) | np.uint64(1)
         self._next, self._end = 0, 1 << (2 * half)
-        self._sizes = [int(space.domain.columns[j].n_values) for j in space.free]
+        self._sizes = [int(space.domain.columns[j].n_values) for j in space.non_sensitive]
 
     @classmethod
     def of(cls, space: InputSpace, rng: np.random.Generator) -> WithoutReplacement | None:
@@ -36,7 +36,7 @@ class WithoutReplacement:
         # only small ones are drawn so: the space knows better where it holds.
         most = 2**18 if space.constraints_ else 2**32
         fixed = space.domain.discrete | (space.domain.low == space.domain.high)
-        fits = space.n_inputs <= most and bool(fixed[space.free].all())
+        fits = space.n_inputs <= most and bool(fixed[space.non_sensitive].all())
         return cls(space, rng) if fits else None
 
     @property
@@ -62,7 +62,7 @@ class WithoutReplacement:
         Z = np.empty((len(places), self.space.n_features))
         offsets = np.unravel_index(places.astype(np.int64), self._sizes)
         Z[:, self.space.sensitive] = self.space.twins_.draw_sensitive(len(Z), rng)
-        for j, offset in zip(self.space.free, offsets, strict=True):
+        for j, offset in zip(self.space.non_sensitive, offsets, strict=True):
             Z[:, j] = self.space.domain.low[j] + offset
         return Z
 

@@ -199,7 +199,9 @@ class Queue:
         """Whether a path constraint has solutions and comes for the first time."""
         if (box.low > box.high).any():
             return False
-        key = np.concatenate([box.low[space.free], box.high[space.free]]).tobytes()
+        key = np.concatenate(
+            [box.low[space.non_sensitive], box.high[space.non_sensitive]]
+        ).tobytes()
         if key in self.visited:
             return False
         self.visited.add(key)

@@ -79,7 +79,7 @@ class Measurement:
             cost_of_input=cost_of_input, most=min(wanted, 4096 // space.twins_.n_twins)
         )
         Z = search.sample(n, rng, uniform=True).rows
-        fresh = self._seen.add(row_keys(Z[:, space.free]))
+        fresh = self._seen.add(row_keys(Z[:, space.non_sensitive]))
         if fresh.any():
             Z = Z[fresh]
             self._note(Z)

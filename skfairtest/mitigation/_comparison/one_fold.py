@@ -144,7 +144,7 @@ def _run(result: FoldResult, name: str, own: Any, context: ComparisonContext, fo
         start = end
     result.judged["near"] = result.judged["near"]._replace(cluster_ids=fold.cluster_ids)
     result.degree = float(whole.disparity.max(initial=0.0))
-    if name == "drop" and own is None and context.space.twins_.dependents is None:
+    if name == "drop" and own is None and context.space.twins_.descendants is None:
         result.bound, result.certificates = 0.0, ["nothing else differs between twins"]
         return
     certified = fold.certify_time > 0 and _certify(result, model, context, fold)

@@ -74,7 +74,7 @@ def look_at(rounds: Rounds, models: list[Any], *, fresh: bool = False) -> Measur
     Twins that differ in nothing else get the same predictions from them by construction, which
     needs no measuring.
     """
-    if rounds.strategy.space.twins_.dependents is not None or rounds.first.group is not None:
+    if rounds.strategy.space.twins_.descendants is not None or rounds.first.group is not None:
         return rounds.find(models, fresh=fresh)
     nothing = Measure(0.0, 0.0, 0.0)
     return Measurements(TwinShares(nothing, nothing, nothing, 0.0), None)

@@ -40,18 +40,18 @@ def finalized(case: Case, search: SearchPart, alone: list[SearchPart]) -> Search
             search,
             shown_by=finding.shown_by,
             pair=finding.pair,
-            pair_of_a_row=bool(case.is_row(space, twins[:1], space.free)[0]),
+            pair_of_a_row=bool(case.is_row(space, twins[:1], space.non_sensitive)[0]),
             pair_has_a_row=bool(case.is_row(space, twins, slice(None)).any()),
             degree=max(search.degree or 0.0, finding.pair.difference),
         )
-    lower, upper = search.bracket.lower, search.bracket.upper
+    lower, upper = search.certificate.lower, search.certificate.upper
     if lower is None or upper is None or search.degree is None:
         return search
     lower = max(lower, search.degree)
-    bracket = replace(search.bracket, lower=lower, upper=max(upper, lower))
+    certificate = replace(search.certificate, lower=lower, upper=max(upper, lower))
     if lower > upper * (1 + 1e-9):  # more than two ways to add up differ by
-        bracket = replace(bracket, certified=False, stop_reason=BEYOND)
-    return replace(search, bracket=bracket)
+        certificate = replace(certificate, certified=False, stop_reason=BEYOND)
+    return replace(search, certificate=certificate)
 
 
 def _with_others(rows: RowsPart, others: RowsPart) -> RowsPart:

@@ -115,7 +115,7 @@ def what_was_compared(auditor: Any, table: pd.DataFrame) -> dict[str, Any]:
         "confidence": auditor.confidence,
         "correction": auditor.correction,
         "min_support": auditor.min_support,
-        "n_rule_sets": auditor.n_rules_,
+        "n_rules": auditor.n_rules_,
         **score,
         "largest": None if score["largest"] is None else Largest(**score["largest"]),
         "rules": [ReportedRule(*row) for row in table[names].itertuples(index=False)],

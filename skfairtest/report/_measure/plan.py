@@ -19,7 +19,7 @@ from skfairtest.report._data import (
     SelectionPart,
 )
 from skfairtest.report._measure import (
-    bracket,
+    certificate,
     columns,
     errors,
     groups,
@@ -221,17 +221,17 @@ class Plan:
     def _certify_all(self, searches: dict[str, SearchPart]) -> Parts[None]:
         """Bound what each search may have missed."""
         case = self.case
-        why_not = "certify=False" if self.certify is False else bracket.why_not(case)
+        why_not = "certify=False" if self.certify is False else certificate.why_not(case)
         for label in self.labels[::-1]:
             is_begun = hasattr(case.auditors.get(label), "stop_reason_")
             found = yield PlannedPart(
                 f"certificate: {label}",
                 CertificatePart(),
-                partial(bracket.certify_search, case, label),
+                partial(certificate.certify_search, case, label),
                 why_not or ("" if is_begun else "there is no search to begin from"),
                 refuses=(ValueError,),
             )
-            searches[label] = replace(searches[label], bracket=found)
+            searches[label] = replace(searches[label], certificate=found)
 
     def _begun(self) -> list[SearchPart]:
         """The searches as far as they are known before they run."""
@@ -319,7 +319,7 @@ def by_construction(case: Case, names: list[str], label: str, auditor: str) -> S
         degree=0.0,
         stop_reason=why,
         rows=people,
-        bracket=ends,
+        certificate=ends,
     )
 
 

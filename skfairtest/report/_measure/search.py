@@ -85,7 +85,7 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
     asked = case.asked(space)
     # Seconds that the outputs of the pairs that are shown may take.
     n_shown = case.affordable(2.0, SHOWN_PAIRS * QUERIES_A_PAIR) // QUERIES_A_PAIR
-    places = far_apart(Z[:, space.free], n_shown)
+    places = far_apart(Z[:, space.non_sensitive], n_shown)
     shown = case.pairs(asked, first[places], second[places])
     if "worst_z" in state:
         twins = space.twins_.of_each(state["worst_z"][None], state["worst_pair"])
@@ -98,7 +98,7 @@ def _pairs(case: Case, label: str, auditor: Any) -> dict[str, Any]:
             first=rows_of(space.decode(first)),
             **_changed_only(space, first, second),
             difference=auditor.disparities_[:KEPT_PAIRS].tolist(),
-            of_a_row=case.is_row(space, Z, space.free).tolist(),
+            of_a_row=case.is_row(space, Z, space.non_sensitive).tolist(),
         ),
         "queries": auditor.n_queries_ + case.n_queries - before,
     }

@@ -62,7 +62,7 @@ def perturbed_groups(report: dict[str, Any]) -> Section:
             TextBlock(
                 "This compares predictions near the rows, not for the rows themselves: as in "
                 "TestSGD, each input is a row with one attribute moved, and need not resemble "
-                f"real people. Each of {count(part['n_rule_sets'])} rules is compared with "
+                f"real people. Each of {count(part['n_rules'])} rules is compared with "
                 f"all other inputs by its {what}. {_intervals(part)} They hold for such inputs "
                 "and say nothing about numbers of people."
             )
@@ -193,7 +193,7 @@ def errors(report: dict[str, Any]) -> Section:
 
 
 def _listed(part: dict[str, Any]) -> str:
-    n = f"{count(part['n_rule_sets'])} groups"
+    n = f"{count(part['n_rules'])} groups"
     if not part["n_differ"]:
         return f"None of {n} shows a difference."
     words = "the largest that do not repeat others are drawn"

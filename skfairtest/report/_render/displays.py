@@ -33,9 +33,9 @@ def _bounds(report: dict[str, Any]) -> Any:
             "name": search["label"],
             "found": real(_found(search)),
             "lower": real(search["degree"]),
-            "upper": real(search["bracket"]["upper"]),
+            "upper": real(search["certificate"]["upper"]),
             "rows": real(search["rows"]["degree"]),
-            "certified": search["bracket"]["certified"],
+            "certified": search["certificate"]["certified"],
         }
         for search in report["searches"]
     ]
@@ -44,8 +44,8 @@ def _bounds(report: dict[str, Any]) -> Any:
 
 def _found(search: dict[str, Any]) -> Any:
     """What was found before the certificate, which may have shown more."""
-    known = search["shown_by"] == "the certificate" and search["bracket"]["found"] is not None
-    return search["bracket"]["found"] if known else search["degree"]
+    known = search["shown_by"] == "the certificate" and search["certificate"]["found"] is not None
+    return search["certificate"]["found"] if known else search["degree"]
 
 
 def _of_twins(report: dict[str, Any]) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ def _of_rows(part: dict[str, Any]) -> Any:
 
 def _of_rules(part: dict[str, Any], measure: str, counted: str = "rows") -> Any:
     table = pd.DataFrame(part["rules"])
-    table.attrs["n_groups"] = part["n_rule_sets"]
+    table.attrs["n_groups"] = part["n_rules"]
     return inspection.GroupScoresDisplay(
         table, part["confidence"], part["correction"], measure, counted
     )
@@ -135,7 +135,7 @@ def _moved(report: dict[str, Any]) -> Any:
 
 MAKERS = {
     "pair": _pair,
-    "bracket": _bounds,
+    "bounds": _bounds,
     "curve": _curve,
     "history": _history,
     "groups": _groups,

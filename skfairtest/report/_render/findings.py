@@ -426,7 +426,7 @@ def how_large(report: dict[str, Any]) -> list[Any]:
         blocks.append(TextBlock(words[:1].upper() + words[1:]))
     for search in report["searches"]:
         if search["taken"]:
-            blocks += why_not(search["bracket"], f"Certificate of {isolate(search['label'])}")
+            blocks += why_not(search["certificate"], f"Certificate of {isolate(search['label'])}")
             blocks += [TextBlock(words)] if (words := engine_sentence(search)) else []
     return blocks
 
@@ -494,7 +494,7 @@ def found_by_search(search: dict[str, Any]) -> float | None:
 
 def _bounds(searches: Sequence[dict[str, Any]]) -> list[str]:
     """The bounds of several searches, with equally many decimals."""
-    bounds_of_all = [search["bracket"] for search in searches]
+    bounds_of_all = [search["certificate"] for search in searches]
     uppers = alike([bounds["upper"] for bounds in bounds_of_all])
     return [bound(bounds, upper) for bounds, upper in zip(bounds_of_all, uppers, strict=True)]
 
@@ -523,14 +523,14 @@ def _thinned(line: dict[str, list[Any]]) -> dict[str, list[Any]]:
 def _bounds_figure(searches: list[dict[str, Any]], report: dict[str, Any]) -> FigureBlock:
     alt = "; ".join(
         f"{search['label']}: found {figure(found_by_search(search))}, largest possible "
-        f"{bound(search['bracket'])}, people {figure(search['rows']['degree'])}"
+        f"{bound(search['certificate'])}, people {figure(search['rows']['degree'])}"
         for search in searches[:10]
     )
     caption = (
         "The difference found, the largest difference of a person in the table, and the bound "
         "if there is one"
     )
-    return FigureBlock("bracket", {**report, "searches": searches[-20:]}, caption, alt)
+    return FigureBlock("bounds", {**report, "searches": searches[-20:]}, caption, alt)
 
 
 # Real rows -------------------------------------------------------------------------------------

@@ -459,7 +459,7 @@ def _no_bound(report: dict[str, Any]) -> Step | None:
     main = report["searches"][-1]
     if not main["taken"] or main["degree"] is None:
         return None
-    upper = main["bracket"]["upper"]
+    upper = main["certificate"]["upper"]
     if upper is not None and upper <= 1.1 * main["degree"]:
         return None  # a bound so near is not worth another look
     return Step(

@@ -131,7 +131,7 @@ def _shares_table(report: dict[str, Any], name: str, done: list[dict[str, Any]])
                 direction(flow),
                 count(flow["n_rows"]),
                 with_interval(flow["share"], flow["low"], flow["high"], percent),
-                ABSENT if flow["placebo"] is None else percent(flow["placebo"]),
+                ABSENT if flow["null_share"] is None else percent(flow["null_share"]),
             ]
             for flow in part["flips"]
             if flow["direction"] != ANY

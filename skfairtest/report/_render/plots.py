@@ -99,7 +99,7 @@ def _height(figure: FigureBlock) -> float:
         is_columns = figure.kind == "moved:columns"
         return 1.7 + (0.3 * len(part["columns"]) if is_columns else 0.45 * len(part["flips"]))
     return {
-        "bracket": 1.7 + 0.4 * len(report["searches"]),
+        "bounds": 1.7 + 0.4 * len(report["searches"]),
         "selection": 1.2 + 0.3 * len(report["selection"]["rows"]),
     }.get(figure.kind, 2.7)
 

@@ -232,7 +232,7 @@ def output_of(search: dict[str, Any], report: dict[str, Any]) -> str:
 
 def bounds_sentence(search: dict[str, Any]) -> str:
     """The largest difference found and its bound, as the rest of a sentence."""
-    bounds, degree = search["bracket"], search["degree"]
+    bounds, degree = search["certificate"], search["degree"]
     if degree is None:
         return f"not known: {search['reason']}"
     if bounds["upper"] is None:
@@ -248,7 +248,7 @@ def largest_possible(search: dict[str, Any], found: str = "") -> str:
 
     It has the decimals of what was found: rounded by itself it may seem to be less.
     """
-    bounds = search["bracket"]
+    bounds = search["certificate"]
     if bounds["upper"] is None:
         why = f": {isolate(bounds['reason'])}" if bounds["reason"] else ""
         return f"Larger ones are not ruled out{why.rstrip('.')}."
@@ -261,7 +261,7 @@ def largest_possible(search: dict[str, Any], found: str = "") -> str:
 
 def engine_sentence(search: dict[str, Any]) -> str:
     """What searched for the bound of a model of trees, and why it ended early; else empty."""
-    bounds = search["bracket"]
+    bounds = search["certificate"]
     if not bounds["engine"] or bounds["upper"] is None:
         return ""
     by = "compiled code (numba)" if bounds["engine"] == "numba" else "NumPy"
@@ -442,7 +442,7 @@ def _in_domain(search: dict[str, Any], threshold: float | None, seed: int | None
     if search["degree"] is None:
         return f"Nothing was measured: {search['reason'].rstrip('.')}."
     if not search["degree"]:
-        proof = search["bracket"]
+        proof = search["certificate"]
         if proof["certified"] and proof["upper"] == 0:
             its = "its value" if len(search["sensitive"]) == 1 else "their values"
             return (
@@ -493,9 +493,9 @@ def carries(searches: list[dict[str, Any]]) -> str:
             f"differ at once. {best['label']} shows the most, {share:.0%} of it."
         )
     proven = [
-        f"{s['label']} cannot exceed {number(s['bracket']['upper'])}"
+        f"{s['label']} cannot exceed {number(s['certificate']['upper'])}"
         for s in known
-        if s["bracket"]["upper"] is not None and s["bracket"]["upper"] < whole
+        if s["certificate"]["upper"] is not None and s["certificate"]["upper"] < whole
     ]
     more = f" It is proven that alone {', '.join(proven)}." if proven else ""
     return f"{words[0].upper()}{words[1:]} {each}{more}"

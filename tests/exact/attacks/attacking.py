@@ -98,7 +98,7 @@ def bracket(model: Any, X: Any, sensitive: Any, response_method: str, seconds: f
         check_model(model, search.response)
         rng = np.random.default_rng(0)
         get_to_know(search, space.data[:64], rng)
-        verifier, _ = read_verifier(model, space.relax_dependents(), search.response, False, rng)
+        verifier, _ = read_verifier(model, space.relax_descendants(), search.response, False, rng)
         history = BoundHistory(CLOCK.now)
         closed = close(search, verifier, Limits(CLOCK.now() + seconds, RTOL), history)
     return closed, verifier, search, space

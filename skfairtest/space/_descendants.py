@@ -21,7 +21,7 @@ FORM = (
 )
 
 
-class DependentRule(NamedTuple):
+class DescendantRule(NamedTuple):
     """If attribute `sensitive` has the code `of`, attribute `column` has the code `code`."""
 
     sensitive: int
@@ -35,7 +35,7 @@ def read_rules(
     columns: list[Column],
     sensitive: list[int],
     one_hot: Mapping[Any, list[Any]],
-) -> list[DependentRule]:
+) -> list[DescendantRule]:
     """Return the rules of a mapping, in codes.
 
     A one-hot group is named by itself, and its values by the names of its categories.
@@ -58,14 +58,14 @@ def read_rules(
             )
         if not isinstance(values, Mapping):
             raise ValueError(f"twins={{{name!r}: ...}} must be a mapping; got {values!r}. {FORM}")
-        for value, followers in values.items():
-            if not isinstance(followers, Mapping):
+        for value, descendants in values.items():
+            if not isinstance(descendants, Mapping):
                 raise ValueError(
                     f"twins={{{name!r}: {{{value!r}: ...}}}} must be a mapping from column to "
-                    f"value; got {followers!r}. {FORM}"
+                    f"value; got {descendants!r}. {FORM}"
                 )
             of = _code(columns[j], value)
-            for other, wanted in followers.items():
+            for other, wanted in descendants.items():
                 k = _position(other, names, one_hot)
                 if k in sensitive:
                     raise ValueError(
@@ -73,7 +73,7 @@ def read_rules(
                         "combination of sensitive values; exclude some of them by "
                         "InputSpace(constraint=...)."
                     )
-                rules.append(DependentRule(j, of, k, _code(columns[k], wanted)))
+                rules.append(DescendantRule(j, of, k, _code(columns[k], wanted)))
     return rules
 
 
@@ -107,7 +107,7 @@ def _code(column: Column, value: Any) -> float:
     return code
 
 
-def apply_rules(Z: Floats, rules: list[DependentRule]) -> Floats:
+def apply_rules(Z: Floats, rules: list[DescendantRule]) -> Floats:
     """Set, in place, the values that follow from the sensitive values of rows of codes."""
     for rule in rules:
         Z[Z[:, rule.sensitive] == rule.of, rule.column] = rule.code

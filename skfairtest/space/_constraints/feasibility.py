@@ -17,7 +17,7 @@ from skfairtest.space._twins import Twins
 ROUNDS = 10
 
 
-class Admission:
+class Feasibility:
     """Draws and repairs rows according to the constraint objects of a space.
 
     Parameters
@@ -82,8 +82,8 @@ class Admission:
             return np.ones(len(Z), dtype=bool)
         return self._whole.valid(Z)
 
-    def within(self, domain: Domain) -> Admission:
-        """Return the same admission for a part of the domain."""
+    def within(self, domain: Domain) -> Feasibility:
+        """Return the same feasibility for a part of the domain."""
         part = copy.copy(self)
         part.domain = domain
         return part
