@@ -47,18 +47,18 @@ class Favourable(NamedTuple):
     @property
     def sentence(self) -> str:
         """Say which labels were taken as favourable, and why."""
-        sentence = f"{in_words(self.labels)} taken as favourable"
+        sentence = f"{joined_labels(self.labels)} taken as favourable"
         if self.how == "guessed":
             sentence += (
-                f", which is a guess: nothing says which of {in_words(self.classes)} people want. "
-                "Give favourable="
+                f", which is a guess: nothing says which of {joined_labels(self.classes)} people "
+                "want. Give favourable="
             )
         elif self.how == "inferred":
             sentence += ", by its name"
         return sentence
 
 
-def in_words(labels: Any) -> str:
+def joined_labels(labels: Any) -> str:
     """Return labels as text; a threshold or "mean" stays as it is."""
     if isinstance(labels, (list, tuple)):
         return ", ".join(str(label) for label in labels)
