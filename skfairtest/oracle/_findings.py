@@ -174,7 +174,7 @@ def _joint_history(
     """Return the joint history: what all searches had found after each share of their queries."""
     if not any(len(part.history["queries"]) for part in parts):
         return History().arrays()
-    n_points = 500
+    n_points = 500  # of the joint history
     shares = np.linspace(0.0, 1.0, n_points + 1)[1:]
     total = dict.fromkeys(History.names, np.zeros(n_points))
     for part in parts:

@@ -74,6 +74,7 @@ class SecondAnswers:
         asked again; later ones leave enough for another look.
         """
         if not self.n_left:
+            # A quarter of the budget leaves enough for another look at the worst pair.
             return 1 / 4 * self._budget
         return max(min(FIRST_BATCH, SHARE_AGAIN * self._budget), self._model.n_rows)
 

@@ -68,6 +68,7 @@ class TorchGradient:
         self.second_alone = scores.shape[1] == 1
         if self.checked:
             return
+        # On 64 rows, of which nine in ten have to agree.
         T, scores, column = T[:64], scores[:64], column[:64]
         got = self._differentiate(T, column)[0]
         expected = scores[np.arange(len(T)), column]

@@ -76,6 +76,7 @@ class TwoPhase:
             self.local_phase(concatenated(found))
 
     def _group_size(self) -> int:
+        # At most 50,000 rows in a batch of gradients, and half of the budget for the global phase.
         rows = 2 * (len(self.space.non_sensitive) + 2) * self.search.cost
         return self.search.affordable(
             batches=2, cost_of_input=self.max_iter * rows, most=50_000 // rows

@@ -79,7 +79,7 @@ class CrossoverSearch:
     def remember(self, Z: Floats, found: Bools) -> None:
         """Keep the verdicts, and learn from them now and then."""
         self._proposed.add(row_keys(Z[:, self.space.non_sensitive]))
-        most = 30_000
+        most = 30_000  # inputs that the surrogate learns from: the latest
         self._Z = np.concatenate([self._Z, Z])[-most:]
         self._found = np.concatenate([self._found, found])[-most:]
         n_seen = self._proposed.size

@@ -68,6 +68,7 @@ class Bandit:
         # What was not tried yet is taken for as good as the best.
         weight = np.where(is_open, np.where(self.cost < 1e-6, 1.0, weight), 0.0)
         weight /= weight.sum()
+        # A distribution with less than 2% of a batch gets none of it.
         weight[weight < 0.02] = 0.0
         cost_of_one = self.cost / np.maximum(self.fresh, 1)
         leader = int(np.argmax(np.where(is_open, rate, -1.0)))
@@ -237,6 +238,7 @@ class ProposalMixture:
             # Seconds must not decide: 20 proposals cost as much as one queried input.
             cost = 0.05 * proposed + fresh
         self.bandit.learn(proposed, fresh, gain, cost)
+        # Which columns pay changes slowly: earlier batches weigh more than in the shares.
         self.columns *= 0.95
         for i, place in enumerate(SINGLE):
             made = self._proposed.column[self._proposed.distribution == place]

@@ -25,6 +25,7 @@ class WithoutReplacement:
         self.n = int(space.n_inputs)
         half = max(1, -(-(self.n - 1).bit_length() // 2))
         self._half, self._mask = np.uint64(half), np.uint64((1 << half) - 1)
+        # Six rounds of the network.
         self._keys = rng.integers(1, 2**63, size=6, dtype=np.uint64) | np.uint64(1)
         self._next, self._end = 0, 1 << (2 * half)
         self._sizes = [int(space.domain.columns[j].n_values) for j in space.non_sensitive]
