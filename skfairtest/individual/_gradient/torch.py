@@ -15,6 +15,9 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.finding._words import message_of
 
+#: Rows that are differentiated at once: a graph keeps what every layer returned for them.
+ROWS = 4096
+
 EXTRA = "skfairtest[torch]"
 HINT = "Give gradient= a callable, or use MAFTAuditor, which asks any model for its outputs alone."
 
@@ -52,11 +55,9 @@ class TorchGradient:
 
     def __call__(self, T: Floats, column: Ints) -> Floats:
         """Gradient of the chosen outputs, shape (n, p)."""
-        # A graph keeps what every layer returned for the rows that are differentiated at once.
-        size = 4096
         parts = [
-            self._differentiate(T[start : start + size], column[start : start + size])[1]
-            for start in range(0, len(T), size)
+            self._differentiate(T[start : start + ROWS], column[start : start + ROWS])[1]
+            for start in range(0, len(T), ROWS)
         ]
         return np.concatenate(parts)
 
