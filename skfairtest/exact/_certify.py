@@ -172,7 +172,7 @@ def certify(
         If the estimator, or a step before it, cannot be certified.
     NonDeterministicModelError
         If the estimator, asked again about the best pair, gives other answers: it was fitted again
-        or changed after the audit, or its answers vary.
+        or changed after the audit, or it is non-deterministic.
     NotFittedError
         If the auditor is not fitted.
 

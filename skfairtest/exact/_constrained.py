@@ -232,7 +232,7 @@ class _PartSearch:
         """Return where a column may be cut: the largest codes of the lower part."""
         low, high = float(boxes.low[0, j]), float(boxes.high[0, j])
         middle = [(low + high) / 2, (at + repaired) / 2]
-        top = float(self.space.domain.top[j])
+        top = float(self.space.domain.largest_code[j])
         # What is missing breaks no rule: it is cut off as a whole.
         own = {top} if low <= top < high else set()
         if self.space.domain.discrete[j]:
@@ -255,7 +255,7 @@ class _PartSearch:
             else:
                 # Real parts share the code between them.
                 child.low[0, j] = at + 1 if self.space.domain.discrete[j] else at
-                if at == self.space.domain.top[j]:
+                if at == self.space.domain.largest_code[j]:
                     child.low[0, j] = child.high[0, j]
             if not child.empty[0] and self.rule.narrow(child)[0]:
                 found.append(child)

@@ -10,11 +10,6 @@ from skfairtest.base import BaseAuditor
 from skfairtest.oracle._handle import SearchHandle
 
 STRATEGIES = ("fully-directed", "semi-directed", "random")
-#: Global searches that the whole budget would hold, and the bounds of their number of inputs.
-N_GLOBAL = 10
-LEAST_GLOBAL, MOST_GLOBAL = 1000, 20_000
-#: Steps below which no walk is cut, so that it still leaves the neighbourhood of its start.
-SHORTEST = 50
 
 
 class AequitasAuditor(BaseAuditor):
@@ -128,9 +123,8 @@ class AequitasAuditor(BaseAuditor):
         self, search: SearchHandle, rng: np.random.Generator
     ) -> tuple[Floats, Floats | None]:
         """Discriminatory inputs among uniform ones; for many combinations, the pairs they show."""
-        n = self.n_global or search.affordable(
-            batches=N_GLOBAL, least=LEAST_GLOBAL, most=MOST_GLOBAL, whole=True
-        )
+        # Ten global searches in the budget, each of enough inputs to find discriminatory ones.
+        n = self.n_global or search.affordable(batches=10, least=1000, most=20_000, whole=True)
         Z = search.sample(n, rng).rows
         pairs = search.pairs(Z, rng)
         found = search.evaluate(Z, pairs).verdict
@@ -142,7 +136,8 @@ class AequitasAuditor(BaseAuditor):
         """Share the steps from each input among several walks, where the inputs fill no batch."""
         if self.batch_size == 1 or not len(starts):
             return starts, pairs, self.n_local
-        n_walks = max(1, min(self.batch_size // len(starts), self.n_local // SHORTEST))
+        # A walk has at least 50 steps, so that it still leaves the neighbourhood of its start.
+        n_walks = max(1, min(self.batch_size // len(starts), self.n_local // 50))
         n_steps = -(-self.n_local // n_walks)
         tiled = None if pairs is None else np.tile(pairs, (n_walks, 1, 1))
         return np.tile(starts, (n_walks, 1)), tiled, n_steps

@@ -13,12 +13,6 @@ from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.space._space import InputSpace
 
-#: Rows in one batch: large enough that the model's cost of a call does not count.
-BATCH_ROWS = 8192
-#: Batches that a run consists of at least, and rows below which a batch is not cut for that.
-N_BATCHES = 50
-LEAST_ROWS = 64
-
 
 class RandomAuditor(BaseAuditor):
     """Audit with uniform random inputs.
@@ -68,10 +62,9 @@ class RandomAuditor(BaseAuditor):
         counts = search.measured["uniform"] = UniformCounts()
         width = search.space.twins_.n_compared
         while True:
-            # A small budget is spent in several batches, so that the history has a course.
-            n = search.affordable(
-                batches=N_BATCHES, least=LEAST_ROWS / width, most=BATCH_ROWS / width, whole=True
-            )
+            # A small budget is spent in several batches, so that the history has several rows. In
+            # batches of 8,192 rows, what a call of the model costs by itself does not count.
+            n = search.affordable(batches=50, least=64 / width, most=8192 / width, whole=True)
             Z, uniform, _ = search.sample(n, rng)
             fresh = Z[uniform]
             counts.add(search.evaluate(fresh, search.pairs(fresh, rng)))

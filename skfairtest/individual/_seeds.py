@@ -14,8 +14,6 @@ from skfairtest.space._space import InputSpace
 
 #: Clusters of the data that seeds are taken from in turn, as in the papers of ADF and SG.
 N_CLUSTERS = 4
-#: Rows of the data that are clustered, at most; a random choice of them beyond.
-MOST_ROWS = 20_000
 
 
 def check_enough_rows(space: InputSpace) -> None:
@@ -37,7 +35,8 @@ def cluster_seeds(space: InputSpace, rng: np.random.Generator) -> Floats:
     """
     from sklearn.cluster import KMeans
 
-    chosen = rng.permutation(len(space.data))[:MOST_ROWS]
+    # At most 20,000 rows are clustered.
+    chosen = rng.permutation(len(space.data))[:20_000]
     Z = space.feasibility.repair(space.domain.move_inside(space.data[chosen], rng), rng)
     Z = Z[space.valid(Z)]
     _, first = np.unique(row_keys(Z[:, space.non_sensitive]), return_index=True)

@@ -137,10 +137,10 @@ class Crossings:
             sample = self._source.sample(n, rng)
             assert sample.cluster_ids is not None  # plausible inputs are drawn near the data
             return Crossed(sample.rows, sample.cluster_ids)
-        first = self._source.crossings(n, rng)
+        first = self._source.crossover(n, rng)
         n_first = len(first.rows)
         if not 0 < n_first < n:
             return first
-        more = self._source.crossings(int(1.2 * n * n / n_first), rng)
+        more = self._source.crossover(int(1.2 * n * n / n_first), rng)
         rows = np.concatenate([first.rows, more.rows])
         return Crossed(rows, np.concatenate([first.cluster_ids, more.cluster_ids])).part(slice(n))

@@ -9,12 +9,12 @@ from skfairtest.oracle._row_hash import Keys, KeySet, distinct
 
 
 class Archive:
-    """Discriminatory inputs with the sensitive codes of the two twins that show each.
+    """Discriminatory inputs with the encoded sensitive values of the two twins that show each.
 
     Parameters
     ----------
     n_features, n_sensitive : int
-        Width of a row of codes, and number of its sensitive ones.
+        Width of an encoded row, and number of its sensitive ones.
     megabytes : float
         Memory for the rows; beyond it those with the smallest disparity are dropped.
 
@@ -52,7 +52,7 @@ class Archive:
     def rows(self) -> tuple[Floats, Floats, Floats]:
         """Inputs (n, n_features), their pairs (n, 2, n_sensitive), disparities (n,); worst first.
 
-        A pair is the sensitive codes of two twins.
+        A pair is the encoded sensitive values of two twins.
         """
         self._tidy()
         n = self._size
@@ -97,7 +97,7 @@ class Archive:
 
 
 class History:
-    """The course of a run, thinned so that it never grows beyond `limit` rows.
+    """The history of a run, thinned so that it never grows beyond `limit` rows.
 
     Each entry is (queries, seconds, inputs, found, degree).
     """

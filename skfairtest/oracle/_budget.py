@@ -10,15 +10,6 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest.oracle._stop import LIMITS, StopReason, StopSearch
 
-#: Queries of the first batch of a run with max_time, as nobody knows yet how long they take: one
-#: may take seconds, and the next batch is as large as is known to fit.
-FIRST_QUERIES = 8
-#: Share of the time left that one batch may take, and seconds below which none is cut.
-TIME_SHARE = 0.5
-LEAST_SECONDS = 0.01
-#: Share of the time left that a batch may take where the whole time is shared out: inputs that
-#: discriminate are asked about twice.
-WHOLE_SHARE = 0.25
 #: A call that takes no longer than so many times the shortest one may have twice as many queries:
 #: most of its time is that of the call.
 MOSTLY_THE_CALL = 1.5
@@ -104,14 +95,15 @@ class Budget:
             self._trial = min(self._trial, max(self._trial, n_queries) // 2)
 
     def queries_in_time(
-        self, share: float = TIME_SHARE, unknown: float = FIRST_QUERIES, *, whole: bool = False
+        self, share: float = 0.5, unknown: float = 8, *, whole: bool = False
     ) -> float:
         """Return how many queries fit into a share of the time left.
 
         Never so few that the call itself would take most of the time, if half of the time left is
-        enough for that; `unknown` before the first query, infinite without max_time. With `whole`
-        it is a share of the whole time, while that is no large share of the time left: batches do
-        not become smaller and smaller, in which calls would take most of the time.
+        enough for that; infinite without max_time. Before the first query it is `unknown`, a few,
+        as one may take seconds. With `whole` it is a share of the whole time, while that is no
+        large share of the time left: batches do not become smaller and smaller, in which calls
+        would take most of the time.
         """
         if np.isinf(self.limits["max_time"]):
             return np.inf
@@ -120,10 +112,12 @@ class Budget:
         left = self.seconds_left
         seconds = share * left
         if whole:
-            seconds = max(seconds, min(share * self.limits["max_time"], WHOLE_SHARE * left))
-        n = max(seconds, LEAST_SECONDS) / self.seconds_a_query
+            # A quarter of the time left at most: inputs that discriminate are asked about twice.
+            seconds = max(seconds, min(share * self.limits["max_time"], 0.25 * left))
+        # None is cut below a hundredth of a second.
+        n = max(seconds, 0.01) / self.seconds_a_query
         # Twice the queries take twice the time at most.
-        if 2 * MOSTLY_THE_CALL * self._shortest_call <= TIME_SHARE * left:
+        if 2 * MOSTLY_THE_CALL * self._shortest_call <= 0.5 * left:
             n = max(n, self._trial)
         return n
 

@@ -32,15 +32,15 @@ class CachedModel:
         self.space = space
         self._took = took
         self._memory: AnswerMemory | None = None
-        self._confirmed = AnswerMemory(0, megabytes=4)
+        self._predicted = AnswerMemory(0, megabytes=4)
 
     def twins(
         self, Z: Floats, values: Floats, inputs: Keys | None = None
     ) -> tuple[Keys, Floats, Keys, Bools]:
-        """Return keys of the inputs, and codes, keys and validity of all their twins.
+        """Return keys of the inputs, and encoded values, keys and validity of all their twins.
 
-        `values` are the sensitive codes of each input's twins, (n, width, n_sensitive); `inputs`
-        the keys of the inputs where they are known.
+        `values` are the encoded sensitive values of each input's twins, (n, width, n_sensitive);
+        `inputs` the keys of the inputs where they are known.
         """
         n, width = values.shape[:2]
         inputs = self.input_keys(Z) if inputs is None else inputs
@@ -105,7 +105,7 @@ class CachedModel:
         self._took(self.model.n_rows - before, _clock.now() - began)
 
     def ask_again(self, rows: Floats) -> tuple[Floats, Labels]:
-        """Scores and label codes of the rows as the model answers now, whatever it said before."""
+        """Scores and label codes of the rows as the model answers now, not as it did before."""
         began = _clock.now()
         answer = self.model.ask(rows)
         self._took(len(rows) * self.model.cost, _clock.now() - began)
@@ -113,13 +113,13 @@ class CachedModel:
 
     def labels(self, rows: Any, keys: Keys) -> Labels:
         """Return the codes of the labels that `predict` gives the rows, shape (n,)."""
-        known, _, labels = self._confirmed.find(keys)
+        known, _, labels = self._predicted.find(keys)
         unknown = np.flatnonzero(~known)
         if len(unknown):
             first, back = distinct(keys[unknown])
             asked = unknown[first]
             new = self.model.predict(rows if len(asked) == len(rows) else rows[asked])
             codes = hash_labels(new)
-            self._confirmed.store(keys[asked], np.empty((len(first), 0)), codes)
+            self._predicted.store(keys[asked], np.empty((len(first), 0)), codes)
             labels[unknown] = codes[back]
         return labels

@@ -18,8 +18,6 @@ from skfairtest.oracle._model import Labels
 #: give a row other last bits when it stands elsewhere in a batch.
 ROUNDING = 1e-10
 ROUNDING_SINGLE = 2e-6
-#: Points of a curve at most.
-MOST_POINTS = 500
 
 
 class Comparison(NamedTuple):
@@ -244,7 +242,7 @@ def _farthest_flips(
     return np.stack([one, other], axis=1), distance[rows, other]
 
 
-def disparity_curve(disparities: Floats, name: str, most: int = MOST_POINTS) -> pd.DataFrame:
+def disparity_curve(disparities: Floats, name: str, most: int = 500) -> pd.DataFrame:
     """Compute points of the share of disparities above t: exact at each, and fewer of very many.
 
     The first point is at 0 and the last at the largest disparity, which no row exceeds.

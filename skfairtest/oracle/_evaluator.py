@@ -58,16 +58,16 @@ class Evaluator:
         self.threshold, self._plausible = threshold, plausible
 
     @cached_property
-    def _twin_codes(self) -> Floats:
-        return self.space.twins_.twin_codes
+    def _twin_values(self) -> Floats:
+        return self.space.twins_.twin_values
 
     def all_twins(self, n: int) -> Floats:
         """Return the encoded sensitive values of all twins of n inputs, or what represents them."""
-        return np.broadcast_to(self._twin_codes, (n, *self._twin_codes.shape))
+        return np.broadcast_to(self._twin_values, (n, *self._twin_values.shape))
 
     @property
-    def confirms(self) -> bool:
-        """Whether `predict` has to confirm labels that were read off the scores."""
+    def asks_predict(self) -> bool:
+        """Whether `predict` is asked about flips that were read off the scores."""
         return self.model.infers_labels and self.threshold is None
 
     def evaluate(self, encoded: Floats, pairs: Floats, keys: Keys | None = None) -> Judgement:
@@ -96,7 +96,7 @@ class Evaluator:
             single=self.model.single, plausible=asked.plausible, own=asked.own,
         )  # fmt: skip
         verdict = shown.verdict
-        if self.confirms and verdict.any():
+        if self.asks_predict and verdict.any():
             verdict = np.zeros(len(encoded), dtype=bool)
             flips = np.flatnonzero(shown.verdict)
             twins = np.take_along_axis(pairs[flips], shown.twins[flips][:, :, None], axis=1)

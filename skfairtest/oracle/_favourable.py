@@ -45,20 +45,20 @@ class Favourable(NamedTuple):
     classes: list[Any]
 
     @property
-    def words(self) -> str:
-        """Tell which labels were taken as favourable, and why."""
-        told = f"{in_words(self.labels)} taken as favourable"
+    def sentence(self) -> str:
+        """Say which labels were taken as favourable, and why."""
+        sentence = f"{joined_labels(self.labels)} taken as favourable"
         if self.how == "guessed":
-            told += (
-                f", which is a guess: nothing says which of {in_words(self.classes)} people want. "
-                "Give favourable="
+            sentence += (
+                f", which is a guess: nothing says which of {joined_labels(self.classes)} people "
+                "want. Give favourable="
             )
         elif self.how == "inferred":
-            told += ", by its name"
-        return told
+            sentence += ", by its name"
+        return sentence
 
 
-def in_words(labels: Any) -> str:
+def joined_labels(labels: Any) -> str:
     """Return labels as text; a threshold or "mean" stays as it is."""
     if isinstance(labels, (list, tuple)):
         return ", ".join(str(label) for label in labels)
@@ -114,7 +114,7 @@ def resolve_favourable(
 def warn_of_guess(favourable: Favourable) -> Favourable:
     """Warn if the favourable label is a guess; return the argument."""
     if favourable.how == "guessed":
-        warnings.warn(f"{favourable.words}.", UserWarning, stacklevel=users_level())
+        warnings.warn(f"{favourable.sentence}.", UserWarning, stacklevel=users_level())
     return favourable
 
 

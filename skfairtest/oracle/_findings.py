@@ -17,9 +17,6 @@ from skfairtest.oracle._model import named_labels
 from skfairtest.oracle._row_hash import Keys, KeySet
 from skfairtest.oracle._stop import StopSearch, stopped_by
 
-#: Points of the joint course of several searches.
-COURSE = 500
-
 
 @dataclass
 class Findings:
@@ -28,10 +25,10 @@ class Findings:
     Attributes
     ----------
     Z, pairs, disparities : ndarray
-        Discriminatory inputs (n, n_features), the sensitive codes of the two twins of each
+        Discriminatory inputs (n, n_features), the encoded sensitive values of the two twins of each
         (n, 2, n_sensitive), and their disparities (n,); worst first.
     history : dict of str to ndarray
-        The course.
+        What was found with how many queries.
     degree : float
         The largest disparity.
     worst : Worst or None
@@ -116,7 +113,7 @@ def _error(ended: BaseException | None) -> BaseException | None:
     return None if isinstance(ended, StopSearch) else ended
 
 
-class Pool:
+class JoinedFindings:
     """Combines independent searches of one model and domain, in the order they are added.
 
     Inputs found by several are there once; memory stays what one search may take.
@@ -159,7 +156,7 @@ class Pool:
         best = max(parts, key=lambda part: part.degree, default=None)
         Z, pairs, disparities = self._archive.rows()
         return Findings(
-            Z, pairs, disparities, _course(parts, self.n_inputs, self.n_found, seconds),
+            Z, pairs, disparities, _joint_history(parts, self.n_inputs, self.n_found, seconds),
             self.degree,
             None if best is None else best.worst,
             None if best is None else best.worst_class,
@@ -171,21 +168,22 @@ class Pool:
         )  # fmt: skip
 
 
-def _course(
+def _joint_history(
     parts: Sequence[Findings], n_inputs: int, n_found: int, seconds: float
 ) -> dict[str, Floats]:
-    """Return the joint course: what all searches had found after each share of their queries."""
+    """Return the joint history: what all searches had found after each share of their queries."""
     if not any(len(part.history["queries"]) for part in parts):
         return History().arrays()
-    shares = np.linspace(0.0, 1.0, COURSE + 1)[1:]
-    total = dict.fromkeys(History.names, np.zeros(COURSE))
+    n_points = 500  # of the joint history
+    shares = np.linspace(0.0, 1.0, n_points + 1)[1:]
+    total = dict.fromkeys(History.names, np.zeros(n_points))
     for part in parts:
-        course = part.history
-        if not len(course["queries"]):
+        history = part.history
+        if not len(history["queries"]):
             continue
-        at = np.searchsorted(course["queries"], shares * course["queries"][-1], side="right") - 1
+        at = np.searchsorted(history["queries"], shares * history["queries"][-1], side="right") - 1
         for name in History.names:
-            reached = np.where(at >= 0, course[name][np.maximum(at, 0)], 0.0)
+            reached = np.where(at >= 0, history[name][np.maximum(at, 0)], 0.0)
             if name == "degree":
                 total[name] = np.maximum(total[name], reached)
             else:

@@ -23,9 +23,6 @@ from skfairtest.oracle._stop_policy import Left, SoFar, StopPolicy
 from skfairtest.space._space import InputSpace
 from skfairtest.space._valid_rows import DrawnRows, ValidRows
 
-#: Rows that are in memory at once.
-MAX_ROWS = 200_000
-
 
 class SearchHandle:
     """What a searcher draws inputs with, and has them judged by.
@@ -74,8 +71,9 @@ class SearchHandle:
         self.space, self.measured = space, dict[str, Any]()
         self._budget = budget = Budget() if budget is None else budget
         self._model, self._cache = model, CachedModel(model, space, budget.took)
-        judge = space.plausibility
-        self._plausible = None if judge is None else PlausibleTwins(judge, self._cache.row_keys)
+        plausibility = space.plausibility
+        row_keys = self._cache.row_keys
+        self._plausible = None if plausibility is None else PlausibleTwins(plausibility, row_keys)
         self._evaluator = Evaluator(
             self._cache, space, threshold=threshold, plausible=self._plausible
         )
@@ -84,7 +82,7 @@ class SearchHandle:
         self._valid_rows = space.valid_rows() if valid_rows is None else valid_rows
         self._second = SecondAnswers(model, budget.limits["max_queries"])
 
-    # What is audited, and the course so far -----------------------------------------------------
+    # What is audited, and the run so far --------------------------------------------------------
 
     @property
     def estimator(self) -> Any:
@@ -127,7 +125,7 @@ class SearchHandle:
         self,
         *,
         batches: float = 1.0,
-        price: float | None = None,
+        cost_of_input: float | None = None,
         least: float = 1.0,
         most: float = np.inf,
         whole: bool = False,
@@ -138,7 +136,7 @@ class SearchHandle:
         ----------
         batches : float, default=1
             How many such batches the budget should hold.
-        price : float, default=None
+        cost_of_input : float, default=None
             Queries that one input of the batch needs. None means the number of its twins that
             `pairs` compares.
         least, most : float, default=1 and infinity
@@ -153,9 +151,9 @@ class SearchHandle:
             Number of inputs in the batch. It follows from the queries and inputs that are left, and
             from the time that is left and the measured time of a query.
         """
-        price = self.space.twins_.n_compared if price is None else price
+        cost_of_input = self.space.twins_.n_compared if cost_of_input is None else cost_of_input
         return self._policy.affordable(
-            batches=batches, price=price, least=least, most=most, whole=whole
+            batches=batches, cost_of_input=cost_of_input, least=least, most=most, whole=whole
         )
 
     def afford(self, n_rows: int) -> None:
@@ -224,18 +222,18 @@ class SearchHandle:
             self._policy.stop(StopReason.MAX_TIME)
         return sample
 
-    def crossings(self, n: int, rng: np.random.Generator) -> Floats:
-        """Draw valid crossings of data rows with neighbours, shape (n or fewer, n_features).
+    def crossover(self, n: int, rng: np.random.Generator) -> Floats:
+        """Draw valid crossovers of data rows with neighbours, shape (n or fewer, n_features).
 
         They need not be plausible: for searches that choose among many and ask the detector about
         few.
         """
-        Z = self._valid_rows.crossings(n, rng, self._budget.deadline).rows
+        Z = self._valid_rows.crossover(n, rng, self._budget.deadline).rows
         self._policy.check_time()
         return Z
 
     def data_rows(self, rng: np.random.Generator) -> Floats:
-        """Return rows of the data inside of the domain, which `crossings` are made of."""
+        """Return rows of the data inside of the domain, which `crossover` are made of."""
         return self._valid_rows.neighbours(rng).rows
 
     def pairs(self, Z: Floats, rng: np.random.Generator) -> Floats | None:
@@ -288,7 +286,7 @@ class SearchHandle:
             Inputs, which are moved into the domain. Their sensitive columns do not matter.
         pairs : ndarray of shape (n, k, n_sensitive), default=None
             Sensitive values of the k >= 2 twins of each input; by default those of
-            `Twins.twin_codes`: all combinations, or values that represent them.
+            `Twins.twin_values`: all combinations, or values that represent them.
         keys : ndarray of shape (n,), default=None
             Keys of the inputs as `fresh` gave them, which saves making them again. Inputs with keys
             are inside of the domain.
@@ -385,12 +383,13 @@ class SearchHandle:
         """
         start, width = 0, pairs.shape[1]
         while start < len(Z):
-            price = width * self.cost + self._reserve
-            in_time = min(self._budget.queries_in_time(), self._second.most_at_once) / price
-            most = min(MAX_ROWS // max(1, width), in_time)
-            n = min(len(Z) - start, self.affordable(price=price, most=most))
+            cost_of_input = width * self.cost + self._reserve
+            in_time = min(self._budget.queries_in_time(), self._second.most_at_once) / cost_of_input
+            # At most 200,000 rows are in memory at once.
+            most = min(200_000 // max(1, width), in_time)
+            n = min(len(Z) - start, self.affordable(cost_of_input=cost_of_input, most=most))
             part, left = slice(start, start + n), self.left.queries
-            if n * price > left:
+            if n * cost_of_input > left:
                 known = None if keys is None else keys[part]
                 n_within = self._evaluator.n_within(
                     Z[part], pairs[part], known, left, self._reserve
@@ -401,11 +400,11 @@ class SearchHandle:
 
     @property
     def _reserve(self) -> int:
-        """Queries that an input may need besides those of its twins, to confirm what it shows."""
-        confirms = self._evaluator.confirms
+        """Queries that an input may need besides its twins: `predict`, or second answers."""
+        again = self._evaluator.asks_predict
         if self.response == "labels":
-            confirms = self._second.n_left > 0
-        return 2 if confirms else 0
+            again = self._second.n_left > 0
+        return 2 if again else 0
 
     def _ask_again(self, Z: Floats, judged: Judgement) -> None:
         """Ask the first pairs that differ again, and now and then the worst one.

@@ -72,7 +72,7 @@ def concatenated(parts: Sequence[Arrays]) -> Arrays:
 
 
 class Worst(NamedTuple):
-    """The worst pair of a run: an input, its twins' sensitive codes, their outputs in one output.
+    """The worst pair of a run: an input, its twins' encoded sensitive values, and their outputs.
 
     The twin with the larger output comes first. `labels` has the codes of their labels.
     """

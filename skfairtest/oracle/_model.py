@@ -1,4 +1,4 @@
-"""The audited estimator as a function from codes to numbers and labels.
+"""The audited estimator as a function from encoded inputs to numbers and labels.
 
 Finds out how to ask it, cuts batches into chunks, and turns whatever goes wrong inside it into one
 error.
@@ -32,8 +32,6 @@ RESPONSE_METHODS = ("auto", "predict_proba", "decision_function", "predict")
 #: Rows in one call of the model. The same for every n_jobs: where a chunk is cut can change a
 #: model's last bits, and the results must not depend on the number of jobs.
 CHUNK = 4096
-#: Tasks for each worker and batch, so that a slow one does not hold up the others.
-TASKS = 2
 #: Rows used to see whether the label with the largest score is the label that predict gives.
 PROBE_ROWS = 32
 #: One in so many queries, or seconds, at most goes into getting to know the model.
@@ -100,7 +98,7 @@ class Model:
 
     @property
     def infers_labels(self) -> bool:
-        """Whether labels follow from the scores, so that `predict` must still confirm them."""
+        """Whether labels follow from the scores, so that `predict` must still agree."""
         return self.response in ("predict_proba", "decision_function") and self.cost == 1
 
     @property
@@ -120,7 +118,7 @@ class Model:
             self.response = "regression" if np.asarray(answer).dtype.kind == "f" else "labels"
         if self.response not in ("predict_proba", "decision_function"):
             return
-        answers, said = self._call(self.response, Z), self.labels(Z)
+        answers, predicted = self._call(self.response, Z), self.labels(Z)
         scores, labels = self._read(answers)
         if self.response == "predict_proba" and not self.multilabel:
             self._adds_up = True
@@ -129,7 +127,7 @@ class Model:
         # Two labellings agree when they cut the rows into the same groups and name them alike.
         classes = getattr(self.estimator, "classes_", None)
         if isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > labels.max():
-            agree = bool((hash_labels(classes)[labels] == said).all())
+            agree = bool((hash_labels(classes)[labels] == predicted).all())
         else:
             agree = False
         if not agree:
@@ -222,8 +220,9 @@ class Model:
                 self.n_rows += len(Z)
                 space = self.space
                 asked = self.estimator, space.layout if isinstance(space, InputSpace) else space
-                # Few tasks of several chunks each: what every task needs is sent less often.
-                parts = np.array_split(np.arange(len(chunks)), min(len(chunks), TASKS * n))
+                # Few tasks of several chunks each: what every task needs is sent less often. Two
+                # tasks for each worker, so that a slow one does not hold up the others.
+                parts = np.array_split(np.arange(len(chunks)), min(len(chunks), 2 * n))
                 tasks = [(method, [chunks[k] for k in part]) for part in parts]
                 found = on_workers(_ask_beside, asked, tasks, self.n_jobs, prefer="threads")
                 answers = [answer for part in found for answer in part]
@@ -231,16 +230,16 @@ class Model:
             raise
         except Exception as error:
             layout = getattr(self.space, "layout", None)
-            said = message_of(error, layout.container.names if layout else ())
+            message = message_of(error, layout.container.names if layout else ())
             raise EstimatorFailedError(
                 f"{self._name}.{method} raised {type(error).__name__} on a batch of {len(Z)} rows: "
-                f"{said}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."
+                f"{message}. {self._what_to_do(method, Z)} The auditor keeps what was found so far."
             ) from error
         return list(zip(answers, map(len, chunks), strict=True))
 
     def _what_to_do(self, method: str, Z: Floats) -> str:
         """What helps where the estimator failed: limits of the inputs do not where data fail."""
-        data: Any = getattr(self.space, "data", ())  # tables that are no codes have none
+        data: Any = getattr(self.space, "data", ())  # tables that are not encoded have none
         # Rows as they are, or numbers of given rows.
         fails_on_data = getattr(self.space, "is_data", False) or np.ndim(Z) == 1
         if len(data):

@@ -15,21 +15,21 @@ MOST_REMEMBERED = 100_000
 
 
 class PlausibleTwins:
-    """Judge of plausible inputs that remembers its answers by row.
+    """Plausibility of inputs that remembers its answers by row.
 
     It forgets none of the latest: a detector takes nearly as long for a few rows that are asked
     again in each batch as for the batch.
 
     Parameters
     ----------
-    judge : Plausibility
+    plausibility : Plausibility
         Judges rows.
     row_keys : callable
         Returns the keys of rows.
     """
 
-    def __init__(self, judge: Plausibility, row_keys: Callable[[Floats], Keys]) -> None:
-        self.judge, self._row_keys = judge, row_keys
+    def __init__(self, plausibility: Plausibility, row_keys: Callable[[Floats], Keys]) -> None:
+        self.plausibility, self._row_keys = plausibility, row_keys
         self._accepted, self._refused = KeySet(), KeySet()
 
     def accepts(self, rows: Floats) -> Bools:
@@ -64,7 +64,7 @@ class PlausibleTwins:
         places = np.flatnonzero(chosen)
         if len(places):
             first, back = distinct(keys[places])
-            accepted = self.judge.accepts(rows[places[first]])
+            accepted = self.plausibility.accepts(rows[places[first]])
             asked = keys[places[first]]
             self._accepted = with_more(self._accepted, asked[accepted])
             self._refused = with_more(self._refused, asked[~accepted])

@@ -1,4 +1,4 @@
-"""Record of what a search has found so far, and of its course."""
+"""Record of what a search has found so far, and of its history."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Record:
     worst : Worst or None
         The pair that shows it.
     history : History
-        The course.
+        What was found with how many queries.
     """
 
     def __init__(self, n_features: int, n_sensitive: int) -> None:
@@ -44,7 +44,7 @@ class Record:
         return self._archive.n_found
 
     def found(self) -> tuple[Floats, Floats, Floats]:
-        """Discriminatory inputs, the sensitive codes of their twins, disparities; worst first."""
+        """Discriminatory inputs, values of their twins (encoded), disparities; worst first."""
         return self._archive.rows()
 
     def keys(self) -> tuple[Keys, Keys, Keys]:

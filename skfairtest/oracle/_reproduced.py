@@ -39,11 +39,11 @@ def check_reproduced(auditor: Any) -> None:
     if changed or abs(degree - found) > room:
         raise NonDeterministicModelError(
             "The two twins of worst_case_ must get the outputs that the auditor found, "
-            f"{_told(known)}, which differ by {found:.6g}; asked again, the estimator gives "
-            f"{_told(outputs)}, which differ by {degree:.6g}. It was fitted again or changed after "
-            "the audit, or its answers vary. Fit the auditor again."
+            f"{_listed(known)}, which differ by {found:.6g}; asked again, the estimator gives "
+            f"{_listed(outputs)}, which differ by {degree:.6g}. It was fitted again or "
+            "changed after the audit, or it is non-deterministic. Fit the auditor again."
         )
 
 
-def _told(outputs: Any) -> str:
+def _listed(outputs: Any) -> str:
     return " and ".join(f"{output:.6g}" for output in outputs)

@@ -11,23 +11,13 @@ from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
 
-# Odd weights make a permutation of 64-bit words out of every multiplication, so that two
-# columns that swap their values get another key. Fixed: keys never depend on a random state.
-_WEIGHT_SEED = 20220101
-
-#: Values that are hashed at once: what is done with them stays in the processor's own memory.
-PIECE = 65_536
-#: How full a table of keys may be: below so many slots (32 MB) a quarter, as a crowded table has
-#: many keys out of their place, each round of which takes as long as a few hundred keys do.
-SPARSE, DENSE = 0.25, 0.7
-DENSE_SLOTS = 2**22
-
 
 def row_keys(Z: NDArray[np.float64]) -> Keys:
     """Return a 64-bit key for each row; different rows share one with chance 2**-64."""
     n, n_columns = Z.shape
     keys = np.empty(n, dtype=np.uint64)
-    size = max(1, PIECE // max(1, n_columns))
+    # 65,536 values at once: what is done with them stays in the processor's own memory.
+    size = max(1, 65_536 // max(1, n_columns))
     for start in range(0, n, size):
         piece = slice(start, start + size)
         # -0.0 and 0.0 are one value.
@@ -40,7 +30,9 @@ def row_keys(Z: NDArray[np.float64]) -> Keys:
 
 @lru_cache(maxsize=32)
 def _weights(n_columns: int) -> Keys:
-    rng = np.random.default_rng(_WEIGHT_SEED)
+    # Odd weights make a permutation of 64-bit words out of every multiplication, so that two
+    # columns that swap their values get another key. Fixed: keys never depend on a random state.
+    rng = np.random.default_rng(20220101)
     return rng.integers(0, 2**63, size=n_columns, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 
@@ -86,7 +78,9 @@ class KeySet:
 
     def _grow(self, more: int) -> None:
         size = len(self._table)
-        while self.size + more > size * (SPARSE if size < DENSE_SLOTS else DENSE):
+        # A table below 2**22 slots (32 MB) is a quarter full: a crowded one has many keys out of
+        # their place, each round of which takes as long as a few hundred keys do.
+        while self.size + more > size * (0.25 if size < 2**22 else 0.7):
             size *= 2
         if size > len(self._table):
             old = self._table[self._table != 0]

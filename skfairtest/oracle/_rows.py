@@ -1,6 +1,6 @@
 """Rows of a table compared with their twins, as tables: one engine for tables whole or in chunks.
 
-No row becomes codes: a twin is the row with other values in its sensitive columns, and in those
+No row is encoded: a twin is the row with other values in its sensitive columns, and in those
 that follow from them. Rows need not lie in the domain, nor look like others.
 """
 
@@ -37,9 +37,9 @@ class ComparedRows(NamedTuple):
     twins : ndarray of int of shape (n, k)
         Their twins; a row itself is among them, but for one whose own values break a constraint.
     scores, labels, valid : ndarray of shape (n, k, n_outputs), (n, k) and (n, k)
-        What the model said of the twins, and which were compared.
+        What the model answered for the twins, and which were compared.
     shown : Comparison
-        The disparities, and the verdicts as `predict` confirms them.
+        The disparities, and the verdicts that `predict` agrees with.
     """
 
     rows: TwinRows
@@ -122,13 +122,14 @@ class RowComparison:
         self._begin(rows)
         n_twins = self._tables.n_twins
         draws = self._most is not None and n_twins > self._most
-        price = self._price(self._most if self._most is not None and draws else n_twins)
+        cost_of_row = self._cost_of_row(self._most if self._most is not None and draws else n_twins)
         start = stop = 0
         while start < len(rows) and not (start and self.budget.seconds_left <= 0):
-            stop += int(min(len(rows), max(1, self.budget.queries_in_time(unknown=1) / price)))
+            in_time = self.budget.queries_in_time(unknown=1) / cost_of_row
+            stop += int(min(len(rows), max(1, in_time)))
             before, seconds = self.model.n_rows, 0.0
             while start < min(stop, len(rows)):
-                size = int(max(1, self._batch() / price))
+                size = int(max(1, self._batch() / cost_of_row))
                 part = rows.part(start, min(start + size, stop))
                 began = _clock.now()
                 compared = self._compare(part, self._twins(part, draws=draws))
@@ -157,12 +158,12 @@ class RowComparison:
             probe_in_time(self.model, Z, self.budget.seconds_left)
         self._second = SecondAnswers(self.model)
 
-    def _price(self, width: int) -> int:
-        """Return the queries that a row may need: its twins, and two to confirm a flip."""
-        return width * self.model.cost + 2 * self._confirms
+    def _cost_of_row(self, width: int) -> int:
+        """Return the queries that a row may need: its twins, and two that ask `predict`."""
+        return width * self.model.cost + 2 * self._asks_predict
 
     @property
-    def _confirms(self) -> bool:
+    def _asks_predict(self) -> bool:
         return self.threshold is None and self.model.infers_labels
 
     def _batch(self) -> float:
@@ -203,8 +204,8 @@ class RowComparison:
             threshold=self.threshold,
             single=model.single,
         )
-        if self._confirms:
-            shown = shown._replace(verdict=self._confirm(model, part, twins, shown))
+        if self._asks_predict:
+            shown = shown._replace(verdict=self._agrees_with_predict(model, part, twins, shown))
         self._ask_again(model, part, twins, scores, labels, shown)
         return ComparedRows(part, twins, scores, labels, valid, shown)
 
@@ -243,8 +244,10 @@ class RowComparison:
         """
         return self._ask(self.of(rows), rows, pairs, np.ones(len(pairs), dtype=bool))
 
-    def _confirm(self, model: Model, part: TwinRows, twins: Ints, shown: Comparison) -> Bools:
-        """Confirm by `predict` the flips that were read off the scores; return the verdicts."""
+    def _agrees_with_predict(
+        self, model: Model, part: TwinRows, twins: Ints, shown: Comparison
+    ) -> Bools:
+        """Return the verdicts that `predict` agrees with, where flips were read off the scores."""
         flips = np.flatnonzero(shown.verdict)
         verdict = np.zeros(len(twins), dtype=bool)
         if len(flips):
@@ -289,6 +292,6 @@ class RowComparison:
 def _first_answers(
     rows: Any, twins: Ints, scores: Floats, labels: Labels, shown: Comparison
 ) -> tuple[Ints, tuple[Floats, Labels]]:
-    """Return the twins that show the disparity of some rows, and what was said of them."""
+    """Return the twins that show the disparity of some rows, and the answers for them."""
     at = np.repeat(rows, 2), shown.pair[rows].ravel()
     return np.column_stack([at[0], twins[at]]), (scores[at], labels[at])

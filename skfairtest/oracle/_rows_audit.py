@@ -10,7 +10,7 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.exceptions import ChunkFailedError, EstimatorFailedError
 from skfairtest.oracle._rows import ComparedRows, RowComparison
-from skfairtest.oracle._worst_rows import Kept, WorstRows
+from skfairtest.oracle._worst_rows import KeptRows, WorstRows
 from skfairtest.space._chunks import Chunk, Chunks
 from skfairtest.space._rows import take_rows
 from skfairtest.space._space import InputSpace
@@ -155,7 +155,7 @@ class RowsSummary:
         self.n_rows += len(rows)
         self.n_chunks += len(rows) > 0
 
-    def _discriminatory(self, compared: ComparedRows, start: int) -> Kept:
+    def _discriminatory(self, compared: ComparedRows, start: int) -> KeptRows:
         """Return the discriminatory rows that may be kept."""
         rows, disparity = compared.rows, compared.shown.disparity
         found = np.flatnonzero(compared.shown.verdict & self._kept.wants(disparity))
@@ -163,9 +163,9 @@ class RowsSummary:
         pair = compared.pair[found]
         other = np.where(pair[:, 0] == rows.own[found], pair[:, 1], pair[:, 0])
         twins = rows.decode(np.column_stack([found, other]))
-        return Kept(take_rows(rows.table, found), twins, disparity[found], start + found)
+        return KeptRows(take_rows(rows.table, found), twins, disparity[found], start + found)
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptRows:
         """Return the discriminatory rows that are kept."""
         kept = self._kept.rows(by_number=not self._in_chunks)
         container = self.comparison.space.layout.container

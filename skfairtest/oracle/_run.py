@@ -19,15 +19,13 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._typing import Floats
 from skfairtest.oracle._budget import Budget
-from skfairtest.oracle._findings import Findings, Pool, findings_of
+from skfairtest.oracle._findings import Findings, JoinedFindings, findings_of
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._model import PROBE_ROWS, PROBE_SHARE, Model, probe_in_time
 from skfairtest.oracle._stop import StopReason, StopSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.workers._sending import n_workers, on_workers
 
-#: Rows of data on which a search gets to know the model.
-N_SEEDS = 64
 #: Limits that searches have equal shares of. `max_found` is not shared: as many as the run may
 #: find, one search may find, since the others may find nothing.
 SHARED = ("max_queries", "max_inputs")
@@ -124,7 +122,7 @@ def run_search(
     search = run.search(limits, n_jobs=1) if search is None else search
     ended: BaseException | None = None
     try:
-        get_to_know(search, search.space.data[:N_SEEDS], rng)
+        get_to_know(search, search.space.data[:64], rng)
         run.auditor._run_search(search, rng)
     except BaseException as error:
         ended = error
@@ -162,7 +160,7 @@ def search_several(
     Findings
         Those of the searches up to the one that filled the pool, failed or was interrupted.
     """
-    pool = Pool(run.space.n_features, len(run.space.sensitive))
+    pool = JoinedFindings(run.space.n_features, len(run.space.sensitive))
     most = run.limits["max_found"]
     parts = _in_order(run, n, rng, clock.left.seconds, n_jobs)
     ended: BaseException | None = None

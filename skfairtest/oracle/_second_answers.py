@@ -1,4 +1,4 @@
-"""Models whose answers vary are refused: the first rows are asked twice.
+"""Non-deterministic models are refused: the first rows are asked twice.
 
 A difference between two single answers of such a model may be noise, and a search for large
 differences comes to where the noise is. So the first pairs of twins that differ are asked again,
@@ -17,15 +17,10 @@ from skfairtest.exceptions import NonDeterministicModelError
 from skfairtest.oracle._compare import ROUNDING_SINGLE
 from skfairtest.oracle._model import Labels, Model, hash_labels
 
-#: Queries that ask first rows again, and the share of the budget that these may be. Labels need
-#: more: that one changes now and then shows in many rows only, and each change makes a false pair.
-MOST_AGAIN, SHARE_AGAIN = 10, 1 / 10
-MOST_LABELS_AGAIN, SHARE_LABELS_AGAIN = 200, 1 / 3
-#: Rows that are asked twice where there are no pairs, with the smaller share of the budget.
-ROWS_AGAIN = 100
-#: Queries of the first batch, and the share of the budget of one at most. The worst pair is asked
-#: again whenever the queries have doubled.
-FIRST_BATCH, SHARE_AT_ONCE = 64, 1 / 4
+#: Share of the budget that may ask rows again, where outputs are numbers.
+SHARE_AGAIN = 1 / 10
+#: Queries of the first batch. The worst pair is asked again whenever the queries have doubled.
+FIRST_BATCH = 64
 #: What of the largest difference is too little to make one, and may be rounding in a larger batch.
 NEGLIGIBLE = 1e-3
 
@@ -53,13 +48,17 @@ class SecondAnswers:
 
     @property
     def _share(self) -> float:
-        """Share of the queries that may ask again."""
-        return SHARE_LABELS_AGAIN if self._of_labels else SHARE_AGAIN
+        """Share of the queries that may ask again.
+
+        Labels need more: that one changes now and then shows in many rows only, and each change
+        makes a false pair.
+        """
+        return 1 / 3 if self._of_labels else SHARE_AGAIN
 
     @property
     def n_left(self) -> float:
         """Queries that may still ask first rows again; 0 where these are less than a pair."""
-        most = MOST_LABELS_AGAIN if self._of_labels else MOST_AGAIN
+        most = 200 if self._of_labels else 10
         left = min(most, self._share * self._budget) - self._n_asked
         return 0.0 if left < 2 * self._model.cost else left
 
@@ -69,13 +68,14 @@ class SecondAnswers:
 
     @property
     def most_at_once(self) -> float:
-        """Queries of a batch: that answers vary is to be noticed early, and not at the end.
+        """Queries of a batch: a non-deterministic model is to be noticed early, and not at the end.
 
         The first batch is small, and others are as large as all before until the first pairs were
         asked again; later ones leave enough for another look.
         """
         if not self.n_left:
-            return SHARE_AT_ONCE * self._budget
+            # A quarter of the budget leaves enough for another look at the worst pair.
+            return 1 / 4 * self._budget
         return max(min(FIRST_BATCH, SHARE_AGAIN * self._budget), self._model.n_rows)
 
     def first(self, disparity: Floats, queries_left: float = np.inf) -> Ints:
@@ -119,8 +119,8 @@ class SecondAnswers:
             f"{self._n_rows} rows that were asked twice, {self._n_changed} got another answer the "
             f"second time{by}. Differences between people would be confused with these. Fix what "
             "the answers are drawn from (a seed, dropout that is off, a temperature of 0), or "
-            'audit a model that averages several answers to a row, as the guide "Models whose '
-            'answers vary" has one.'
+            'audit a model that averages several answers to a row, as the guide "Non-deterministic '
+            'models" has one.'
         )
 
 
@@ -134,4 +134,5 @@ def as_answers(predicted: NDArray[Any]) -> tuple[Floats, Labels]:
 
 def n_again(max_queries: float = np.inf) -> int:
     """Return about how many rows to ask again where there are no pairs."""
-    return int(min(ROWS_AGAIN, SHARE_AGAIN * max_queries))
+    # Where there are no pairs, 100 rows are asked twice, or the smaller share of the budget.
+    return int(min(100, SHARE_AGAIN * max_queries))

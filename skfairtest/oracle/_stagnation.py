@@ -8,14 +8,9 @@ from skfairtest.oracle._stop import StopReason, StopSearch
 #: Batches in a row, and inputs in them, that brought nothing new before a run counts as stalled.
 STALL = 200
 STALL_INPUTS = 10_000
-#: Batches where every input of a finite domain has been seen; and where two of many twins are
-#: compared, how often each twin of each input has to be, on average, without anything new.
-FEW_BATCHES, OF_EACH_TWIN = 20, 4
 #: Inputs that a batch counts for in which nothing could be asked: as many as let a run of such
 #: batches stall.
 NOTHING_ASKED = STALL_INPUTS // STALL
-#: Parts of a run in a row that may stall before the run does.
-STALLED_PARTS = 10
 
 
 class Stagnation:
@@ -37,7 +32,8 @@ class Stagnation:
 
     def go_back(self, before: tuple[int, int], *, stalled_parts: int = 0) -> None:
         """Forget what a part of the run has found, but remember that it stalled."""
-        self.n_batches = before[0] + stalled_parts * STALL // STALLED_PARTS
+        # A run has stalled when ten parts of it in a row have.
+        self.n_batches = before[0] + stalled_parts * STALL // 10
         self.n_inputs = before[1]
 
     def check(self, *, all_seen: bool, n_twins: float = 0, part: SubBudget | None = None) -> None:
@@ -58,8 +54,9 @@ class Stagnation:
         StopSearch
             "exhausted" or "stalled".
         """
-        enough = 2 * self.n_inputs >= OF_EACH_TWIN * n_twins
-        if self.n_batches >= FEW_BATCHES and all_seen and enough:
+        # On average each twin of each input was compared four times without anything new.
+        enough = 2 * self.n_inputs >= 4 * n_twins
+        if self.n_batches >= 20 and all_seen and enough:
             raise StopSearch(StopReason.EXHAUSTED)
         if self.n_batches >= STALL and self.n_inputs >= STALL_INPUTS:
             raise StopSearch(

@@ -115,15 +115,15 @@ class StopPolicy:
     # What is left --------------------------------------------------------------------------
 
     def affordable(
-        self, *, batches: float, price: float, least: float, most: float, whole: bool
+        self, *, batches: float, cost_of_input: float, least: float, most: float, whole: bool
     ) -> int:
         """Return the size of a batch; see `SearchHandle.affordable`."""
         limits = self.budget.limits
         queries = limits["max_queries"] if whole else self.left.queries
         inputs = limits["max_inputs"] if whole else self.left.inputs
-        n = min(most, max(least, min(queries / (batches * price), inputs / batches)))
+        n = min(most, max(least, min(queries / (batches * cost_of_input), inputs / batches)))
         in_time = self.budget.queries_in_time(1 / batches, np.inf, whole=whole)
-        return int(max(1, min(n, in_time / price)))
+        return int(max(1, min(n, in_time / cost_of_input)))
 
     @contextmanager
     def sub_budget(

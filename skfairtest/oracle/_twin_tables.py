@@ -1,7 +1,7 @@
 """Twins of the rows of a table: sensitive columns, and what follows from them, are replaced.
 
 Rows are shown to a model as the table has them, whatever else a column could hold. A twin is a
-number: of a combination in `Twins.twin_codes` or, after these, of the row's own values where none
+number: of a combination in `Twins.twin_values` or, after these, of the row's own values where none
 of the combinations has them.
 """
 
@@ -41,8 +41,8 @@ class TwinTables:
             space.sensitive,
             space.non_sensitive,
         )
-        self.codes = space.twins_.twin_codes
-        self.n_twins = len(self.codes)
+        self.encoded = space.twins_.twin_values
+        self.n_twins = len(self.encoded)
         self.rules = space.twins_.rules
         descendants = space.twins_.descendants
         self.function = descendants if callable(descendants) else None
@@ -52,7 +52,7 @@ class TwinTables:
             space.constraints_, BoundColumns(plain, np.empty((0, len(plain.columns))))
         )
         Z = np.tile(self.low, (self.n_twins, 1))
-        Z[:, self.sensitive] = self.codes
+        Z[:, self.sensitive] = self.encoded
         #: Keys of the combinations in order, and which combination each is of.
         keys = row_keys(self._numbers(self.layout.decode(Z))[:, self.sensitive])
         self._order = np.argsort(keys)
@@ -87,7 +87,7 @@ class TwinTables:
         )
 
     def _values(self, numbers: Floats) -> tuple[Floats, Bools, Ints]:
-        """Return codes of twins, which of them are set, (n, n_features), and that of each row.
+        """Return encoded twins, which values are set, (n, n_features), and that of each row.
 
         A twin that keeps a row's own values sets what follows from these, and nothing else.
         """
@@ -104,7 +104,7 @@ class TwinTables:
         for k, rule in enumerate(self.rules):
             own[patterns[:, k], rule.column] = rule.code
         Z = np.full((self.n_twins, len(self.low)), -np.inf)
-        Z[:, self.sensitive] = self.codes
+        Z[:, self.sensitive] = self.encoded
         Z = np.concatenate([apply_rules(Z, self.rules), own])
         is_set = Z != -np.inf
         return np.where(is_set, Z, self.low), is_set, self.n_twins + kept.ravel()
@@ -123,12 +123,12 @@ class TwinRows:
 
     def __init__(
         self, tables: TwinTables, table: Any, numbers: Floats, own: Ints, own_keys: Keys,
-        codes: Floats, is_set: Bools,
+        encoded: Floats, is_set: Bools,
     ) -> None:  # fmt: skip
         self._tables, self.table, self.own = tables, table, own
         self._numbers, self._own_keys = numbers, own_keys
-        self._codes, self._is_set = codes, is_set
-        self._values = tables.layout.decode(codes)
+        self._encoded, self._is_set = encoded, is_set
+        self._values = tables.layout.decode(encoded)
         self._places = [
             (j, place)
             for j in np.flatnonzero(is_set.any(axis=0)).tolist()
@@ -208,7 +208,7 @@ class TwinRows:
 
 
 class AsTheyAre:
-    """Takes the place of a space that decodes codes; it passes tables of rows on as they are."""
+    """Takes the place of a space that decodes inputs; it passes tables of rows on as they are."""
 
     #: What fails on these fails on rows of the data.
     is_data = True

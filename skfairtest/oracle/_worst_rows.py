@@ -15,7 +15,7 @@ from skfairtest.space._rows import stack, take_rows
 MOST_KEPT = 100_000
 
 
-class Kept(NamedTuple):
+class KeptRows(NamedTuple):
     """Rows as a table, a twin of each, their disparities and their numbers in the table."""
 
     rows: Any
@@ -23,10 +23,10 @@ class Kept(NamedTuple):
     disparity: Floats
     numbers: Ints
 
-    def take(self, places: Ints) -> Kept:
+    def take(self, places: Ints) -> KeptRows:
         """Return some of the rows."""
         rows, twins = take_rows(self.rows, places), take_rows(self.twins, places)
-        return Kept(rows, twins, self.disparity[places], self.numbers[places])
+        return KeptRows(rows, twins, self.disparity[places], self.numbers[places])
 
 
 class WorstRows:
@@ -43,9 +43,9 @@ class WorstRows:
 
     def __init__(self, nothing: Any, megabytes: float = 32.0) -> None:
         none = take_rows(nothing, np.arange(0))
-        self._empty = Kept(none, none, np.empty(0), np.empty(0, dtype=np.int64))
+        self._empty = KeptRows(none, none, np.empty(0), np.empty(0, dtype=np.int64))
         self._bytes = megabytes * 2**20
-        self._parts: list[Kept] = []
+        self._parts: list[KeptRows] = []
         self._n = 0
         #: Rows that are kept; the first rows tell how many.
         self._capacity = 0
@@ -56,7 +56,7 @@ class WorstRows:
         """Return which rows may be kept."""
         return np.asarray(disparity > self._floor)
 
-    def add(self, kept: Kept) -> None:
+    def add(self, kept: KeptRows) -> None:
         """Add rows."""
         n = len(kept.numbers)
         if not n:
@@ -71,7 +71,7 @@ class WorstRows:
         if self._n > 1.25 * self._capacity:
             self._tidy()
 
-    def rows(self, *, by_number: bool = False) -> Kept:
+    def rows(self, *, by_number: bool = False) -> KeptRows:
         """Return the rows, the worst first; of equal disparities the first in the table.
 
         With `by_number` they are all in the order of the table.
@@ -84,7 +84,7 @@ class WorstRows:
     def _tidy(self) -> None:
         rows, twins, *arrays = zip(self._empty, *self._parts, strict=True)
         disparity, numbers = map(np.concatenate, arrays)
-        kept = Kept(stack(list(rows)), stack(list(twins)), disparity, numbers)
+        kept = KeptRows(stack(list(rows)), stack(list(twins)), disparity, numbers)
         if len(numbers) > self._capacity:
             # To find the smallest that is kept takes less time than to sort them all.
             self._floor = float(np.partition(disparity, -self._capacity)[-self._capacity])

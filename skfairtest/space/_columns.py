@@ -62,8 +62,8 @@ class Column:
         Name of the NumPy dtype that the table rounds codes to, where codes are numbers.
     missing : float or None
         Code of the missing value, the largest of the domain; None where missing is no value of it.
-        Of a real column all codes beyond `top` mean missing; this one is written.
-    top : float
+        Of a real column all codes beyond `largest_code` mean missing; this one is written.
+    largest_code : float
         The largest code of a number, in a column that has a missing value.
     dates : Dates or None
         What the numbers stand for, in a column of dates.
@@ -88,7 +88,7 @@ class Column:
         self.high = float(high)
         self.step = float(step)
         self.missing: float | None = None
-        self.top = np.inf
+        self.largest_code = np.inf
         self.dates = None
         self.looks_like: str | None = None
         self.given = False
@@ -218,7 +218,7 @@ class Column:
     @property
     def ends(self) -> tuple[float, float]:
         """Smallest and largest number of the domain of a column of numbers."""
-        low, high = self.take(np.array([self.low, min(self.high, self.top)]))
+        low, high = self.take(np.array([self.low, min(self.high, self.largest_code)]))
         return float(low), float(high)
 
     def is_numeric(self) -> bool:
@@ -316,7 +316,7 @@ class Categorical(Column):
         column = cls(name, len(domain) + missing, _as_level_array(listed, values))
         column.given, column.nan_is_missing = is_given, facts.summary.nan_is_missing
         if missing:
-            column.missing, column.top = float(len(domain)), float(len(domain) - 1)
+            column.missing, column.largest_code = float(len(domain)), float(len(domain) - 1)
         return column
 
     @classmethod
@@ -328,7 +328,7 @@ class Categorical(Column):
             column = cls(facts.name, some, np.full(some, np.nan))
             column.dates, column.given = facts.dates, facts.categories is not None
             if some:
-                column.missing, column.top = 0.0, -1.0
+                column.missing, column.largest_code = 0.0, -1.0
             return column
         if facts.categories is not None:
             wanted = [bool(pd.isna(level)) for level in facts.levels]

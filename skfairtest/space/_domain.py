@@ -38,7 +38,7 @@ class Domain:
         Ends of the closed domains and the length of one step, in codes.
     discrete : ndarray of bool of shape (n_features,)
         Which attributes have whole codes only.
-    top : ndarray of shape (n_features,)
+    largest_code : ndarray of shape (n_features,)
         Codes beyond these mean missing, in attributes that have a missing value.
     single : ndarray of bool of shape (n_features,)
         Which attributes are numbers of single precision in the table.
@@ -50,7 +50,7 @@ class Domain:
         self.high = np.array([column.high for column in columns])
         self.steps = np.array([column.step for column in columns])
         self.discrete = np.array([column.discrete for column in columns])
-        self.top = np.array([column.top for column in columns])
+        self.largest_code = np.array([column.largest_code for column in columns])
         self._has_missing = any(column.has_missing for column in columns)
         # Draws of a column of many values would come upon the missing one too seldom.
         self._seldom = np.array(
@@ -93,8 +93,8 @@ class Domain:
         largest one.
         """
         if self._has_missing:
-            beyond = (self.high < Z) | (self.discrete & (self.top < Z) & (Z < self.high))
-            Z = np.where(beyond, self.top, Z)
+            beyond = (self.high < Z) | (self.discrete & (self.largest_code < Z) & (Z < self.high))
+            Z = np.where(beyond, self.largest_code, Z)
         Z = np.clip(Z, self.low, self.high)
         if self.discrete.all():
             np.rint(Z, out=Z)
@@ -104,7 +104,7 @@ class Domain:
         for dtype in {name for name in self._rounds_to if name is not None}:
             rounded = [j for j, name in enumerate(self._rounds_to) if name == dtype]
             Z[:, rounded] = Z[:, rounded].astype(dtype)
-        return np.where(self.top < Z, self.high, Z) if self._has_missing else Z
+        return np.where(self.largest_code < Z, self.high, Z) if self._has_missing else Z
 
     def contains(self, Z: Floats) -> NDArray[np.bool_]:
         """Return which rows `clip` would leave as they are, shape (n,)."""
@@ -115,7 +115,9 @@ class Domain:
         dtype = self._rounds_to[j]
         if dtype is not None:
             codes = codes.astype(dtype).astype(np.float64)
-        return np.where(self.top[j] < codes, self.high[j], codes) if self._has_missing else codes
+        if not self._has_missing:
+            return codes
+        return np.where(self.largest_code[j] < codes, self.high[j], codes)
 
     def move_inside(self, Z: Floats, rng: np.random.Generator) -> Floats:
         """Move rows of data into the domain; missing or unknown values are drawn anew.

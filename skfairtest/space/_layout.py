@@ -272,14 +272,14 @@ class Layout:
                 # A last column of zeros stands for "none of them".
                 own = np.column_stack([G[:, places], np.zeros(len(Z))])[:, group.order]
                 here = np.nan_to_num(Z[:, j]).astype(np.intp)
-                last = int(min(self.columns[j].high, self.columns[j].top))
+                last = int(min(self.columns[j].high, self.columns[j].largest_code))
                 first = np.minimum(here, max(last - 1, 0))
                 rows = np.arange(len(Z))
                 g[:, j] = own[rows, first + 1] - own[rows, first]
             else:
                 g[:, j] = G[:, places[0]] * self.columns[j].slope(Z[:, j])
             # From a missing value nothing rises or falls.
-            g[Z[:, j] > self.columns[j].top, j] = 0.0
+            g[Z[:, j] > self.columns[j].largest_code, j] = 0.0
         return g
 
 

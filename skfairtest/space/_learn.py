@@ -294,7 +294,7 @@ def _attribute(
     listed[:] = [*levels, None] if is_missing else levels
     column = Categorical(group.name, n_domain + is_missing, listed)
     if is_missing:
-        column.missing, column.top = float(n_domain), float(n_domain - 1)
+        column.missing, column.largest_code = float(n_domain), float(n_domain - 1)
     return column
 
 

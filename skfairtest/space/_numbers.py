@@ -56,8 +56,8 @@ class Numbers(Column):
 
     def let_missing(self) -> None:
         """Make missing a value of the domain, coded above all numbers."""
-        self.top = self.high
-        self.high = self.missing = self.top + 1
+        self.largest_code = self.high
+        self.high = self.missing = self.largest_code + 1
 
     # The codes that stand for missing have to be no number's: those of numbers beyond the domain
     # make room for them, by so many places as floats have there. That is exact both ways.
@@ -66,7 +66,7 @@ class Numbers(Column):
     def _last(self) -> float:
         """The last code before those that mean missing."""
         assert self.missing is not None
-        return float(np.nextafter(self.missing, -np.inf)) if self.discrete else self.top
+        return float(np.nextafter(self.missing, -np.inf)) if self.discrete else self.largest_code
 
     def _with_missing(self, codes: Floats) -> Floats:
         """Replace NaN by the code of missing, if missing is a value of the column."""
@@ -88,7 +88,7 @@ class Numbers(Column):
     def code_of(self, number: float) -> float:
         """Return the code of a number of the domain; NaN where it is none."""
         code = float(self.encode(np.array([number]))[0])
-        inside = self.low <= code <= min(self.high, self.top)
+        inside = self.low <= code <= min(self.high, self.largest_code)
         whole = not self.discrete or code == np.rint(code)
         return code if inside and whole else np.nan
 
@@ -187,20 +187,20 @@ class Real(Numbers):
 
     def let_missing(self) -> None:
         """Make missing a value of the domain, coded above all numbers."""
-        self.top = self.high
+        self.largest_code = self.high
         share = MISSING_SHARE / (1 - MISSING_SHARE)
-        width = share * ((self.top - self.low) or max(1.0, abs(self.top)))
-        ends = np.array([self.top, self.top + width])
+        width = share * ((self.largest_code - self.low) or max(1.0, abs(self.largest_code)))
+        ends = np.array([self.largest_code, self.largest_code + width])
         dtype = self.rounds_to
         if dtype is not None:
             with np.errstate(over="ignore"):
                 ends = np.minimum(ends.astype(dtype), np.finfo(dtype).max).astype(np.float64)
-        self.top, self.high = float(ends[0]), float(ends[1])
+        self.largest_code, self.high = float(ends[0]), float(ends[1])
         self.missing = self.high
-        if not self.top < self.high < np.inf:
+        if not self.largest_code < self.high < np.inf:
             raise ValueError(
-                f"Column {self.name!r} holds numbers up to {self.top:g}, beyond which its dtype "
-                "has none left to stand for a missing value. Convert it to a wider dtype."
+                f"Column {self.name!r} holds numbers up to {self.largest_code:g}, beyond which its "
+                "dtype has none left to stand for a missing value. Convert it to a wider dtype."
             )
 
     @property
@@ -216,7 +216,7 @@ class Real(Numbers):
         ValueError
             If the list would have more than a million codes.
         """
-        high = min(self.high, self.top)
+        high = min(self.high, self.largest_code)
         self.check_listable((high - self.low) / self.step + 1)
         n_steps = int(np.floor((high - self.low) / self.step + 1e-9))
         grid = self.low + self.step * np.arange(n_steps + 1)

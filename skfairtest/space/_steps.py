@@ -221,7 +221,7 @@ class Amounts(Stepped):
                 f"ones: {self.take(np.unique(other))[:5].tolist()}. Leave out those rows."
             )
         column = Categorical(self.name, len(levels), levels)
-        column.missing, column.top = self.missing, self.top
+        column.missing, column.largest_code = self.missing, self.largest_code
         return column, codes
 
     def in_words(self) -> str:

@@ -85,7 +85,7 @@ class Twins:
 
     @property
     def n_twins(self) -> int:
-        """Length of `twin_codes`."""
+        """Length of `twin_values`."""
         if self.is_enumerable:
             return int(self.n_combinations)
         return math.prod(
@@ -109,13 +109,13 @@ class Twins:
         if not self.is_enumerable:
             raise ValueError(
                 f"{self.n_combinations} combinations of sensitive values are too many for a table. "
-                "Take twin_codes, which represent them, draw some with draw_sensitive, or narrow "
+                "Take twin_values, which represent them, draw some with draw_sensitive, or narrow "
                 "the domains by InputSpace(bounds=...) or InputSpace(categories=...)."
             )
         return self.combination_codes(np.arange(self.n_combinations))
 
     @property
-    def twin_codes(self) -> Floats:
+    def twin_values(self) -> Floats:
         """Codes of the sensitive values that an input is compared by, (n_twins, n_sensitive).
 
         These are all combinations if they can be listed. Otherwise they are some values of each
@@ -205,10 +205,11 @@ class Twins:
 
     def clip_sensitive(self, codes: Floats) -> Floats:
         """Return the nearest codes inside the sensitive columns' domains."""
-        low, high, top = (
-            ends[self.sensitive] for ends in (self.domain.low, self.domain.high, self.domain.top)
+        low, high, largest = (
+            ends[self.sensitive]
+            for ends in (self.domain.low, self.domain.high, self.domain.largest_code)
         )
-        codes = np.clip(np.where(high < codes, top, codes), low, high)
+        codes = np.clip(np.where(high < codes, largest, codes), low, high)
         for i, j in enumerate(self.sensitive):
             if self.domain.discrete[j]:
                 codes[..., i] = np.rint(codes[..., i])

@@ -143,9 +143,9 @@ class ValidRows:
                 )
         return DrawnRows(np.concatenate(kept)[:n], np.concatenate(marks)[:n])
 
-    def crossings(self, n: int, rng: np.random.Generator, deadline: float | None = None) -> Crossed:
+    def crossover(self, n: int, rng: np.random.Generator, deadline: float | None = None) -> Crossed:
         """Draw at most n valid crossings of rows with their neighbours, plausible or not."""
-        crossed = self.neighbours(rng).crossings(n, rng)
+        crossed = self.neighbours(rng).crossover(n, rng)
         valid = self._valid(crossed.rows, deadline)
         return crossed.part(np.flatnonzero(valid))
 
@@ -165,7 +165,7 @@ class ValidRows:
             # more were kept before, the more are drawn ahead, up to 2048.
             wanted = 1.03 * missing * self._n_crossed / max(1, self._n_near)
             size = int(min(max(256, wanted, min(2048, self._n_near / 4)), MAX_DRAWS))
-            batch = self.crossings(size, rng, deadline)
+            batch = self.crossover(size, rng, deadline)
             if accepts is not None:
                 batch = batch.part(accepts(batch.rows))
             self._stock = self._stock.and_also(batch)

@@ -90,7 +90,7 @@ def is_missing(column: Column, codes: Floats) -> Any:
     gone = np.isnan(codes)
     if column.missing is not None:
         # Codes beyond that of missing are numbers beyond the domain.
-        last = column.top if not column.discrete else np.nextafter(column.missing, -np.inf)
+        last = column.largest_code if not column.discrete else np.nextafter(column.missing, -np.inf)
         gone |= (codes > last) & (codes <= column.missing)
     return gone
 
@@ -103,7 +103,7 @@ def code_of_missing(column: Column) -> float:
 def within(column: Column, numbers: Floats) -> Floats:
     """Return numbers as a column may have them: in its steps, and between its bounds."""
     numbers = np.rint(numbers) if column.discrete else numbers
-    return np.clip(numbers, column.low, min(column.high, column.top))
+    return np.clip(numbers, column.low, min(column.high, column.largest_code))
 
 
 def move_category(codes: Floats, own: Floats, other: Floats, uniform: Floats) -> Floats:

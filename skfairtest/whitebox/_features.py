@@ -62,7 +62,7 @@ class Features:
         self.pieces: dict[int, Floats] = {
             j: _with_missing(space, j)
             for j in np.flatnonzero(self.continuous).tolist()
-            if space.domain.top[j] < space.domain.high[j]
+            if space.domain.largest_code[j] < space.domain.high[j]
         }
         self._single = False  # whether a step computes in single precision, or in less
         self.rounded: set[int] = set()
@@ -448,7 +448,7 @@ class SideBySide(Features):
 def _with_missing(space: InputSpace, attribute: int) -> Floats:
     """First codes of the numbers and of what means missing, in the domain of an attribute."""
     order = CodeOrder(space, attribute)
-    first = order.code(order.rank(space.domain.top[[attribute]]) + 1)
+    first = order.code(order.rank(space.domain.largest_code[[attribute]]) + 1)
     return np.unique(
         np.maximum(np.append(first, space.domain.low[attribute]), space.domain.low[attribute])
     )

@@ -159,8 +159,8 @@ def _has_columns_of(space: InputSpace, other: InputSpace) -> bool:
     if space.feature_names != other.feature_names:
         return False
     one, two = space.domain, other.domain
-    ends = (one.low, one.high, one.top, one.discrete, one.single)
-    if not all(map(np.array_equal, ends, (two.low, two.high, two.top, two.discrete, two.single))):
+    ends = ("low", "high", "largest_code", "discrete", "single")
+    if not all(np.array_equal(getattr(one, end), getattr(two, end)) for end in ends):
         return False
     # All values of columns of few, and as many of others.
     n = 1 + int(min(2_000, np.max(one.high - one.low, initial=0)))

@@ -413,7 +413,7 @@ def test_narrow_constraint_lets_the_budget_be_spent(models):
         space=InputSpace(constraint=narrow),
     )
     auditor.fit(narrow_table())
-    # Five pairs are asked again, to see whether answers vary.
+    # Five pairs are asked again, to see whether the model is deterministic.
     assert auditor.n_queries_ == 100 and auditor.n_inputs_ == 45 and sum(seen) < 400_000
 
 

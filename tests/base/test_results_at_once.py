@@ -170,13 +170,13 @@ def test_nothing_of_an_earlier_fit_stands_beside_the_results_of_a_later_one():
     X, _ = tables()
     auditor = SBFTAuditor(model_of(X), sensitive_features=["sex"], max_queries=300, random_state=0)
     auditor.fit(X)
-    assert len(auditor.island_degrees_) and list(auditor.feature_names_in_) == ["sex", "job"]
+    assert len(auditor.subpopulation_degrees_) and list(auditor.feature_names_in_) == ["sex", "job"]
     codes = X.apply(lambda column: column.factorize()[0]).to_numpy()
     numbers = LogisticRegression().fit(codes, codes[:, 0])
     auditor.set_params(estimator=numbers, sensitive_features=[0], max_queries=40).fit(codes)
     assert not hasattr(auditor, "feature_names_in_") and auditor.n_features_in_ == 2
     alone = clone(auditor).set_params(estimator=numbers).fit(codes)
-    np.testing.assert_array_equal(auditor.island_degrees_, alone.island_degrees_)
+    np.testing.assert_array_equal(auditor.subpopulation_degrees_, alone.subpopulation_degrees_)
     assert vars(auditor).keys() == vars(alone).keys()
 
 

@@ -1,4 +1,4 @@
-"""Models whose answers vary, with noise from a generator of their own, and their table."""
+"""Non-deterministic models, with noise from a generator of their own, and their table."""
 
 from __future__ import annotations
 

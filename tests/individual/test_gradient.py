@@ -220,7 +220,7 @@ def test_zero_order_gradient_is_backward_at_the_upper_end():
     space = search.space
     Z = np.array([[0, space.domain.high[1], space.domain.high[2]], [1, 0, space.domain.low[2]]])
     zero = ZeroOrderGradient(search)
-    rows, moved = zero.neighbours(Z)
+    rows, moved = zero.one_step_away(Z)
     assert (rows >= space.domain.low).all() and (rows <= space.domain.high).all()
     assert (np.sign(moved) == [[-1, -1], [1, 1]]).all()
     g = zero(Z, search.respond(Z), np.zeros(2, dtype=int))

@@ -12,8 +12,8 @@ from skfairtest.datasets import make_biased_classification, make_biased_regressi
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.individual._symbolic.auditor import Queue, SymbolicAuditor
 from skfairtest.individual._symbolic.explanations import (
-    Box,
     Predicate,
+    Region,
     conjunction,
     solve,
     split_interval,
@@ -87,7 +87,7 @@ def test_solution_meets_the_constraint():
     X = np.array([[s, a, b] for s in (0, 1) for a in range(6) for b in range(6)])
     space = InputSpace(constraint=lambda rows: rows[:, 1] != 4).fit(X, [0])
     rng = np.random.default_rng(0)
-    box = Box(space.domain.low, space.domain.high).within(1, 3, 5)
+    box = Region(space.domain.low, space.domain.high).within(1, 3, 5)
     t = np.zeros(3)
     values = {solve(t, box, space, rng)[1] for _ in range(50)}
     assert values == {3, 5}
@@ -108,7 +108,7 @@ def test_queue_takes_directed_before_seeds_before_undirected(space):
 
 def test_a_path_constraint_is_queued_once(space):
     queue = Queue(np.zeros((0, 4)))
-    box = Box(space.domain.low, space.domain.high).within(1, 0, 3)
+    box = Region(space.domain.low, space.domain.high).within(1, 0, 3)
     assert queue.visit(box, space)
     assert not queue.visit(box, space)
     # The sensitive columns do not make it another one, and an empty interval has no solution.

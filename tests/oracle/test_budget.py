@@ -181,10 +181,10 @@ def test_affordable_is_a_share_of_what_is_left():
     X = table()
     search = handle_of(Slow(), InputSpace().fit(X, [0]), max_queries=1000, max_inputs=60)
     assert search.affordable(batches=10) == 6  # of 60 inputs
-    assert search.affordable(batches=10, price=50) == 2  # of 1000 queries
+    assert search.affordable(batches=10, cost_of_input=50) == 2  # of 1000 queries
     assert search.affordable(batches=1e9) == 1
     assert search.affordable(batches=10, least=8, most=30) == 8
-    assert search.affordable(price=1, most=30) == 30
+    assert search.affordable(cost_of_input=1, most=30) == 30
     search.evaluate(X[:50], search.pairs(X[:50], np.random.default_rng(0)))
     assert search.left.queries == 900 - 10  # the first five pairs are asked twice
     assert search.left.inputs == 10

@@ -30,7 +30,7 @@ SEX = ["f", "m"] * 20
 def test_words_that_say_it(classes, labels):
     found = resolve_favourable(None, classes)
     assert found.labels == labels and found.how == "inferred"
-    assert found.words == f"{labels[0]} taken as favourable, by its name"
+    assert found.sentence == f"{labels[0]} taken as favourable, by its name"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_words_that_say_it(classes, labels):
 def test_what_no_word_says_is_a_guess(classes):
     found = resolve_favourable(None, np.array(classes))
     assert found.labels == classes[-1:] and found.how == "guessed"
-    assert f"{classes[-1]} taken as favourable, which is a guess" in found.words
+    assert f"{classes[-1]} taken as favourable, which is a guess" in found.sentence
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_rows_and_generated_inputs_agree(classifies, X, rule, seed):
     except (TypeError, ValueError):  # a constant sensitive column, or nothing that is valid
         assume(False)
     twins = space.twins_
-    codes = twins.twin_codes
+    codes = twins.twin_values
     Z = twins.apply_descendants(Z)
     model = Scrambled(classifies)
     rows = space.decode(Z)

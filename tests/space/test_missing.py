@@ -157,9 +157,9 @@ def test_not_stated_is_a_group(values, n):
     table = pd.DataFrame({"s": list(values) * 40, "x": RNG_0(0).normal(size=120)})
     table["s"] = table["s"].astype(getattr(values, "dtype", "float64"))
     space = InputSpace().fit(table, ["s"])
-    assert space.twins_.n_combinations == n == len(space.twins_.twin_codes)
+    assert space.twins_.n_combinations == n == len(space.twins_.twin_values)
     twins = space.decode(
-        space.twins_.with_sensitive(np.repeat(space.data[:1], n, 0), space.twins_.twin_codes)
+        space.twins_.with_sensitive(np.repeat(space.data[:1], n, 0), space.twins_.twin_values)
     )
     assert twins["s"].isna().sum() == 1 and twins["s"].nunique() == 2
 
@@ -167,7 +167,7 @@ def test_not_stated_is_a_group(values, n):
 def test_twins_of_many_numbers_have_a_missing_one():
     table = X[["real", "long", "grid"]]
     space = InputSpace().fit(table, ["real", "long"])
-    codes = np.concatenate([space.twins_.twin_codes, space.twins_.draw_sensitive(500, RNG_0(0))])
+    codes = np.concatenate([space.twins_.twin_values, space.twins_.draw_sensitive(500, RNG_0(0))])
     assert space.twins_.has_sensitive(codes).all()
     twins = space.decode(
         space.twins_.with_sensitive(np.repeat(space.data[:1], len(codes), 0), codes)

@@ -206,7 +206,7 @@ def test_every_input_has_one_category_of_each_group(seed):
     near = space.domain.neighbours(Z, space.non_sensitive).reshape(-1, space.n_features)
     moved = space.domain.clip(Z + rng.normal(0, 3, Z.shape))
     twins = np.concatenate(
-        [space.twins_.with_sensitive(Z, codes) for codes in space.twins_.twin_codes]
+        [space.twins_.with_sensitive(Z, codes) for codes in space.twins_.twin_values]
     )
     for codes in (
         Z,
@@ -217,7 +217,7 @@ def test_every_input_has_one_category_of_each_group(seed):
         space.domain.move_inside(Z - 5, rng),
     ):
         assert holds(space.decode(codes), space)
-    assert len(space.twins_.twin_codes) == 3  # with or without a column for each
+    assert len(space.twins_.twin_values) == 3  # with or without a column for each
 
 
 # Who is asked about ------------------------------------------------------------------------------

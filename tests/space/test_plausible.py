@@ -29,7 +29,7 @@ from skfairtest import (
     ThemisAuditor,
 )
 from skfairtest.exceptions import DetectorFailedError
-from skfairtest.individual._surrogate.crossings import choose
+from skfairtest.individual._surrogate.crossover import choose
 from skfairtest.io import TRUSTED_TYPES
 from skfairtest.oracle._compare import compare
 from skfairtest.space._plausible.neighbours import Neighbours
@@ -116,7 +116,7 @@ def test_crossings_take_every_value_from_the_row_or_one_neighbour(space):
 
 def test_nearest_is_that_of_all_rows(space):
     near = Neighbours(space.domain, space.data, np.random.default_rng(0))
-    Z = np.concatenate([near.crossings(100, np.random.default_rng(2)).rows, near.rows[:20]])
+    Z = np.concatenate([near.crossover(100, np.random.default_rng(2)).rows, near.rows[:20]])
     places, distances = near.nearest(Z)
     apart = near.distance(near.rows[None], Z[:, None])
     assert np.isclose(distances, apart.min(axis=1)).mean() > 0.95

@@ -103,17 +103,17 @@ def test_every_move_ends_in_the_domain(X, seed):
         space.twins_.with_sensitive(start, space.twins_.draw_sensitive_pairs(len(start), rng)[:, 1])
     )
     chosen = rng.integers(0, space.twins_.n_twins, len(start))
-    moved.append(space.twins_.with_sensitive(start, space.twins_.twin_codes[chosen]))
+    moved.append(space.twins_.with_sensitive(start, space.twins_.twin_values[chosen]))
     for Z in moved:
         assert (Z >= space.domain.low).all() and (Z <= space.domain.high).all()
         whole = Z[:, space.domain.discrete]
         np.testing.assert_array_equal(whole, np.rint(whole))
         np.testing.assert_array_equal(space.domain.clip(Z), Z)
     np.testing.assert_array_equal(moved[-1][:, space.non_sensitive], start[:, space.non_sensitive])
-    codes = np.unique(space.twins_.twin_codes, axis=0)
-    assert len(codes) == space.twins_.n_twins == len(space.twins_.twin_codes) >= 2
+    codes = np.unique(space.twins_.twin_values, axis=0)
+    assert len(codes) == space.twins_.n_twins == len(space.twins_.twin_values) >= 2
     if np.isfinite(space.twins_.n_combinations):
-        np.testing.assert_array_equal(space.twins_.twin_codes, space.twins_.sensitive_values)
+        np.testing.assert_array_equal(space.twins_.twin_values, space.twins_.sensitive_values)
         assert len(codes) == space.twins_.n_combinations
 
 

@@ -261,11 +261,11 @@ def test_a_real_sensitive_column_is_compared_at_steps_both_ends_and_values_of_th
     X = np.column_stack([[0.25, 1.0, 0.51], [1, 2, 3]])
     stepped = InputSpace(steps={0: 0.2}).fit(X, [0])
     assert stepped.twins_.is_enumerable
-    twins = stepped.twins_.with_sensitive(stepped.data[[0] * 4], stepped.twins_.twin_codes)
+    twins = stepped.twins_.with_sensitive(stepped.data[[0] * 4], stepped.twins_.twin_values)
     assert stepped.decode(twins)[:, 0].tolist() == [0.25, 0.45, 0.65, 0.85]
     space = InputSpace().fit(X, [0])
     assert space.twins_.n_combinations == np.inf and not space.twins_.is_enumerable
-    codes = space.twins_.twin_codes.ravel()
+    codes = space.twins_.twin_values.ravel()
     assert len(codes) == 102 and codes[0] == 0.25 and codes[-1] == 1.0 and 0.51 in codes
     with pytest.raises(ValueError, match="inf combinations.*too many for a table"):
         _ = space.twins_.sensitive_values
@@ -276,14 +276,14 @@ def test_twins_of_large_sensitive_domains_are_some_hundred_and_the_same_each_tim
     X = pd.DataFrame({"age": rng.uniform(0, 1, 5000), "sex": rng.choice(["f", "m"], 5000),
                       "race": rng.choice(list("abcde"), 5000), "z": np.arange(5000)})  # fmt: skip
     one = InputSpace().fit(X, ["age"])
-    assert 101 < one.twins_.n_twins == len(one.twins_.twin_codes) <= 256
-    assert np.isin(one.twins_.twin_codes.ravel(), X["age"]).sum() > 80
+    assert 101 < one.twins_.n_twins == len(one.twins_.twin_values) <= 256
+    assert np.isin(one.twins_.twin_values.ravel(), X["age"]).sum() > 80
     three = InputSpace().fit(X, ["age", "sex", "race"])
-    np.testing.assert_array_equal(three.twins_.twin_codes, three.twins_.twin_codes)
-    assert len(three.twins_.twin_codes) <= 1000
+    np.testing.assert_array_equal(three.twins_.twin_values, three.twins_.twin_values)
+    assert len(three.twins_.twin_values) <= 1000
     for j, n in ((1, 2), (2, 5)):  # small columns are compared at all their values
-        assert len(np.unique(three.twins_.twin_codes[:, j])) == n
-    assert len(np.unique(three.twins_.twin_codes, axis=0)) == three.twins_.n_twins
+        assert len(np.unique(three.twins_.twin_values[:, j])) == n
+    assert len(np.unique(three.twins_.twin_values, axis=0)) == three.twins_.n_twins
 
 
 def test_real_sensitive_values_are_drawn_from_the_interval_and_from_the_data():
@@ -312,7 +312,7 @@ def test_a_huge_integer_sensitive_domain_builds_no_table():
     drawn = space.twins_.draw_sensitive(1000, rng)
     assert drawn.max() > 1.9e9 and (drawn == np.rint(drawn)).all()
     assert space.twins_.draw_sensitive_pairs(1000, rng).shape == (1000, 2, 1)
-    codes = space.twins_.twin_codes.ravel()
+    codes = space.twins_.twin_values.ravel()
     assert {0, 3, 2_000_000_000} <= set(codes) and len(codes) <= 256
     assert (codes == np.rint(codes)).all()
     auditor = SBFTAuditor(KnownModel(), sensitive_features=[0], max_queries=3000, random_state=0)

@@ -48,7 +48,9 @@ def draw_near(
     before = Z[rows, moved]
     numbers = np.array([not column.is_category for column in space.domain.columns])[moved]
     high = np.where(
-        numbers, np.minimum(space.domain.high, space.domain.top)[moved], space.domain.high[moved]
+        numbers,
+        np.minimum(space.domain.high, space.domain.largest_code)[moved],
+        space.domain.high[moved],
     )
     after = np.clip(before + direction * space.domain.steps[moved], space.domain.low[moved], high)
     # A step from a value between two of the domain ends on one.

@@ -19,7 +19,7 @@ from skfairtest.individual._flip_test.flips import (
     shares_of,
 )
 from skfairtest.individual._flip_test.groups import Groups
-from skfairtest.individual._flip_test.judge import ComparedRows, Judge
+from skfairtest.individual._flip_test.judge import ComparedGroup, Judge
 from skfairtest.individual._flip_test.maps import Map, Maps
 from skfairtest.individual._flip_test.quality import quality_table
 from skfairtest.individual._flip_test.rows import flips_by_row
@@ -67,7 +67,7 @@ class Audit:
         self.judge.probe(self.Z)
         self.before = self.judge.ask(self.Z)
         moved = fitted.move_all(self.Z, self.groups.codes)
-        parts = self.judge.compare_all(self.Z, self.before, moved, confirm=True)
+        parts = self.judge.compare_all(self.Z, self.before, moved, verify=True)
         self.directions = Directions.of(self.judge, self.Z, self.before, parts)
         self.shares = self._shares(parts, self.groups.codes)
         order = self._order(fitted) if self.auditor.attribution == "order" else None
@@ -86,7 +86,7 @@ class Audit:
         return found | {"response_": self.model.response, "map_quality_": quality}
 
     def _shares(
-        self, parts: list[ComparedRows], codes: Ints, weights: Floats | None = None
+        self, parts: list[ComparedGroup], codes: Ints, weights: Floats | None = None
     ) -> Shares:
         return shares_of(parts, self.directions, codes, len(self.groups), weights)
 

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from skfairtest._typing import Bools, Floats, Ints
-from skfairtest.individual._flip_test.judge import ComparedRows, Judge, Outputs
+from skfairtest.individual._flip_test.judge import ComparedGroup, Judge, Outputs
 from skfairtest.individual._flip_test.maps import differs
 from skfairtest.transports._quantile import is_missing
 
@@ -19,12 +19,6 @@ ATTRIBUTIONS = ("shapley", "order")
 MOST_EXACT = 12
 #: Queries for the columns of one pair of groups; fewer rows or orders are taken where they need it.
 MOST_QUERIES = 400_000
-#: Orders of the columns that are drawn for each row, where not all subsets are asked about.
-MOST_ORDERS = 32
-#: Rows with changed columns that the model is asked about at once.
-MOST_AT_ONCE = 50_000
-#: Rows of a group of which the columns are looked at again for intervals.
-MOST_AGAIN = 200
 #: Of so many repetitions one looks at the columns, too: their intervals are of Student's t.
 COLUMNS_EVERY = 4
 
@@ -53,7 +47,7 @@ class Explained:
         Asks the model.
     Z : ndarray of shape (n_rows, n_features)
         All rows.
-    part : ComparedRows
+    part : ComparedGroup
         Those of the pair, moved.
     order : list of int or None
         Positions of all columns in the order in which they change; None takes the mean over all
@@ -72,7 +66,7 @@ class Explained:
     """
 
     def __init__(
-        self, judge: Judge, Z: Floats, part: ComparedRows, order: list[int] | None,
+        self, judge: Judge, Z: Floats, part: ComparedGroup, order: list[int] | None,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         self.judge, self.order = judge, order
@@ -81,7 +75,8 @@ class Explained:
         change = (part.after.scores - part.before.scores).mean(axis=0)
         self.output = int(np.abs(change).argmax())
         n, d = len(rows), len(self.columns)
-        self.n_again = min(n, MOST_AGAIN)
+        # Intervals come from the columns of 200 rows of a group, which are looked at again.
+        self.n_again = min(n, 200)
         self.again = np.sort(rng.permutation(n)[: self.n_again])
         self.orders = self._one_order(self.n_again, rng)
         values = _Values(judge, rows, part.Z, part.before, part.after, self.columns, self.output)
@@ -109,14 +104,14 @@ class Explained:
         place = np.argsort(np.asarray(self.order))[self.columns]
         return np.tile(np.argsort(place), (n, 1))
 
-    def means_again(self, Z: Floats, part: ComparedRows, kept: Ints, weights: Floats) -> Any:
+    def means_again(self, Z: Floats, part: ComparedGroup, kept: Ints, weights: Floats) -> Any:
         """Return what columns carry on average in rows drawn again, under a map learned from them.
 
         Parameters
         ----------
         Z : ndarray of shape (n_drawn, n_features)
             Different rows that were drawn.
-        part : ComparedRows
+        part : ComparedGroup
             Those of the pair, moved.
         kept : ndarray of int of shape (n_rows of the pair in part,)
             Position of each row among all rows of its group.
@@ -204,7 +199,8 @@ def along(values: _Values, orders: Ints) -> Carried:
     found = np.zeros((n, d, 2))
     rows = np.arange(n)
     last, end = values.ends()
-    at_once = max(1, MOST_AT_ONCE // max(1, n))
+    # The model is asked about 50,000 rows with changed columns at once.
+    at_once = max(1, 50_000 // max(1, n))
     for start in range(0, d, at_once):
         steps = range(start, min(d, start + at_once))
         asked = values.of_each([rank <= step for step in steps if step < d - 1])
@@ -235,7 +231,8 @@ def shapley(values: _Values, d: int) -> Carried:
 def sampled(values: _Values, d: int, rng: np.random.Generator) -> Carried:
     """Return the mean over orders that are drawn for each row, each with its reverse."""
     n = len(values)
-    pairs = int(np.clip(MOST_QUERIES // (2 * n * max(1, d - 1)), 1, MOST_ORDERS // 2))
+    # At most 32 orders of the columns, 16 and their reverses, are drawn for each row.
+    pairs = int(np.clip(MOST_QUERIES // (2 * n * max(1, d - 1)), 1, 16))
     output, flips = np.zeros((n, d)), np.zeros((n, d))
     for _ in range(pairs):
         orders = rng.random((n, d)).argsort(axis=1)
@@ -308,16 +305,16 @@ def moved_columns(auditor: Any) -> pd.DataFrame:
         rows, twins = state["flip_rows"][flips, j], state["flip_twins"][flips, j]
         same = (rows == twins) | (np.isnan(rows) & np.isnan(twins))
         column = space.layout.columns[j]
-        means = [_of_numbers(column, codes, np.mean) for codes in (rows, twins)]
+        means = [_of_numbers(column, encoded, np.mean) for encoded in (rows, twins)]
         spread = _of_numbers(column, space.data[:, j], np.std)
         found.append([*means, spread, 1 - same.mean() if len(same) else np.nan])
-    told = pd.DataFrame(found, columns=["before", "after", "spread", "moved"], index=carried.index)
-    return pd.concat([carried, told.astype(float)], axis=1)
+    table = pd.DataFrame(found, columns=["before", "after", "spread", "moved"], index=carried.index)
+    return pd.concat([carried, table.astype(float)], axis=1)
 
 
-def _of_numbers(column: Any, codes: Any, function: Any) -> float:
-    """Return a figure of the numbers among codes; NaN if they are none."""
-    present = codes[~is_missing(column, codes)]
+def _of_numbers(column: Any, encoded: Any, function: Any) -> float:
+    """Return a figure of the numbers among encoded values; NaN if they are none."""
+    present = encoded[~is_missing(column, encoded)]
     if column.is_category or column.dates is not None or not len(present):
         return np.nan
     return float(function(np.asarray(column.take(present), dtype=float)))

@@ -11,7 +11,7 @@ from scipy import stats
 from skfairtest._statistics import wilson
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._flip_test.groups import Groups
-from skfairtest.individual._flip_test.judge import ComparedRows, Judge, Outputs
+from skfairtest.individual._flip_test.judge import ComparedGroup, Judge, Outputs
 
 #: What the direction of a row says that has none: its output stays, or changes in a direction that
 #: the rows of the data do not show.
@@ -37,7 +37,7 @@ class Directions:
             self.names = ["up", "down"]
 
     @classmethod
-    def of(cls, judge: Judge, Z: Floats, before: Outputs, parts: list[ComparedRows]) -> Directions:
+    def of(cls, judge: Judge, Z: Floats, before: Outputs, parts: list[ComparedGroup]) -> Directions:
         """Return the directions of the changes that occur, and of two labels both of them."""
         if not judge.by_labels:
             return cls(judge)
@@ -61,7 +61,7 @@ class Directions:
             pairs = [pair for pair in pairs if pair in occurs]
         return cls(judge, pairs, named)
 
-    def of_rows(self, part: ComparedRows) -> Ints:
+    def of_rows(self, part: ComparedGroup) -> Ints:
         """Return the number of the direction of each row."""
         verdict = part.shown.verdict
         found = np.full(len(verdict), STAYS, dtype=np.intp)
@@ -100,7 +100,7 @@ class Shares(NamedTuple):
 
 
 def shares_of(
-    parts: list[ComparedRows], directions: Directions, codes: Ints, n_groups: int,
+    parts: list[ComparedGroup], directions: Directions, codes: Ints, n_groups: int,
     weights: Floats | None = None,
 ) -> Shares:  # fmt: skip
     """Return the shares of rows that change, by direction; rows may have weights."""

@@ -13,10 +13,6 @@ from skfairtest.space._space import InputSpace
 from skfairtest.transports._base import LEAST_ROWS, numbered
 from skfairtest.transports._quantile import is_missing
 
-#: Groups up to which a map between each two of them is learned.
-MOST_GROUPS = 64
-#: Groups that are listed in messages.
-MOST_LISTED = 5
 #: What to do about small groups and about many.
 WIDER = (
     "Name fewer sensitive columns, or pass wider groups beside X: fit(X, "
@@ -84,11 +80,11 @@ class Groups(NamedTuple):
 
     def check_number(self) -> None:
         """Raise if there are too many groups to compare each with each."""
-        n = len(self)
-        if n > MOST_GROUPS:
+        n, most = len(self), 64
+        if n > most:
             raise ValueError(
                 f"{self.names!r} form {n} groups, between which there are {n * (n - 1):,} maps to "
-                f"learn and to judge. Expected at most {MOST_GROUPS} groups. {WIDER}"
+                f"learn and to judge. Expected at most {most} groups. {WIDER}"
             )
 
     def only(self, kept: Ints) -> Groups:
@@ -112,10 +108,10 @@ class Groups(NamedTuple):
         return self.set_values(Z, np.zeros(len(Z), dtype=np.intp))
 
 
-def shown_values(column: Column, codes: Floats) -> Any:
-    """Return the values of codes as objects: whole numbers as such, missing values as None."""
-    missing = is_missing(column, codes)
-    values = np.asarray(column.shown(np.where(missing, column.low, codes)), dtype=object)
+def shown_values(column: Column, encoded: Floats) -> Any:
+    """Return encoded values as objects, decoded: whole numbers as such, missing values as None."""
+    missing = is_missing(column, encoded)
+    values = np.asarray(column.shown(np.where(missing, column.low, encoded)), dtype=object)
     if column.whole:
         values = np.array([int(value) for value in values], dtype=object)
     values[missing] = None
@@ -133,7 +129,8 @@ def _check_present(name: Any, missing: Any) -> None:
 
 def _check_sizes(labels: Any, counts: Ints, names: list[Any]) -> None:
     small = np.flatnonzero(counts < LEAST_ROWS)
-    listed = [labels[g] for g in small[:MOST_LISTED]]
+    # The message lists five groups.
+    listed = [labels[g] for g in small[:5]]
     raise ValueError(
         f"{names!r} form {len(labels)} groups; groups of one row: {len(small)}, such as "
         f"{listed!r}. A map needs {LEAST_ROWS} rows of each group, and hundreds to be of use. "

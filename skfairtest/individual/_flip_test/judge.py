@@ -32,7 +32,7 @@ class Outputs(NamedTuple):
         return Outputs(self.scores[rows], self.labels[rows])
 
 
-class ComparedRows(NamedTuple):
+class ComparedGroup(NamedTuple):
     """The rows of one group, moved to another, with the model's outputs.
 
     Attributes
@@ -80,13 +80,13 @@ class Judge:
             self.model.probe(Z[:PROBE_ROWS])
 
     def ask(self, Z: Floats) -> Outputs:
-        """Return the outputs for rows of codes."""
+        """Return the outputs for encoded rows."""
         if not len(Z):
             return Outputs(np.zeros((0, 1)), np.zeros(0, dtype=np.int64))
         return Outputs(*self.model.ask(Z))
 
     def ask_where_valid(self, Z: Floats, instead: Outputs) -> Outputs:
-        """Return the outputs for rows of codes; `instead` those that break the constraint."""
+        """Return the outputs for encoded rows; `instead` those that break the constraint."""
         valid = self.model.space.valid(Z)
         if valid.all():
             return self.ask(Z)
@@ -109,36 +109,36 @@ class Judge:
         )
 
     def compare_all(
-        self, Z: Floats, before: Outputs, moved: list[MovedRows], *, confirm: bool = False
-    ) -> list[ComparedRows]:
+        self, Z: Floats, before: Outputs, moved: list[MovedRows], *, verify: bool = False
+    ) -> list[ComparedGroup]:
         """Compare rows with their moved twins, about all of which the model is asked at once.
 
-        With `confirm` a flip counts where `predict` says so, too, and the first rows that differ
+        With `verify` a flip counts where `predict` says so, too, and the first rows that differ
         are asked again: an error says so where the answers are others.
         """
         rows = np.concatenate([part.rows for part in moved])
         twins = np.concatenate([part.Z for part in moved])
         before, after = before.at(rows), self.ask(twins)
         shown = self.compare(before, after)
-        if confirm:
+        if verify:
             second = SecondAnswers(self.model)
             if len(again := second.first(shown.disparity)):
                 second.compare(after.at(again), self.model.ask(twins[again]))
-            shown = shown._replace(verdict=self._confirmed(Z[rows], twins, shown.verdict))
+            shown = shown._replace(verdict=self._agrees_with_predict(Z[rows], twins, shown.verdict))
         found, start = [], 0
         for part in moved:
             here = slice(start, start + len(part.rows))
             own = shown._replace(**{name: v[here] for name, v in shown._asdict().items()})
             found.append(
-                ComparedRows(
+                ComparedGroup(
                     part.own, part.to, part.rows, part.Z, before.at(here), after.at(here), own
                 )
             )
             start = here.stop
         return found
 
-    def _confirmed(self, Z: Floats, moved: Floats, verdict: Any) -> Any:
-        """Return the verdicts that `predict` confirms, where labels were read off the scores."""
+    def _agrees_with_predict(self, Z: Floats, moved: Floats, verdict: Any) -> Any:
+        """Return the verdicts that `predict` agrees with, where labels were read off the scores."""
         if not (self.model.infers_labels and self.by_labels):
             return verdict
         flips = np.flatnonzero(verdict)

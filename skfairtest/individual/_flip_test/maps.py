@@ -1,4 +1,4 @@
-"""Maps between the groups, learned from codes of rows by any transport."""
+"""Maps between the groups, learned from encoded rows by any transport."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Maps:
     transport : object or None
         What is cloned and fitted; None is a `QuantileTransport`.
     space : InputSpace
-        What codes mean.
+        What encoded values mean.
     groups : Groups
         The groups.
     """
@@ -132,5 +132,5 @@ def check_transport(transport: Any) -> None:
 
 
 def differs(one: Floats, other: Floats) -> Any:
-    """Return where codes differ; missing values are equal."""
+    """Return where encoded values differ; missing values are equal."""
     return ~((one == other) | (np.isnan(one) & np.isnan(other)))

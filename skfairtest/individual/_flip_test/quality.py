@@ -18,14 +18,8 @@ from skfairtest.individual._flip_test.maps import Maps, MovedRows, differs
 from skfairtest.space._layout import Layout
 from skfairtest.transports._quantile import is_missing
 
-#: AUC above which a map does not reach the other group.
-MOST_AUC = 0.6
-#: AUC of unmoved rows from which on two groups have hardly any rows alike.
-NO_OVERLAP = 0.995
-#: Folds of the classifier, and rows of either side that it needs.
-FOLDS, LEAST_SIDE = 3, 20
-#: Rows of either side that it is trained with.
-MOST_SIDE = 5_000
+#: Rows of either side that the classifier needs.
+LEAST_SIDE = 20
 
 
 def quality_table(
@@ -99,7 +93,9 @@ def held_out_aucs(
 
 
 def _few(rows: Ints, rng: np.random.Generator) -> Ints:
-    return rows if len(rows) <= MOST_SIDE else rng.permutation(rows)[:MOST_SIDE]
+    # The classifier is trained with so many rows of either side.
+    most = 5_000
+    return rows if len(rows) <= most else rng.permutation(rows)[:most]
 
 
 def auc(rows: Floats, real: Floats, classifier: Any, seed: int) -> float:
@@ -114,10 +110,12 @@ def auc(rows: Floats, real: Floats, classifier: Any, seed: int) -> float:
 
     Z = np.concatenate([rows, real])
     is_real = np.repeat([0, 1], [len(rows), len(real)])
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     with one_thread():  # so small a table takes longer on several
-        told = cross_val_predict(clone(classifier), Z, is_real, cv=folds, method="predict_proba")
-    return float(roc_auc_score(is_real, told[:, 1]))
+        predicted = cross_val_predict(
+            clone(classifier), Z, is_real, cv=folds, method="predict_proba"
+        )
+    return float(roc_auc_score(is_real, predicted[:, 1]))
 
 
 def distance(Z: Floats, rows: Floats, moved: Floats, kept: Ints, layout: Layout) -> float:
@@ -167,6 +165,9 @@ def check_classifier(classifier: Any) -> None:
 
 def warn_of_quality(table: pd.DataFrame) -> None:
     """Warn of maps that do not reach the other group or were not judged, and of groups apart."""
+    # The AUC above which a map does not reach the other group, and that of unmoved rows from which
+    # on two groups have hardly any rows alike.
+    most, no_overlap = 0.6, 0.995
     text, unjudged = "", table[table["auc_after"].isna()]
     if len(unjudged):
         own, to = (unjudged[name].tolist()[0] for name in ("group", "to"))
@@ -178,8 +179,8 @@ def warn_of_quality(table: pd.DataFrame) -> None:
             "rests on errors of the map. Pass more rows."
         )
         warnings.warn(unknown, UserWarning, stacklevel=users_level())
-    if (table["auc_after"] > MOST_AUC).any():
-        worst, others = _largest(table, "auc_after", MOST_AUC)
+    if (table["auc_after"] > most).any():
+        worst, others = _largest(table, "auc_after", most)
         text = (
             f"The map from {worst['group']!r} to {worst['to']!r} does not reach the other group: a "
             "classifier tells moved rows from real ones with an AUC of "
@@ -189,8 +190,8 @@ def warn_of_quality(table: pd.DataFrame) -> None:
             + ". Read what was found with care. Try another transport, let more columns move "
             "(keep=), or pass more rows."
         )
-    elif (table["auc_before"] > NO_OVERLAP).any():
-        worst, _ = _largest(table, "auc_before", NO_OVERLAP)
+    elif (table["auc_before"] > no_overlap).any():
+        worst, _ = _largest(table, "auc_before", no_overlap)
         text = (
             f"Rows of {worst['group']!r} and of {worst['to']!r} hardly overlap: before they are "
             f"moved, a classifier tells them apart with an AUC of {worst['auc_before']:.3f}. So no "

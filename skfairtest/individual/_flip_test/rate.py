@@ -33,14 +33,14 @@ def changes_of(model: Model, Z: Floats, moved: list[MovedRows], threshold: float
     judge = Judge(model, threshold)
     judge.probe(Z)
     differs, disparity = np.zeros(len(Z), dtype=bool), np.zeros(len(Z))
-    for part in judge.compare_all(Z, judge.ask(Z), moved, confirm=True):
+    for part in judge.compare_all(Z, judge.ask(Z), moved, verify=True):
         differs[part.rows] |= part.shown.verdict
         disparity[part.rows] = np.maximum(disparity[part.rows], part.shown.disparity)
     return Changes(differs, disparity)
 
 
 def moved_changes(auditor: Any, X: Any, sensitive_features: Any = None) -> Changes:
-    """Return what a `FlipTestAuditor` finds for each row of X, at the price of its outputs alone.
+    """Return what a `FlipTestAuditor` finds for each row of X, at the cost of its outputs alone.
 
     Parameters
     ----------

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.individual._flip_test.judge import ComparedRows, Judge
+from skfairtest.individual._flip_test.judge import ComparedGroup, Judge
 
 
-def flips_by_row(judge: Judge, Z: Floats, labels: Any, parts: list[ComparedRows]) -> dict[str, Any]:
+def flips_by_row(
+    judge: Judge, Z: Floats, labels: Any, parts: list[ComparedGroup]
+) -> dict[str, Any]:
     """Return the results that are about single rows.
 
     Parameters
@@ -21,7 +23,7 @@ def flips_by_row(judge: Judge, Z: Floats, labels: Any, parts: list[ComparedRows]
         All rows.
     labels : ndarray of shape (n_groups,)
         The groups.
-    parts : list of ComparedRows
+    parts : list of ComparedGroup
         The rows of each group, moved to each other group.
     """
     flips = [np.flatnonzero(part.shown.verdict) for part in parts]
@@ -60,7 +62,7 @@ def _of_flips(values: list[Any], flips: list[Ints]) -> Any:
     return np.concatenate([part[rows] for part, rows in zip(values, flips, strict=True)])
 
 
-def _worst(judge: Judge, Z: Floats, parts: list[ComparedRows]) -> tuple[float, dict[str, Any]]:
+def _worst(judge: Judge, Z: Floats, parts: list[ComparedGroup]) -> tuple[float, dict[str, Any]]:
     """Return the largest difference, and the row and the moved twin that show it."""
     part = max(parts, key=lambda part: float(part.shown.disparity.max()))
     shown, k = part.shown, int(part.shown.disparity.argmax())
@@ -81,7 +83,7 @@ def _worst(judge: Judge, Z: Floats, parts: list[ComparedRows]) -> tuple[float, d
 
 
 def _outputs(
-    judge: Judge, rows: Floats, twins: Floats, parts: list[ComparedRows], flips: list[Ints],
+    judge: Judge, rows: Floats, twins: Floats, parts: list[ComparedGroup], flips: list[Ints],
     order: Ints,
 ) -> dict[str, list[Any]]:  # fmt: skip
     """Return the outputs of the rows that flip and of their moved twins."""

@@ -14,11 +14,6 @@ from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._tables import as_numbers, has_single
 from skfairtest.whitebox._unwrap import run_steps
 
-#: Discrete columns with fewer values are tabulated, the others taken as linear.
-MOST_TABULATED = 5000
-#: Random rows on which it is seen that steps are additive.
-ROWS_CHECKED = 64
-
 
 class AdditiveSteps:
     """The steps before the last one, as a sum of functions of single columns.
@@ -35,22 +30,21 @@ class AdditiveSteps:
         self.tables: list[Floats] = []
         #: What a missing number adds, of columns taken as linear.
         self.missing: dict[int, Floats] = {}
-        top = np.minimum(space.domain.top, space.domain.high)
-        self.tabulated = space.domain.discrete & (
-            space.domain.high - space.domain.low < MOST_TABULATED
-        )
+        largest = np.minimum(space.domain.largest_code, space.domain.high)
+        # Discrete columns with fewer values are tabulated, the others taken as linear.
+        self.tabulated = space.domain.discrete & (space.domain.high - space.domain.low < 5000)
         for k in range(space.n_features):
             if self.tabulated[k]:
                 values = np.arange(space.domain.low[k], space.domain.high[k] + 1)
             else:
-                values = np.array([space.domain.low[k], top[k], space.domain.high[k]])
+                values = np.array([space.domain.low[k], largest[k], space.domain.high[k]])
             rows = np.repeat(low, len(values), axis=0)
             rows[:, k] = values
             table = self._transform(rows) - self.origin
             if not self.tabulated[k]:
-                if top[k] < space.domain.high[k]:
+                if largest[k] < space.domain.high[k]:
                     self.missing[k] = table[2]
-                spread = float(top[k] - low[0, k])
+                spread = float(largest[k] - low[0, k])
                 table = table[1] / spread if spread > 0 else 0.0 * table[1]
             self.tables.append(table)
         self._check()
@@ -62,7 +56,8 @@ class AdditiveSteps:
         return as_numbers(out, self._hint)
 
     def _check(self) -> None:
-        Z = self.space.domain.draw(ROWS_CHECKED, np.random.default_rng(0))
+        # That steps are additive is seen on 64 random rows.
+        Z = self.space.domain.draw(64, np.random.default_rng(0))
         expected = self._transform(Z)
         scale = np.abs(expected).max(axis=0, initial=1.0)
         tolerance = 1e-3 if self.single else 1e-6
@@ -83,7 +78,7 @@ class AdditiveSteps:
             else:
                 part = (Z[:, k] - self.space.domain.low[k])[:, None] * table
                 if k in self.missing:
-                    part[Z[:, k] > self.space.domain.top[k]] = self.missing[k]
+                    part[Z[:, k] > self.space.domain.largest_code[k]] = self.missing[k]
                 out += part
         return out
 
@@ -96,14 +91,15 @@ class AdditiveSteps:
                 g[:, k] = G @ table
             elif len(table) > 1:
                 here = self._places(Z, k)
-                last = int(min(len(table) - 1, self.space.domain.top[k] - self.space.domain.low[k]))
+                largest = self.space.domain.largest_code[k] - self.space.domain.low[k]
+                last = int(min(len(table) - 1, largest))
                 there = np.where(here < last, here + 1, np.maximum(here - 1, 0))
                 change = (table[there] - table[here]) / np.where(there == here, 1, there - here)[
                     :, None
                 ]
                 g[:, k] = np.einsum("ij,ij->i", G, change)
         # From a missing value nothing rises or falls.
-        return np.where(Z > self.space.domain.top, 0.0, g) * self.space.domain.steps
+        return np.where(Z > self.space.domain.largest_code, 0.0, g) * self.space.domain.steps
 
     def _places(self, Z: Floats, k: int) -> Ints:
         return np.rint(Z[:, k] - self.space.domain.low[k]).astype(np.intp)

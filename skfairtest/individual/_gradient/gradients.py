@@ -30,7 +30,7 @@ class ZeroOrderGradient:
     def __call__(self, Z: Floats, scores: Floats, column: Ints) -> Floats:
         """Change per step of the chosen output, or of the one-hot predicted class for labels."""
         n, free = len(Z), self.space.non_sensitive
-        rows, moved = self.neighbours(Z)
+        rows, moved = self.one_step_away(Z)
         g = np.zeros((n, len(free)))
         used = moved != 0
         if used.any():
@@ -46,19 +46,19 @@ class ZeroOrderGradient:
         full[:, free] = g * self.space.domain.steps[free]
         return full
 
-    def neighbours(self, Z: Floats) -> tuple[Floats, Floats]:
+    def one_step_away(self, Z: Floats) -> tuple[Floats, Floats]:
         """The rows to ask about, one for each row and free attribute, and how far each moved."""
         space, order = self.space, np.arange(len(self.space.non_sensitive))
         delta = self.delta[space.non_sensitive]
         rows = np.repeat(Z[:, None, :], len(order), axis=1)
         here = Z[:, space.non_sensitive]
-        top = space.domain.top[space.non_sensitive]
-        forward = here + delta <= np.minimum(space.domain.high[space.non_sensitive], top)
+        largest = space.domain.largest_code[space.non_sensitive]
+        forward = here + delta <= np.minimum(space.domain.high[space.non_sensitive], largest)
         there = np.where(
             forward, here + delta, np.maximum(here - delta, space.domain.low[space.non_sensitive])
         )
         # From a missing value nothing rises or falls.
-        there = np.where(here > top, here, there)
+        there = np.where(here > largest, here, there)
         rows[:, order, space.non_sensitive] = there
         rows = self._clip(rows)
         if space.constraints_:

@@ -25,25 +25,15 @@ from skfairtest.space._space import InputSpace
 #: outputs (n, n_outputs) and the number of the output for each row; shape (n, n_features).
 Gradient = Callable[[Floats, Floats, Ints], Floats]
 
-#: Keeps the reciprocal of a gradient of zero finite; and, as a share of a row's mean gradient,
-#: keeps attributes without influence from being the only ones that walks move along.
+#: Keeps the reciprocal of a gradient of zero finite.
 GUARD = 1e-6
-GUARD_SHARE = 0.1
-#: Local steps without a new discriminatory input after which a group of walks is given up.
-PATIENCE = 50
-#: Rows in one batch of gradients, at most, and share of the budget that the global phase of one
-#: group may take.
-MOST_ROWS = 50_000
-GLOBAL_SHARE = 0.5
-#: Walks that are worth a local phase of their own while there are seeds left.
-FEW_WALKS = 64
 
 #: Least and largest length of a step.
 LENGTHS = "[1e-5, 1e9]"
 
 
 class DiscriminatoryInputs(NamedTuple):
-    """Discriminatory inputs, and the sensitive codes of the two twins that show each."""
+    """Discriminatory inputs, and the encoded sensitive values of the two twins that show each."""
 
     Z: Floats
     first: Floats
@@ -72,9 +62,12 @@ class TwoPhase:
         Where one group finds little, walks from the discriminatory inputs of several go together.
         """
         while len(seeds):
-            left = (1 - GLOBAL_SHARE) * self.search.left.queries
+            # The global phase of one group may take half of the budget.
+            left = 0.5 * self.search.left.queries
             found: list[DiscriminatoryInputs] = []
-            while len(seeds) and sum(len(part.Z) for part in found) < FEW_WALKS:
+            # While there are seeds left, fewer than 64 walks are not worth a local phase of their
+            # own.
+            while len(seeds) and sum(len(part.Z) for part in found) < 64:
                 size = self._group_size()
                 group, seeds = seeds[:size], seeds[size:]
                 found.append(self.global_phase(group))
@@ -83,9 +76,10 @@ class TwoPhase:
             self.local_phase(concatenated(found))
 
     def _group_size(self) -> int:
+        # At most 50,000 rows in a batch of gradients, and half of the budget for the global phase.
         rows = 2 * (len(self.space.non_sensitive) + 2) * self.search.cost
         return self.search.affordable(
-            batches=1 / GLOBAL_SHARE, price=self.max_iter * rows, most=MOST_ROWS // rows
+            batches=2, cost_of_input=self.max_iter * rows, most=50_000 // rows
         )
 
     # Global phase (Algorithm 3) ------------------------------------------------------------
@@ -98,7 +92,7 @@ class TwoPhase:
         for step in range(self.max_iter):
             measured = self.search.measured
             measured["n_iter"] = max(measured.get("n_iter", 0), step + 1)
-            judged = self.judge(x)
+            judged = self.evaluate(x)
             hit = judged.verdict
             found.append(DiscriminatoryInputs(x[hit], judged.first[hit], judged.second[hit]))
             go_on = ~hit & self.comparable(x, judged.first, judged.second)
@@ -135,7 +129,7 @@ class TwoPhase:
                 suc_iter[due] = 0
             suc_iter += 1
             moved = self.move(x, self.local_moves(probability), first, second)
-            judged = self.judge(moved)
+            judged = self.evaluate(moved)
             hit = judged.verdict
             x = np.where(hit[:, None], moved, seeds.Z)
             first = np.where(hit[:, None], judged.first, seeds.first)
@@ -144,14 +138,17 @@ class TwoPhase:
             suc_iter[~hit] = 0
             n_idle = 0 if self.search.so_far.found > n_found else n_idle + 1
             n_found = self.search.so_far.found
-            if n_idle >= PATIENCE:
+            # Walks are given up after 50 steps without a new discriminatory input.
+            if n_idle >= 50:
                 return  # the walks go round in what they have found
 
     def probabilities(self, x: Floats, first: Floats, second: Floats) -> Floats:
         """Chances of the free attributes, in proportion to ``1 / (|g(x)| + |g(x')|)``."""
         g1, g2, _ = self.both_gradients(x, first, second)
         size = (np.abs(g1) + np.abs(g2))[:, self.space.non_sensitive]
-        weight = 1.0 / (size + GUARD_SHARE * size.mean(axis=1, keepdims=True) + GUARD)
+        # A tenth of a row's mean gradient keeps attributes without influence from being the only
+        # ones that walks move along.
+        weight = 1.0 / (size + 0.1 * size.mean(axis=1, keepdims=True) + GUARD)
         return weight / weight.sum(axis=1, keepdims=True)
 
     def local_moves(self, probability: Floats) -> Floats:
@@ -167,7 +164,7 @@ class TwoPhase:
 
     # Both ----------------------------------------------------------------------------------
 
-    def judge(self, x: Floats) -> Judgement:
+    def evaluate(self, x: Floats) -> Judgement:
         """Compare all twins where they are few, and two random ones elsewhere."""
         return self.search.evaluate(x, self.search.pairs(x, self.rng))
 

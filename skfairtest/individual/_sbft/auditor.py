@@ -23,12 +23,12 @@ class SBFTAuditor(BaseAuditor):
     The fitness of an input is the difference between the model's outputs for its twins, which
     differ in the sensitive attributes only. The first few hundred inputs are children of the best
     ones, chosen by a model of the difference; many of the first pairs have the least and the
-    largest value of a sensitive number. Then a population of inputs climbs: a few columns of each
-    are changed, or taken from another, in several children, and the best child takes its place if
-    it is not worse. If a population, an island, finds nothing better, a new one starts from other
-    rows of the data. The result is a lower bound of the fairness degree, the largest difference
-    over the whole input domain. With the same seed a larger budget continues the search of a
-    smaller one. `PublishedSBFTAuditor` is the algorithm of the paper.
+    largest value of a sensitive number. Then each of a population of inputs is a local search: a
+    few columns of each are changed, or taken from another, in several children, and the best child
+    takes its place if it is not worse. If such a subpopulation finds nothing better, a new one
+    starts from other rows of the data. The result is a lower bound of the fairness degree, the
+    largest difference over the whole input domain. With the same seed a larger budget continues the
+    search of a smaller one. `PublishedSBFTAuditor` is the algorithm of the paper.
 
     Parameters
     ----------
@@ -47,16 +47,15 @@ class SBFTAuditor(BaseAuditor):
         gain in degree. "rows" judges rows of the data and uniform inputs. "changed" gives a few
         columns of an input other values, and "crossed" those of another input. "pairs" tries other
         sensitive values.
-    island_degrees_ : ndarray
-        The largest disparity that each island has reached by itself, in order, for islands that
-        began from rows of the data; the last one was still searching.
+    subpopulation_degrees_ : ndarray
+        The largest disparity that each subpopulation has reached by itself, in order, for those
+        that began from rows of the data; the last one was still searching.
     degree_estimate_ : tuple of two floats
         An estimate, not a bound, of where the largest disparity of the domain lies: from
-        `fairness_degree_` to a larger value that follows from how far apart the two best islands
-        are (see Notes). The second value is infinite if only one island has searched, as with few
-        queries, or nothing was found: then there is no estimate. It is at most 1 for probabilities
-        and labels.
-        `CertifiedAuditor` gives a bound that holds.
+        `fairness_degree_` to a larger value that follows from how far apart the two best
+        subpopulations are (see Notes). The second value is infinite if only one subpopulation has
+        searched, as with few queries, or nothing was found: then there is no estimate. It is at
+        most 1 for probabilities and labels. `CertifiedAuditor` gives a bound that holds.
 
     See Also
     --------
@@ -71,12 +70,13 @@ class SBFTAuditor(BaseAuditor):
     Where time is the only limit (``max_queries=None``), batches are larger if a call of the model
     takes long and a row does not, as with a forest behind a pipeline, or a service.
 
-    Islands search one after the other, each from rows of its own, until they stall. If several end
-    at the same disparity, a larger budget is less likely to find a larger one. So
+    Subpopulations search one after the other, each from rows of its own, until they stall. If
+    several end at the same disparity, a larger budget is less likely to find a larger one. So
     `degree_estimate_` treats the disparities that they reached as independent draws from one
     distribution, and gives the limits of Robson and Whitlock [2]_ for its end at a confidence of
     90%: the largest value, and that value plus nine times the difference of the two largest. At
-    least a tenth of the degree is left above it, as islands may all miss the same narrow place.
+    least a tenth of the degree is left above it, as subpopulations may all miss the same narrow
+    place.
 
     Measured on 24 certified models, three seeds each: with 300 and 1,000 queries there was never an
     estimate, and with 3,000 in 11% of the runs, of which it held the certified degree in 88%. With
@@ -114,7 +114,7 @@ class SBFTAuditor(BaseAuditor):
             crossover_proba=self.crossover_proba,
         )
         search.measured["operators"] = tuned.stats
-        search.measured["island_bests"] = tuned.island_bests
+        search.measured["subpopulation_bests"] = tuned.subpopulation_bests
         tuned.run()
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
@@ -123,8 +123,8 @@ class SBFTAuditor(BaseAuditor):
             return {}
         tables = [one["operators"].arrays() for one in searches]
         operators = {name: sum(table[name] for table in tables) for name in tables[0]}
-        bests = np.concatenate([np.array(one["island_bests"]) for one in searches])
-        return {"operators": operators, "island_bests": bests}
+        bests = np.concatenate([np.array(one["subpopulation_bests"]) for one in searches])
+        return {"operators": operators, "subpopulation_bests": bests}
 
     def _of_tuned(self, name: str, part: str) -> Any:
         state = self._result(name)
@@ -140,15 +140,15 @@ class SBFTAuditor(BaseAuditor):
         )
 
     @property
-    def island_degrees_(self) -> Floats:
-        """The largest disparity that each island has reached by itself."""
-        bests: Floats = self._of_tuned("island_degrees_", "island_bests")
+    def subpopulation_degrees_(self) -> Floats:
+        """The largest disparity that each subpopulation has reached by itself."""
+        bests: Floats = self._of_tuned("subpopulation_degrees_", "subpopulation_bests")
         return bests
 
     @property
     def degree_estimate_(self) -> tuple[float, float]:
         """An estimate, not a bound, of where the largest disparity lies."""
-        bests = self._of_tuned("degree_estimate_", "island_bests")
+        bests = self._of_tuned("degree_estimate_", "subpopulation_bests")
         low, high = estimated_range(bests.tolist(), self.fairness_degree_)
         if self.response_ not in ("predict_proba", "labels") or high == np.inf:
             return low, high

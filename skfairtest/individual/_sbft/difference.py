@@ -1,4 +1,4 @@
-"""A model of the difference between twins, for the opening of the tuned search."""
+"""A model of the difference between twins, for the initial design of the tuned search."""
 
 from __future__ import annotations
 
@@ -9,23 +9,6 @@ import numpy as np
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
 from skfairtest.space._space import InputSpace
-
-#: Parts that a column of numbers is divided into, and the share of them at which the effects of two
-#: values have come down to a correlation of 1 / e.
-PARTS, LENGTH = 10, 0.5
-#: Categories that are told apart, at most.
-MOST_LEVELS = 32
-#: Prior variance of all pairs of columns, as a multiple of that of all main effects.
-PAIRED = 1.0
-#: Standard deviations that are added to what is expected.
-OPTIMISM = 1.0
-#: Variances are improved whenever there are so many times as many inputs.
-GROWN = 1.2
-#: Least variance of a column, as a share of the mean, and of what nothing explains; the largest
-#: change of a variance in a step.
-LEAST, LEAST_NOISE, STEP = 0.02, 1e-3, 5.0
-#: Decimals of what is hoped for, in root mean squares of the differences.
-DIGITS = 6
 
 
 class Coded(NamedTuple):
@@ -83,7 +66,7 @@ class DifferenceModel:
         squares = (some.squares * variances**2) @ others.squares.T
         # The sum of all products of two different columns.
         paired = (main**2 - squares) / (2 * self.variances.sum())
-        return of_pairs * (self.common + main + PAIRED * paired), of_pairs, main
+        return of_pairs * (self.common + main + paired), of_pairs, main
 
     @one_thread()
     def learn(self, Z: Floats, pairs: Floats, differences: Floats) -> None:
@@ -103,7 +86,8 @@ class DifferenceModel:
         self.scaled = self.differences / largest
         self.scaled /= np.sqrt(np.mean(self.scaled**2))
         self._condition()
-        if len(self.scaled) > GROWN * self.n_improved:
+        # Variances are improved whenever there are a fifth more inputs.
+        if len(self.scaled) > 1.2 * self.n_improved:
             self.n_improved = len(self.scaled)
             self._improve()
             self._condition()
@@ -119,17 +103,18 @@ class DifferenceModel:
         """Make variances more likely: a step to where the likelihood is largest."""
         assert self.known is not None
         columns, weights, inverse = self.known.columns, self.weights, self.inverse
-        share = self.of_pairs * (1 + PAIRED * self.main / self.variances.sum())
+        share = self.of_pairs * (1 + self.main / self.variances.sum())
         fit = ((share * np.outer(weights, weights)) @ columns * columns).sum(axis=0)
         cost = ((share * inverse) @ columns * columns).sum(axis=0)
         fit, cost = np.add.reduceat(fit, self.starts), np.add.reduceat(cost, self.starts)
         self.variances = self.variances * _step(fit, cost)
-        self.variances = np.maximum(self.variances, LEAST * self.variances.mean())
+        # No variance is less than a fiftieth of their mean, and the noise is at least 0.001.
+        self.variances = np.maximum(self.variances, 0.02 * self.variances.mean())
         self.common *= float(
             _step(weights @ self.of_pairs @ weights, (inverse * self.of_pairs).sum())
         )
         self.noise *= float(_step(weights @ weights, np.trace(inverse)))
-        self.noise = max(self.noise, LEAST_NOISE)
+        self.noise = max(self.noise, 1e-3)
 
     @one_thread()
     def hoped_for(self, Z: Floats, pairs: Floats) -> Floats:
@@ -140,16 +125,18 @@ class DifferenceModel:
         K = self.covariance(coded, self.known)[0]
         total = self.variances.sum()
         paired = (total**2 - (self.variances**2).sum()) / (2 * total)
-        prior = (self.common + total + PAIRED * paired) * (coded.pairs**2).sum(axis=1)
+        prior = (self.common + total + paired) * (coded.pairs**2).sum(axis=1)
         variance = prior - ((K @ self.inverse) * K).sum(axis=1)
-        hoped = np.abs(K @ self.weights) + OPTIMISM * np.sqrt(np.maximum(variance, 0.0))
+        # What is hoped for is the expectation and one standard deviation.
+        hoped = np.abs(K @ self.weights) + np.sqrt(np.maximum(variance, 0.0))
         # Inputs in the same parts of all columns are equal, whatever the machine's sums say.
-        return np.round(hoped, DIGITS)
+        return np.round(hoped, 6)
 
 
 def _step(fit: Floats, cost: Floats) -> Floats:
     ratio = np.sqrt(np.maximum(fit, 0.0) / np.maximum(cost, 1e-300))
-    return np.clip(ratio, 1 / STEP, STEP)
+    # In a step a variance changes by a factor of five at most.
+    return np.clip(ratio, 1 / 5.0, 5.0)
 
 
 class ColumnParts:
@@ -160,16 +147,18 @@ class ColumnParts:
         n_values = space.domain.columns[j].n_values
         self.is_level = space.domain.columns[j].is_category
         if self.is_level:
-            n = int(min(n_values, MOST_LEVELS))
+            # At most 32 categories are told apart.
+            n = int(min(n_values, 32))
             covariance = np.eye(n)
         else:
-            # Between the quantiles of the data, and of the domain's ends.
+            # Ten parts, between the quantiles of the data and of the domain's ends.
             values = np.sort(np.append(rows[:, j], [space.domain.low[j], space.domain.high[j]]))
-            at = (np.arange(1, PARTS) / PARTS * (len(values) - 1)).astype(int)
+            at = (np.arange(1, 10) / 10 * (len(values) - 1)).astype(int)
             self.cuts = np.unique(values[at])
             n = len(self.cuts) + 1
             apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
-            covariance = np.exp(-apart / (LENGTH * n))
+            # At half of the parts, the effects of two values correlate by 1 / e.
+            covariance = np.exp(-apart / (0.5 * n))
         self.root: Floats = np.linalg.cholesky(covariance).astype(np.float64)
         self.root_of_squares: Floats = np.linalg.cholesky(covariance**2).astype(np.float64)
 

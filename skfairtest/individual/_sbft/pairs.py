@@ -7,15 +7,9 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
 
-#: Sensitive combinations that an input is compared by at once, at most.
-MOST_COMBINATIONS = 32
-#: Chance that the first pair of an input has both ends of a column of numbers, where the outputs
-#: are often furthest apart.
-FIRST_ENDS = 0.7
-
 
 def first_pairs(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """Pairs of sensitive codes (n, 2, n_sensitive) to judge inputs by before anything is known.
+    """Pairs of encoded sensitive values (n, 2, n_sensitive) by which inputs are judged at first.
 
     They are random, and most have both ends of columns of numbers. Where values are too many to be
     listed, others have the input's own.
@@ -25,35 +19,38 @@ def first_pairs(Z: Floats, space: InputSpace, rng: np.random.Generator) -> Float
     if not twins.is_enumerable:
         pairs[:, 0] = twins.clip_sensitive(Z[:, space.sensitive])
     domain, sensitive = space.domain, space.sensitive
-    least, most = domain.low[sensitive], np.minimum(domain.high, domain.top)[sensitive]
+    least, most = domain.low[sensitive], np.minimum(domain.high, domain.largest_code)[sensitive]
     for i, j in enumerate(sensitive):
         if least[i] < most[i] and not domain.columns[j].is_category:
-            at = np.flatnonzero(rng.random(len(Z)) < FIRST_ENDS)
+            # Seven in ten first pairs have both ends of a column of numbers, where the outputs are
+            # often furthest apart.
+            at = np.flatnonzero(rng.random(len(Z)) < 0.7)
             pairs[at, :, i] = rng.permuted(np.tile([least[i], most[i]], (len(at), 1)), axis=1)
     return pairs
 
 
-def move_sensitive(codes: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """Sensitive codes (n, n_sensitive) moved to others of the domain.
+def move_sensitive(encoded: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
+    """Encoded sensitive values (n, n_sensitive) moved to others of the domain.
 
-    Where all combinations can be listed, all codes are drawn anew. Otherwise half of them step from
-    where they are, by a third of the domain down to a thousandth, and one in ten goes to an end.
+    Where all combinations can be listed, all are drawn anew. Otherwise half of them step
+    from where they are, by a third of the domain down to a thousandth, and one in ten goes to an
+    end.
     """
-    drawn = space.twins_.draw_sensitive(len(codes), rng)
+    drawn = space.twins_.draw_sensitive(len(encoded), rng)
     if space.twins_.is_enumerable:
         return drawn
     low, high = space.domain.low[space.sensitive], space.domain.high[space.sensitive]
-    length = (high - low) * 10.0 ** rng.uniform(-3, -0.5, size=codes.shape)
-    stepped = codes + rng.standard_normal(codes.shape) * length
-    ends = np.where(rng.random(codes.shape) < 0.5, low, high)
-    kind = rng.random(codes.shape)
+    length = (high - low) * 10.0 ** rng.uniform(-3, -0.5, size=encoded.shape)
+    stepped = encoded + rng.standard_normal(encoded.shape) * length
+    ends = np.where(rng.random(encoded.shape) < 0.5, low, high)
+    kind = rng.random(encoded.shape)
     return space.twins_.clip_sensitive(
         np.where(kind < 0.4, drawn, np.where(kind < 0.5, ends, stepped))
     )
 
 
 def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """Pairs of sensitive codes (n, 2, n_sensitive) with one side drawn anew or moved.
+    """Pairs of encoded sensitive values (n, 2, n_sensitive) with one side drawn anew or moved.
 
     A pair stays as it was where that would leave two equal twins.
     """
@@ -67,13 +64,12 @@ def moved_sides(pairs: Floats, space: InputSpace, rng: np.random.Generator) -> F
 
 
 def many_values(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Floats:
-    """Many sensitive codes to compare an input by, the pair's among them; (n, n_sensitive)."""
+    """Return many encoded sensitive values to compare an input by, the pair's among them."""
+    most = 32
     if space.twins_.is_enumerable:
         n = int(space.twins_.n_combinations)
-        chosen = rng.choice(n, size=min(n, MOST_COMBINATIONS), replace=False)
+        chosen = rng.choice(n, size=min(n, most), replace=False)
         return np.concatenate([space.twins_.combination_codes(chosen), pair])
     # Near to the pair as well as anywhere.
-    near = move_sensitive(np.tile(pair, (MOST_COMBINATIONS // 4, 1)), space, rng)
-    return np.concatenate(
-        [space.twins_.draw_sensitive(MOST_COMBINATIONS - len(near), rng), near, pair]
-    )
+    near = move_sensitive(np.tile(pair, (most // 4, 1)), space, rng)
+    return np.concatenate([space.twins_.draw_sensitive(most - len(near), rng), near, pair])

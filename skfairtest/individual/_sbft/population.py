@@ -1,4 +1,4 @@
-"""What the tuned search is made of: judged inputs, islands, and what operators bring."""
+"""What the tuned search is made of: judged inputs, subpopulations, and what operators bring."""
 
 from __future__ import annotations
 
@@ -7,32 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from skfairtest._typing import Bools, Floats, Ints
+from skfairtest.individual._sbft.settings import SearchSettings
 
 #: Relative differences below this are the rounding of the model's sums.
 TINY = 1e-9
-#: An island has stalled after so many queries for each member without a better input, and this many
-#: times those that its best input took. Islands that go on from others know much, and end sooner.
-PATIENCE = 300
-PATIENCE_SHARE, JOINED_SHARE = 0.4, 0.3
 #: The operators, in the order of the table.
 OPERATORS = ("rows", "changed", "crossed", "pairs")
 ROWS, CHANGED, CROSSED, PAIRS = range(len(OPERATORS))
-#: Risk at which the estimate's upper end would be crossed, if islands were draws of one chance.
-RISK = 0.1
-#: Least width of the estimate, as a share of the degree: all islands may miss the same.
-LEAST_WIDTH = 0.1
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Inputs, the pairs of sensitive codes that they are judged by, and their disparities.
+class Evaluated:
+    """Inputs, the pairs of encoded sensitive values that they are judged by, and their disparities.
 
     Attributes
     ----------
     Z : ndarray of shape (n, n_features)
         The inputs.
     pairs : ndarray of shape (n, 2, n_sensitive)
-        The sensitive codes of the twins, those of the larger output first.
+        The encoded sensitive values of the twins, those of the larger output first.
     fitness : ndarray of shape (n,)
         The disparities.
     """
@@ -44,15 +37,15 @@ class Judged:
     def __len__(self) -> int:
         return len(self.fitness)
 
-    def __getitem__(self, chosen: Ints | Bools | slice) -> Judged:
-        return Judged(self.Z[chosen], self.pairs[chosen], self.fitness[chosen])
+    def __getitem__(self, chosen: Ints | Bools | slice) -> Evaluated:
+        return Evaluated(self.Z[chosen], self.pairs[chosen], self.fitness[chosen])
 
-    def joined(self, *others: Judged) -> Judged:
+    def joined(self, *others: Evaluated) -> Evaluated:
         """These and others."""
         parts = [(one.Z, one.pairs, one.fitness) for one in (self, *others)]
-        return Judged(*map(np.concatenate, zip(*parts, strict=True)))
+        return Evaluated(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def best(self, size: int) -> Judged:
+    def best(self, size: int) -> Evaluated:
         """Different ones, the best first, at most so many.
 
         Two of the same fitness count as one: they mostly differ where the model does not look.
@@ -63,28 +56,28 @@ class Judged:
         return self[first[:size]]
 
 
-class Island:
-    """A population of inputs that has nothing to do with those of other islands.
+class Subpopulation:
+    """A population of inputs that has nothing to do with those of other subpopulations.
 
     Attributes
     ----------
-    members : Judged
+    members : Evaluated
         The inputs, each of which is improved.
     began, best_at : int
         Queries at its start, and when its best input was found.
     best : float
         The largest disparity of its inputs.
     joins : bool
-        Whether it began with the members of other islands, not with rows of the data.
+        Whether it began with the members of other subpopulations, not with rows of the data.
     """
 
-    def __init__(self, members: Judged, n_queries: int, *, joins: bool) -> None:
+    def __init__(self, members: Evaluated, n_queries: int, *, joins: bool) -> None:
         self.members = members
         self.began = self.best_at = n_queries
         self.best = float(members.fitness.max(initial=0.0))
         self.joins = joins
 
-    def replace_by(self, children: Judged, n_queries: int) -> None:
+    def replace_by(self, children: Evaluated, n_queries: int) -> None:
         """Replace each member by the best of its children, if that is not worse.
 
         The children are those of the first member, then as many of the next, and so on.
@@ -93,7 +86,7 @@ class Island:
         of_each = children.fitness.reshape(n, -1)
         chosen = children[np.arange(n) * of_each.shape[1] + of_each.argmax(axis=1)]
         stays = chosen.fitness < members.fitness * (1 - TINY)
-        self.members = Judged(
+        self.members = Evaluated(
             np.where(stays[:, None], members.Z, chosen.Z),
             np.where(stays[:, None, None], members.pairs, chosen.pairs),
             np.maximum(members.fitness, chosen.fitness),
@@ -102,26 +95,28 @@ class Island:
         if best > self.best * (1 + TINY):
             self.best, self.best_at = best, n_queries
 
-    def has_stalled(self, n_queries: int) -> bool:
+    def has_stalled(self, n_queries: int, given: SearchSettings) -> bool:
         """Whether it is time to leave it."""
-        share = JOINED_SHARE if self.joins else PATIENCE_SHARE
+        share = given.joined_share if self.joins else given.patience_share
         spent = n_queries - self.began if self.joins else self.best_at - self.began
-        return n_queries - self.best_at > PATIENCE * len(self.members) + share * spent
+        return n_queries - self.best_at > given.patience * len(self.members) + share * spent
 
 
 def estimated_range(bests: list[float], degree: float) -> tuple[float, float]:
-    """Estimate where the largest disparity lies, from what independent islands have reached.
+    """Estimate where the largest disparity lies, from what independent subpopulations have reached.
 
     These are Robson and Whitlock's (1964) limits of the end of a distribution, from the two largest
-    of a sample: the largest, and as far beyond it as the second is behind, times (1 - RISK) / RISK,
-    or LEAST_WIDTH if that is more. The upper one is infinite where there are less than two islands,
-    or nothing was found.
+    of a sample: the largest, and as far beyond it as the second is behind, times (1 - risk) / risk,
+    or a tenth if that is more, as all subpopulations may miss the same. The upper one is infinite
+    where there are less than two subpopulations, or nothing was found.
     """
     if len(bests) < 2 or not degree > 0:
         return degree, np.inf
     second, first = np.sort(bests)[-2:]
-    beyond = first + (1 - RISK) / RISK * (first - second)
-    return degree, float(max((1 + LEAST_WIDTH) * degree, beyond))
+    # The risk that the upper end would be crossed, if subpopulations were draws of one chance.
+    risk = 0.1
+    beyond = first + (1 - risk) / risk * (first - second)
+    return degree, float(max((1 + 0.1) * degree, beyond))
 
 
 # What operators cost and bring -------------------------------------------------------------

@@ -7,21 +7,12 @@ import numpy as np
 from skfairtest._parameters import real, whole
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import data_seeds
-from skfairtest.individual._surrogate.crossings import CrossingSearch
+from skfairtest.individual._surrogate.crossover import CrossoverSearch
 from skfairtest.individual._surrogate.memory import Memory
 from skfairtest.individual._surrogate.proposals import ProposalMixture
 from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._stop import StopReason, StopSearch
-
-#: Discriminatory inputs from which on verdicts lead the search instead of disparities.
-ENOUGH_FOUND = 5
-#: Least share of uniform inputs until then: a large disparity may be far from any other label.
-UNSURE_SHARE = 0.3
-#: Inputs of the first batch; each further one is twice as large, up to `batch_size`.
-FIRST = 1000
-#: A batch is so many times as large where a constraint is asked: detectors are slow on few rows.
-CONSTRAINED = 2
 
 
 class SurrogateAuditor(BaseAuditor):
@@ -29,16 +20,17 @@ class SurrogateAuditor(BaseAuditor):
 
     Each batch is drawn from several proposal distributions: uniform inputs; steps away from
     discriminatory inputs that were found, along columns in which such steps succeeded; those with
-    one value drawn anew; and crossings of two. As long as discriminatory inputs are few, those with
-    the largest disparities take their place. A bandit shares the batch among the distributions by
-    the *new* discriminatory inputs that each finds for its cost. Proposals that are known already
-    are dropped before they cost a query. As one of the distributions is uniform, the search does
-    not fall behind uniform inputs. We recommend this tester for finding many discriminatory inputs.
+    one value drawn anew; and crossovers of two. As long as discriminatory inputs are few, those
+    with the largest disparities take their place. A bandit shares the batch among the distributions
+    by the *new* discriminatory inputs that each finds for its cost. Proposals that are known
+    already are dropped before they cost a query. As one of the distributions is uniform, the search
+    does not fall behind uniform inputs. We recommend this tester for finding many discriminatory
+    inputs.
 
     Near the data (the `space` has `plausible` or ``proposals="data"``) rows of X crossed with one
     of their neighbours take the place of uniform inputs, and all values are values of rows. A step
     away from a discriminatory input has to be plausible; still, a classifier tells what many such
-    steps reach from people. Without `plausible` there are no steps: all inputs are such crossings.
+    steps reach from people. Without `plausible` there are no steps: all inputs are such crossovers.
     A surrogate model learns which of them discriminate, and the model is asked about one of twenty,
     drawn in proportion to what the surrogate predicts. (`explore_share` is not used then.)
 
@@ -91,31 +83,36 @@ class SurrogateAuditor(BaseAuditor):
 
     def _run_search(self, search: SearchHandle, rng: np.random.Generator) -> None:
         space = search.space
-        # Steps stay near the data only where a judge refuses those that do not.
+        # Steps stay near the data only where plausibility refuses those that do not.
         if space.near_data and space.plausibility is None:
-            CrossingSearch(search, rng, batch_size=self.batch_size).run()
+            CrossoverSearch(search, rng, batch_size=self.batch_size).run()
             return
         # Verdicts give no direction before there are any: until then the disparity leads.
         unsure = True
         verdicts = Memory(space, by_degree=False)
         memory = Memory(space, by_degree=True)
         proposals = ProposalMixture(search, rng)
-        most = self.batch_size * (CONSTRAINED if space.constraints_ else 1)
-        # Uniform inputs, until there is something to go by.
-        size = min(FIRST, most)
+        # A batch is twice as large where a constraint is asked: detectors are slow on few rows.
+        most = self.batch_size * (2 if space.constraints_ else 1)
+        # Uniform inputs, until there is something to go by. The first batch has 1,000 inputs; each
+        # further one is twice as large, up to `batch_size`.
+        size = min(1000, most)
         n = affordable(search, size)
         batch = proposals.first(n, data_seeds(n // 2, space, rng), rng)
         while True:
-            judged = proposals.judge(batch)
+            judged = proposals.evaluate(batch)
             found = verdicts.add(batch.Z, judged, rng)
             proposals.learn(batch, memory.add(batch.Z, judged, rng) if unsure else found)
-            if unsure and len(verdicts.high.Z) >= ENOUGH_FOUND:
+            # From five discriminatory inputs on, verdicts lead the search instead of disparities.
+            if unsure and len(verdicts.high.Z) >= 5:
                 unsure, memory = False, verdicts
                 proposals.reset()
             if proposals.is_exhausted:
                 raise StopSearch(StopReason.EXHAUSTED)
             size = min(2 * size, most)
-            share = max(self.explore_share, UNSURE_SHARE) if unsure else self.explore_share
+            # Until then 30% are uniform at least: a large disparity may be far from any other
+            # label.
+            share = max(self.explore_share, 0.3) if unsure else self.explore_share
             batch = proposals.propose(affordable(search, size), memory, share, rng)
             if proposals.is_over:
                 return

@@ -10,29 +10,17 @@ from skfairtest._typing import Bools, Floats
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.space._space import InputSpace
 
-#: Inputs that are remembered, and their values in wide tables.
-MEMORY = 100_000
-MEMORY_VALUES = 2_000_000
-#: Values that are remembered of one batch: of a wide table fewer inputs, as it takes
-#: long to write them down, and a part of them is enough to step away from.
-BATCH_VALUES = 40_000
-#: Inputs with the largest disparities from which steps are taken while these lead.
-BEST = 200
-#: High means so close to the best so far.
-BAR = 0.7
-#: Latest inputs that every other step is taken from: their neighbours are known least.
-LATEST = 20_000
-
 
 class Parents(NamedTuple):
-    """Inputs to step away from, and the sensitive codes of the twins that they showed."""
+    """Inputs to step away from, and the encoded sensitive values of the twins that they showed."""
 
     Z: Floats
     pairs: Floats
 
     def draw(self, n: int, rng: np.random.Generator, siblings: int = 1) -> Parents:
         """Draw n of them: half of the draws from all, half from the latest; each so many times."""
-        latest = max(0, len(self.Z) - LATEST)
+        # Every other step starts from the latest 20,000: their neighbours are known least.
+        latest = max(0, len(self.Z) - 20_000)
         n_drawn = -(-n // siblings)
         from_ = np.where(rng.random(n_drawn) < 0.5, latest, 0)
         chosen = from_ + (rng.random(n_drawn) * (len(self.Z) - from_)).astype(np.intp)
@@ -49,7 +37,9 @@ class Memory:
 
     def __init__(self, space: InputSpace, *, by_degree: bool) -> None:
         self.by_degree = by_degree
-        self._most_of_batch = max(1, BATCH_VALUES // space.n_features)
+        # At most 40,000 values of a batch are remembered, of a wide table fewer inputs: it takes
+        # long to write them down, and a part of them is enough to step away from.
+        self._most_of_batch = max(1, 40_000 // space.n_features)
         self.high = BoundedSample(space.n_features, len(space.sensitive))
 
     def add(self, Z: Floats, judged: Judgement, rng: np.random.Generator) -> Bools:
@@ -67,13 +57,15 @@ class Memory:
         if not self.by_degree:
             return 0.5
         best = max(value.max(initial=0.0), self.high.value.max(initial=0.0))
-        return BAR * float(best)
+        # High means at least 70% of the largest so far.
+        return 0.7 * float(best)
 
     def parents(self) -> Parents:
         """Inputs to step from: the discriminatory ones, or those with the largest disparity."""
         if not self.by_degree:
             return Parents(self.high.Z, self.high.pairs)
-        chosen = np.argsort(-self.high.value, kind="stable")[:BEST]
+        # While disparities lead, steps start from the 200 inputs with the largest.
+        chosen = np.argsort(-self.high.value, kind="stable")[:200]
         return Parents(self.high.Z[chosen], self.high.pairs[chosen])
 
 
@@ -84,7 +76,8 @@ class BoundedSample:
         self._arrays = [np.empty((1024, n_features)), np.empty((1024, 2, n_sensitive)),
                         np.empty(1024)]  # fmt: skip
         self._n = 0
-        self._most = min(MEMORY, MEMORY_VALUES // n_features)
+        # Of wide tables fewer inputs are remembered.
+        self._most = min(100_000, 2_000_000 // n_features)
 
     @property
     def Z(self) -> Floats:
@@ -93,7 +86,7 @@ class BoundedSample:
 
     @property
     def pairs(self) -> Floats:
-        """Sensitive codes of the twins that each showed, (n, 2, n_sensitive)."""
+        """Encoded sensitive values of the twins that each showed, (n, 2, n_sensitive)."""
         return self._arrays[1][: self._n]
 
     @property

@@ -15,40 +15,13 @@ from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._row_hash import Keys, KeySet
 
-#: Uniform inputs, steps along one column, one value drawn anew, and crossings of two inputs.
+#: Uniform inputs, steps along one column, one value drawn anew, and crossovers of two inputs.
 UNIFORM, STEPS, ANEW, CROSSED = range(4)
 N_DISTRIBUTIONS = 4
 #: Distributions that change one column, and learn which.
 SINGLE = (STEPS, ANEW)
-#: Distributions share a batch by this power of what they bring, those below a least share get none.
-#: One of them in turn gets a share to be tried, large enough for its fixed cost not to count: in
-#: each early batch, later in one of a few.
+#: Distributions share a batch, and columns the changes, by this power of what they bring.
 POWER = 12.0
-LEAST_SHARE = 0.02
-TRIED_SHARE = 0.05
-EARLY, TRIED_EVERY = 10, 3
-#: What a batch weighs in the next one's averages, and what a proposal costs (in queried inputs)
-#: where seconds must not decide.
-MEMORY_OF_BATCHES = 0.8
-MEMORY_OF_COLUMNS = 0.95
-PROPOSAL_COST = 0.05
-#: Inputs that are drawn at once under a constraint.
-STOCK = 1000
-#: What of the changes of one column goes to any column, however little it brought.
-ANY_COLUMN = 0.05
-#: Proposals near the data in a row, none of them plausible and new, that end the search.
-MOST_VAIN = 10_000
-#: Inputs that set out from the same discriminatory one in a batch, as models predict similar rows
-#: faster; towards a large degree they cost more than they save.
-SIBLINGS = 8
-#: Columns by which a batch is sorted.
-SORTED_BY = 3
-#: Most proposals for an input that is new.
-MOST_PROPOSALS = 10.0
-#: Shares of the pairs of twins that get one new twin and two; the others are those of a parent.
-#: Larger disparities are a matter of the pair as well.
-NEW_TWINS = 0.02
-NEW_TWINS_BY_DEGREE = 0.1
 
 
 class Proposals(NamedTuple):
@@ -95,28 +68,34 @@ class Bandit:
         # What was not tried yet is taken for as good as the best.
         weight = np.where(is_open, np.where(self.cost < 1e-6, 1.0, weight), 0.0)
         weight /= weight.sum()
-        weight[weight < LEAST_SHARE] = 0.0
-        price = self.cost / np.maximum(self.fresh, 1)
+        # A distribution with less than 2% of a batch gets none of it.
+        weight[weight < 0.02] = 0.0
+        cost_of_one = self.cost / np.maximum(self.fresh, 1)
         leader = int(np.argmax(np.where(is_open, rate, -1.0)))
         least = np.zeros(len(rate))
-        least[UNIFORM] = explore_share * min(1.0, price[leader] / price[UNIFORM])
-        in_turn = np.flatnonzero(is_open & (weight < TRIED_SHARE))
+        least[UNIFORM] = explore_share * min(1.0, cost_of_one[leader] / cost_of_one[UNIFORM])
+        # One of those with little gets a share to be tried, large enough for its fixed cost not to
+        # count: in each of ten early batches, later in one of three.
+        tried = 0.05
+        in_turn = np.flatnonzero(is_open & (weight < tried))
         in_turn = in_turn[in_turn != UNIFORM]
         self.n_batches += 1
-        if len(in_turn) and (self.n_batches <= EARLY or self.n_batches % TRIED_EVERY == 0):
+        if len(in_turn) and (self.n_batches <= 10 or self.n_batches % 3 == 0):
             self.turn += 1
-            least[in_turn[self.turn % len(in_turn)]] += TRIED_SHARE
+            least[in_turn[self.turn % len(in_turn)]] += tried
         shares: Floats = least + (1 - least.sum()) * weight / weight.sum()
         return shares
 
     def proposals_for_one(self) -> Floats:
         """How many proposals of each arm bring one new input."""
         share = (self.fresh + 1) / (self.proposed + 1)
-        return np.minimum(1 / np.maximum(share, 1e-9), MOST_PROPOSALS)
+        # At most ten proposals are made for one new input.
+        return np.minimum(1 / np.maximum(share, 1e-9), 10.0)
 
     def learn(self, proposed: Floats, fresh: Floats, gain: Floats, cost: Floats) -> None:
         """Learn from a batch: what each arm proposed, what of it was new, brought and cost."""
-        kept = np.where(proposed > 0, MEMORY_OF_BATCHES, 1.0)
+        # What a batch weighs when the next one comes.
+        kept = np.where(proposed > 0, 0.8, 1.0)
         self.proposed = kept * self.proposed + proposed
         self.fresh = kept * self.fresh + fresh
         self.gain = kept * self.gain + gain
@@ -150,7 +129,8 @@ class ProposalMixture:
             self.space.domain.discrete, self.space.domain.high - self.space.domain.low, np.inf
         )[self.space.non_sensitive]
         #: Columns of the most values: inputs that share these come from the same parents.
-        self._telling = self.space.non_sensitive[np.argsort(n_values, kind="stable")[-SORTED_BY:]]
+        # A batch is sorted by three columns.
+        self._telling = self.space.non_sensitive[np.argsort(n_values, kind="stable")[-3:]]
         self._stock = np.empty((0, self.space.n_features))
         self._keys: Keys | None = None
         self._by_degree = True
@@ -235,10 +215,11 @@ class ProposalMixture:
     @property
     def is_over(self) -> bool:
         """Whether nothing near the data that is plausible and new was proposed for long."""
-        return self._n_vain >= MOST_VAIN
+        # 10,000 proposals in a row that are not plausible or not new end the search.
+        return self._n_vain >= 10_000
 
-    def judge(self, batch: Proposals) -> Judgement:
-        """Have the latest proposals judged."""
+    def evaluate(self, batch: Proposals) -> Judgement:
+        """Have the latest proposals evaluated."""
         began = _clock.now()
         judged = self.search.evaluate(batch.Z, batch.pairs, self._keys)
         self._judging, self._n_judged = _clock.now() - began, len(batch.Z)
@@ -254,9 +235,11 @@ class ProposalMixture:
             shared = self._filtering / max(1, len(self._proposed.Z))
             cost = self._seconds + proposed * shared + fresh * self._judging / max(1, len(judged.Z))
         else:
-            cost = PROPOSAL_COST * proposed + fresh
+            # Seconds must not decide: 20 proposals cost as much as one queried input.
+            cost = 0.05 * proposed + fresh
         self.bandit.learn(proposed, fresh, gain, cost)
-        self.columns *= MEMORY_OF_COLUMNS
+        # Which columns pay changes slowly: earlier batches weigh more than in the shares.
+        self.columns *= 0.95
         for i, place in enumerate(SINGLE):
             made = self._proposed.column[self._proposed.distribution == place]
             good = judged.column[(judged.distribution == place) & high]
@@ -273,7 +256,9 @@ class ProposalMixture:
             Z = self.uniform(n, rng)
             pairs = self.search.pairs(Z, rng)
             return Proposals(Z, pairs, np.full(len(Z), place), column[: len(Z)])
-        siblings = 1 if self._by_degree else SIBLINGS
+        # Eight inputs set out from the same discriminatory one, as models predict similar rows
+        # faster; towards a large degree they cost more than they save.
+        siblings = 1 if self._by_degree else 8
         chosen = parents.draw(n, rng, siblings)
         if place == CROSSED:
             Z = self._crossed(chosen.Z, parents, rng)
@@ -281,7 +266,8 @@ class ProposalMixture:
             good, made = self.columns[:, SINGLE.index(place), self.space.non_sensitive]
             success = (good + 0.5) / (made + 1)
             weight = (success / success.max()) ** POWER
-            weight = weight / weight.sum() + ANY_COLUMN / len(weight)
+            # 5% of the changes go to any column, however little it brought.
+            weight = weight / weight.sum() + 0.05 / len(weight)
             column = rng.choice(self.space.non_sensitive, size=n, p=weight / weight.sum())
             change = self.values.step_along if place == STEPS else self.values.anew
             Z = change(chosen.Z, column, rng)
@@ -290,15 +276,15 @@ class ProposalMixture:
         return Proposals(made.Z, compared, np.full(n, place), column)
 
     def uniform(self, n: int, rng: np.random.Generator) -> Floats:
-        """Uniform inputs, of a finite domain each once before one comes twice; or crossings."""
+        """Uniform inputs, of a finite domain each once before one comes twice; or crossovers."""
         if self.space.near_data:
-            return self.search.crossings(n, rng)
+            return self.search.crossover(n, rng)
         if self.unseen is None and not self.space.constraints_:
             return self.search.sample(n, rng).rows
         if self.unseen is None:
             # A constraint is asked about many rows at once, for several batches.
             if len(self._stock) < n:
-                more = self.search.sample(max(n, STOCK), rng).rows
+                more = self.search.sample(max(n, 1000), rng).rows
                 self._stock = np.concatenate([self._stock, more])
             drawn, self._stock = self._stock[:n], self._stock[n:]
             return drawn
@@ -338,7 +324,9 @@ class ProposalMixture:
             drawn = self.space.twins_.draw_sensitive_pairs(n, rng)
         else:
             drawn = np.stack([self.space.twins_.draw_sensitive(n, rng) for _ in range(2)], axis=1)
-        share = NEW_TWINS_BY_DEGREE if self._by_degree else NEW_TWINS
+        # So large a share gets two new twins, and as large a one gets one. Larger disparities are a
+        # matter of the pair as well.
+        share = 0.1 if self._by_degree else 0.02
         pairs[U < share] = drawn[U < share]
         half = (share <= U) & (U < 2 * share)
         pairs[half, 1] = drawn[half, 1]

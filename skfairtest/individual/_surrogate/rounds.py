@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from skfairtest.oracle._handle import SearchHandle
 
-#: Rounds that the budget holds at least: a surrogate that never sees its own draws learns nothing
-#: from them.
-N_ROUNDS = 10
-
 
 def affordable(search: SearchHandle, most: int) -> int:
     """Return the number of inputs in a batch, at most so many.
@@ -16,8 +12,10 @@ def affordable(search: SearchHandle, most: int) -> int:
     calls. Where two of many twins are compared, which two is to be learned as well, for which
     queries are shared out among more batches. Time is not: calls would take most of it.
     """
+    # Ten rounds at least: a surrogate that never sees its own draws learns nothing from them.
+    n_rounds = 10
     # No more than the twins that may all be compared.
     n_twins = min(search.space.twins_.n_combinations, 8)
     queries = search.so_far.queries + search.left.queries
-    most_inputs = min(most, queries / (N_ROUNDS * n_twins))
-    return max(2, search.affordable(batches=N_ROUNDS, least=2, most=most_inputs, whole=True))
+    most_inputs = min(most, queries / (n_rounds * n_twins))
+    return max(2, search.affordable(batches=n_rounds, least=2, most=most_inputs, whole=True))

@@ -7,13 +7,6 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.space._space import InputSpace
 
-#: Domains that are drawn from without replacement have at most so many inputs; in larger ones draws
-#: hardly ever repeat. Where a constraint may reject most inputs, only small domains are drawn so:
-#: the space knows better where it holds.
-MOST_INPUTS = 2**32
-MOST_CONSTRAINED = 2**18
-ROUNDS = 6
-
 
 class WithoutReplacement:
     """Draws without replacement from all inputs of a domain (sensitive columns drawn anew).
@@ -32,14 +25,17 @@ class WithoutReplacement:
         self.n = int(space.n_inputs)
         half = max(1, -(-(self.n - 1).bit_length() // 2))
         self._half, self._mask = np.uint64(half), np.uint64((1 << half) - 1)
-        self._keys = rng.integers(1, 2**63, size=ROUNDS, dtype=np.uint64) | np.uint64(1)
+        # Six rounds of the network.
+        self._keys = rng.integers(1, 2**63, size=6, dtype=np.uint64) | np.uint64(1)
         self._next, self._end = 0, 1 << (2 * half)
         self._sizes = [int(space.domain.columns[j].n_values) for j in space.non_sensitive]
 
     @classmethod
     def of(cls, space: InputSpace, rng: np.random.Generator) -> WithoutReplacement | None:
         """Draws from the domain; None where it is too large, or not finite."""
-        most = MOST_CONSTRAINED if space.constraints_ else MOST_INPUTS
+        # In larger domains draws hardly ever repeat. Where a constraint may reject most inputs,
+        # only small ones are drawn so: the space knows better where it holds.
+        most = 2**18 if space.constraints_ else 2**32
         fixed = space.domain.discrete | (space.domain.low == space.domain.high)
         fits = space.n_inputs <= most and bool(fixed[space.non_sensitive].all())
         return cls(space, rng) if fits else None
@@ -65,10 +61,10 @@ class WithoutReplacement:
             n_drawn += len(inside)
         places = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
         Z = np.empty((len(places), self.space.n_features))
-        codes = np.unravel_index(places.astype(np.int64), self._sizes)
+        offsets = np.unravel_index(places.astype(np.int64), self._sizes)
         Z[:, self.space.sensitive] = self.space.twins_.draw_sensitive(len(Z), rng)
-        for j, code in zip(self.space.non_sensitive, codes, strict=True):
-            Z[:, j] = self.space.domain.low[j] + code
+        for j, offset in zip(self.space.non_sensitive, offsets, strict=True):
+            Z[:, j] = self.space.domain.low[j] + offset
         return Z
 
     def _permuted(self, numbers: np.ndarray) -> np.ndarray:

@@ -13,9 +13,9 @@ from skfairtest._typing import Floats
 from skfairtest.base import BaseAuditor
 from skfairtest.individual._seeds import check_enough_rows, cluster_seeds
 from skfairtest.individual._symbolic.explanations import (
-    Box,
     Explainer,
     Predicate,
+    Region,
     conjunction,
     nearest,
     solve,
@@ -23,8 +23,6 @@ from skfairtest.individual._symbolic.explanations import (
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._space import InputSpace
 
-#: Batches that the rest of the budget should hold.
-N_BATCHES = 20
 #: Directed inputs that an explanation brings, about.
 CHILDREN = 4
 
@@ -143,8 +141,9 @@ class SymbolicAuditor(BaseAuditor):
     def _affordable(self, search: SearchHandle) -> int:
         """Inputs in a batch: few enough that the budget holds many batches."""
         # A judged input, and its share in the explanation that it came from.
-        price = (self.n_neighbours / CHILDREN + 2) * search.cost
-        return search.affordable(batches=N_BATCHES, price=price, most=self.batch_size)
+        cost_of_input = (self.n_neighbours / CHILDREN + 2) * search.cost
+        # The rest of the budget should hold 20 batches.
+        return search.affordable(batches=20, cost_of_input=cost_of_input, most=self.batch_size)
 
     def _directed(
         self, t: Floats, path: list[Predicate], queue: Queue, space: InputSpace,
@@ -196,7 +195,7 @@ class Queue:
         """The number of seeds that are left."""
         return len(self.seeds) - self.next_seed
 
-    def visit(self, box: Box, space: InputSpace) -> bool:
+    def visit(self, box: Region, space: InputSpace) -> bool:
         """Whether a path constraint has solutions and comes for the first time."""
         if (box.low > box.high).any():
             return False

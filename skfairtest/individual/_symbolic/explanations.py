@@ -13,11 +13,6 @@ from skfairtest.oracle._handle import SearchHandle
 from skfairtest.space._domain import codes_at
 from skfairtest.space._space import InputSpace
 
-#: Standard deviation of a neighbour's numbers, as a share of the domain.
-VICINITY = 0.1
-#: Draws in search of a solution that the constraint admits.
-MOST_DRAWS = 10
-
 
 class Predicate(NamedTuple):
     """A condition on a path of a tree: the closed interval of an attribute that it admits.
@@ -34,18 +29,18 @@ class Predicate(NamedTuple):
     confidence: float
 
 
-class Box(NamedTuple):
+class Region(NamedTuple):
     """A path constraint: the closed interval that it leaves to each attribute."""
 
     low: Floats
     high: Floats
 
-    def within(self, attribute: int, low: float, high: float) -> Box:
+    def within(self, attribute: int, low: float, high: float) -> Region:
         """The path constraint with one more interval."""
         lows, highs = self.low.copy(), self.high.copy()
         lows[attribute] = max(lows[attribute], low)
         highs[attribute] = min(highs[attribute], high)
-        return Box(lows, highs)
+        return Region(lows, highs)
 
 
 class Explainer:
@@ -86,8 +81,9 @@ class Explainer:
         rows = np.repeat(Z, self.n_neighbours, axis=0)
         mask = self.rng.random(rows.shape) < self.rng.random((n, 1))
         mask[:: self.n_neighbours] = False
+        # The standard deviation of a neighbour's numbers is a tenth of the domain.
         width = np.maximum(
-            VICINITY * (self.space.domain.high - self.space.domain.low), self.space.domain.steps
+            0.1 * (self.space.domain.high - self.space.domain.low), self.space.domain.steps
         )
         near = self.space.domain.clip(rows + width * self.rng.standard_normal(rows.shape))
         categorical = np.array([column.is_category for column in self.space.domain.columns])
@@ -139,27 +135,28 @@ def split_interval(
     return (low, float(cut)), (float(np.nextafter(cut, np.inf)), high)
 
 
-def conjunction(space: InputSpace, predicates: list[Predicate]) -> Box:
+def conjunction(space: InputSpace, predicates: list[Predicate]) -> Region:
     """The intervals that all predicates admit together, within the domain."""
-    box = Box(space.domain.low, space.domain.high)
+    box = Region(space.domain.low, space.domain.high)
     for c in predicates:
         box = box.within(c.attribute, c.low, c.high)
     return box
 
 
-def nearest(t: Floats, box: Box, space: InputSpace) -> Floats | None:
+def nearest(t: Floats, box: Region, space: InputSpace) -> Floats | None:
     """The input next to `t` that meets the constraint; None where it is not valid."""
     Z = space.domain.clip(np.clip(t, box.low, box.high)[None])
     return Z[0] if space.valid(Z)[0] else None
 
 
-def solve(t: Floats, box: Box, space: InputSpace, rng: np.random.Generator) -> Floats | None:
+def solve(t: Floats, box: Region, space: InputSpace, rng: np.random.Generator) -> Floats | None:
     """An input that meets the constraint and changes `t` little; None where none is found.
 
     Values of `t` that meet the constraint stay, the others are drawn uniformly.
     """
     outside = (t < box.low) | (t > box.high)
-    for _ in range(MOST_DRAWS):
+    # Ten draws in search of a solution that the constraint admits.
+    for _ in range(10):
         U = rng.random(space.n_features)
         drawn = codes_at(U, box.low, box.high, space.domain.discrete)
         Z = space.domain.clip(np.where(outside, np.minimum(drawn, box.high), t)[None])

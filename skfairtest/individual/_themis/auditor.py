@@ -208,7 +208,7 @@ class ThemisAuditor(BaseAuditor):
             measured = Measurement(part, self.favourable, self.confidence)
             measured.run(rng, self.measure, self.margin)
             n_inputs += part.so_far.inputs
-            subsets.judge(subset, measured, space.feature_names)
+            subsets.note(subset, measured, space.feature_names)
 
     def _own_results(self, found: Findings, space: InputSpace) -> dict[str, Any]:
         (measured,) = found.measured
@@ -229,11 +229,9 @@ class ThemisAuditor(BaseAuditor):
 
 def sensitive_groups(space: InputSpace) -> list[list[Any]]:
     """The sensitive values of each combination, as they are in the table."""
-    codes = space.twins_.twin_codes
-    values = [_told(space.domain.columns[j], codes[:, i]) for i, j in enumerate(space.sensitive)]
+    encoded = space.twins_.twin_values
+    # Dates as text: not every file format has dates.
+    values = [
+        space.domain.columns[j].plain_values(encoded[:, i]) for i, j in enumerate(space.sensitive)
+    ]
     return [list(group) for group in zip(*values, strict=True)]
-
-
-def _told(column: Any, codes: Any) -> list[Any]:
-    # Dates in words: not every file format has dates.
-    return column.plain_values(codes)

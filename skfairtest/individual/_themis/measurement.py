@@ -21,10 +21,6 @@ from skfairtest.oracle._row_hash import KeySet, row_keys
 
 #: Distinct inputs before the interval is looked at first.
 MIN_SAMPLES = 100
-#: Rows that are asked in one go.
-BATCH_ROWS = 4096
-#: Rows that predict may be asked once more to confirm that two labels differ.
-CONFIRM = 2
 
 
 class Measurement:
@@ -71,12 +67,17 @@ class Measurement:
     def draw(self, n: int, rng: np.random.Generator) -> None:
         """Judge about n random inputs and note the outputs for all their twins."""
         search, space = self.search, self.search.space
-        price = (space.twins_.n_twins + CONFIRM) * search.cost
+        # `predict` may be asked about two rows once more, as two labels differ.
+        n_rows = space.twins_.n_twins + 2
+        cost_of_input = n_rows * search.cost
         # An input that is judged in part has no share.
-        search.afford(space.twins_.n_twins + CONFIRM)
+        search.afford(n_rows)
         # At least a tenth more, so that the last inputs of a finite domain come up.
         wanted = max(n, search.so_far.inputs // 10)
-        n = search.affordable(price=price, most=min(wanted, BATCH_ROWS // space.twins_.n_twins))
+        # At most 4,096 rows are asked about in one go.
+        n = search.affordable(
+            cost_of_input=cost_of_input, most=min(wanted, 4096 // space.twins_.n_twins)
+        )
         Z = search.sample(n, rng, uniform=True).rows
         fresh = self._seen.add(row_keys(Z[:, space.non_sensitive]))
         if fresh.any():
@@ -133,7 +134,7 @@ class Measurement:
     def _note(self, Z: Floats) -> None:
         """Note the outputs for all twins of some inputs."""
         space = self.search.space
-        rows = space.twins_.of_each(Z, space.twins_.twin_codes)
+        rows = space.twins_.of_each(Z, space.twins_.twin_values)
         valid = space.valid(rows).reshape(len(Z), -1)
         valid &= valid.sum(axis=1, keepdims=True) > 1
         if not valid.any():

@@ -60,7 +60,7 @@ class SubsetSearch:
                 if not any(minimal <= set(subset) for minimal in self.minimal):
                     yield subset
 
-    def judge(self, subset: tuple[int, ...], measured: Measurement, names: list[Any]) -> None:
+    def note(self, subset: tuple[int, ...], measured: Measurement, names: list[Any]) -> None:
         """Note what was measured of a subset."""
         causal, group = measured.causal(), measured.group()
         share = causal[0] if self.measure == "causal" else group[0]

@@ -100,7 +100,7 @@ def twins_of(fold: TrainingFold, Z: Floats) -> tuple[Floats, Bools]:
         Those that the constraint admits.
     """
     space = fold.space
-    n, codes = len(Z), space.twins_.twin_codes
+    n, codes = len(Z), space.twins_.twin_values
     k = min(MOST_TWINS, len(codes))
     if k == len(codes):
         which = np.tile(np.arange(k), (n, 1))

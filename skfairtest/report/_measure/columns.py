@@ -37,7 +37,8 @@ def matters(search: SearchHandle, twins: Floats) -> list[float]:
     non_sensitive = np.flatnonzero((twins[0] == twins[1]) | np.isnan(twins).all(axis=0)).tolist()
     rows = np.tile(twins, (len(non_sensitive) + 1, 1))
     for number_of, j in enumerate(non_sensitive, start=1):
-        rows[2 * number_of : 2 * number_of + 2, j] = _typical(space.data[:, j], space.domain.top[j])
+        typical = _typical(space.data[:, j], space.domain.largest_code[j])
+        rows[2 * number_of : 2 * number_of + 2, j] = typical
     if search.response == "labels":
         codes = search.respond(rows)[:, 0].reshape(-1, 2)
         gaps = (codes[:, :1] != codes[:, 1:]).astype(float)
@@ -51,12 +52,12 @@ def matters(search: SearchHandle, twins: Floats) -> list[float]:
     return [float(change) for change in of_columns]
 
 
-def _typical(codes: Floats, top: float) -> float:
+def _typical(codes: Floats, largest_code: float) -> float:
     known = codes[~np.isnan(codes)]
     if not len(known):
         return float("nan")
     values, counts = np.unique(known, return_counts=True)
     # Numbers with more different values have a median that is typical, not a most frequent one.
     if len(values) > 20:  # those that are missing have no place among the others
-        return float(np.quantile(known[known <= top], 0.5, method="lower"))
+        return float(np.quantile(known[known <= largest_code], 0.5, method="lower"))
     return float(values[counts.argmax()])

@@ -63,8 +63,8 @@ Parts = Generator[PlannedPart, Any, Found]
 class Course:
     """Runs the parts of an audit within its time.
 
-    A part that fails does not end the audit: it says why, and the others go on. A model whose
-    answers vary ends it.
+    A part that fails does not end the audit: it says why, and the others go on. A
+    non-deterministic model ends it.
 
     Parameters
     ----------

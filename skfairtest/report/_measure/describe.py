@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from skfairtest.base import BaseAuditor
-from skfairtest.oracle._favourable import in_words, known_classes
+from skfairtest.oracle._favourable import joined_labels, known_classes
 from skfairtest.report._data import (
     ReportedAttribute,
     ReportedData,
@@ -62,7 +62,7 @@ def describe_favourable(case: Case, found: str) -> ReportedFavourable:
     if taken is None:  # the labels of a model without classes are known when it has predicted
         words = f"{found} taken as favourable, the last of the labels that occur" if found else ""
         return ReportedFavourable(found, "guessed" if found else "", words)
-    labels, words = in_words(taken.labels), taken.words
+    labels, words = joined_labels(taken.labels), taken.sentence
     if case.task == "regression":
         what = "a larger mean output" if labels == "mean" else f"outputs of at least {labels}"
         words = f"{what} taken as favourable"

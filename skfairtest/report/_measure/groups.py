@@ -13,7 +13,7 @@ from skfairtest.finding._words import number
 from skfairtest.group import SubgroupAuditor
 from skfairtest.group._rules.attribute import MOST_CATEGORIES
 from skfairtest.group._rules.rule_search import TooManyRules
-from skfairtest.oracle._favourable import in_words
+from skfairtest.oracle._favourable import joined_labels
 from skfairtest.report._data import GroupsOfRowsPart, Largest, ReportedRule
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.selection import sensitive_values
@@ -50,7 +50,7 @@ def compare_groups(case: Case, favourable: Any, seconds: float | None) -> Groups
 def labels_text(case: Case) -> str:
     """What a favourable prediction is: a label, some, or outputs of at least so much."""
     assert case.favourable is not None
-    words = in_words(case.favourable.labels)
+    words = joined_labels(case.favourable.labels)
     return f"at least {words}" if case.task == "regression" else words
 
 
@@ -95,7 +95,7 @@ def compare_rows(
     return GroupsOfRowsPart(
         **what_was_compared(auditor, table),
         metric=auditor.metric,
-        favourable=in_words(auditor.favourable_) if known else "",
+        favourable=joined_labels(auditor.favourable_) if known else "",
         n=len(case.rows),
         n_rows=len(case.space.data),
         overall=auditor.overall_,

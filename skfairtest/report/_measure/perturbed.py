@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from skfairtest.group._rules.attribute import MAX_LEVELS
-from skfairtest.oracle._favourable import in_words
+from skfairtest.oracle._favourable import joined_labels
 from skfairtest.report._data import PerturbedGroupsPart
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import what_was_compared
@@ -50,6 +50,6 @@ def describe_perturbed(case: Case) -> PerturbedGroupsPart:
     table = listed if len(listed) else auditor.rules_.iloc[:20]
     return PerturbedGroupsPart(
         **what_was_compared(auditor, table),
-        favourable=in_words(auditor.favourable_),
+        favourable=joined_labels(auditor.favourable_),
         queries=auditor.n_queries_,
     )

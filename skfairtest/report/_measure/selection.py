@@ -9,7 +9,7 @@ import pandas as pd
 
 from skfairtest._typing import Ints
 from skfairtest.group import selection_table
-from skfairtest.oracle._favourable import favourable_labels, in_words
+from skfairtest.oracle._favourable import favourable_labels, joined_labels
 from skfairtest.report._data import SelectionPart
 from skfairtest.report._measure.case import Case
 from skfairtest.space._sensitive_features import rows_beside
@@ -23,7 +23,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> SelectionPart:
     if not regresses and favourable is not None:
         given = set(predicted.tolist())
         if not any(label in given for label in favourable_labels(favourable)):
-            words = in_words(favourable_labels(favourable))
+            words = joined_labels(favourable_labels(favourable))
             reason = (
                 f"none of {len(rows):,} predictions is {words}, so there are no rates to compare"
             )
@@ -41,7 +41,7 @@ def select(case: Case, favourable: Any, seconds: float | None) -> SelectionPart:
     )
     low, high = table.attrs["smallest_ratio"]
     counted = table.attrs.get("favourable", "")
-    labels = "" if regresses else in_words(favourable_labels(counted))
+    labels = "" if regresses else joined_labels(favourable_labels(counted))
     return SelectionPart(
         favourable=labels,
         confidence=confidence,

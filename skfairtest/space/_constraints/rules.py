@@ -78,9 +78,9 @@ class Term(NamedTuple):
         return cls(column, weight, None, values)
 
     @property
-    def top(self) -> float:
+    def largest_code(self) -> float:
         """The largest code of a number, where codes beyond it mean missing; else infinity."""
-        return np.inf if self.numbers is None else self.numbers.top
+        return np.inf if self.numbers is None else self.numbers.largest_code
 
     @property
     def slope(self) -> float:
@@ -232,7 +232,7 @@ class SumRule(Rule):
             wrong = excess >= 0 if self.relation == "<" else excess > 0
         if not wrong.any():
             return codes
-        low, high = domain.low[j], min(domain.high[j], term.top)
+        low, high = domain.low[j], min(domain.high[j], term.largest_code)
         need = share * excess
         if term.values is not None:
             return np.where(wrong, self._level(term, codes, weight, need, low, high), codes)
@@ -296,7 +296,7 @@ class SumRule(Rule):
         if term.values is None:
             ends = [self._value(term, end[:, j]) for end in (boxes.low, boxes.high)]
             low, high = (term.weight * end for end in ends)
-            return np.where(boxes.high[:, j] > term.top, -np.inf, np.minimum(low, high))
+            return np.where(boxes.high[:, j] > term.largest_code, -np.inf, np.minimum(low, high))
         value = term.weight * term.values
         # A missing value breaks nothing: the sum then has no least.
         value = np.where(np.isnan(value), -np.inf, value)

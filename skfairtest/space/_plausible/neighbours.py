@@ -72,8 +72,8 @@ class Neighbours:
         if len(data) > most:
             data = data[np.sort(rng.permutation(len(data))[:most])]
         self.rows = complete_rows(domain, data, rng)
-        spread = np.minimum(domain.high, domain.top) - domain.low
-        self._top = domain.top
+        spread = np.minimum(domain.high, domain.largest_code) - domain.low
+        self._largest_code = domain.largest_code
         self._range = np.where(spread > 0, spread, 1.0)
         self._low = domain.low
         self._is_category = np.array([n > 2 for n in self._n_levels])
@@ -93,7 +93,7 @@ class Neighbours:
         most = min(30, int(np.ceil(0.05 * len(self.rows))))
         return max(1, min(most, min(PART // 2, len(self.rows)) - 1))
 
-    def crossings(self, n: int, rng: np.random.Generator) -> Crossed:
+    def crossover(self, n: int, rng: np.random.Generator) -> Crossed:
         """Return random rows, each crossed with one of its neighbours."""
         places = rng.integers(len(self.rows), size=n)
         return Crossed(self.cross(places, rng), places)
@@ -172,7 +172,7 @@ class Neighbours:
         apart = np.minimum(np.abs(first - second) / self._range, 1.0)
         apart = np.where(self._is_category, first != second, apart)
         # A missing value is as far from any number as can be.
-        apart = np.where((first > self._top) != (second > self._top), 1.0, apart)
+        apart = np.where((first > self._largest_code) != (second > self._largest_code), 1.0, apart)
         mean: Floats = apart.mean(axis=-1)
         return mean
 

@@ -1,8 +1,8 @@
-"""The opening of the tuned search: children of good inputs, chosen by a model of the difference.
+"""The initial design of the tuned search: children of good inputs, chosen by a surrogate.
 
 A sweep over all columns costs hundreds of queries, so with few of them something else comes first:
 a small evolutionary search. Of many children of the best inputs those are asked of which a model of
-the difference hopes most.
+the difference, the surrogate, hopes most.
 """
 
 from __future__ import annotations
@@ -15,31 +15,12 @@ from skfairtest._typing import Floats
 from skfairtest.individual._sbft.children import Batches, Children
 from skfairtest.individual._sbft.difference import DifferenceModel
 from skfairtest.individual._sbft.pairs import moved_sides
-from skfairtest.individual._sbft.population import CROSSED, ROWS, TINY, Judged
+from skfairtest.individual._sbft.population import CROSSED, ROWS, TINY, Evaluated
+from skfairtest.individual._sbft.settings import SearchSettings
 from skfairtest.space._space import InputSpace
 
-#: Inputs with which it begins: rows of the data, and uniform ones.
-FIRST_ROWS, FIRST_UNIFORM = 32, 16
-#: Children in a batch: so many at least, and so large a share of what is known; at most, where a
-#: call of the model takes long.
-BATCH, BATCH_SHARE, MOST_BATCH = 24, 0.1, 96
-#: Children of which the model chooses one; inputs that it learns from. After these it is no longer
-#: asked, as it brought nothing and took time: children are then taken as they come.
-GROUP, MOST_LEARNED = 16, 200
-#: Inputs after which it ends, and the share of them that may pass without a better one.
-MOST_INPUTS, STALL_SHARE, STALL_LEAST = 600, 0.4, 100
-#: Best inputs that children come from.
-PARENTS = 16
-#: Chance that a child has another parent; that this is a row of the data, not one of the best; how
-#: much of it the child takes.
-CROSSED_SHARE, FROM_ROWS, TAKEN = 0.6, 0.4, (0.1, 0.25, 0.5)
-#: Chance of a first, second and third changed column; of a uniform value, and of an end.
-CHANGED, UNIFORM, END = (0.9, 0.4, 0.2), 0.2, 0.15
-#: Chance that a child's pair has one side moved.
-MOVED_PAIR = 0.5
 
-
-class Opening:
+class InitialDesign:
     """An evolutionary search for the first queries; `run` returns its best inputs.
 
     Parameters
@@ -55,46 +36,50 @@ class Opening:
         the model takes long.
     rng : Generator
         Source of randomness.
+    settings : SearchSettings
+        Sizes of its batches, and when it ends.
     """
 
     def __init__(
         self, space: InputSpace, rows: Floats,
         sample: Callable[[int], Floats], size: Callable[[float, float], float],
-        rng: np.random.Generator,
+        rng: np.random.Generator, settings: SearchSettings,
     ) -> None:  # fmt: skip
         self.space, self.rows, self.rng = space, rows, rng
-        self.sample, self.size = sample, size
-        self.best: Judged
+        self.sample, self.size, self.settings = sample, size, settings
+        self.best: Evaluated
         self.model: DifferenceModel | None = DifferenceModel(space, rows)
         self.known: set[bytes] = set()
 
-    def run(self, Z: Floats, pairs: Floats) -> Batches[Judged]:
+    def run(self, Z: Floats, pairs: Floats) -> Batches[Evaluated]:
         """Judge first inputs, then children until they no longer get better; returns the best."""
-        judged = yield from self.judge(Z, pairs, ROWS)
-        self.best = judged.best(PARENTS)
+        given = self.settings
+        judged = yield from self.evaluate(Z, pairs, ROWS)
+        self.best = judged.best(given.design_parents)
         n_inputs = best_at = len(Z)
-        while len(self.best) and n_inputs < MOST_INPUTS:
-            if n_inputs - best_at > max(STALL_LEAST, STALL_SHARE * n_inputs):
+        while len(self.best) and n_inputs < given.design_inputs:
+            if n_inputs - best_at > max(given.design_stall, given.design_stall_share * n_inputs):
                 break
             before = self.best.fitness[0]
-            Z, pairs = self.chosen(int(self.size(max(BATCH, BATCH_SHARE * n_inputs), MOST_BATCH)))
+            least = max(given.design_batch, given.design_share * n_inputs)
+            Z, pairs = self.chosen(int(self.size(least, given.design_most)))
             if not len(Z):
                 break
-            judged = yield from self.judge(Z, pairs, CROSSED)
-            self.best = self.best.joined(judged).best(PARENTS)
+            judged = yield from self.evaluate(Z, pairs, CROSSED)
+            self.best = self.best.joined(judged).best(given.design_parents)
             n_inputs += len(judged)
             if self.best.fitness[0] > before * (1 + TINY):
                 best_at = n_inputs
         return self.best
 
-    def judge(self, Z: Floats, pairs: Floats, operator: int) -> Batches[Judged]:
-        """Have inputs judged, and learn from them."""
+    def evaluate(self, Z: Floats, pairs: Floats, operator: int) -> Batches[Evaluated]:
+        """Have inputs evaluated, and learn from them."""
         self.known.update(map(_key, Z, pairs))
         judged = yield Children.of_one(operator, Z, pairs)
         if len(judged) and self.model is not None:
             # The twin with the larger output comes first in a pair.
             self.model.learn(judged.Z, judged.pairs, judged.fitness)
-            if len(self.known) >= MOST_LEARNED:
+            if len(self.known) >= self.settings.design_learned:
                 self.model = None
         return judged
 
@@ -103,7 +88,7 @@ class Opening:
 
         The best come first, as a budget may cut the batch.
         """
-        Z, pairs = self.children(n * GROUP if self.model else n)
+        Z, pairs = self.children(n * self.settings.design_group if self.model else n)
         places = {key: k for k, key in enumerate(map(_key, Z, pairs))}
         new = [k for key, k in places.items() if key not in self.known]
         Z, pairs = Z[new], pairs[new]
@@ -125,27 +110,32 @@ class Opening:
         other = rng.integers(0, len(best), n)
         Z, pairs = best[parent], best_pairs[parent]
         others = best[other]
-        from_rows = rng.random(n) < FROM_ROWS
+        # Four in ten of the other parents are rows of the data, the rest are of the best.
+        from_rows = rng.random(n) < 0.4
         if len(self.rows):
             others[from_rows] = self.rows[rng.integers(0, len(self.rows), int(from_rows.sum()))]
-        share = np.where(rng.random(n) < CROSSED_SHARE, rng.choice(TAKEN, n), 0.0)
+        # Six in ten children have another parent, and take this much of it.
+        share = np.where(rng.random(n) < 0.6, rng.choice((0.1, 0.25, 0.5), n), 0.0)
         taken = rng.random(Z.shape) < share[:, None]
         taken[:, space.sensitive] = False
         Z = np.where(taken, others, Z)
         values = self.sample(n)
         if len(self.rows):
             at_random = self.rows[rng.integers(0, len(self.rows), Z.shape), np.arange(Z.shape[1])]
-            values = np.where(rng.random(Z.shape) < UNIFORM, values, at_random)
+            # A fifth of the values are uniform, the others are values of the data.
+            values = np.where(rng.random(Z.shape) < 0.2, values, at_random)
         ends = np.where(rng.random(Z.shape) < 0.5, space.domain.low, space.domain.high)
-        values = np.where(rng.random(Z.shape) < END, ends, values)
-        for chance in CHANGED if len(free) else ():
+        values = np.where(rng.random(Z.shape) < 0.15, ends, values)
+        # Chances of a first, a second and a third changed column.
+        for chance in (0.9, 0.4, 0.2) if len(free) else ():
             rows = np.flatnonzero(rng.random(n) < chance)
             j = free[rng.integers(0, len(free), len(rows))]
             Z[rows, j] = values[rows, j]
         if space.twins_.n_combinations > 2:
             crossed = ~from_rows & (share > 0) & (rng.random(n) < 0.5)
             pairs[crossed] = best_pairs[other[crossed]]
-            moved = rng.random(n) < MOVED_PAIR
+            # Half of the pairs have one side moved.
+            moved = rng.random(n) < 0.5
             pairs[moved] = moved_sides(pairs[moved], space, rng)
         return space.domain.clip(Z), pairs
 

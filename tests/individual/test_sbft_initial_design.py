@@ -1,4 +1,4 @@
-"""The opening of SBFT's search: few queries, and the model that chooses among children."""
+"""The initial design of SBFT's search: few queries, and the model that chooses among children."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_model_takes_differences_of_any_size(size):
     assert (hoped.max() > 0) == (size > 0)
 
 
-def test_an_input_without_columns_to_change_ends_the_opening(models):
+def test_an_input_without_columns_to_change_ends_the_initial_design(models):
     X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
     found = SBFTAuditor(
         models.Regressor(lambda X: X[:, 0] * 2.0), sensitive_features=[0], max_queries=500,

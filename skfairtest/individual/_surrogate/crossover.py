@@ -1,11 +1,11 @@
-"""A search for discriminatory inputs near the data: crossings of neighbours, chosen before a query.
+"""A search for discriminatory inputs near the data: crossover of neighbours, chosen before a query.
 
 Every input that is asked about is a row of the data crossed with one of its neighbours. What
-directs the search is the choice among many such crossings: a surrogate learns from the verdicts so
+directs the search is the choice among many such crossovers: a surrogate learns from the verdicts so
 far which of them discriminate. So what is found stays near the rows, which steps from one
-discriminatory input to the next would leave. A crossing is taken with a chance in proportion to
+discriminatory input to the next would leave. A crossover is taken with a chance in proportion to
 what the surrogate predicts for it, not if it is among the best: if the surrogate were right,
-discriminatory inputs would be spread just as those of undirected crossings are.
+discriminatory inputs would be spread just as those of undirected crossovers are.
 """
 
 from __future__ import annotations
@@ -20,20 +20,8 @@ from skfairtest.individual._surrogate.rounds import affordable
 from skfairtest.oracle._handle import SearchHandle
 from skfairtest.oracle._row_hash import KeySet, row_keys
 
-#: Crossings drawn for each that is asked about, once the surrogate has learned.
-CHOICE = 20
-#: Undirected share of each batch.
-EXPLORE = 0.05
-#: Growth of what is known before learning anew.
-GROWTH = 2.0
-#: Inputs that the surrogate learns from, at most, and discriminatory inputs that it needs.
-TRAINING_ROWS = 30_000
-ENOUGH_FOUND = 5
-#: Draws in a row without a new crossing that end the search.
-VAIN = 5
 
-
-class CrossingSearch:
+class CrossoverSearch:
     """The search of `SurrogateAuditor` whose inputs all stay near rows of the data.
 
     Parameters
@@ -57,27 +45,29 @@ class CrossingSearch:
         self._n_vain = 0
 
     def run(self) -> None:
-        """Ask until the budget ends the run, or no crossing is left that was not asked about."""
-        while self._n_vain < VAIN:
+        """Ask until the budget ends the run, or no crossover is left that was not asked about."""
+        # Five draws in a row without a new crossover end the search.
+        while self._n_vain < 5:
             Z = self.propose(affordable(self.search, self.batch_size))
             self.remember(Z, self.search.evaluate(Z, self.search.pairs(Z, self.rng)).verdict)
 
     @one_thread()
     def propose(self, n: int) -> Floats:
-        """New crossings: most of them chosen by the surrogate, some as they come."""
+        """New crossovers: most of them chosen by the surrogate, some as they come."""
         if self._surrogate is None:
-            return self.new_crossings(n)
-        n_explore = int(np.ceil(EXPLORE * n))
-        Z = self.new_crossings(CHOICE * (n - n_explore) + n_explore)
+            return self.new_crossovers(n)
+        # One in twenty is undirected; for each other one, 20 are drawn.
+        n_explore = int(np.ceil(0.05 * n))
+        Z = self.new_crossovers(20 * (n - n_explore) + n_explore)
         if len(Z) > n:
             chance = self._surrogate.predict_proba(Z[n_explore:])[:, 1]
             taken = choose(chance, n - n_explore, self.rng)
             Z = np.concatenate([Z[:n_explore], Z[n_explore:][taken]])
         return Z
 
-    def new_crossings(self, n: int) -> Floats:
-        """Different crossings that were not judged before; maybe none."""
-        Z = self.search.crossings(n, self.rng)
+    def new_crossovers(self, n: int) -> Floats:
+        """Different crossovers that were not judged before; maybe none."""
+        Z = self.search.crossover(n, self.rng)
         keys = row_keys(Z[:, self.space.non_sensitive])
         first = np.zeros(len(Z), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True
@@ -89,11 +79,13 @@ class CrossingSearch:
     def remember(self, Z: Floats, found: Bools) -> None:
         """Keep the verdicts, and learn from them now and then."""
         self._proposed.add(row_keys(Z[:, self.space.non_sensitive]))
-        self._Z = np.concatenate([self._Z, Z])[-TRAINING_ROWS:]
-        self._found = np.concatenate([self._found, found])[-TRAINING_ROWS:]
+        most = 30_000  # inputs that the surrogate learns from: the latest
+        self._Z = np.concatenate([self._Z, Z])[-most:]
+        self._found = np.concatenate([self._found, found])[-most:]
         n_seen = self._proposed.size
         n_found = int(self._found.sum())
-        if not ENOUGH_FOUND <= n_found < len(self._found) or n_seen < GROWTH * self._learned:
+        # It learns anew when twice as many inputs are known, from five discriminatory ones on.
+        if not 5 <= n_found < len(self._found) or n_seen < 2.0 * self._learned:
             return
         from sklearn.ensemble import HistGradientBoostingClassifier
 
