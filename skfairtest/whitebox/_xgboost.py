@@ -57,8 +57,6 @@ LINKS = {
 }  # fmt: skip
 #: The number after zero.
 SMALLEST = float(np.nextafter(0.0, 1.0))
-#: Error of a link in single precision, in units; `expf` and a few more operations.
-LINK_UNITS = 16.0
 
 
 class _Settings(NamedTuple):
@@ -178,7 +176,8 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
 
 def _outputs(parts: list[Part], link: str, response: str) -> list[Output]:
-    unit = LINK_UNITS * SINGLE_UNIT
+    # A link in single precision is off by `expf` and a few more operations.
+    unit = 16.0 * SINGLE_UNIT
     if link == EXPONENTIAL:
         for part in parts:
             part.rounding += unit  # an error of the link, as one of its argument

@@ -45,11 +45,6 @@ OWN_BOUND, GROWTH, PRICED_GROWTH, N_STATE = 7, 8, 9, 10
 NONE, ASKED = -1, -2
 #: Boxes that are cut in the time of pricing one; how fast growths are learnt, and the first ones.
 PRICING, LEARNING, FIRST_GROWTH, FIRST_PRICED_GROWTH = 40, 0.03, 100.0, 1.0
-#: Boxes that are cut without prices to close one, at most. They do not lower the largest bound,
-#: which is what a search shows that ends before all boxes are closed.
-MOST_CUT = 1000
-#: Of it, every fall closes a box.
-LARGEST_GROWTH = 1e100
 #: Places of limits: most boxes, of which what is left is written there; relative tolerance.
 MOST, RTOL = 0, 1
 
@@ -374,7 +369,8 @@ def grown(state, which, fall):
 @inner
 def learn_growth(state, which, excess):
     """Correct a growth by how many more boxes it says are in both parts than in the box."""
-    state[which] = min(state[which] * math.exp(LEARNING * excess), LARGEST_GROWTH)
+    # With the largest growth that is let through, every fall closes a box.
+    state[which] = min(state[which] * math.exp(LEARNING * excess), 1e100)
 
 
 @inner
@@ -506,7 +502,9 @@ def is_to_be_priced(forest, links, pool, prices, state, node, rtol):
     enough = enough_of(state, rtol)
     cut = state[GROWTH] * (state[OWN_BOUND] - enough)
     priced = math.log(PRICING) + state[PRICED_GROWTH] * (pool.bound[node] - enough)
-    return cut > min(priced, math.log(MOST_CUT))
+    # Past 1000 boxes a box is priced in any case: cutting does not lower the largest bound, which
+    # is what a search shows that ends before all boxes are closed.
+    return cut > min(priced, math.log(1000))
 
 
 @njit

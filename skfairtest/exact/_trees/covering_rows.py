@@ -27,8 +27,6 @@ from skfairtest.whitebox._code_order import CodeOrder
 MOST_PASSED, FEWEST, MOST = 1_000_000, 256, 4_096
 #: Rows that are made in one go, and targets that each of them is tried to hit beside its own.
 TOGETHER, TRIED = 256, 48
-#: Nodes times columns beyond which boxes take too much room.
-MOST_ROOM = 20_000_000
 
 
 class _Targets(NamedTuple):
@@ -61,7 +59,8 @@ def covering_rows(
     most = int(np.clip(MOST_PASSED // max(1, n_trees), FEWEST, MOST))
     Z = np.empty((0, space.n_features))
     for problem in problems:
-        if problem.forest.attribute.size * (len(problem.layout.whole.low) + 1) > MOST_ROOM:
+        # The boxes of all nodes would take too much memory.
+        if problem.forest.attribute.size * (len(problem.layout.whole.low) + 1) > 20_000_000:
             continue
         try:
             Z = np.concatenate([Z, _Cover(problem, rng, until).rows(Z, most - len(Z))])

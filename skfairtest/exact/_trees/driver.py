@@ -56,8 +56,6 @@ from skfairtest.workers._compiled import plain
 
 #: Bytes in a line of the processor's cache.
 LINE = 64
-#: Seconds that one call of the compiled code should take, so that the clock is looked at.
-SECONDS_A_CALL = 0.2
 #: Boxes that one call takes apart at least.
 LEAST_BOXES = 16.0
 #: Most boxes that are handed from one worker to another at a time.
@@ -176,7 +174,8 @@ class Worker:
         began = _clock.now()
         self._call(self.most, limits)
         took = _clock.now() - began
-        self.most = max(LEAST_BOXES, self.most * min(4.0, SECONDS_A_CALL / max(took, 1e-9)))
+        # A call of the compiled code, which looks at no clock, should take 0.2 seconds.
+        self.most = max(LEAST_BOXES, self.most * min(4.0, 0.2 / max(took, 1e-9)))
 
     def _call(self, most: float, limits: Limits) -> None:
         asked = np.array([most, limits.rtol])

@@ -25,8 +25,6 @@ from skfairtest.whitebox.graph import IDENTITY, link_value
 
 #: Points that walk at the same time, and numbers on all their lines together, at most.
 MOST_WALKERS, MOST_NUMBERS = 8, 500_000
-#: Most copies that are changed before a walk starts again.
-MOST_CHANGED = 4
 #: Share of the time that is spent on local search, and of the first seconds besides.
 SHARE_LATER, SHARE_FIRST, FIRST_SECONDS = 0.2, 0.2, 10.0
 
@@ -124,7 +122,8 @@ class LineSearch:
                 return
             self.homes[b] = self.homes[int(self.home_values.argmax())]
         self.cells[b] = self.homes[b]
-        for k in self.rng.integers(len(self.sizes), size=1 + self.rng.integers(MOST_CHANGED)):
+        # One to four copies are changed before a walk starts again.
+        for k in self.rng.integers(len(self.sizes), size=1 + self.rng.integers(4)):
             n = int(self.sizes[k])
             if k >= self.n_ordered or self.rng.random() < 0.5:
                 self.cells[b, k] = self.rng.integers(n)

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from skfairtest.whitebox.graph import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, Group
 from skfairtest.workers._compiled import inner, njit, plain
 
-#: Beyond it the exponential is no finite number.
-LARGEST_EXPONENT = 709.0
 #: Beyond it, up or down, the logarithm of odds changes probabilities by less than any rounding.
 LARGEST_ODDS = 600.0
 CODES = {IDENTITY: 0, LOGISTIC: 1, EXPONENTIAL: 2, SOFTMAX: 3}
@@ -76,7 +74,7 @@ def exponential_gap(D, U, V):
     """Largest exp(u) - exp(v) with u <= U, v >= V, u - v <= D."""
     high = U if D >= U - V or D > 0 else V + D
     low = V if D >= U - V or D <= 0 else U - D
-    if high > LARGEST_EXPONENT:
+    if high > 709.0:  # the exponential is no finite number
         return np.inf
     return math.exp(high) - math.exp(low)
 

@@ -21,8 +21,6 @@ from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.workers._compiled import inner, njit
 
-#: Most copies that are changed before a walk starts again.
-MOST_CHANGED = 4
 #: Share of the time that is spent on local search: of the first seconds, and of all.
 SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
 SHARE_LATER = 0.02
@@ -232,7 +230,8 @@ def search_locally(forest, links, whole, sizes, low, high, cells, words, value, 
     start anywhere. `low` and `high` are the box with the largest bound.
     """
     there, sets = cells.copy(), words.copy()
-    n_changes = 1 + draw(random, np.int64(MOST_CHANGED))
+    # One to four copies are changed before a walk starts again.
+    n_changes = 1 + draw(random, np.int64(4))
     if value == -np.inf:
         n_changes = 4 * (len(cells) + len(sizes))
     scatter(forest.word_start, whole, sizes, low, high, there, sets, n_changes, random)

@@ -166,8 +166,6 @@ def _sorted(forest: Forest, done: list[_Front], left: _Front) -> Pairs:
 #: Pairs that are listed for the whole domain, and for one box (or a few for every tree); more are
 #: listed coarsely. Boxes with a quarter of that left list them anew, by which they become finer.
 MOST_PAIRS, MOST_OF_BOX = 1_000_000, 20_000
-#: Trees whose best pairs propose cuts.
-PROPOSERS = 30
 
 
 def _split_score(a: Floats, b: Floats) -> Floats:
@@ -443,7 +441,8 @@ class ListSearch(TreeSearch):
     def _choose(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
         """Return the cut that takes most weight of best pairs from the part that loses less."""
         top = np.argsort(-best.weight, kind="stable")
-        for proposers in (top[:PROPOSERS], top):
+        # The best pairs of 30 trees propose cuts; those of all, where these have none.
+        for proposers in (top[:30], top):
             cuts = [*self._ordered(box, best, proposers)]
             cuts += [*self._sets(box, pairs, best, proposers)]
             if cuts:

@@ -43,12 +43,8 @@ from skfairtest.whitebox.graph import (
 )
 from skfairtest.workers._sending import n_threads
 
-#: Seconds at least that one of several outputs is searched before another one may be.
-LEAST_SECONDS = 1.0
 #: Seconds after which the compiled search takes over, where it is there.
 ALONE = 2.0
-#: Queries of a search beforehand: the local search on cells finds the rest sooner.
-FIRST_QUERIES = 5_000.0
 
 
 class TreeVerifier(Verifier):
@@ -66,7 +62,8 @@ class TreeVerifier(Verifier):
       from sums in an exponent, whose rounding the bounds of `solve` contain.
     """
 
-    first_queries = FIRST_QUERIES
+    # A search beforehand needs no more: the local search on cells finds the rest sooner.
+    first_queries = 5_000.0
 
     def __init__(
         self,
@@ -195,7 +192,8 @@ class TreeVerifier(Verifier):
                 searches, compiled, takes_over = {}, True, False
             # The largest bound is that of all. Time that an output leaves goes to the others.
             o = max(open_, key=lambda o: uppers[o])
-            until = min(deadline, now + max(LEAST_SECONDS, (deadline - now) / len(open_)))
+            # An output is searched for a second at least before another one may be.
+            until = min(deadline, now + max(1.0, (deadline - now) / len(open_)))
             if takes_over:
                 until = min(until, now + alone)
             narrow = max(rtol, self._single_share(o, lower, uppers[o]))
