@@ -28,8 +28,6 @@ from skfairtest.whitebox._unwrap import run_step, run_steps, unwrap
 #: Places inside of a piece, and numbers from its ends, at which it is seen to rise or to fall.
 SHARES = np.concatenate([8.0 ** -np.arange(1, 9), [0.5], 1 - 8.0 ** -np.arange(1, 9)])
 NEXT = np.arange(4)
-#: Share of the largest number that rounding may take back of what rises.
-NOISE, SINGLE_NOISE = 1e-12, 1e-5
 
 
 class Features:
@@ -364,8 +362,8 @@ class Features:
         for j, codes in looked_at.items():
             Z[: codes.size, j] = codes.ravel()
         seen = self.transform(Z)
-        # What a step rounds may go back by as much, and no further.
-        share = SINGLE_NOISE if self._single else NOISE
+        # What rises may go back by what a step rounds, as a share of its largest number.
+        share = 1e-5 if self._single else 1e-12
         for t in np.flatnonzero((self.source >= 0) & self.continuous[self.source]):
             j = int(self.source[t])
             codes = looked_at[j]

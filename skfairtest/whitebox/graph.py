@@ -31,8 +31,6 @@ from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._layers import Layers
 
 EPS = float(np.finfo(np.float64).eps)
-#: Rows times trees that descend together.
-TOGETHER = 20_000
 IDENTITY, LOGISTIC, EXPONENTIAL, SOFTMAX = "identity", "logistic", "exponential", "softmax"
 
 
@@ -102,7 +100,7 @@ class Nodes:
         n_trees = len(self.roots)
         at = np.tile(self.roots, len(T))
         # Some rows at a time, so that what a step works on stays in the processor's cache.
-        size = max(1, TOGETHER // max(1, n_trees)) * n_trees
+        size = max(1, 20_000 // max(1, n_trees)) * n_trees
         for start in range(0, len(at), max(1, size)):
             part = np.arange(start, min(start + size, len(at)))
             on = part[self.left[at[part]] >= 0]

@@ -42,6 +42,7 @@ from skfairtest.exact._trees.prices import (
     propose_by_prices,
 )
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE
+from skfairtest.exact._trees.tree_search import SETTINGS
 from skfairtest.space._space import InputSpace
 
 MODELS = {
@@ -101,12 +102,12 @@ class Priced:
     def __init__(self, problem):
         self.problem, self.boxes = problem, driver.node_boxes_of(problem)
         forest, thresholds = problem.forest, self.boxes.thresholds
-        self.pairs = driver._product_trees(forest, 4)
+        self.pairs = driver._product_trees(forest, SETTINGS.node_bytes // 4)
         layout, links = problem.layout, problem.links
         n_cells = np.concatenate([layout.whole.high, layout.set_sizes()])
         self.summands = summands_of(links, thresholds, len(n_cells))
         self.pricer = pricer_for(forest, self.summands, n_cells, len(links.base))
-        self.kept = kept_for(len(self.summands.cut), 1000, 1)
+        self.kept = kept_for(len(self.summands.cut), 1000, SETTINGS.multiplier_bytes)
 
     def bound(self, box, place=-1, enough=-np.inf):
         """Bound a box, beginning with the prices at a place; also by each tree for itself."""
@@ -214,7 +215,7 @@ def test_prices_are_kept_while_a_box_needs_them():
     problem = make_problem("small regressor", 0)
     priced = Priced(problem)
     priced.bound(problem.layout.whole)
-    kept, others = priced.kept, kept_for(len(priced.summands.cut), 1000, 1)
+    kept, others = priced.kept, kept_for(len(priced.summands.cut), 1000, SETTINGS.multiplier_bytes)
     n_spare, others.n_spare[0] = kept.n_spare[0], 1
     place = priced.keep()
     kept.n_boxes[place] += 1

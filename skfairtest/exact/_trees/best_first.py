@@ -43,8 +43,8 @@ INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, PRICED = 0, 1, 2, 3, 4, 5, 6
 OWN_BOUND, GROWTH, PRICED_GROWTH, N_STATE = 7, 8, 9, 10
 #: No box was just priced; the one with the largest bound is to be.
 NONE, ASKED = -1, -2
-#: Boxes that are cut in the time of pricing one; how fast growths are learnt, and the first ones.
-PRICING, LEARNING, FIRST_GROWTH, FIRST_PRICED_GROWTH = 40, 0.03, 100.0, 1.0
+#: Boxes that are cut in the time of pricing one.
+PRICING = 40
 #: Places of limits: most boxes, of which what is left is written there; relative tolerance.
 MOST, RTOL = 0, 1
 
@@ -370,7 +370,7 @@ def grown(state, which, fall):
 def learn_growth(state, which, excess):
     """Correct a growth by how many more boxes it says are in both parts than in the box."""
     # With the largest growth that is let through, every fall closes a box.
-    state[which] = min(state[which] * math.exp(LEARNING * excess), 1e100)
+    state[which] = min(state[which] * math.exp(0.03 * excess), 1e100)
 
 
 @inner
@@ -497,8 +497,8 @@ def is_to_be_priced(forest, links, pool, prices, state, node, rtol):
         return False
     state[OWN_BOUND] = bound_box(forest, links, pool, node)
     if state[GROWTH] == 0:
-        state[GROWTH] = FIRST_GROWTH / state[OWN_BOUND]
-        state[PRICED_GROWTH] = FIRST_PRICED_GROWTH / state[OWN_BOUND]
+        state[GROWTH] = 100.0 / state[OWN_BOUND]
+        state[PRICED_GROWTH] = 1.0 / state[OWN_BOUND]
     enough = enough_of(state, rtol)
     cut = state[GROWTH] * (state[OWN_BOUND] - enough)
     priced = math.log(PRICING) + state[PRICED_GROWTH] * (pool.bound[node] - enough)

@@ -23,11 +23,6 @@ from skfairtest.exact._trees.threshold_cells import WORD, Grid
 from skfairtest.space._columns import Column
 from skfairtest.whitebox._code_order import CodeOrder
 
-#: Rows times trees that are compared at most, and the least and the largest number of rows.
-MOST_PASSED, FEWEST, MOST = 1_000_000, 256, 4_096
-#: Rows that are made in one go, and targets that each of them is tried to hit beside its own.
-TOGETHER, TRIED = 256, 48
-
 
 class _Targets(NamedTuple):
     """Boxes in which rows are wanted: boxes of leaves, and of tests that should see a zero."""
@@ -56,7 +51,8 @@ def covering_rows(
     """
     space = problems[0].space
     n_trees = sum(len(problem.forest.roots) for problem in problems)
-    most = int(np.clip(MOST_PASSED // max(1, n_trees), FEWEST, MOST))
+    # All trees take at most a million rows together.
+    most = int(np.clip(1_000_000 // max(1, n_trees), 256, 4_096))
     Z = np.empty((0, space.n_features))
     for problem in problems:
         # The boxes of all nodes would take too much memory.
@@ -98,7 +94,7 @@ class _Cover:
         open_ = open_.pick(np.flatnonzero((open_.leaf < 0) | ~covered[open_.leaf]))
         found = [np.empty((0, self.space.n_features))]
         while len(open_.leaf) and most > 0 and _clock.now() < self.until:
-            n = min(len(open_.leaf), TOGETHER, most)
+            n = min(len(open_.leaf), 256, most)
             box, hit, zero = self._joined(open_, n)
             cells = self._cells(box)
             found.append(self._codes(cells, zero))
@@ -160,7 +156,7 @@ class _Cover:
         zero = np.zeros((n, self.space.n_features), dtype=bool)
         hit[:n] = True
         zero[np.flatnonzero(box.zero >= 0), box.zero[box.zero >= 0]] = True
-        for _ in range(TRIED):
+        for _ in range(48):  # targets that each row is tried to hit together with its own
             which = self.rng.integers(len(targets.leaf), size=n)
             more = targets.pick(which)
             both = box._replace(

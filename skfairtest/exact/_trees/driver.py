@@ -48,18 +48,11 @@ from skfairtest.exact._trees.prices import Kept, kept_for, pricer_for
 from skfairtest.exact._trees.problem import Forest, Problem
 from skfairtest.exact._trees.self_composition import Box, Layout
 from skfairtest.exact._trees.stored_code import forget_older, note_stored
-from skfairtest.exact._trees.tree_search import BOXES, NODES, TreeSearch
+from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch, TreeSearchSettings
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._sklearn_trees import read_average
 from skfairtest.workers._compiled import plain
-
-#: Bytes in a line of the processor's cache.
-LINE = 64
-#: Boxes that one call takes apart at least.
-LEAST_BOXES = 16.0
-#: Most boxes that are handed from one worker to another at a time.
-MOST_HANDED = 512
 
 
 def _small_problem() -> Problem:
@@ -133,25 +126,34 @@ class Worker:
     - `state` (N_STATE,): that of `best_first.search`.
     """
 
+    #: At a time, to another worker.
+    most_handed = 512
+
     def __init__(
-        self, problem: Problem, boxes: NodeBoxes, incumbent: float, n_sharing: int
+        self,
+        problem: Problem,
+        boxes: NodeBoxes,
+        incumbent: float,
+        n_sharing: int,
+        settings: TreeSearchSettings = SETTINGS,
     ) -> None:
         self.forest, self.links, self.boxes = problem.forest, problem.links, boxes
         self.layout, whole = problem.layout, problem.layout.whole
         n_trees, size = len(self.forest.roots), 4 * int(self.forest.depth.max(initial=0)) + 8
         self.waiting = np.empty(size, np.int64)
-        self.pairs = _product_trees(self.forest, n_sharing)
-        self.pool = _pool(n_trees, whole, self.forest.levels, n_sharing)
+        self.pairs = _product_trees(self.forest, settings.node_bytes // n_sharing)
+        self.pool = _pool(n_trees, whole, self.forest.levels, settings.box_bytes, n_sharing)
         self.n_cells = np.concatenate([whole.high, self.layout.set_sizes()])
         self.summands = summands_of(self.links, self.boxes.thresholds, len(self.n_cells))
         n_boxes, n_tests = len(self.pool.bound), len(self.summands.cut)
-        self.room = _room(n_trees, whole, kept_for(n_tests, n_boxes, n_sharing))
+        kept = kept_for(n_tests, n_boxes, settings.multiplier_bytes // n_sharing)
+        self.room = _room(n_trees, whole, kept)
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
         self.state = np.zeros(N_STATE)
         self.state[[INCUMBENT, DROPPED, N_SPARE, PRICED]] = incumbent, incumbent, n_spare, NONE
         self.pricer = pricer_for(self.forest, self.summands, self.n_cells, len(self.links.base))
-        self.most = LEAST_BOXES
+        self.most = 16.0  # boxes that one call takes apart, at least so many
 
     @property
     def n_open(self) -> int:
@@ -175,7 +177,7 @@ class Worker:
         self._call(self.most, limits)
         took = _clock.now() - began
         # A call of the compiled code, which looks at no clock, should take 0.2 seconds.
-        self.most = max(LEAST_BOXES, self.most * min(4.0, 0.2 / max(took, 1e-9)))
+        self.most = max(16.0, self.most * min(4.0, 0.2 / max(took, 1e-9)))
 
     def _call(self, most: float, limits: Limits) -> None:
         asked = np.array([most, limits.rtol])
@@ -212,7 +214,7 @@ class Worker:
 
     def share(self, other: Worker) -> None:
         """Move to another worker every second box with a larger bound than all of its boxes."""
-        if self.n_open > 1 and other.state[N_SPARE] > MOST_HANDED:
+        if self.n_open > 1 and other.state[N_SPARE] > self.most_handed:
             self.hand_over(other)
 
     def hand_over(self, other: Worker) -> None:
@@ -220,17 +222,18 @@ class Worker:
         levels = self.forest.levels
         hand_over(
             self.pool, self.room.prices, self.state, other.pool, other.room.prices, other.state,
-            MOST_HANDED, levels,
+            self.most_handed, levels,
         )  # fmt: skip
 
 
-def _product_trees(forest: Forest, n_sharing: int) -> ProductTrees:
+def _product_trees(forest: Forest, n_bytes: int) -> ProductTrees:
     """Product trees of all trees, folded up; memory is taken as they are grown."""
     n_trees = len(forest.roots)
-    n = max(NODES // NODE.itemsize // n_sharing, n_trees + SPARE_NODES)
+    n = max(n_bytes // NODE.itemsize, n_trees + SPARE_NODES)
     # Two children stand side by side: they share a line of the cache where pairs begin with one.
-    room = np.empty(n * NODE.itemsize + LINE, dtype=np.uint8)
-    start = -room.ctypes.data % LINE
+    line = 64  # bytes
+    room = np.empty(n * NODE.itemsize + line, dtype=np.uint8)
+    start = -room.ctypes.data % line
     nodes = room[start : start + n * NODE.itemsize].view(NODE)
     roots = nodes[:n_trees]
     roots["first"], roots["second"], roots["parent"] = forest.roots, forest.roots, -1
@@ -257,10 +260,10 @@ def _room(n_trees: int, whole: Box, kept: Kept) -> Room:
     )
 
 
-def _pool(n_trees: int, whole: Box, levels: bool, n_sharing: int) -> Pool:
+def _pool(n_trees: int, whole: Box, levels: bool, n_bytes: int, n_sharing: int) -> Pool:
     n_extremes = n_trees if levels else 1
     size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 40
-    n = max(64, min(4_000_000, BOXES // size) // n_sharing)
+    n = max(64, min(4_000_000, n_bytes // size) // n_sharing)
     return Pool(
         np.empty((n, len(whole.low)), dtype=np.int32),
         np.empty((n, len(whole.low)), dtype=np.int32),
@@ -282,16 +285,22 @@ class CompiledSearch(TreeSearch):
     - `incumbent`: a difference that is attained; only larger ones are looked for.
     - `n_workers`: threads.
     - `n_outputs`: outputs of the model, whose searches share the memory.
+    - `settings`: how much memory there is.
     """
 
     library = "numba"
 
     def __init__(
-        self, problem: Problem, incumbent: float, n_workers: int = 1, n_outputs: int = 1
+        self,
+        problem: Problem,
+        incumbent: float,
+        n_workers: int = 1,
+        n_outputs: int = 1,
+        settings: TreeSearchSettings = SETTINGS,
     ) -> None:
         super().__init__(problem, incumbent)
         boxes, n = node_boxes_of(problem), n_workers * n_outputs
-        self.workers = [Worker(problem, boxes, incumbent, n) for _ in range(n_workers)]
+        self.workers = [Worker(problem, boxes, incumbent, n, settings) for _ in range(n_workers)]
         self.workers[0].begin(problem.layout.whole)
         self.heuristic = PrimalHeuristic(problem, n_starts=8)
 

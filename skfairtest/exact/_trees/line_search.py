@@ -23,11 +23,6 @@ from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.threshold_cells import WORD
 from skfairtest.whitebox.graph import IDENTITY, link_value
 
-#: Points that walk at the same time, and numbers on all their lines together, at most.
-MOST_WALKERS, MOST_NUMBERS = 8, 500_000
-#: Share of the time that is spent on local search, and of the first seconds besides.
-SHARE_LATER, SHARE_FIRST, FIRST_SECONDS = 0.2, 0.2, 10.0
-
 
 class _Parts(NamedTuple):
     """Parts of trees beside the paths of points: what lies behind the other side of a test."""
@@ -65,8 +60,9 @@ class LineSearch:
         self.copy_of = np.stack([places[0] + behind, places[1] + behind])
         self.is_plain = all(group.link == IDENTITY for group in problem.output)
         self.n_sums = 1 if self.is_plain else 2 * len(problem.links.base)
-        room = MOST_NUMBERS // max(1, self.n_sums * int(self.start[-1]))
-        self.n_walkers = int(min(MOST_WALKERS, max(1, room)))
+        # All lines of the points that walk at the same time hold half a million numbers at most.
+        affordable = 500_000 // max(1, self.n_sums * int(self.start[-1]))
+        self.n_walkers = int(min(8, max(1, affordable)))
         # Fixed: the certificate of a model does not depend on a seed.
         self.rng = np.random.default_rng(0)
         self.cells = np.stack([self._draw() for _ in range(self.n_walkers)])
@@ -79,8 +75,9 @@ class LineSearch:
         """Return whether local search has taken less than its share of the time before it is up."""
         now = _clock.now()
         since = now - self.began
-        room = SHARE_FIRST * min(since, FIRST_SECONDS) + SHARE_LATER * since
-        return now < deadline and self.took <= room and len(self.sizes) > 0
+        # A fifth of the time, and twice that in the first ten seconds.
+        share = 0.2 * min(since, 10.0) + 0.2 * since
+        return now < deadline and self.took <= share and len(self.sizes) > 0
 
     def box(self) -> Box:
         """Return the best point as a box of one cell of each copy."""

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from skfairtest.whitebox.graph import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, Group
 from skfairtest.workers._compiled import inner, njit, plain
 
-#: Beyond it, up or down, the logarithm of odds changes probabilities by less than any rounding.
-LARGEST_ODDS = 600.0
 CODES = {IDENTITY: 0, LOGISTIC: 1, EXPONENTIAL: 2, SOFTMAX: 3}
 
 
@@ -82,7 +80,7 @@ def exponential_gap(D, U, V):
 @inner
 def bounded_exp(x):
     """The exponential of what is neither too small nor too large for probabilities to show it."""
-    return math.exp(min(max(x, -LARGEST_ODDS), LARGEST_ODDS))
+    return math.exp(min(max(x, -600.0), 600.0))
 
 
 @inner

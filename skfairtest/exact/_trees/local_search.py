@@ -21,10 +21,6 @@ from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.workers._compiled import inner, njit
 
-#: Share of the time that is spent on local search: of the first seconds, and of all.
-SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
-SHARE_LATER = 0.02
-
 
 class Line(NamedTuple):
     """Scratch room for the steps of all trees along one copy."""
@@ -282,7 +278,8 @@ class PrimalHeuristic:
         """Return whether local search has taken less than its share of the time before it is up."""
         now = _clock.now()
         since = now - self.began
-        share = SHARE_FIRST * min(since, FIRST_SECONDS) + SHARE_LATER * since
+        # A fiftieth of the time, and a tenth more of the first ten seconds.
+        share = 0.1 * min(since, 10.0) + 0.02 * since
         return now < deadline and self.took <= share
 
     def step(self, box: Box, point: NDArray[np.int32] | None = None) -> float:

@@ -23,7 +23,7 @@ from skfairtest.exact._trees.link_bounds import interpreted_bound, sum_enough
 from skfairtest.exact._trees.problem import Forest, Problem, leaves_of
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
-from skfairtest.exact._trees.tree_search import BOXES, TreeSearch
+from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch, TreeSearchSettings
 from skfairtest.workers._compiled import plain
 
 Cells32 = NDArray[np.int32]
@@ -163,11 +163,6 @@ def _sorted(forest: Forest, done: list[_Front], left: _Front) -> Pairs:
     )
 
 
-#: Pairs that are listed for the whole domain, and for one box (or a few for every tree); more are
-#: listed coarsely. Boxes with a quarter of that left list them anew, by which they become finer.
-MOST_PAIRS, MOST_OF_BOX = 1_000_000, 20_000
-
-
 def _split_score(a: Floats, b: Floats) -> Floats:
     """Score of cuts that take the weights a and b from their children, as in `split_choice`."""
     return a * b / np.maximum(a + b, 1e-300) + 0.1 * np.maximum(a, b)
@@ -207,6 +202,7 @@ class ListSearch(TreeSearch):
     - `incumbent`: a difference that is attained; only larger ones are looked for.
     - `deadline`: when to be content with coarse lists, by `_clock.now`.
     - `n_outputs`: outputs of the model, whose searches share the memory.
+    - `settings`: how much memory there is.
 
     - `queue`: open boxes, and what is known of the whole.
     """
@@ -214,7 +210,12 @@ class ListSearch(TreeSearch):
     library = "numpy"
 
     def __init__(
-        self, problem: Problem, incumbent: float, deadline: float = np.inf, n_outputs: int = 1
+        self,
+        problem: Problem,
+        incumbent: float,
+        deadline: float = np.inf,
+        n_outputs: int = 1,
+        settings: TreeSearchSettings = SETTINGS,
     ) -> None:
         super().__init__(problem, incumbent)
         self.queue: BestFirst[_Open] = BestFirst(incumbent, Limits(deadline, 0.0))
@@ -222,10 +223,10 @@ class ListSearch(TreeSearch):
         self.levels = problem.forest.levels
         self.mixed = not plain(by_differences)(problem.links)
         self.lines = LineSearch(problem)
-        self.n_listed, self._most_listed = 0, BOXES // 8 // n_outputs
-        self._most_of_box = max(MOST_OF_BOX, 4 * len(problem.forest.roots))
+        self.n_listed, self._most_listed = 0, settings.box_bytes // 8 // n_outputs
+        self._most_of_box = max(settings.box_pairs, 4 * len(problem.forest.roots))
         whole = problem.layout.whole
-        self._keep_all(whole, self._list(whole, MOST_PAIRS // n_outputs), np.inf)
+        self._keep_all(whole, self._list(whole, settings.domain_pairs // n_outputs), np.inf)
 
     @property
     def upper(self) -> float:

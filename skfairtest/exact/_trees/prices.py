@@ -41,18 +41,10 @@ from skfairtest.exact._trees.listed_nodes import (
 )
 from skfairtest.exact._trees.problem import Forest
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE, split_score
-from skfairtest.exact._trees.tree_search import PRICES
 from skfairtest.workers._compiled import inner, njit, njit_fast
 
-#: Prices that are kept of a box, and bytes for those of all boxes.
-MOST_KEPT = 4096
-#: Steps for a box without prices, each time that its trees are listed, how often they are, and
-#: steps for one that inherits some.
-FIRST_STEPS, FIRST_TIMES, STEPS = 50, 6, 40
-#: Length of the first and the last step, as a share of the best value of a tree.
-FIRST_LENGTHS, LENGTHS = (0.02, 0.002), (0.04, 0.004)
-#: How much of a mean gradient, and of its square, is kept at a step; what is added to its root.
-KEEP, KEEP_SQUARE, LEAST_ROOT = 0.9, 0.99, 1e-3
+#: How much of a mean gradient, and of its square, is kept at a step.
+KEEP, KEEP_SQUARE = 0.9, 0.99
 #: Differences below are rounding.
 TINY = 1e-12
 
@@ -132,17 +124,17 @@ class Kept(NamedTuple):
     """Prices, kept once for all boxes that inherit them."""
 
     n: NDArray[np.int64]  # (n_kept,) how many there are
-    which: NDArray[np.int32]  # (n_kept, MOST_KEPT) threshold, twice, plus 1 for the side above it
+    which: NDArray[np.int32]  # (n_kept, most a box) threshold, twice, plus 1 for the side above it
     price: NDArray[np.float32]
     n_boxes: NDArray[np.int64]  # (n_kept,) how many boxes they are for
     spare: NDArray[np.int64]  # places that are free
     n_spare: NDArray[np.int64]  # (1,)
 
 
-def kept_for(n_thresholds: int, n_boxes: int, n_sharing: int) -> Kept:
+def kept_for(n_thresholds: int, n_boxes: int, n_bytes: int) -> Kept:
     """Return room for the prices of all boxes, or of as many as the memory is for."""
-    most = max(1, min(MOST_KEPT, 2 * n_thresholds))
-    n = max(min(PRICES // (8 * most) // n_sharing, n_boxes), 2)
+    most = max(1, min(4096, 2 * n_thresholds))  # prices of a box
+    n = max(min(n_bytes // (8 * most), n_boxes), 2)
     return Kept(
         np.zeros(n, np.int64), np.empty((n, most), np.int32), np.empty((n, most), np.float32),
         np.zeros(n, np.int64), np.arange(n), np.array([n]),
@@ -416,7 +408,7 @@ def move_prices(slope, mean, square, scale, price, n_sides, length, root):
     for m in range(n_sides):
         mean[m] = KEEP * mean[m] + (1 - KEEP) * slope[m]
         square[m] = KEEP_SQUARE * square[m] + (1 - KEEP_SQUARE) * slope[m] * slope[m]
-        step = length * scale[m] * mean[m] / (np.sqrt(square[m] / root) + LEAST_ROOT)
+        step = length * scale[m] * mean[m] / (np.sqrt(square[m] / root) + 1e-3)
         price[m] = max(0.0, price[m] - step)
 
 
@@ -472,7 +464,13 @@ def price_trees(
     sums[:] = 0.0
     for i in range(kept.n[place] if place >= 0 else 0):
         listed.price[kept.which[place, i]] = kept.price[place, i]
-    for turn in range(1 if place >= 0 else FIRST_TIMES):
+    # A box without prices of its own takes more and shorter steps, and has its trees listed anew
+    # in between. Over all its steps their length, a share of the best value of a tree, falls to a
+    # tenth.
+    n_turns, n_steps, longest = np.int64(1), np.int64(40), 0.04
+    if place < 0:
+        n_turns, n_steps, longest = np.int64(6), np.int64(50), 0.02
+    for turn in range(n_turns):
         for t in range(len(summands.tree)):
             most = own[summands.tree[t]]
             listed.rest[t], listed.start[t + 1] = most, listed.start[t]
@@ -481,11 +479,8 @@ def price_trees(
                 list_nodes(forest, pairs, boxes, summands, listed, t, low, high, words)
         n_sides = number_sides(forest, pricer, low, high, words)
         cut_columns(pricer, n_sides, n_ordered, n_ordered + len(forest.word_start) - 1)
-        n_steps, first, last = np.int64(STEPS), LENGTHS[0], LENGTHS[1]
-        if place < 0:
-            n_steps = np.int64(FIRST_STEPS)
-            first = FIRST_LENGTHS[0] * (FIRST_LENGTHS[1] / FIRST_LENGTHS[0]) ** (turn / FIRST_TIMES)
-            last = first * (FIRST_LENGTHS[1] / FIRST_LENGTHS[0]) ** (1 / FIRST_TIMES)
+        first = longest * 0.1 ** (turn / n_turns)
+        last = first * 0.1 ** (1 / n_turns)
         improve_prices(
             forest, pricer, words, n_sides, n_ordered, n_steps, (first, last), sums, best, enough,
         )  # fmt: skip

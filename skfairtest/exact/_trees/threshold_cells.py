@@ -21,9 +21,6 @@ from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features, attribute_grid, continuous_attributes
 from skfairtest.whitebox.graph import Nodes, Tests, goes_left
 
-#: Outcomes of tests that are worked out in one go.
-MOST_TOGETHER = 1_000_000
-
 
 class Cells(NamedTuple):
     """Cells of one attribute.
@@ -58,7 +55,7 @@ def cut_finite(
         for t in np.unique(tests.feature[which]):
             of_feature = np.flatnonzero(tests.feature[which] == t)
             values = features.table(int(t)) if along is None else along[:, t]
-            rows = max(1, MOST_TOGETHER // len(grid))
+            rows = max(1, 1_000_000 // len(grid))  # outcomes that are held in memory
             for k in range(0, len(of_feature), rows):
                 check_time(deadline)
                 some = of_feature[k : k + rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,9 +15,30 @@ from skfairtest.exact._trees.problem import Problem
 from skfairtest.exact._trees.self_composition import Box
 from skfairtest.workers._compiled import plain
 
-#: Bytes for open boxes, for what trees are grown into, and for prices, of all outputs of a model
-#: and all threads together.
-BOXES, NODES, PRICES = 2_000_000_000, 1_000_000_000, 1_000_000_000
+
+@dataclass(frozen=True)
+class TreeSearchSettings:
+    """How much memory the searches may take, and when the compiled one takes over.
+
+    Bytes are those of all outputs of a model and all threads together.
+
+    - `box_bytes`, `node_bytes`, `multiplier_bytes`: for open boxes, for the nodes of product trees
+      and for multipliers.
+    - `domain_pairs`, `box_pairs`: pairs of leaves that NumPy lists for the whole domain, and for
+      one box (or a few for every tree); more are listed coarsely. Boxes with a quarter of that left
+      list them anew, by which they become finer.
+    - `numpy_seconds`: after which the compiled search takes over, where it is there.
+    """
+
+    box_bytes: int = 2_000_000_000
+    node_bytes: int = 1_000_000_000
+    multiplier_bytes: int = 1_000_000_000
+    domain_pairs: int = 1_000_000
+    box_pairs: int = 20_000
+    numpy_seconds: float = 2.0
+
+
+SETTINGS = TreeSearchSettings()
 
 
 class TreeSearch(ABC):

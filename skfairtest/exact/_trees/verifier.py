@@ -26,7 +26,7 @@ from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.stored_code import how_to_compile, is_compiled
-from skfairtest.exact._trees.tree_search import TreeSearch
+from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.graph import (
     EPS,
@@ -42,9 +42,6 @@ from skfairtest.whitebox.graph import (
     sum_rounding,
 )
 from skfairtest.workers._sending import n_threads
-
-#: Seconds after which the compiled search takes over, where it is there.
-ALONE = 2.0
 
 
 class TreeVerifier(Verifier):
@@ -64,6 +61,7 @@ class TreeVerifier(Verifier):
 
     # A search beforehand needs no more: the local search on cells finds the rest sooner.
     first_queries = 5_000.0
+    settings = SETTINGS
 
     def __init__(
         self,
@@ -180,7 +178,7 @@ class TreeVerifier(Verifier):
         lower, twins, closest = incumbent, None, 0.0
         reasons: dict[int, str] = {}
         counts: dict[int, int] = {}
-        compiled, alone = bool(self.compiled), ALONE
+        compiled, alone = bool(self.compiled), self.settings.numpy_seconds
         takes_over = self.compiled is None and is_compiled()
         while True:
             open_ = [o for o in uppers if uppers[o] > lower and reasons.get(o, "time") == "time"]
@@ -227,10 +225,10 @@ class TreeVerifier(Verifier):
         """Begin to search an output; that takes time, too."""
         problem, n = self.problems[o], len(self.problems)
         if not compiled:
-            return ListSearch(problem, incumbent, until, n)
+            return ListSearch(problem, incumbent, until, n, self.settings)
         if self.compiled:
             warm_up()
-        return CompiledSearch(problem, incumbent, self.n_workers, n)
+        return CompiledSearch(problem, incumbent, self.n_workers, n, self.settings)
 
 
 def _is_logistic(output: Output) -> bool:
