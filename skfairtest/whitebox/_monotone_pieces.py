@@ -129,8 +129,8 @@ def _spline(column: int, step: Any) -> Breakpoints:
                 # Roots that are nearly real count as well: places too many do no harm.
                 real = roots.real[np.abs(roots.imag) <= 1e-6]
                 turns = (a + b) / 2 + (b - a) / 2 * real
-                room = 1e-9 * (b - a)
-                places.append(turns[(turns >= a - room) & (turns <= b + room)])
+                tolerance = 1e-9 * (b - a)
+                places.append(turns[(turns >= a - tolerance) & (turns <= b + tolerance)])
     at = np.unique(np.concatenate(places))
     return Breakpoints(column, at, at[np.isin(at, inner)])
 

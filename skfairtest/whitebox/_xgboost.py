@@ -161,7 +161,7 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     kept_trees = zip(kept["trees"][:n_trees], weights, strict=False)
     trees = [_tree(tree, float(weight), name) for tree, weight in kept_trees]
 
-    reader = _Table(model, kept.get("cats"), coded_features(trees))
+    reader = _XGBoostInput(model, kept.get("cats"), coded_features(trees))
     table = chain.first_table()
     sentinel = reader.sentinel(table, int(numbers["num_feature"]))
     features = features_of(chain, reader, reader.is_plain(table), sentinel)
@@ -231,7 +231,7 @@ def _tree(saved: Any, weight: float, name: str) -> Tree:
     )
 
 
-class _Table(OwnStep):
+class _XGBoostInput(OwnStep):
     """How the model makes numbers of a table."""
 
     def __init__(self, model: Any, cats: Any, coded: Ints) -> None:

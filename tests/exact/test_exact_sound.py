@@ -21,7 +21,7 @@ from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._trees import numpy_engine
 from skfairtest.exact._trees.numpy_engine import first_undecided, list_pairs
 from skfairtest.exact._trees.problem import leaves_of
-from skfairtest.exact._trees.self_composition import Box
+from skfairtest.exact._trees.self_composition import CellBox
 from skfairtest.exact._trees.tree_search import TreeSearchSettings
 from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.oracle._stop import StopSearch
@@ -162,7 +162,7 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
             for start, size in zip(layout.word_start, layout.set_sizes(), strict=False):
                 cell = int(rng.integers(size))
                 words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
-            point = Box(low, low + 1, words)
+            point = CellBox(low, low + 1, words)
             leaves = leaves_of(problem.forest, layout.first_cells(point))
             found, bound = search._value(*problem.forest.low[leaves])
             answers = verifier.evaluate(np.stack(layout.codes(point)))[:, o]

@@ -19,7 +19,7 @@ from skfairtest._clock import OutOfTime, check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._trees.driver import node_boxes_of
 from skfairtest.exact._trees.problem import Problem, leaves_of, levels_of
-from skfairtest.exact._trees.threshold_cells import WORD, Grid
+from skfairtest.exact._trees.threshold_cells import WORD, CellGrid
 from skfairtest.space._columns import Column
 from skfairtest.whitebox._code_order import CodeOrder
 
@@ -210,7 +210,7 @@ def _zero_of(column: Column) -> float:
     return column.code_of(0.0) if column.high > column.low else np.nan
 
 
-def _codes_in(grid: Grid, j: int, cells: Ints, rng: np.random.Generator) -> Floats:
+def _codes_in(grid: CellGrid, j: int, cells: Ints, rng: np.random.Generator) -> Floats:
     """Return a code in each of some cells: any value of few, and mostly an end of many."""
     own, space = grid.cells[j], grid.space
     if not len(own.member):

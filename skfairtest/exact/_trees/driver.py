@@ -22,15 +22,15 @@ from skfairtest.exact._trees.best_first import (
     N_STATE,
     NONE,
     OPENED,
-    PRICED,
-    PRICING,
+    TIGHTENED,
+    TIGHTENING,
+    OpenBoxes,
     PairBoxes,
-    Pool,
-    Room,
+    Workspace,
     hand_over,
     search,
 )
-from skfairtest.exact._trees.box_pricing import price_box
+from skfairtest.exact._trees.box_bounds import tighten_box
 from skfairtest.exact._trees.leaf_pairs import (
     FOLDED,
     LEAF,
@@ -44,9 +44,9 @@ from skfairtest.exact._trees.leaf_pairs import (
 )
 from skfairtest.exact._trees.listed_nodes import summands_of
 from skfairtest.exact._trees.local_search import PrimalHeuristic
-from skfairtest.exact._trees.prices import Kept, kept_for, pricer_for
+from skfairtest.exact._trees.multipliers import KeptMultipliers, dual_for, multipliers_memory
 from skfairtest.exact._trees.problem import Forest, Problem
-from skfairtest.exact._trees.self_composition import Box, Layout
+from skfairtest.exact._trees.self_composition import CellBox, CompositionLayout
 from skfairtest.exact._trees.stored_code import forget_older, note_stored
 from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch, TreeSearchSettings
 from skfairtest.space._space import InputSpace
@@ -82,8 +82,8 @@ def compiling() -> Iterator[str]:
     one, two = (Worker(problem, boxes, 0.0, 2) for _ in range(2))
     one.hand_over(two)  # nothing is open: nothing is handed over
     one.begin(problem.layout.whole)
-    yield "the prices of boxes"
-    one.price_top(0.0)
+    yield "the bounds by multipliers"
+    one.tighten_top(0.0)
     note_stored()
 
 
@@ -95,7 +95,7 @@ def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:
     return boxes
 
 
-def _boxes_of(forest: Forest, layout: Layout, deadline: float) -> NodeBoxes:
+def _boxes_of(forest: Forest, layout: CompositionLayout, deadline: float) -> NodeBoxes:
     whole = layout.whole
     twin_ordered = np.full(len(whole.low), 2, dtype=np.int64)
     first_ordered = np.arange(len(whole.low), dtype=np.int64)
@@ -142,17 +142,17 @@ class Worker:
         n_trees, size = len(self.forest.roots), 4 * int(self.forest.depth.max(initial=0)) + 8
         self.waiting = np.empty(size, np.int64)
         self.pairs = _product_trees(self.forest, settings.node_bytes // n_sharing)
-        self.pool = _pool(n_trees, whole, self.forest.levels, settings.box_bytes, n_sharing)
+        self.pool = _pool(n_trees, whole, self.forest.by_value, settings.box_bytes, n_sharing)
         self.n_cells = np.concatenate([whole.high, self.layout.set_sizes()])
         self.summands = summands_of(self.links, self.boxes.thresholds, len(self.n_cells))
         n_boxes, n_tests = len(self.pool.bound), len(self.summands.cut)
-        kept = kept_for(n_tests, n_boxes, settings.multiplier_bytes // n_sharing)
-        self.room = _room(n_trees, whole, kept)
+        kept = multipliers_memory(n_tests, n_boxes, settings.multiplier_bytes // n_sharing)
+        self.workspace = _workspace(n_trees, whole, kept)
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
         self.state = np.zeros(N_STATE)
-        self.state[[INCUMBENT, DROPPED, N_SPARE, PRICED]] = incumbent, incumbent, n_spare, NONE
-        self.pricer = pricer_for(self.forest, self.summands, self.n_cells, len(self.links.base))
+        self.state[[INCUMBENT, DROPPED, N_SPARE, TIGHTENED]] = incumbent, incumbent, n_spare, NONE
+        self.dual = dual_for(self.forest, self.summands, self.n_cells, len(self.links.base))
         self.most = 16.0  # boxes that one call takes apart, at least so many
 
     @property
@@ -165,7 +165,7 @@ class Worker:
         """Largest bound of an open box; minus infinity if there is none."""
         return float(self.pool.bound[self.pool.heap[0]]) if self.n_open else -np.inf
 
-    def begin(self, start: Box) -> None:
+    def begin(self, start: CellBox) -> None:
         """Open the domain, which stands in the first place."""
         self.pool.low[0], self.pool.high[0], self.pool.words[0] = start
         self.state[N_SPARE] = -1
@@ -182,35 +182,35 @@ class Worker:
     def _call(self, most: float, limits: Limits) -> None:
         asked = np.array([most, limits.rtol])
         self._search(asked)
-        while asked[MOST] > 0 and self.state[PRICED] == ASKED and not limits.is_late:
-            self.price_top(limits.rtol)
-            asked[MOST] = max(asked[MOST] - PRICING, 1.0)
+        while asked[MOST] > 0 and self.state[TIGHTENED] == ASKED and not limits.is_late:
+            self.tighten_top(limits.rtol)
+            asked[MOST] = max(asked[MOST] - TIGHTENING, 1.0)
             self._search(asked)
 
     def _search(self, limits: Floats) -> None:
         search(
-            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.state,
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.workspace, self.state,
             limits, self.waiting,
         )  # fmt: skip
 
-    def price_top(self, rtol: float) -> None:
-        """Price the open box with the largest bound."""
-        price_box(
-            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.pricer,
+    def tighten_top(self, rtol: float) -> None:
+        """Tighten the open box with the largest bound."""
+        tighten_box(
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.workspace, self.dual,
             self.state, rtol,
         )  # fmt: skip
 
-    def best(self) -> Box:
+    def best(self) -> CellBox:
         """Return the best point that this worker has found."""
         return self._box(len(self.pool.bound) - 2)
 
-    def top_box(self) -> Box:
+    def top_box(self) -> CellBox:
         """Return the open box with the largest bound."""
         return self._box(int(self.pool.heap[0]))
 
-    def _box(self, place: int) -> Box:
+    def _box(self, place: int) -> CellBox:
         pool = self.pool
-        return Box(pool.low[place].copy(), pool.high[place].copy(), pool.words[place].copy())
+        return CellBox(pool.low[place].copy(), pool.high[place].copy(), pool.words[place].copy())
 
     def share(self, other: Worker) -> None:
         """Move to another worker every second box with a larger bound than all of its boxes."""
@@ -219,10 +219,10 @@ class Worker:
 
     def hand_over(self, other: Worker) -> None:
         """Move every second box to another worker."""
-        levels = self.forest.levels
+        by_value = self.forest.by_value
         hand_over(
-            self.pool, self.room.prices, self.state, other.pool, other.room.prices, other.state,
-            self.most_handed, levels,
+            self.pool, self.workspace.multipliers, self.state, other.pool,
+            other.workspace.multipliers, other.state, self.most_handed, by_value,
         )  # fmt: skip
 
 
@@ -232,9 +232,9 @@ def _product_trees(forest: Forest, n_bytes: int) -> ProductTrees:
     n = max(n_bytes // NODE.itemsize, n_trees + SPARE_NODES)
     # Two children stand side by side: they share a line of the cache where pairs begin with one.
     line = 64  # bytes
-    room = np.empty(n * NODE.itemsize + line, dtype=np.uint8)
-    start = -room.ctypes.data % line
-    nodes = room[start : start + n * NODE.itemsize].view(NODE)
+    memory = np.empty(n * NODE.itemsize + line, dtype=np.uint8)
+    start = -memory.ctypes.data % line
+    nodes = memory[start : start + n * NODE.itemsize].view(NODE)
     roots = nodes[:n_trees]
     roots["first"], roots["second"], roots["parent"] = forest.roots, forest.roots, -1
     roots["bound"] = forest.most[forest.roots]
@@ -243,14 +243,14 @@ def _product_trees(forest: Forest, n_bytes: int) -> ProductTrees:
     return ProductTrees(nodes, np.array([n_trees + n_trees % 2], dtype=np.int64))
 
 
-def _room(n_trees: int, whole: Box, kept: Kept) -> Room:
+def _workspace(n_trees: int, whole: CellBox, kept: KeptMultipliers) -> Workspace:
     n_ordered, n_words = len(whole.low), len(whole.words)
     best = PairBoxes(
         np.empty((n_ordered, n_trees), np.int32),
         np.empty((n_ordered, n_trees), np.int32),
         np.empty((n_words, n_trees), np.uint64),
     )
-    return Room(
+    return Workspace(
         best,
         kept,
         np.empty(n_trees),
@@ -260,19 +260,19 @@ def _room(n_trees: int, whole: Box, kept: Kept) -> Room:
     )
 
 
-def _pool(n_trees: int, whole: Box, levels: bool, n_bytes: int, n_sharing: int) -> Pool:
-    n_extremes = n_trees if levels else 1
+def _pool(n_trees: int, whole: CellBox, by_value: bool, n_bytes: int, n_sharing: int) -> OpenBoxes:
+    n_extremes = n_trees if by_value else 1
     size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 40
     n = max(64, min(4_000_000, n_bytes // size) // n_sharing)
-    return Pool(
+    return OpenBoxes(
         np.empty((n, len(whole.low)), dtype=np.int32),
         np.empty((n, len(whole.low)), dtype=np.int32),
         np.empty((n, len(whole.words)), dtype=np.uint64),
         np.empty(n),
         np.empty((n, n_trees), dtype=np.int32),
         np.empty((n, n_trees), dtype=np.int32),
-        np.empty((n if levels else 1, n_extremes), dtype=np.int32),
-        np.empty((n if levels else 1, n_extremes), dtype=np.int32),
+        np.empty((n if by_value else 1, n_extremes), dtype=np.int32),
+        np.empty((n if by_value else 1, n_extremes), dtype=np.int32),
         np.empty(n, dtype=np.int64),
         np.empty(n, dtype=np.int64),
         np.arange(n - 3, -1, -1, dtype=np.int64),  # the first place is taken first
@@ -338,7 +338,7 @@ class CompiledSearch(TreeSearch):
         busy = self._busy
         while self.heuristic.is_due(limits.deadline):
             ahead = max(busy, key=lambda worker: worker.top)
-            point = ahead.room.point
+            point = ahead.workspace.point
             own = point if point.min(initial=0) >= 0 else None
             self._offer(self.heuristic.step(ahead.top_box(), own), self.heuristic.best)
         for worker in self.workers:

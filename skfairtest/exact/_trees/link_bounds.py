@@ -106,15 +106,15 @@ def softmax_gap(D, U, V):
                 at = j
         raised[at] = 1
         ratio = bounded_exp(D[0] + D[at])
-        room = bounded_exp(-V[0] - V[at]) / ratio - bounded_exp(-U[0] - U[at])
-        more = room
+        largest = bounded_exp(-V[0] - V[at]) / ratio - bounded_exp(-U[0] - U[at])
+        more = largest
         if ratio > 1:
             root = math.sqrt(ratio)
-            more = min(room, (root * one - two) / (ratio - root))
+            more = min(largest, (root * one - two) / (ratio - root))
         if more > 0:
             one, two = one + more, two + ratio * more
             best = max(best, 1.0 / one - 1.0 / two)
-        if more < room and ratio > 1:
+        if more < largest and ratio > 1:
             break
     return best
 

@@ -12,7 +12,7 @@ from skfairtest._typing import Floats
 from skfairtest.exact._bracket import Bracket, Engine, Limits, Twins
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound
 from skfairtest.exact._trees.problem import Problem
-from skfairtest.exact._trees.self_composition import Box
+from skfairtest.exact._trees.self_composition import CellBox
 from skfairtest.workers._compiled import plain
 
 
@@ -74,7 +74,7 @@ class TreeSearch(ABC):
     @property
     @abstractmethod
     def is_full(self) -> bool:
-        """Whether there is no room for more open boxes."""
+        """Whether there is no memory for more open boxes."""
 
     @abstractmethod
     def step(self, limits: Limits) -> None:
@@ -84,7 +84,7 @@ class TreeSearch(ABC):
     def look(self, limits: Limits) -> None:
         """Look for better pairs of twins, if it is their turn."""
 
-    def _offer(self, value: float, point: Box) -> None:
+    def _offer(self, value: float, point: CellBox) -> None:
         """Keep the twins at a point if they differ by more than all before."""
         if value > self.incumbent:
             self.incumbent, self.twins = value, self.problem.layout.codes(point)
@@ -102,7 +102,7 @@ class TreeSearch(ABC):
         return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
 
     def run(self, limits: Limits) -> Bracket:
-        """Search until the bracket is closed, or for as long as there is time and room."""
+        """Search until the bracket is closed, or for as long as there is time and memory."""
         reason = "closed"
         while not self.is_done(limits):
             if limits.is_late or self.is_full:

@@ -186,7 +186,7 @@ class TreeVerifier(Verifier):
             if not open_ or now >= deadline:
                 break
             if takes_over and alone <= 0:
-                # Those of NumPy leave before others take their room.
+                # Those of NumPy leave before others take their memory.
                 searches, compiled, takes_over = {}, True, False
             # The largest bound is that of all. Time that an output leaves goes to the others.
             o = max(open_, key=lambda o: uppers[o])
@@ -198,12 +198,12 @@ class TreeVerifier(Verifier):
             closest = max(closest, narrow)
             others = max([lower, *(uppers[other] for other in uppers if other != o)])
             n_others = sum(count for other, count in counts.items() if other != o)
-            told = _note_of_one(note, lower, uppers[o], others, n_others)
+            note_one = _note_of_one(note, lower, uppers[o], others, n_others)
             if o not in searches:
                 searches[o] = self._search(o, lower, until, compiled)
             search = searches[o]
             search.incumbent = max(search.incumbent, lower)
-            bracket = search.run(Limits(until, narrow, told))
+            bracket = search.run(Limits(until, narrow, note_one))
             alone -= _clock.now() - now
             counts[o], reasons[o] = bracket.n_boxes, bracket.reason
             uppers[o] = min(bracket.upper, uppers[o])
@@ -242,8 +242,8 @@ def _note_of_one(note: Note, lower: float, most: float, others: float, n_boxes: 
     `most` bounds this output and `others` the other ones; `lower` is attained by one of them.
     """
 
-    def told(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
+    def note_one(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
         upper = max(others, min(high, most))
         note(max(lower, low), upper, n_boxes + n, twins if low > lower else unattained)
 
-    return told
+    return note_one
