@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.whitebox.graph import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, Group
+from skfairtest.whitebox.graph import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, LinkedSum
 from skfairtest.workers._compiled import inner, njit, plain
 
 CODES = {IDENTITY: 0, LOGISTIC: 1, EXPONENTIAL: 2, SOFTMAX: 3}
@@ -37,7 +37,7 @@ class Links(NamedTuple):
     plain: bool  # whether the output is a sum of trees and nothing else
 
 
-def signs(group: Group) -> list[float]:
+def signs(group: LinkedSum) -> list[float]:
     """What the sums of a group's parts are multiplied with, so that larger ones raise the output.
 
     Sums of the other classes of a softmax work against it, and so does every sum of a group whose

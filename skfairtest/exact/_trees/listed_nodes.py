@@ -67,9 +67,7 @@ class Listed(NamedTuple):
     """Nodes that stand for all of a tree in a box, and their constraints."""
 
     start: NDArray[np.int64]  # (n_summands + 1,) first node of each tree
-    rest: NDArray[
-        np.float64
-    ]  # (n_summands,) the most of a tree that is not listed, and pays nothing
+    rest: NDArray[np.float64]  # (n_summands,) the most of a tree without penalties
     value: NDArray[np.float64]  # (n_nodes,)
     node: NDArray[np.int64]
     penalty: NDArray[np.float64]

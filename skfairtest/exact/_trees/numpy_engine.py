@@ -179,7 +179,7 @@ class _PairTable:
 
 
 class _Open(NamedTuple):
-    """An open box with its pairs; None where there is no room for these."""
+    """An open box with its pairs; None where there is no memory for these."""
 
     box: CellBox
     table: _PairTable | None

@@ -140,8 +140,8 @@ class TreeVerifier(Verifier):
             for j in grid.cells:
                 some = own[rng.random(len(own)) < 0.8]
                 cells = rng.integers(grid.n_cells(j), size=len(some))
-                ends = grid.codes(j, cells, 0.0), grid.codes(j, cells, 1.0)
-                Z[some, j] = np.where(rng.random(len(some)) < 0.5, *ends)
+                bounds = grid.codes(j, cells, 0.0), grid.codes(j, cells, 1.0)
+                Z[some, j] = np.where(rng.random(len(some)) < 0.5, *bounds)
         return Z
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
@@ -154,8 +154,8 @@ class TreeVerifier(Verifier):
         return np.concatenate(parts)
 
     def ranges(self) -> tuple[Floats, Floats]:
-        ends = np.array([output_ends(output) for output in self.outputs])
-        return ends[:, 0], ends[:, 1]
+        bounds = np.array([output_ends(output) for output in self.outputs])
+        return bounds[:, 0], bounds[:, 1]
 
     def root_bound(self) -> float:
         """Return a bound from the ranges of the trees alone."""
