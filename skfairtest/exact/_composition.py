@@ -24,7 +24,7 @@ from skfairtest.whitebox.graph import (
     LOGISTIC,
     SOFTMAX,
     Curve,
-    Group,
+    LinkedSum,
     NetworkOutput,
     Node,
     Output,
@@ -229,7 +229,7 @@ def taken_apart(node: Node) -> Node:
     return WeightedSum(tuple(parts), tuple(weights), base)
 
 
-def _bases(group: Group) -> Floats:
+def _bases(group: LinkedSum) -> Floats:
     return np.array([part.base for part in group.parts])
 
 
@@ -245,9 +245,9 @@ def kind_of(output: Output) -> str:
     return "softmax" if output[0].weight == 1.0 else ""
 
 
-def _of_group(group: Group) -> Node:
+def _of_group(group: LinkedSum) -> Node:
     """Return a link of sums, without its weight, as a function of sums of one kind."""
-    alone = Group(group.link, 1.0, group.parts, group.rounding)
+    alone = LinkedSum(group.link, 1.0, group.parts, group.rounding)
     if kind_of([alone]):
         return [alone]
     sums = [_of_part(part) for part in group.parts]
@@ -264,7 +264,7 @@ def _of_part(part: Part) -> Node:
     """Return a sum of trees and effects as a sum of two."""
 
     def alone(own: Part) -> Output:
-        return [Group(IDENTITY, 1.0, [own])]
+        return [LinkedSum(IDENTITY, 1.0, [own])]
 
     effects = alone(Part(0.0, effects=part.effects))
     trees = alone(Part(part.base, part.trees, part.rounding))

@@ -28,10 +28,10 @@ from skfairtest.whitebox._unwrap import unwrap
 from skfairtest.whitebox.graph import (
     EXPONENTIAL,
     Averaged,
-    Moved,
     NetworkOutput,
     Node,
     Output,
+    RestrictedGraphs,
     all_nodes,
     all_outputs,
     evaluate,
@@ -148,7 +148,7 @@ class _Reader:
             return None
 
         def make(part: InputSpace, until: float) -> Verifier:
-            moved = Moved(part)
+            moved = RestrictedGraphs(part)
             own: list[Any] = (
                 [moved(node) for node in outputs] if part is not self.space else outputs
             )

@@ -48,7 +48,7 @@ def read_catboost(model: Any, chain: Chain, response: str) -> list[Output]:
     bases = np.ravel(np.asarray(bias, dtype=np.float64))
     bases = bases if len(bases) else np.zeros(1)
     table = chain.first_table()
-    reader = _Table(list(model.feature_names_))
+    reader = _CatBoostInput(list(model.feature_names_))
     features = features_of(chain, reader, is_plain(table, "", "f"))
     trees = _trees(saved, len(bases), name)
     nodes = nodes_of(trees, features, name) if trees else None
@@ -97,7 +97,7 @@ def _saved(model: Any) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-class _Table(OwnStep):
+class _CatBoostInput(OwnStep):
     """How the model makes numbers of a table: it finds columns of a frame by their names."""
 
     def __init__(self, names: list[str]) -> None:

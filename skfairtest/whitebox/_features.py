@@ -25,15 +25,9 @@ from skfairtest.whitebox._steps import HINT, check_numbers, check_step, is_round
 from skfairtest.whitebox._tables import as_numbers, column_codes, has_single, take_columns
 from skfairtest.whitebox._unwrap import run_step, run_steps, unwrap
 
-#: Integer attributes with more values than this are cut at thresholds instead of tabulated.
-MOST_TABLE_ROWS = 2000
 #: Places inside of a piece, and numbers from its ends, at which it is seen to rise or to fall.
 SHARES = np.concatenate([8.0 ** -np.arange(1, 9), [0.5], 1 - 8.0 ** -np.arange(1, 9)])
 NEXT = np.arange(4)
-#: Share of the largest number that rounding may take back of what rises.
-NOISE, SINGLE_NOISE = 1e-12, 1e-5
-#: Rows on which the attribute-wise functions are compared with the steps themselves.
-N_CHECKED = 64
 
 
 class Features:
@@ -329,10 +323,10 @@ class Features:
         )
 
     def _check(self) -> None:
-        """See on random rows that each feature really is a function of its attribute alone."""
+        """See on 64 random rows that each feature really is a function of its attribute alone."""
         space = self.space
         rng = np.random.default_rng(0)
-        Z = space.domain.draw(N_CHECKED, rng)
+        Z = space.domain.draw(64, rng)
         places = [
             np.zeros(len(Z), dtype=np.intp) if w else rng.integers(len(grid), size=len(Z))
             for w, grid in zip(self.continuous, self.grids, strict=True)
@@ -368,8 +362,8 @@ class Features:
         for j, codes in looked_at.items():
             Z[: codes.size, j] = codes.ravel()
         seen = self.transform(Z)
-        # What a step rounds may go back by as much, and no further.
-        share = SINGLE_NOISE if self._single else NOISE
+        # What rises may go back by what a step rounds, as a share of its largest number.
+        share = 1e-5 if self._single else 1e-12
         for t in np.flatnonzero((self.source >= 0) & self.continuous[self.source]):
             j = int(self.source[t])
             codes = looked_at[j]
@@ -460,9 +454,10 @@ def _after(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callabl
 
 def continuous_attributes(space: InputSpace) -> NDArray[np.bool_]:
     """Attributes taken as continuous: real ones, and integers with too many values for a table."""
+    # Integers with more values than 2000 are cut at thresholds instead of tabulated.
     many = np.where(
         space.domain.discrete,
-        space.domain.high - space.domain.low >= MOST_TABLE_ROWS,
+        space.domain.high - space.domain.low >= 2000,
         space.domain.high > space.domain.low,
     )
     # The columns of a one-hot group do not grow with its code, however many they are.

@@ -25,8 +25,6 @@ from skfairtest.whitebox.registry import Reader
 HISTOGRAM = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 #: Losses whose predictions are exponentials of the sum of trees.
 EXPONENTIAL_LOSSES = ("poisson", "gamma")
-#: Categories that a set of 8 words of 32 bits holds.
-N_CODES = 256
 
 
 class _Preprocess(OwnStep):
@@ -64,8 +62,8 @@ def _read(model: Any, chain: Chain, response: str) -> list[Output]:
 def _tree(predictor: Any) -> Tree:
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
-    # Categories that go left in each categorical split, a bit each.
-    words = np.asarray(predictor.raw_left_cat_bitsets, dtype=np.uint32).reshape(-1, N_CODES // 32)
+    # Of 256 categories those that go left in each categorical split, a bit each.
+    words = np.asarray(predictor.raw_left_cat_bitsets, dtype=np.uint32).reshape(-1, 8)
     bits = (words[:, :, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
     return Tree(
         nodes["feature_idx"],
@@ -74,7 +72,7 @@ def _tree(predictor: Any) -> Tree:
         np.where(leaf, -1, nodes["left"].astype(np.intp)),
         np.where(leaf, -1, nodes["right"].astype(np.intp)),
         nodes["value"][:, None],
-        bits.reshape(-1, N_CODES).astype(bool),
+        bits.reshape(-1, 256).astype(bool),
         np.where(nodes["is_categorical"], nodes["bitset_idx"].astype(np.intp), -1),
     )
 

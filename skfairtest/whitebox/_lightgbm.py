@@ -77,7 +77,7 @@ def read_lightgbm(model: Any, chain: Chain, response: str) -> list[Output]:
     group = np.arange(len(trees)) % n_groups
     # Columns that tests take zero for missing in stand a second time behind all others.
     takes_zero = any((np.array(tree.feature) >= n_features).any() for tree in trees)
-    reader = _Table(saved["pandas_categorical"], coded_features(trees), takes_zero)
+    reader = _LightGBMInput(saved["pandas_categorical"], coded_features(trees), takes_zero)
     copies = n_features + np.arange(n_features)
     zeros = MissingSentinel(-ZERO, ZERO, copies) if takes_zero else None
     features = features_of(chain, reader, reader.is_plain(table), zeros)
@@ -194,7 +194,7 @@ def _clear_of_zero(threshold: float) -> float:
     return ZERO if 0 <= threshold < ZERO else threshold
 
 
-class _Table(OwnStep):
+class _LightGBMInput(OwnStep):
     """How the model makes numbers of a table."""
 
     def __init__(self, levels: list[list[Any]] | None, coded: Ints, twice: bool) -> None:

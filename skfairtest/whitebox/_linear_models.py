@@ -30,7 +30,7 @@ from skfairtest.whitebox.graph import (
     IDENTITY,
     LOGISTIC,
     SOFTMAX,
-    Linear,
+    LinearMap,
     Output,
     Part,
     linked,
@@ -157,7 +157,7 @@ def _read(model: Any, chain: Chain, response: str) -> list[Output]:
     if link == EXPONENTIAL:
         rounding += of_link  # what moves an exponent moves the output by a share
     looks_at = None if mixing is None else np.abs(mixing.map.weights) @ np.abs(own.weights) > 0
-    linear = Linear(features, whole.weights, size, rounding, single, looks_at)
+    linear = LinearMap(features, whole.weights, size, rounding, single, looks_at)
     parts = [Part(float(b), effects=[(linear, k, 1.0)]) for k, b in enumerate(whole.base)]
     outputs = linked(parts, link, factor)
     for (group,) in outputs:

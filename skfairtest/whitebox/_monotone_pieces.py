@@ -24,8 +24,6 @@ from skfairtest.whitebox._unsupported import Unsupported
 
 #: Places at which one column may change direction.
 MOST_PLACES = 2000
-#: A root is real whose imaginary part is no more: places too many do no harm.
-NEARLY_REAL = 1e-6
 NOTHING = np.empty(0)
 
 #: Functions of single numbers that never decrease wherever they are numbers.
@@ -128,10 +126,11 @@ def _spline(column: int, step: Any) -> Breakpoints:
         for own in np.asarray(values).T:
             if own.any():
                 roots = np.polynomial.chebyshev.chebroots(_coefficients(nodes, own))
-                real = roots.real[np.abs(roots.imag) <= NEARLY_REAL]
+                # Roots that are nearly real count as well: places too many do no harm.
+                real = roots.real[np.abs(roots.imag) <= 1e-6]
                 turns = (a + b) / 2 + (b - a) / 2 * real
-                room = 1e-9 * (b - a)
-                places.append(turns[(turns >= a - room) & (turns <= b + room)])
+                tolerance = 1e-9 * (b - a)
+                places.append(turns[(turns >= a - tolerance) & (turns <= b + tolerance)])
     at = np.unique(np.concatenate(places))
     return Breakpoints(column, at, at[np.isin(at, inner)])
 

@@ -31,7 +31,7 @@ from skfairtest.whitebox._unwrap import run_steps
 from skfairtest.whitebox.graph import (
     IDENTITY,
     LOGISTIC,
-    Group,
+    LinkedSum,
     Output,
     Part,
     Seen,
@@ -117,7 +117,7 @@ def read_average(model: Any, chain: Chain, response: str) -> list[Output]:
     if response != "regression" and len(columns) == 2:
         columns = range(1, 2)
     share = 1.0 / len(fitted)
-    return [[Group(IDENTITY, 1.0, [Part(0.0, [(nodes, column, share)])])] for column in columns]
+    return [[LinkedSum(IDENTITY, 1.0, [Part(0.0, [(nodes, column, share)])])] for column in columns]
 
 
 def _read_boosting(model: Any, chain: Chain, response: str) -> list[Output]:

@@ -73,8 +73,6 @@ HINT = (
     "PowerTransformer, QuantileTransformer, numpy functions in FunctionTransformer, skrub's "
     "TableVectorizer and 'passthrough'. SBFTAuditor searches with any estimator."
 )
-#: Functions of short types are rounded to few digits; what has wrapped round is far off.
-COARSE = 1e-2
 #: What to use instead of a step that is not understood, by its class.
 INSTEAD = {
     "FunctionTransformer": "Name a numpy function of single numbers, such as numpy.log1p or "
@@ -264,7 +262,8 @@ def check_numbers(step: Any, table: Any, real: list[int]) -> None:
                 "Narrow its domain by InputSpace(bounds=...) to values for which it gives one.",
             )
         got = as_numbers(run_step(step, table))[:, real]
-    wrong = ~np.isclose(got, expected, rtol=COARSE, atol=COARSE, equal_nan=True)
+    # Functions of short types are rounded to few digits; what has wrapped round is far off.
+    wrong = ~np.isclose(got, expected, rtol=1e-2, atol=1e-2, equal_nan=True)
     if wrong.any():
         i, t = (int(k[0]) for k in np.nonzero(wrong))
         raise Unsupported(

@@ -57,8 +57,6 @@ LINKS = {
 }  # fmt: skip
 #: The number after zero.
 SMALLEST = float(np.nextafter(0.0, 1.0))
-#: Error of a link in single precision, in units; `expf` and a few more operations.
-LINK_UNITS = 16.0
 
 
 class _Settings(NamedTuple):
@@ -163,7 +161,7 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
     kept_trees = zip(kept["trees"][:n_trees], weights, strict=False)
     trees = [_tree(tree, float(weight), name) for tree, weight in kept_trees]
 
-    reader = _Table(model, kept.get("cats"), coded_features(trees))
+    reader = _XGBoostInput(model, kept.get("cats"), coded_features(trees))
     table = chain.first_table()
     sentinel = reader.sentinel(table, int(numbers["num_feature"]))
     features = features_of(chain, reader, reader.is_plain(table), sentinel)
@@ -178,7 +176,8 @@ def read_xgboost(model: Any, chain: Chain, response: str) -> list[Output]:
 
 
 def _outputs(parts: list[Part], link: str, response: str) -> list[Output]:
-    unit = LINK_UNITS * SINGLE_UNIT
+    # A link in single precision is off by `expf` and a few more operations.
+    unit = 16.0 * SINGLE_UNIT
     if link == EXPONENTIAL:
         for part in parts:
             part.rounding += unit  # an error of the link, as one of its argument
@@ -232,7 +231,7 @@ def _tree(saved: Any, weight: float, name: str) -> Tree:
     )
 
 
-class _Table(OwnStep):
+class _XGBoostInput(OwnStep):
     """How the model makes numbers of a table."""
 
     def __init__(self, model: Any, cats: Any, coded: Ints) -> None:

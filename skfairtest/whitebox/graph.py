@@ -31,8 +31,6 @@ from skfairtest.whitebox._features import Features
 from skfairtest.whitebox._layers import Layers
 
 EPS = float(np.finfo(np.float64).eps)
-#: Rows times trees that descend together.
-TOGETHER = 20_000
 IDENTITY, LOGISTIC, EXPONENTIAL, SOFTMAX = "identity", "logistic", "exponential", "softmax"
 
 
@@ -102,7 +100,7 @@ class Nodes:
         n_trees = len(self.roots)
         at = np.tile(self.roots, len(T))
         # Some rows at a time, so that what a step works on stays in the processor's cache.
-        size = max(1, TOGETHER // max(1, n_trees)) * n_trees
+        size = max(1, 20_000 // max(1, n_trees)) * n_trees
         for start in range(0, len(at), max(1, size)):
             part = np.arange(start, min(start + size, len(at)))
             on = part[self.left[at[part]] >= 0]
@@ -122,7 +120,7 @@ class Nodes:
 
 
 @dataclass
-class Linear:
+class LinearMap:
     """What features of single columns add, times weights: ``features @ weights``.
 
     - `weights` (n_features, n_sums).
@@ -158,7 +156,7 @@ class Part:
     base: float
     trees: list[tuple[Nodes, int, float]] = field(default_factory=list)
     rounding: float = 0.0
-    effects: list[tuple[Linear, int, float]] = field(default_factory=list)
+    effects: list[tuple[LinearMap, int, float]] = field(default_factory=list)
 
     def evaluate(self, seen: Seen) -> Floats:
         """Sums for the rows that were seen."""
@@ -225,7 +223,7 @@ class Seen:
         )
         return found
 
-    def sums(self, linear: Linear) -> Floats:
+    def sums(self, linear: LinearMap) -> Floats:
         """The sums of a linear map, (n, n_sums)."""
         found: Floats = self._once(
             "sums", linear, lambda: self.features(linear.features) @ linear.weights
@@ -234,7 +232,7 @@ class Seen:
 
 
 @dataclass
-class Group:
+class LinkedSum:
     """Sums behind a link; of a softmax, the first part is that of the output's class.
 
     `rounding` is how far the model's own link may be off where it is one of single precision.
@@ -246,7 +244,7 @@ class Group:
     rounding: float = 0.0
 
 
-Output = list[Group]
+Output = list[LinkedSum]
 
 
 def sum_rounding(part: Part) -> float:
@@ -288,7 +286,7 @@ def exponential_rounding(outputs: list[Output], largest: float = np.inf) -> floa
     return max(found)
 
 
-def link_rounding(group: Group) -> float:
+def link_rounding(group: LinkedSum) -> float:
     """The same of a group's output, where its link is no exponential."""
     own = [sum_rounding(part) for part in group.parts]
     if group.link == IDENTITY:
@@ -338,9 +336,9 @@ def all_nodes(outputs: Iterable[Output]) -> list[Nodes]:
     return list(seen.values())
 
 
-def all_effects(outputs: Iterable[Output]) -> list[Linear]:
+def all_effects(outputs: Iterable[Output]) -> list[LinearMap]:
     """The different linear maps that outputs are made of, each once."""
-    seen: dict[int, Linear] = {}
+    seen: dict[int, LinearMap] = {}
     for output in outputs:
         for group in output:
             for part in group.parts:
@@ -356,11 +354,11 @@ def linked(parts: list[Part], link: str, factor: float = 1.0) -> list[Output]:
     """
     if link == SOFTMAX:
         outputs: list[Output] = [
-            [Group(SOFTMAX, 1.0, [part, *parts[:k], *parts[k + 1 :]])]
+            [LinkedSum(SOFTMAX, 1.0, [part, *parts[:k], *parts[k + 1 :]])]
             for k, part in enumerate(parts)
         ]
         return outputs[1:] if len(outputs) == 2 else outputs  # the two say the same
-    return [[Group(link, 1.0, [part.times(factor)])] for part in parts]
+    return [[LinkedSum(link, 1.0, [part.times(factor)])] for part in parts]
 
 
 def link_of_scores(parts: list[Part], response: str) -> str:
@@ -372,7 +370,7 @@ def link_of_scores(parts: list[Part], response: str) -> str:
 
 def constant(value: float) -> Output:
     """An output that is the same everywhere."""
-    return [Group(IDENTITY, 1.0, [Part(value)])]
+    return [LinkedSum(IDENTITY, 1.0, [Part(value)])]
 
 
 def mixed(outputs: list[Output], weights: list[float]) -> Output:
@@ -385,7 +383,7 @@ def mixed(outputs: list[Output], weights: list[float]) -> Output:
         for group in output:
             factor = group.weight * weight
             if group.link != IDENTITY:
-                others.append(Group(group.link, factor, group.parts, more * group.rounding))
+                others.append(LinkedSum(group.link, factor, group.parts, more * group.rounding))
                 continue
             part = group.parts[0].times(factor)
             sums.base += part.base
@@ -393,7 +391,7 @@ def mixed(outputs: list[Output], weights: list[float]) -> Output:
             sums.trees += part.trees
             sums.effects += part.effects
     if sums.trees or sums.effects or sums.base or not others:
-        others.insert(0, Group(IDENTITY, 1.0, [sums]))
+        others.insert(0, LinkedSum(IDENTITY, 1.0, [sums]))
     return others
 
 
@@ -486,7 +484,7 @@ def curve(
     if whole is None or link is None:
         return Curve(of, function, rises, steepest)
     name, factor, shift = link
-    return [Group(name, 1.0, [whole.times(factor, shift)])]
+    return [LinkedSum(name, 1.0, [whole.times(factor, shift)])]
 
 
 def weighted(of: list[Node], weights: list[float], base: float = 0.0) -> Node:
@@ -574,7 +572,7 @@ def evaluate(
 # The same model on a part of the domain ----------------------------------------------------
 
 
-class Moved:
+class RestrictedGraphs:
     """Graphs as they are over another space, such as a part of the domain: nothing is read anew.
 
     - `space`: has the same columns; their ends, and which of them are sensitive, may be others.

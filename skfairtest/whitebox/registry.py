@@ -22,7 +22,7 @@ from skfairtest.whitebox._own_steps import TakeColumns
 from skfairtest.whitebox._steps import HINT, MIXING, check_kind
 from skfairtest.whitebox._unsupported import OWN_CODE, SEARCH, Unsupported
 from skfairtest.whitebox._unwrap import unwrap
-from skfairtest.whitebox.graph import Moved, Node
+from skfairtest.whitebox.graph import Node, RestrictedGraphs
 
 #: The nearest alternative to a model that no reader takes, by the name of its class.
 _TREES = "A forest or gradient boosting, such as HistGradientBoosting, is as flexible."
@@ -132,7 +132,7 @@ class Graph:
     outputs: list[Node]
     inside: list[Graph] = field(default_factory=list)
 
-    def over(self, moved: Moved) -> Graph:
+    def over(self, moved: RestrictedGraphs) -> Graph:
         """The same over another space."""
         inside = [graph.over(moved) for graph in self.inside]
         return replace(self, outputs=list(map(moved, self.outputs)), inside=inside)
@@ -148,7 +148,7 @@ class Readings:
         """Read a model over a space, unless that was done for one with the same columns."""
         for known, asked, other, graph in self._known:
             if known is estimator and asked == response and _has_columns_of(space, other):
-                return graph.over(Moved(space))
+                return graph.over(RestrictedGraphs(space))
         graph = read_model(estimator, Chain(space), response)
         self._known.append((estimator, response, space, graph))
         return graph

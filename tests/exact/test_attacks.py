@@ -36,7 +36,7 @@ from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._trees.link_bounds import CODES, Links, gap_of_sums, signs
 from skfairtest.whitebox import _linear_models, _monotone_pieces, registry
 from skfairtest.whitebox._monotone_pieces import breakpoints_of
-from skfairtest.whitebox.graph import Group, Part, link_value
+from skfairtest.whitebox.graph import LinkedSum, Part, link_value
 from skfairtest.workers._compiled import plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
@@ -109,7 +109,7 @@ def test_gaps_hold_for_weights_of_both_signs(link, sign):
     """Against random sums of twins, and bounds that are no better than they are."""
     rng = np.random.default_rng(0)
     n_parts = 3 if link == "softmax" else 1
-    group = Group(link, 0.7 * sign, [Part(0.0)] * n_parts)
+    group = LinkedSum(link, 0.7 * sign, [Part(0.0)] * n_parts)
     turned = np.array(signs(group))
     starts, one = np.array([0, n_parts]), np.array([CODES[link]])
     links = Links(

@@ -47,8 +47,9 @@ from skfairtest import (
 )
 from skfairtest.exact import Support
 from skfairtest.exact._closed_form import ClosedForm, nearest_sum
-from skfairtest.exact._trees import driver
 from skfairtest.exact._trees.link_bounds import exponential_gap, logistic_gap, softmax_gap
+from skfairtest.exact._trees.tree_search import TreeSearchSettings
+from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.exceptions import NoDisparityWarning
 
 
@@ -540,7 +541,7 @@ def test_where_pair_trees_have_no_room_the_answer_is_the_same(plain, monkeypatch
     X, y = plain
     model = RandomForestRegressor(10, max_depth=6, random_state=0).fit(X, y)
     roomy = certified(model, X, engine="numba")
-    monkeypatch.setattr(driver, "NODES", 32 * 2000)
+    monkeypatch.setattr(TreeVerifier, "settings", TreeSearchSettings(node_bytes=32 * 2000))
     narrow = certified(model, X, engine="numba")
     assert narrow.certified_
     assert narrow.fairness_degree_ == pytest.approx(roomy.fairness_degree_, rel=1e-12)

@@ -17,6 +17,7 @@ from skfairtest import CertifiedAuditor, RandomAuditor, certify
 from skfairtest.exact._trees import stored_code
 from skfairtest.exact._trees import verifier as verifiers
 from skfairtest.exact._trees.numpy_engine import ListSearch
+from skfairtest.exact._trees.tree_search import TreeSearchSettings
 from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 
@@ -87,13 +88,14 @@ def test_the_compiled_search_takes_over_from_the_best_bounds(forest, monkeypatch
 
         library = "numba"
 
-        def __init__(self, problem, incumbent, n_workers, n_outputs):
+        def __init__(self, problem, incumbent, n_workers, n_outputs, settings):
             super().__init__(problem, incumbent)
             begun.append(incumbent)
 
     monkeypatch.setattr(verifiers, "is_compiled", lambda: True)
     monkeypatch.setattr(verifiers, "CompiledSearch", Compiled)
-    monkeypatch.setattr(verifiers, "ALONE", 0.03)  # the search is a short one
+    brief = TreeSearchSettings(numpy_seconds=0.03)  # the search is a short one
+    monkeypatch.setattr(verifiers.TreeVerifier, "settings", brief)
     notes = []
     limits = SolverLimits(1e12, 1e-9, lambda *bracket: notes.append(bracket[:2]))
     bracket = tree_verifier(*forest, "regression").solve(0.0, limits)

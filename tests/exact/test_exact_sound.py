@@ -20,7 +20,9 @@ from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._trees import numpy_engine
 from skfairtest.exact._trees.numpy_engine import first_undecided, list_pairs
 from skfairtest.exact._trees.problem import leaves_of
-from skfairtest.exact._trees.self_composition import Box
+from skfairtest.exact._trees.self_composition import CellBox
+from skfairtest.exact._trees.tree_search import TreeSearchSettings
+from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.exact._verifier import SolverLimits
 from skfairtest.oracle._stop import StopSearch
 from skfairtest.space._space import InputSpace
@@ -120,9 +122,9 @@ def test_numpy_path_gives_the_exhaustive_maximum_too(n):
 @pytest.mark.parametrize("n", [1, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("most_listed", [200_000_000, 100])
 def test_lists_that_are_coarse_at_first_give_the_exhaustive_maximum(monkeypatch, most_listed, n):
-    monkeypatch.setattr(numpy_engine, "MOST_PAIRS", 10)
-    monkeypatch.setattr(numpy_engine, "MOST_OF_BOX", 1)  # so four for every tree
-    monkeypatch.setattr(numpy_engine, "BOXES", 8 * most_listed)
+    # One pair for a box, so four for every tree.
+    few = TreeSearchSettings(box_bytes=8 * most_listed, domain_pairs=10, box_pairs=1)
+    monkeypatch.setattr(TreeVerifier, "settings", few)
     seeds = range(5200, 5200 + n)
     assert sum(check_exhaustive(seed, "trees", "numpy") for seed in seeds) * 6 >= 5 * n
 
@@ -160,7 +162,7 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
             for start, size in zip(layout.word_start, layout.set_sizes(), strict=False):
                 cell = int(rng.integers(size))
                 words[start + cell // 64] = np.uint64(1) << np.uint64(cell % 64)
-            point = Box(low, low + 1, words)
+            point = CellBox(low, low + 1, words)
             leaves = leaves_of(problem.forest, layout.first_cells(point))
             found, bound = search._value(*problem.forest.low[leaves])
             answers = verifier.evaluate(np.stack(layout.codes(point)))[:, o]

@@ -1,8 +1,9 @@
 """Best-first branch and bound, compiled: open boxes in one pool, the largest bound first.
 
 A box is kept with the best pair of leaves of every tree in it. The two parts of a box inherit the
-pairs that the cut leaves alone; only the other trees are asked anew. Before a box is cut, prices
-(`box_pricing`) may lower its bound by much, which takes as long as to cut some forty boxes.
+pairs that the cut leaves alone; only the other trees are asked anew. Before a box is cut,
+Lagrangian multipliers may tighten its bound (`box_bounds`), which takes as long as to cut some
+forty boxes.
 """
 
 from __future__ import annotations
@@ -18,14 +19,18 @@ from numpy.typing import NDArray
 from skfairtest.exact._trees.heap import pop, push
 from skfairtest.exact._trees.leaf_pairs import ask_tree, best_leaf, best_twins, plant
 from skfairtest.exact._trees.link_bounds import bound_of_sums, gap_of_sums, sum_enough
-from skfairtest.exact._trees.prices import Kept, copy_prices, leave_prices
+from skfairtest.exact._trees.multipliers import (
+    KeptMultipliers,
+    copy_multipliers,
+    release_multipliers,
+)
 from skfairtest.exact._trees.split_choice import (
     CELL,
-    LEVEL_GAP,
-    LEVEL_TURN,
     ORDERED,
     PLACE,
     SCORE,
+    VALUE_GAP,
+    VALUE_TURN,
     by_differences,
     common,
     gather_boxes,
@@ -36,20 +41,15 @@ from skfairtest.workers._compiled import inner, njit
 #: Trees whose best pairs propose cuts. Trying several cuts out costs more than it saves.
 PROPOSERS = 30
 #: Places of what a search knows: largest value known, largest bound dropped, boxes opened, 1 where
-#: a better point was found, boxes open, spare places (-1: not begun), a box that was just priced
+#: a better point was found, boxes open, spare places (-1: not begun), a box that was just tightened
 #: (or one of the two below), the bound of the box that is to be cut by each tree for itself, and
-#: two growths of boxes, see `is_to_be_priced`.
-INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, PRICED = 0, 1, 2, 3, 4, 5, 6
-OWN_BOUND, GROWTH, PRICED_GROWTH, N_STATE = 7, 8, 9, 10
-#: No box was just priced; the one with the largest bound is to be.
+#: two growths of boxes, see `is_to_be_tightened`.
+INCUMBENT, DROPPED, OPENED, FOUND, N_OPEN, N_SPARE, TIGHTENED = 0, 1, 2, 3, 4, 5, 6
+OWN_BOUND, GROWTH, DUAL_GROWTH, N_STATE = 7, 8, 9, 10
+#: No box was just tightened; the one with the largest bound is to be.
 NONE, ASKED = -1, -2
-#: Boxes that are cut in the time of pricing one; how fast growths are learnt, and the first ones.
-PRICING, LEARNING, FIRST_GROWTH, FIRST_PRICED_GROWTH = 40, 0.03, 100.0, 1.0
-#: Boxes that are cut without prices to close one, at most. They do not lower the largest bound,
-#: which is what a search shows that ends before all boxes are closed.
-MOST_CUT = 1000
-#: Of it, every fall closes a box.
-LARGEST_GROWTH = 1e100
+#: Boxes that are cut in the time of tightening one.
+TIGHTENING = 40
 #: Places of limits: most boxes, of which what is left is written there; relative tolerance.
 MOST, RTOL = 0, 1
 
@@ -62,18 +62,18 @@ class PairBoxes(NamedTuple):
     words: NDArray[np.uint64]
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """What else a search needs memory for."""
 
     best: PairBoxes
-    prices: Kept
+    multipliers: KeptMultipliers
     weights: NDArray[np.float64]  # (n_trees,)
-    cut: NDArray[np.float64]  # (4,) that of a box that was priced
+    cut: NDArray[np.float64]  # (4,) that of a box that was tightened
     chosen: NDArray[np.uint64]  # (n_words,) its cells, of an unordered copy
-    point: NDArray[np.int32]  # (n_ordered,) cells where its columns give back most
+    point: NDArray[np.int32]  # (n_ordered,) cells with the largest rewards
 
 
-class Pool(NamedTuple):
+class OpenBoxes(NamedTuple):
     """Open boxes; the last place is scratch, the one before it keeps the best point."""
 
     low: NDArray[np.int32]
@@ -82,15 +82,15 @@ class Pool(NamedTuple):
     bound: NDArray[np.float64]
     one: NDArray[np.int32]  # (n_boxes, n_trees) leaves of the best pairs
     two: NDArray[np.int32]
-    top: NDArray[np.int32]  # leaves with the largest value of the first twin; where levels matter
+    top: NDArray[np.int32]  # leaves with the largest value of the first twin; where values matter
     bottom: NDArray[np.int32]  # with the smallest value of the second
-    prices: NDArray[np.int64]  # place of its prices, -1 if there are none
+    multipliers: NDArray[np.int64]  # place of its multipliers, -1 if there are none
     heap: NDArray[np.int64]
     spare: NDArray[np.int64]  # places that are free
 
 
 @njit
-def hand_over(pool, prices, state, other, other_prices, other_state, most, levels):
+def hand_over(pool, multipliers, state, other, other_multipliers, other_state, most, by_value):
     """Move to another pool every second box with a larger bound than all boxes of that pool.
 
     `state` and `other_state` are those of `search`; at most `most` boxes change place, and at
@@ -114,15 +114,17 @@ def hand_over(pool, prices, state, other, other_prices, other_state, most, level
         place = other.spare[m_spare]
         # Number by number: to copy rows at once has numba compile all of its errors' texts.
         other.bound[place] = pool.bound[node]
-        other.prices[place] = copy_prices(prices, pool.prices[node], other_prices)
-        leave_prices(prices, pool.prices[node])
+        other.multipliers[place] = copy_multipliers(
+            multipliers, pool.multipliers[node], other_multipliers
+        )
+        release_multipliers(multipliers, pool.multipliers[node])
         for c in range(pool.low.shape[1]):
             other.low[place, c], other.high[place, c] = pool.low[node, c], pool.high[node, c]
         for w in range(pool.words.shape[1]):
             other.words[place, w] = pool.words[node, w]
         for t in range(pool.one.shape[1]):
             other.one[place, t], other.two[place, t] = pool.one[node, t], pool.two[node, t]
-            if levels:
+            if by_value:
                 other.top[place, t] = pool.top[node, t]
                 other.bottom[place, t] = pool.bottom[node, t]
         m = push(other.heap, m, other.bound, place)
@@ -151,7 +153,7 @@ def sums_of_box(forest, links, pool, node):
     for t in range(len(forest.roots)):
         part = links.part[t]
         D[part] += difference(values, pool.one[node, t], pool.two[node, t])
-        if forest.levels:
+        if forest.by_value:
             U[part] += values[pool.top[node, t]]
             V[part] += values[pool.bottom[node, t]]
     return D, U, V
@@ -205,7 +207,7 @@ def descend_child(
     word_start, leaf_words = forest.word_start, boxes.words
     twin_word, first_word = boxes.twin_word, boxes.first_word
     pair_low, pair_high, pair_words = best.low, best.high, best.words
-    pool.prices[child] = pool.prices[parent]
+    pool.multipliers[child] = pool.multipliers[parent]
     for t in range(len(ones)):
         ones[t], twos[t] = pool.one[parent, t], pool.two[parent, t]
     for t in range(len(ones)):
@@ -235,7 +237,7 @@ def descend_child(
 
 
 @inner
-def level_child(forest, boxes, pool, parent, child, ordered, place, waiting):
+def value_child(forest, boxes, pool, parent, child, ordered, place, waiting):
     """Extreme leaves of a child: the parent's where they survive."""
     low, high, words = pool.low[child], pool.high[child], pool.words[child]
     # Of an extreme leaf only one twin's box counts.
@@ -275,8 +277,8 @@ def copy_box(pool, node, other):
 def fathom(forest, links, boxes, pool, node, best, weights, state, turn):
     """Evaluate the point that all best pairs share; return 1 if the box is finished.
 
-    -1 where they share one, but the trees' levels, each at its own extreme, leave the bound far
-    above what it shows; else 0.
+    -1 where they share one, but the trees' leaf values, each at its own extreme, leave the bound
+    far above what it shows; else 0.
     """
     last = len(pool.bound) - 1
     values, ones, twos = forest.low, pool.one[node], pool.two[node]
@@ -287,17 +289,17 @@ def fathom(forest, links, boxes, pool, node, best, weights, state, turn):
     done = 0
     if common(best, forest.word_start, pool.low[last], pool.high[last], pool.words[last]):
         value, limit = pool.bound[node], pool.bound[node]
-        if forest.levels:
+        if forest.by_value:
             value, limit = value_of_pairs(forest, links, ones, twos)
         if value > state[INCUMBENT]:
             state[INCUMBENT], state[FOUND] = value, 1
             copy_box(pool, last, last - 1)
         done = 1 if pool.bound[node] <= limit + 1e-13 * abs(limit) else 0
-        if done == 0 and not turn and pool.bound[node] > value + LEVEL_GAP * abs(value):
+        if done == 0 and not turn and pool.bound[node] > value + VALUE_GAP * abs(value):
             done = -1
-    # Weights of levels drown the differences. Now and then they count: they lead to other points,
-    # and among many pairs with the largest difference a few have the level that shows the most.
-    for t in range(len(weights) if forest.levels and turn and done == 0 else 0):
+    # Weights of leaf values drown the differences. Now and then they count: they lead to other
+    # points, and of many pairs with the largest difference few have the values that show the most.
+    for t in range(len(weights) if forest.by_value and turn and done == 0 else 0):
         weights[t] += values[pool.top[node, t]] - values[ones[t]]
         weights[t] += values[twos[t]] - values[pool.bottom[node, t]]
     return done
@@ -374,48 +376,54 @@ def grown(state, which, fall):
 @inner
 def learn_growth(state, which, excess):
     """Correct a growth by how many more boxes it says are in both parts than in the box."""
-    state[which] = min(state[which] * math.exp(LEARNING * excess), LARGEST_GROWTH)
+    # With the largest growth that is let through, every fall closes a box.
+    state[which] = min(state[which] * math.exp(0.03 * excess), 1e100)
 
 
 @inner
-def learn_priced(state, fall):
-    """Learn the growth with prices from one of two parts, which should have half of the boxes."""
-    learn_growth(state, PRICED_GROWTH, grown(state, PRICED_GROWTH, fall) - 0.5)
+def learn_dual_growth(state, fall):
+    """Learn the growth with multipliers from one of two parts, with half of the boxes each."""
+    learn_growth(state, DUAL_GROWTH, grown(state, DUAL_GROWTH, fall) - 0.5)
 
 
 @inner
-def keep_child(pool, prices, parent, child, own, state, rtol):
+def keep_child(pool, multipliers, parent, child, own, state, rtol):
     """Keep a child with its bound, unless it changes nothing any more."""
     bound = min(pool.bound[parent], own)
     # A box that cannot raise the largest bound that was dropped changes nothing either.
     if bound > enough_of(state, rtol):
         pool.bound[child] = bound
-        if pool.prices[child] >= 0:
-            prices.n_boxes[pool.prices[child]] += 1
+        if pool.multipliers[child] >= 0:
+            multipliers.n_boxes[pool.multipliers[child]] += 1
     else:
         state[DROPPED] = max(state[DROPPED], bound)
 
 
 @inner
 def branch(
-    forest, pairs, links, boxes, pool, room, node, children, fathomed, is_priced, state, rtol,
-    waiting,
+    forest, pairs, links, boxes, pool, workspace, node, children, fathomed, is_tightened, state,
+    rtol, waiting,
 ):  # fmt: skip
     """Cut a box in two and bound both parts; minus infinity means that a part is finished."""
     first, second = children
-    best, prices, weights, cut = room.best, room.prices, room.weights, room.cut
+    best, multipliers, weights, cut = (
+        workspace.best,
+        workspace.multipliers,
+        workspace.weights,
+        workspace.cut,
+    )
     low, high, words = pool.low[node], pool.high[node], pool.words[node]
     pool.bound[first], pool.bound[second] = -np.inf, -np.inf
     found = False
     if fathomed < 0:
         found = propose_level(forest, links, boxes, pool, node, best, weights, cut)
-    elif is_priced:
+    elif is_tightened:
         found = cut[SCORE] > 0
         for w in range(len(words) if found else 0):
-            best.words[w, 0] = room.chosen[w]
+            best.words[w, 0] = workspace.chosen[w]
     if found:
         halves(forest.word_start, cut, best, pool, node, first, second)
-    if fathomed < 0 or is_priced:
+    if fathomed < 0 or is_tightened:
         gather_boxes(boxes, pool.one[node], pool.two[node], best)
     halved = found
     # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
@@ -440,12 +448,12 @@ def branch(
             )  # fmt: skip
             own = enough_of(state, rtol)
             if left > -np.inf:  # else its bound is what is known, up to rounding
-                if forest.levels:
-                    level_child(forest, boxes, pool, node, child, ordered, place, waiting)
+                if forest.by_value:
+                    value_child(forest, boxes, pool, node, child, ordered, place, waiting)
                 own = bound_box(forest, links, pool, child)
-                keep_child(pool, prices, node, child, own, state, rtol)
-            elif is_priced:
-                learn_priced(state, pool.bound[node] - own)
+                keep_child(pool, multipliers, node, child, own, state, rtol)
+            elif is_tightened:
+                learn_dual_growth(state, pool.bound[node] - own)
             parts += grown(state, GROWTH, state[OWN_BOUND] - own)
         learn_growth(state, GROWTH, parts - 1)
 
@@ -464,7 +472,7 @@ def ask_trees(forest, pairs, boxes, pool, node, waiting):
         if a >= 0:
             ones[t], twos[t] = a, b
         complete = complete and ones[t] >= 0
-        for twin in range(2 if forest.levels else 0):
+        for twin in range(2 if forest.by_value else 0):
             leaves = pool.top if twin == 0 else pool.bottom
             leaves[node, t] = best_leaf(
                 forest, forest.roots[t], twin, low, high, words, waiting
@@ -479,45 +487,47 @@ def begin(forest, pairs, links, boxes, pool, waiting):
     for t in range(len(forest.roots)):
         pool.one[0, t], pool.two[0, t] = -1, -1
     complete = ask_trees(forest, pairs, boxes, pool, np.int64(0), waiting)
-    pool.prices[0] = -1
+    pool.multipliers[0] = -1
     pool.bound[0] = bound_box(forest, links, pool, np.int64(0)) if complete else np.inf
     return complete
 
 
 @inner
-def is_to_be_priced(forest, links, pool, prices, state, node, rtol):
-    """Whether a box is to be priced: it takes longer to cut it and its parts until all are closed.
+def is_to_be_tightened(forest, links, pool, multipliers, state, node, rtol):
+    """Whether to tighten a box: it takes longer to cut it and its parts until all are closed.
 
     Until then exp(growth * gap) boxes are cut, where the gap is that of the trees' own bound, and
-    with prices, that of the box's bound. The growths are learnt: with the right one, the boxes in
-    the two parts add up to those of the box [1]_.
+    with multipliers, that of the box's bound. The growths are learnt: with the right one, the boxes
+    in the two parts add up to those of the box [1]_.
 
     References
     ----------
     .. [1] Le Bodic, P., Nemhauser, G. (2017). An abstract model for branching and its application
        to mixed integer programming. Mathematical Programming, 166, 369-405.
     """
-    if prices.n_spare[0] == 0:
+    if multipliers.n_spare[0] == 0:
         return False
     state[OWN_BOUND] = bound_box(forest, links, pool, node)
     if state[GROWTH] == 0:
-        state[GROWTH] = FIRST_GROWTH / state[OWN_BOUND]
-        state[PRICED_GROWTH] = FIRST_PRICED_GROWTH / state[OWN_BOUND]
+        state[GROWTH] = 100.0 / state[OWN_BOUND]
+        state[DUAL_GROWTH] = 1.0 / state[OWN_BOUND]
     enough = enough_of(state, rtol)
     cut = state[GROWTH] * (state[OWN_BOUND] - enough)
-    priced = math.log(PRICING) + state[PRICED_GROWTH] * (pool.bound[node] - enough)
-    return cut > min(priced, math.log(MOST_CUT))
+    tightened = math.log(TIGHTENING) + state[DUAL_GROWTH] * (pool.bound[node] - enough)
+    # Past 1000 boxes a box is tightened in any case: cutting does not lower the largest bound,
+    # which is what a search shows that ends before all boxes are closed.
+    return cut > min(tightened, math.log(1000))
 
 
 @njit
-def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
-    """Split open boxes until none may hold more, one is to be priced, or a limit is met.
+def search(forest, pairs, links, boxes, pool, workspace, state, limits, waiting):
+    """Split open boxes until none may hold more, one is to be tightened, or a limit is met.
 
-    - `forest`, `pairs`, `links`, `boxes`, `pool`, `room`: the trees, their product trees, how they
-      make the output, the nodes' boxes, open boxes, and what else a search needs memory for.
+    - `forest`, `pairs`, `links`, `boxes`, `pool`, `workspace`: the trees, their product trees, how
+      they make the output, the nodes' boxes, open boxes, and what else a search needs memory for.
     - `state` (N_STATE,): what the search knows, see `INCUMBENT`; is written to.
     - `limits` (2,): most boxes in this call, and relative tolerance; is written to.
-    - `waiting`: scratch room of descents.
+    - `waiting`: scratch memory of descents.
     """
     n_open, n_spare = int(state[N_OPEN]), int(state[N_SPARE])
     if n_spare < 0:
@@ -529,30 +539,32 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
         n_open = 1
     rtol = limits[RTOL]
     n = 0
-    while n < limits[MOST] and n_spare >= 2 and (n_open > 0 or state[PRICED] >= 0):
-        node, is_priced = int(state[PRICED]), state[PRICED] >= 0
-        if not is_priced:
+    while n < limits[MOST] and n_spare >= 2 and (n_open > 0 or state[TIGHTENED] >= 0):
+        node, is_tightened = int(state[TIGHTENED]), state[TIGHTENED] >= 0
+        if not is_tightened:
             node = pool.heap[0]
             if pool.bound[node] <= enough_of(state, rtol):
                 state[DROPPED] = max(state[DROPPED], pool.bound[node])
                 n_open = 0
                 break
-            if is_to_be_priced(forest, links, pool, room.prices, state, node, rtol):
-                state[PRICED] = ASKED
+            if is_to_be_tightened(forest, links, pool, workspace.multipliers, state, node, rtol):
+                state[TIGHTENED] = ASKED
                 break
             n_open = pop(pool.heap, n_open, pool.bound)
-        state[PRICED] = NONE
+        state[TIGHTENED] = NONE
         n += 1
-        turn = not by_differences(links) or (int(state[OPENED]) + n) % LEVEL_TURN == 0
-        done = fathom(forest, links, boxes, pool, node, room.best, room.weights, state, turn)
+        turn = not by_differences(links) or (int(state[OPENED]) + n) % VALUE_TURN == 0
+        done = fathom(
+            forest, links, boxes, pool, node, workspace.best, workspace.weights, state, turn
+        )
         if done > 0:
             state[DROPPED] = max(state[DROPPED], pool.bound[node])
         else:
             children = (pool.spare[n_spare - 1], pool.spare[n_spare - 2])
             n_spare -= 2
             branch(
-                forest, pairs, links, boxes, pool, room, node, children, done, is_priced, state,
-                rtol, waiting,
+                forest, pairs, links, boxes, pool, workspace, node, children, done, is_tightened,
+                state, rtol, waiting,
             )  # fmt: skip
             for child in children:
                 if pool.bound[child] > -np.inf:
@@ -560,7 +572,7 @@ def search(forest, pairs, links, boxes, pool, room, state, limits, waiting):
                 else:
                     pool.spare[n_spare] = child
                     n_spare += 1
-        leave_prices(room.prices, pool.prices[node])
+        release_multipliers(workspace.multipliers, pool.multipliers[node])
         pool.spare[n_spare] = node
         n_spare += 1
     state[OPENED] += n

@@ -19,16 +19,9 @@ from skfairtest._clock import OutOfTime, check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
 from skfairtest.exact._trees.driver import node_boxes_of
 from skfairtest.exact._trees.problem import Problem, leaves_of, levels_of
-from skfairtest.exact._trees.threshold_cells import WORD, Grid
+from skfairtest.exact._trees.threshold_cells import WORD, CellGrid
 from skfairtest.space._columns import Column
 from skfairtest.whitebox._code_order import CodeOrder
-
-#: Rows times trees that are compared at most, and the least and the largest number of rows.
-MOST_PASSED, FEWEST, MOST = 1_000_000, 256, 4_096
-#: Rows that are made in one go, and targets that each of them is tried to hit beside its own.
-TOGETHER, TRIED = 256, 48
-#: Nodes times columns beyond which boxes take too much room.
-MOST_ROOM = 20_000_000
 
 
 class _Targets(NamedTuple):
@@ -58,10 +51,12 @@ def covering_rows(
     """
     space = problems[0].space
     n_trees = sum(len(problem.forest.roots) for problem in problems)
-    most = int(np.clip(MOST_PASSED // max(1, n_trees), FEWEST, MOST))
+    # All trees take at most a million rows together.
+    most = int(np.clip(1_000_000 // max(1, n_trees), 256, 4_096))
     Z = np.empty((0, space.n_features))
     for problem in problems:
-        if problem.forest.attribute.size * (len(problem.layout.whole.low) + 1) > MOST_ROOM:
+        # The boxes of all nodes would take too much memory.
+        if problem.forest.attribute.size * (len(problem.layout.whole.low) + 1) > 20_000_000:
             continue
         try:
             Z = np.concatenate([Z, _Cover(problem, rng, until).rows(Z, most - len(Z))])
@@ -99,7 +94,7 @@ class _Cover:
         open_ = open_.pick(np.flatnonzero((open_.leaf < 0) | ~covered[open_.leaf]))
         found = [np.empty((0, self.space.n_features))]
         while len(open_.leaf) and most > 0 and _clock.now() < self.until:
-            n = min(len(open_.leaf), TOGETHER, most)
+            n = min(len(open_.leaf), 256, most)
             box, hit, zero = self._joined(open_, n)
             cells = self._cells(box)
             found.append(self._codes(cells, zero))
@@ -161,7 +156,7 @@ class _Cover:
         zero = np.zeros((n, self.space.n_features), dtype=bool)
         hit[:n] = True
         zero[np.flatnonzero(box.zero >= 0), box.zero[box.zero >= 0]] = True
-        for _ in range(TRIED):
+        for _ in range(48):  # targets that each row is tried to hit together with its own
             which = self.rng.integers(len(targets.leaf), size=n)
             more = targets.pick(which)
             both = box._replace(
@@ -215,7 +210,7 @@ def _zero_of(column: Column) -> float:
     return column.code_of(0.0) if column.high > column.low else np.nan
 
 
-def _codes_in(grid: Grid, j: int, cells: Ints, rng: np.random.Generator) -> Floats:
+def _codes_in(grid: CellGrid, j: int, cells: Ints, rng: np.random.Generator) -> Floats:
     """Return a code in each of some cells: any value of few, and mostly an end of many."""
     own, space = grid.cells[j], grid.space
     if not len(own.member):

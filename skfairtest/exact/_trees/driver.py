@@ -21,15 +21,15 @@ from skfairtest.exact._trees.best_first import (
     N_STATE,
     NONE,
     OPENED,
-    PRICED,
-    PRICING,
+    TIGHTENED,
+    TIGHTENING,
+    OpenBoxes,
     PairBoxes,
-    Pool,
-    Room,
+    Workspace,
     hand_over,
     search,
 )
-from skfairtest.exact._trees.box_pricing import price_box
+from skfairtest.exact._trees.box_bounds import tighten_box
 from skfairtest.exact._trees.leaf_pairs import (
     FOLDED,
     LEAF,
@@ -43,25 +43,16 @@ from skfairtest.exact._trees.leaf_pairs import (
 )
 from skfairtest.exact._trees.listed_nodes import summands_of
 from skfairtest.exact._trees.local_search import PrimalHeuristic
-from skfairtest.exact._trees.prices import Kept, kept_for, pricer_for
+from skfairtest.exact._trees.multipliers import KeptMultipliers, dual_for, multipliers_memory
 from skfairtest.exact._trees.problem import Forest, Problem
-from skfairtest.exact._trees.self_composition import Box, Layout
+from skfairtest.exact._trees.self_composition import CellBox, CompositionLayout
 from skfairtest.exact._trees.stored_code import forget_older, note_stored
-from skfairtest.exact._trees.tree_search import BOXES, NODES, TreeSearch
+from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch, TreeSearchSettings
 from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox._features import Chain
 from skfairtest.whitebox._sklearn_trees import read_average
 from skfairtest.workers._compiled import plain
-
-#: Bytes in a line of the processor's cache.
-LINE = 64
-#: Seconds that one call of the compiled code should take, so that the clock is looked at.
-SECONDS_A_CALL = 0.2
-#: Boxes that one call takes apart at least.
-LEAST_BOXES = 16.0
-#: Most boxes that are handed from one worker to another at a time.
-MOST_HANDED = 512
 
 
 def _small_problem() -> Problem:
@@ -91,8 +82,8 @@ def compiling() -> Iterator[str]:
     one, two = (Worker(problem, boxes, 0.0, 2) for _ in range(2))
     one.hand_over(two)  # nothing is open: nothing is handed over
     one.begin(problem.layout.whole)
-    yield "the prices of boxes"
-    one.price_top(0.0)
+    yield "the bounds by multipliers"
+    one.tighten_top(0.0)
     note_stored()
 
 
@@ -104,7 +95,7 @@ def node_boxes_of(problem: Problem, deadline: float = np.inf) -> NodeBoxes:
     return boxes
 
 
-def _boxes_of(forest: Forest, layout: Layout, deadline: float) -> NodeBoxes:
+def _boxes_of(forest: Forest, layout: CompositionLayout, deadline: float) -> NodeBoxes:
     whole = layout.whole
     twin_ordered = np.full(len(whole.low), 2, dtype=np.int64)
     first_ordered = np.arange(len(whole.low), dtype=np.int64)
@@ -135,25 +126,34 @@ class Worker:
     - `state` (N_STATE,): that of `best_first.search`.
     """
 
+    #: At a time, to another worker.
+    most_handed = 512
+
     def __init__(
-        self, problem: Problem, boxes: NodeBoxes, incumbent: float, n_sharing: int
+        self,
+        problem: Problem,
+        boxes: NodeBoxes,
+        incumbent: float,
+        n_sharing: int,
+        settings: TreeSearchSettings = SETTINGS,
     ) -> None:
         self.forest, self.links, self.boxes = problem.forest, problem.links, boxes
         self.layout, whole = problem.layout, problem.layout.whole
         n_trees, size = len(self.forest.roots), 4 * int(self.forest.depth.max(initial=0)) + 8
         self.waiting = np.empty(size, np.int64)
-        self.pairs = _product_trees(self.forest, n_sharing)
-        self.pool = _pool(n_trees, whole, self.forest.levels, n_sharing)
+        self.pairs = _product_trees(self.forest, settings.node_bytes // n_sharing)
+        self.pool = _pool(n_trees, whole, self.forest.by_value, settings.box_bytes, n_sharing)
         self.n_cells = np.concatenate([whole.high, self.layout.set_sizes()])
         self.summands = summands_of(self.links, self.boxes.thresholds, len(self.n_cells))
         n_boxes, n_tests = len(self.pool.bound), len(self.summands.cut)
-        self.room = _room(n_trees, whole, kept_for(n_tests, n_boxes, n_sharing))
+        kept = multipliers_memory(n_tests, n_boxes, settings.multiplier_bytes // n_sharing)
+        self.workspace = _workspace(n_trees, whole, kept)
         # The last two places are no boxes.
         n_spare = len(self.pool.bound) - 2.0
         self.state = np.zeros(N_STATE)
-        self.state[[INCUMBENT, DROPPED, N_SPARE, PRICED]] = incumbent, incumbent, n_spare, NONE
-        self.pricer = pricer_for(self.forest, self.summands, self.n_cells, len(self.links.base))
-        self.most = LEAST_BOXES
+        self.state[[INCUMBENT, DROPPED, N_SPARE, TIGHTENED]] = incumbent, incumbent, n_spare, NONE
+        self.dual = dual_for(self.forest, self.summands, self.n_cells, len(self.links.base))
+        self.most = 16.0  # boxes that one call takes apart, at least so many
 
     @property
     def n_open(self) -> int:
@@ -165,7 +165,7 @@ class Worker:
         """Largest bound of an open box; minus infinity if there is none."""
         return float(self.pool.bound[self.pool.heap[0]]) if self.n_open else -np.inf
 
-    def begin(self, start: Box) -> None:
+    def begin(self, start: CellBox) -> None:
         """Open the domain, which stands in the first place."""
         self.pool.low[0], self.pool.high[0], self.pool.words[0] = start
         self.state[N_SPARE] = -1
@@ -176,63 +176,65 @@ class Worker:
         began = _clock.now()
         self._call(self.most, limits)
         took = _clock.now() - began
-        self.most = max(LEAST_BOXES, self.most * min(4.0, SECONDS_A_CALL / max(took, 1e-9)))
+        # A call of the compiled code, which looks at no clock, should take 0.2 seconds.
+        self.most = max(16.0, self.most * min(4.0, 0.2 / max(took, 1e-9)))
 
     def _call(self, most: float, limits: SolverLimits) -> None:
         asked = np.array([most, limits.rtol])
         self._search(asked)
-        while asked[MOST] > 0 and self.state[PRICED] == ASKED and not limits.is_late:
-            self.price_top(limits.rtol)
-            asked[MOST] = max(asked[MOST] - PRICING, 1.0)
+        while asked[MOST] > 0 and self.state[TIGHTENED] == ASKED and not limits.is_late:
+            self.tighten_top(limits.rtol)
+            asked[MOST] = max(asked[MOST] - TIGHTENING, 1.0)
             self._search(asked)
 
     def _search(self, limits: Floats) -> None:
         search(
-            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.state,
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.workspace, self.state,
             limits, self.waiting,
         )  # fmt: skip
 
-    def price_top(self, rtol: float) -> None:
-        """Price the open box with the largest bound."""
-        price_box(
-            self.forest, self.pairs, self.links, self.boxes, self.pool, self.room, self.pricer,
+    def tighten_top(self, rtol: float) -> None:
+        """Tighten the open box with the largest bound."""
+        tighten_box(
+            self.forest, self.pairs, self.links, self.boxes, self.pool, self.workspace, self.dual,
             self.state, rtol,
         )  # fmt: skip
 
-    def best(self) -> Box:
+    def best(self) -> CellBox:
         """Return the best point that this worker has found."""
         return self._box(len(self.pool.bound) - 2)
 
-    def top_box(self) -> Box:
+    def top_box(self) -> CellBox:
         """Return the open box with the largest bound."""
         return self._box(int(self.pool.heap[0]))
 
-    def _box(self, place: int) -> Box:
+    def _box(self, place: int) -> CellBox:
         pool = self.pool
-        return Box(pool.low[place].copy(), pool.high[place].copy(), pool.words[place].copy())
+        return CellBox(pool.low[place].copy(), pool.high[place].copy(), pool.words[place].copy())
 
     def share(self, other: Worker) -> None:
         """Move to another worker every second box with a larger bound than all of its boxes."""
-        if self.n_open > 1 and other.state[N_SPARE] > MOST_HANDED:
+        if self.n_open > 1 and other.state[N_SPARE] > self.most_handed:
             self.hand_over(other)
 
     def hand_over(self, other: Worker) -> None:
         """Move every second box to another worker."""
-        levels = self.forest.levels
+        by_value = self.forest.by_value
         hand_over(
-            self.pool, self.room.prices, self.state, other.pool, other.room.prices, other.state,
-            MOST_HANDED, levels,
+            self.pool, self.workspace.multipliers, self.state, other.pool,
+            other.workspace.multipliers, other.state, self.most_handed, by_value,
         )  # fmt: skip
 
 
-def _product_trees(forest: Forest, n_sharing: int) -> ProductTrees:
+def _product_trees(forest: Forest, n_bytes: int) -> ProductTrees:
     """Product trees of all trees, folded up; memory is taken as they are grown."""
     n_trees = len(forest.roots)
-    n = max(NODES // NODE.itemsize // n_sharing, n_trees + SPARE_NODES)
+    n = max(n_bytes // NODE.itemsize, n_trees + SPARE_NODES)
     # Two children stand side by side: they share a line of the cache where pairs begin with one.
-    room = np.empty(n * NODE.itemsize + LINE, dtype=np.uint8)
-    start = -room.ctypes.data % LINE
-    nodes = room[start : start + n * NODE.itemsize].view(NODE)
+    line = 64  # bytes
+    memory = np.empty(n * NODE.itemsize + line, dtype=np.uint8)
+    start = -memory.ctypes.data % line
+    nodes = memory[start : start + n * NODE.itemsize].view(NODE)
     roots = nodes[:n_trees]
     roots["first"], roots["second"], roots["parent"] = forest.roots, forest.roots, -1
     roots["bound"] = forest.most[forest.roots]
@@ -241,14 +243,14 @@ def _product_trees(forest: Forest, n_sharing: int) -> ProductTrees:
     return ProductTrees(nodes, np.array([n_trees + n_trees % 2], dtype=np.int64))
 
 
-def _room(n_trees: int, whole: Box, kept: Kept) -> Room:
+def _workspace(n_trees: int, whole: CellBox, kept: KeptMultipliers) -> Workspace:
     n_ordered, n_words = len(whole.low), len(whole.words)
     best = PairBoxes(
         np.empty((n_ordered, n_trees), np.int32),
         np.empty((n_ordered, n_trees), np.int32),
         np.empty((n_words, n_trees), np.uint64),
     )
-    return Room(
+    return Workspace(
         best,
         kept,
         np.empty(n_trees),
@@ -258,19 +260,19 @@ def _room(n_trees: int, whole: Box, kept: Kept) -> Room:
     )
 
 
-def _pool(n_trees: int, whole: Box, levels: bool, n_sharing: int) -> Pool:
-    n_extremes = n_trees if levels else 1
+def _pool(n_trees: int, whole: CellBox, by_value: bool, n_bytes: int, n_sharing: int) -> OpenBoxes:
+    n_extremes = n_trees if by_value else 1
     size = 8 * len(whole.low) + 8 * len(whole.words) + 8 * (n_trees + n_extremes) + 40
-    n = max(64, min(4_000_000, BOXES // size) // n_sharing)
-    return Pool(
+    n = max(64, min(4_000_000, n_bytes // size) // n_sharing)
+    return OpenBoxes(
         np.empty((n, len(whole.low)), dtype=np.int32),
         np.empty((n, len(whole.low)), dtype=np.int32),
         np.empty((n, len(whole.words)), dtype=np.uint64),
         np.empty(n),
         np.empty((n, n_trees), dtype=np.int32),
         np.empty((n, n_trees), dtype=np.int32),
-        np.empty((n if levels else 1, n_extremes), dtype=np.int32),
-        np.empty((n if levels else 1, n_extremes), dtype=np.int32),
+        np.empty((n if by_value else 1, n_extremes), dtype=np.int32),
+        np.empty((n if by_value else 1, n_extremes), dtype=np.int32),
         np.empty(n, dtype=np.int64),
         np.empty(n, dtype=np.int64),
         np.arange(n - 3, -1, -1, dtype=np.int64),  # the first place is taken first
@@ -283,16 +285,22 @@ class CompiledSearch(TreeSearch):
     - `incumbent`: a difference that is attained; only larger ones are looked for.
     - `n_workers`: threads.
     - `n_outputs`: outputs of the model, whose searches share the memory.
+    - `settings`: how much memory there is.
     """
 
     library = "numba"
 
     def __init__(
-        self, problem: Problem, incumbent: float, n_workers: int = 1, n_outputs: int = 1
+        self,
+        problem: Problem,
+        incumbent: float,
+        n_workers: int = 1,
+        n_outputs: int = 1,
+        settings: TreeSearchSettings = SETTINGS,
     ) -> None:
         super().__init__(problem, incumbent)
         boxes, n = node_boxes_of(problem), n_workers * n_outputs
-        self.workers = [Worker(problem, boxes, incumbent, n) for _ in range(n_workers)]
+        self.workers = [Worker(problem, boxes, incumbent, n, settings) for _ in range(n_workers)]
         self.workers[0].begin(problem.layout.whole)
         self.heuristic = PrimalHeuristic(problem, n_starts=8)
 
@@ -330,7 +338,7 @@ class CompiledSearch(TreeSearch):
         busy = self._busy
         while self.heuristic.is_due(limits.deadline):
             ahead = max(busy, key=lambda worker: worker.top)
-            point = ahead.room.point
+            point = ahead.workspace.point
             own = point if point.min(initial=0) >= 0 else None
             self._offer(self.heuristic.step(ahead.top_box(), own), self.heuristic.best)
         for worker in self.workers:

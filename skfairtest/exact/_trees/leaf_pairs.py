@@ -154,7 +154,7 @@ def is_finished(forest, a, b):
     """Whether nothing below a pair of nodes, or each of several, is left to tell apart."""
     leaves = (forest.attribute[a] < 0) & (forest.attribute[b] < 0)
     # Twins in one subtree that nothing takes apart get the same value of it.
-    return leaves | ((a == b) & (forest.splits[a] == 0) & (not forest.levels))
+    return leaves | ((a == b) & (forest.splits[a] == 0) & (not forest.by_value))
 
 
 @inner

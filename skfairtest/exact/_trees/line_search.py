@@ -19,19 +19,12 @@ from skfairtest import _clock
 from skfairtest._typing import Floats, Ints, Words
 from skfairtest.exact._trees.link_bounds import signs
 from skfairtest.exact._trees.problem import Problem
-from skfairtest.exact._trees.self_composition import Box
+from skfairtest.exact._trees.self_composition import CellBox
 from skfairtest.exact._trees.threshold_cells import WORD
 from skfairtest.whitebox.graph import IDENTITY, link_value
 
-#: Points that walk at the same time, and numbers on all their lines together, at most.
-MOST_WALKERS, MOST_NUMBERS = 8, 500_000
-#: Most copies that are changed before a walk starts again.
-MOST_CHANGED = 4
-#: Share of the time that is spent on local search, and of the first seconds besides.
-SHARE_LATER, SHARE_FIRST, FIRST_SECONDS = 0.2, 0.2, 10.0
 
-
-class _Parts(NamedTuple):
+class _OffPathParts(NamedTuple):
     """Parts of trees beside the paths of points: what lies behind the other side of a test."""
 
     path: Ints  # (n,) number of the path
@@ -41,8 +34,8 @@ class _Parts(NamedTuple):
     high: Ints
     words: Words  # (n, n_words) the same of another one
 
-    def take(self, which: NDArray[np.generic]) -> _Parts:
-        return _Parts(*(array[which] for array in self))
+    def take(self, which: NDArray[np.generic]) -> _OffPathParts:
+        return _OffPathParts(*(array[which] for array in self))
 
 
 class LineSearch:
@@ -67,8 +60,9 @@ class LineSearch:
         self.copy_of = np.stack([places[0] + behind, places[1] + behind])
         self.is_plain = all(group.link == IDENTITY for group in problem.output)
         self.n_sums = 1 if self.is_plain else 2 * len(problem.links.base)
-        room = MOST_NUMBERS // max(1, self.n_sums * int(self.start[-1]))
-        self.n_walkers = int(min(MOST_WALKERS, max(1, room)))
+        # All lines of the points that walk at the same time hold half a million numbers at most.
+        affordable = 500_000 // max(1, self.n_sums * int(self.start[-1]))
+        self.n_walkers = int(min(8, max(1, affordable)))
         # Fixed: the certificate of a model does not depend on a seed.
         self.rng = np.random.default_rng(0)
         self.cells = np.stack([self._draw() for _ in range(self.n_walkers)])
@@ -81,17 +75,18 @@ class LineSearch:
         """Return whether local search has taken less than its share of the time before it is up."""
         now = _clock.now()
         since = now - self.began
-        room = SHARE_FIRST * min(since, FIRST_SECONDS) + SHARE_LATER * since
-        return now < deadline and self.took <= room and len(self.sizes) > 0
+        # A fifth of the time, and twice that in the first ten seconds.
+        share = 0.2 * min(since, 10.0) + 0.2 * since
+        return now < deadline and self.took <= share and len(self.sizes) > 0
 
-    def box(self) -> Box:
+    def box(self) -> CellBox:
         """Return the best point as a box of one cell of each copy."""
         layout = self.problem.layout
         low = self.point[: self.n_ordered].astype(np.int32)
         words = np.zeros(len(layout.whole.words), dtype=np.uint64)
         for m, cell in enumerate(self.point[self.n_ordered :]):
             words[layout.word_start[m] + cell // WORD] = np.uint64(1) << np.uint64(cell % WORD)
-        return Box(low, low + np.int32(1), words)
+        return CellBox(low, low + np.int32(1), words)
 
     def step(self) -> None:
         """Move each pair once."""
@@ -124,7 +119,8 @@ class LineSearch:
                 return
             self.homes[b] = self.homes[int(self.home_values.argmax())]
         self.cells[b] = self.homes[b]
-        for k in self.rng.integers(len(self.sizes), size=1 + self.rng.integers(MOST_CHANGED)):
+        # One to four copies are changed before a walk starts again.
+        for k in self.rng.integers(len(self.sizes), size=1 + self.rng.integers(4)):
             n = int(self.sizes[k])
             if k >= self.n_ordered or self.rng.random() < 0.5:
                 self.cells[b, k] = self.rng.integers(n)
@@ -151,7 +147,7 @@ class LineSearch:
         At the ends of lines there is minus infinity.
         """
         forest, n, n_trees = self.forest, self.n_walkers, len(self.forest.roots)
-        leaves, beside = self._descend()
+        leaves, off_path = self._descend()
         own = forest.low[leaves]
         part = self.part[np.arange(len(leaves)) % n_trees]
         twin = np.arange(len(leaves)) // n_trees % 2
@@ -165,10 +161,10 @@ class LineSearch:
             np.float64
         )
         size = int(self.start[-1])
-        at, steps = self._steps(beside)
-        path = beside.path[at[0]]
-        steps = steps * weight[path] * (forest.low[beside.node[at[0]]] - own[path])
-        place = (which[path] * n + walker[path]) * size + self.start[beside.copy[at[0]]] + at[1]
+        at, steps = self._steps(off_path)
+        path = off_path.path[at[0]]
+        steps = steps * weight[path] * (forest.low[off_path.node[at[0]]] - own[path])
+        place = (which[path] * n + walker[path]) * size + self.start[off_path.copy[at[0]]] + at[1]
         added = np.bincount(place, steps, self.n_sums * n * size).reshape(-1, size)
         lines = self._values(sums[:, None] + np.cumsum(added, axis=1, dtype=np.float64))
         values = self._values(sums[:, None])[:, 0]
@@ -194,7 +190,7 @@ class LineSearch:
             start += len(group.parts)
         return total
 
-    def _steps(self, parts: _Parts) -> tuple[tuple[Ints, Ints], Floats]:
+    def _steps(self, parts: _OffPathParts) -> tuple[tuple[Ints, Ints], Floats]:
         """Return the steps of lines: which part, at which cell, up (1) or down (-1)."""
         ordered = np.flatnonzero(parts.copy < self.n_ordered)
         others = np.flatnonzero(parts.copy >= self.n_ordered)
@@ -205,7 +201,7 @@ class LineSearch:
         up = np.repeat([1.0, -1.0, 1.0, -1.0], [len(ordered)] * 2 + [len(row)] * 2)
         return (which, at), up
 
-    def _descend(self) -> tuple[Ints, _Parts]:
+    def _descend(self) -> tuple[Ints, _OffPathParts]:
         """Return the leaf of each path, by pair, twin and tree, and the leaves beside the paths."""
         forest, n_copies = self.forest, len(self.sizes)
         n_trees, n = len(forest.roots), 2 * self.n_walkers * len(forest.roots)
@@ -224,7 +220,7 @@ class LineSearch:
             copy = self.copy_of[twin[on], j]
             first = self._goes_first(self.cells[walker[on], copy], j, cut)
             node[on] = np.where(first, forest.first[here], forest.second[here])
-            beside = np.where(first, forest.second[here], forest.first[here])
+            off_path = np.where(first, forest.second[here], forest.first[here])
             lows, highs = np.zeros_like(on), np.zeros_like(on)
             words = np.zeros((len(on), self.n_words), dtype=np.uint64)
             o = np.flatnonzero(copy < self.n_ordered)
@@ -239,12 +235,12 @@ class LineSearch:
                 inside = np.where(first[s, None], sets, ~sets)
                 words[s] = full[at] & ~inside
                 full[at] &= inside
-            parts = _Parts(on, copy, beside, lows, highs, words)
+            parts = _OffPathParts(on, copy, off_path, lows, highs, words)
             found.append(parts.take(np.flatnonzero((lows < highs) | words.any(axis=1))))
             on = on[forest.attribute[node[on]] >= 0]
         return node, self._follow(_joined(found, self.n_words), twin, walker)
 
-    def _follow(self, parts: _Parts, twin: Ints, walker: Ints) -> _Parts:
+    def _follow(self, parts: _OffPathParts, twin: Ints, walker: Ints) -> _OffPathParts:
         """Take the parts beside paths apart along their lines, down to leaves."""
         forest = self.forest
         done = []
@@ -276,7 +272,7 @@ class LineSearch:
             parts = _joined([others, *halves], self.n_words)
         return _joined(done, self.n_words)
 
-    def _is_there(self, parts: _Parts) -> NDArray[np.bool_]:
+    def _is_there(self, parts: _OffPathParts) -> NDArray[np.bool_]:
         ordered = parts.copy < self.n_ordered
         return np.where(ordered, parts.low < parts.high, parts.words.any(axis=1))
 
@@ -297,8 +293,8 @@ def _first_bits(n: int, n_words: int) -> Words:
     return words
 
 
-def _joined(parts: list[_Parts], n_words: int) -> _Parts:
+def _joined(parts: list[_OffPathParts], n_words: int) -> _OffPathParts:
     if not parts:
         nothing = np.empty(0, dtype=np.intp)
-        return _Parts(*(nothing,) * 5, np.empty((0, n_words), dtype=np.uint64))
-    return _Parts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return _OffPathParts(*(nothing,) * 5, np.empty((0, n_words), dtype=np.uint64))
+    return _OffPathParts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

@@ -18,13 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skfairtest.whitebox.graph import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, Group
+from skfairtest.whitebox.graph import EXPONENTIAL, IDENTITY, LOGISTIC, SOFTMAX, LinkedSum
 from skfairtest.workers._compiled import inner, njit, plain
 
-#: Beyond it the exponential is no finite number.
-LARGEST_EXPONENT = 709.0
-#: Beyond it, up or down, the logarithm of odds changes probabilities by less than any rounding.
-LARGEST_ODDS = 600.0
 CODES = {IDENTITY: 0, LOGISTIC: 1, EXPONENTIAL: 2, SOFTMAX: 3}
 
 
@@ -41,7 +37,7 @@ class Links(NamedTuple):
     plain: bool  # whether the output is a sum of trees and nothing else
 
 
-def signs(group: Group) -> list[float]:
+def signs(group: LinkedSum) -> list[float]:
     """What the sums of a group's parts are multiplied with, so that larger ones raise the output.
 
     Sums of the other classes of a softmax work against it, and so does every sum of a group whose
@@ -76,7 +72,7 @@ def exponential_gap(D, U, V):
     """Largest exp(u) - exp(v) with u <= U, v >= V, u - v <= D."""
     high = U if D >= U - V or D > 0 else V + D
     low = V if D >= U - V or D <= 0 else U - D
-    if high > LARGEST_EXPONENT:
+    if high > 709.0:  # the exponential is no finite number
         return np.inf
     return math.exp(high) - math.exp(low)
 
@@ -84,7 +80,7 @@ def exponential_gap(D, U, V):
 @inner
 def bounded_exp(x):
     """The exponential of what is neither too small nor too large for probabilities to show it."""
-    return math.exp(min(max(x, -LARGEST_ODDS), LARGEST_ODDS))
+    return math.exp(min(max(x, -600.0), 600.0))
 
 
 @inner
@@ -110,15 +106,15 @@ def softmax_gap(D, U, V):
                 at = j
         raised[at] = 1
         ratio = bounded_exp(D[0] + D[at])
-        room = bounded_exp(-V[0] - V[at]) / ratio - bounded_exp(-U[0] - U[at])
-        more = room
+        largest = bounded_exp(-V[0] - V[at]) / ratio - bounded_exp(-U[0] - U[at])
+        more = largest
         if ratio > 1:
             root = math.sqrt(ratio)
-            more = min(room, (root * one - two) / (ratio - root))
+            more = min(largest, (root * one - two) / (ratio - root))
         if more > 0:
             one, two = one + more, two + ratio * more
             best = max(best, 1.0 / one - 1.0 / two)
-        if more < room and ratio > 1:
+        if more < largest and ratio > 1:
             break
     return best
 

@@ -1,7 +1,7 @@
-"""List the nodes that stand for all of a tree in a box, and what they demand of a point.
+"""List the nodes that stand for all of a tree in a box, and their constraints on a point.
 
 A tree has very many leaves, few of which matter. A dozen nodes stand for it: those that are largest
-less the prices that they pay (see `prices`) are looked into, and all others bound the leaves below
+less their penalties (see `multipliers`) are looked into, and all others bound the leaves below
 them. More nodes bound a box hardly better and take longer; of a small tree all leaves are listed.
 """
 
@@ -30,8 +30,8 @@ from skfairtest.workers._compiled import inner
 
 #: Nodes that stand for a tree, at most: for a deep one, and for one that has no more leaves.
 MOST_NODES, MOST_LEAVES = 12, 48
-#: Sides that a node pays for, at most: what it demands beside them is free.
-MOST_SIDES = 32
+#: Constraints of a node, at most: others have no multiplier.
+MOST_CONSTRAINTS = 32
 
 
 class Summands(NamedTuple):
@@ -45,7 +45,7 @@ class Summands(NamedTuple):
 
 
 def summands_of(links: Links, thresholds: Thresholds, n_copies: int) -> Summands:
-    """Return the sums that prices bound: of a softmax those of two classes, see `join_classes`."""
+    """Return the sums to bound: of a softmax those of two classes, see `join_classes`."""
     parts = [[p] for p in range(len(links.base))]
     for a, b, link in zip(links.group_start[:-1], links.group_start[1:], links.link, strict=True):
         if link == CODES[SOFTMAX]:
@@ -64,37 +64,37 @@ def summands_of(links: Links, thresholds: Thresholds, n_copies: int) -> Summands
 
 
 class Listed(NamedTuple):
-    """Nodes that stand for all of a tree in a box, and the sides that they demand."""
+    """Nodes that stand for all of a tree in a box, and their constraints."""
 
     start: NDArray[np.int64]  # (n_summands + 1,) first node of each tree
-    rest: NDArray[
-        np.float64
-    ]  # (n_summands,) the most of a tree that is not listed, and pays nothing
+    rest: NDArray[np.float64]  # (n_summands,) the most of a tree without penalties
     value: NDArray[np.float64]  # (n_nodes,)
     node: NDArray[np.int64]
-    charge: NDArray[np.float64]
-    n_sides: NDArray[np.int64]
-    side: NDArray[np.int32]  # (n_nodes, MOST_SIDES) threshold, twice, plus 1 if above; then sides
-    place: NDArray[np.int32]  # (n_nodes, MOST_SIDES) that a stricter demand has as well
+    penalty: NDArray[np.float64]
+    n_constraints: NDArray[np.int64]
+    constraint: NDArray[
+        np.int32
+    ]  # (n_nodes, MOST_CONSTRAINTS) twice the threshold, plus 1 if above
+    place: NDArray[np.int32]  # (n_nodes, MOST_CONSTRAINTS) that a stricter constraint shares
     most: NDArray[np.int64]  # (n_summands,) nodes that may stand for a tree
-    left: NDArray[np.float64]  # value less charges
+    left: NDArray[np.float64]  # value less penalties
     heap: NDArray[np.int64]  # of one tree: nodes to look into, the most that is left first
-    price: NDArray[np.float64]  # (2 * n_thresholds,) with which to begin
-    charges: NDArray[np.float64]
+    multiplier: NDArray[np.float64]  # (2 * n_thresholds,) with which to begin
+    penalties: NDArray[np.float64]
 
 
 def listed_for(forest: Forest, summands: Summands) -> Listed:
-    """Return room for the nodes that stand for the trees of a forest."""
-    n_trees, n_sides = len(summands.tree), 2 * len(summands.cut)
+    """Return memory for the nodes that stand for the trees of a forest."""
+    n_trees, n_constraints = len(summands.tree), 2 * len(summands.cut)
     ends = np.append(forest.roots[1:], len(forest.attribute))
     n_leaves = [np.sum(forest.attribute[a:b] < 0) for a, b in zip(forest.roots, ends, strict=True)]
     most = np.where(np.array(n_leaves) <= MOST_LEAVES, MOST_LEAVES, MOST_NODES)[summands.tree]
     n = int(most.sum())
     return Listed(
         np.zeros(n_trees + 1, np.int64), np.zeros(n_trees), np.empty(n), np.empty(n, np.int64),
-        np.empty(n), np.zeros(n, np.int64), np.empty((n, MOST_SIDES), np.int32),
-        np.empty((n, MOST_SIDES), np.int32), most, np.empty(n), np.empty(MOST_LEAVES, np.int64),
-        np.zeros(n_sides), np.zeros(n_sides),
+        np.empty(n), np.zeros(n, np.int64), np.empty((n, MOST_CONSTRAINTS), np.int32),
+        np.empty((n, MOST_CONSTRAINTS), np.int32), most, np.empty(n),
+        np.empty(MOST_LEAVES, np.int64), np.zeros(n_constraints), np.zeros(n_constraints),
     )  # fmt: skip
 
 
@@ -114,28 +114,31 @@ def sides_in_box(forest, place, cut, low, high, words):
 
 
 @inner
-def demand_side(listed, k, place, threshold, above):
-    """Let a listed node demand a side, in place of a weaker one."""
-    side, n = 2 * threshold + above, listed.n_sides[k]
-    # No demand of a set follows from that of another one.
-    at = 2 * place + above if place >= 0 else -1 - side
+def add_constraint(listed, k, place, threshold, above):
+    """Give a listed node a constraint, in place of a weaker one."""
+    constraint, n = 2 * threshold + above, listed.n_constraints[k]
+    # No constraint of a set follows from that of another one.
+    at = 2 * place + above if place >= 0 else -1 - constraint
     q = 0
     while q < n and listed.place[k, q] != at:
         q += 1
     if q < n:
-        listed.charge[k] -= listed.charges[listed.side[k, q]]
-    if q < MOST_SIDES:
-        listed.side[k, q], listed.place[k, q] = side, at
-        listed.charge[k] += listed.charges[side]
-        listed.n_sides[k] = max(n, q + 1)
+        listed.penalty[k] -= listed.penalties[listed.constraint[k, q]]
+    if q < MOST_CONSTRAINTS:
+        listed.constraint[k, q], listed.place[k, q] = constraint, at
+        listed.penalty[k] += listed.penalties[constraint]
+        listed.n_constraints[k] = max(n, q + 1)
 
 
 @inner
 def copy_node(listed, k, other):
     """Write a listed node to another place."""
-    listed.charge[other], listed.n_sides[other] = listed.charge[k], listed.n_sides[k]
-    for q in range(listed.n_sides[k]):
-        listed.side[other, q], listed.place[other, q] = listed.side[k, q], listed.place[k, q]
+    listed.penalty[other], listed.n_constraints[other] = listed.penalty[k], listed.n_constraints[k]
+    for q in range(listed.n_constraints[k]):
+        listed.constraint[other, q], listed.place[other, q] = (
+            listed.constraint[k, q],
+            listed.place[k, q],
+        )
 
 
 @inner
@@ -149,36 +152,45 @@ def parts_box(forest, n_ordered, c, cut, low, high, words):
 
 
 @inner
-def charge_tree(forest, summands, listed, t, low, high, words):
-    """Add up what is paid for each side of a tree at the prices with which to begin."""
-    n_ordered, price, charge, cut = len(low), listed.price, listed.charges, summands.cut
+def sum_tree_penalties(forest, summands, listed, t, low, high, words):
+    """Add up the penalty of each constraint of a tree at the first multipliers."""
+    n_ordered, multiplier, penalty, cut = (
+        len(low),
+        listed.multiplier,
+        listed.penalties,
+        summands.cut,
+    )
     n_copies = n_ordered + len(forest.word_start) - 1
     for c in range(n_copies):
         one, two = summands.start[t * n_copies + c], summands.start[t * n_copies + c + 1]
         if c >= n_ordered:
-            for side in range(2 * one, 2 * two):
-                charge[side] = price[side]
+            for constraint in range(2 * one, 2 * two):
+                penalty[constraint] = multiplier[constraint]
             continue
         total = 0.0
         for i in range(one, two):
             if low[c] < cut[i] < high[c]:
-                total += price[2 * i + 1]
-                charge[2 * i + 1] = total
+                total += multiplier[2 * i + 1]
+                penalty[2 * i + 1] = total
         total = 0.0
         for i in range(two - 1, one - 1, -1):
             if low[c] < cut[i] < high[c]:
-                total += price[2 * i]
-                charge[2 * i] = total
+                total += multiplier[2 * i]
+                penalty[2 * i] = total
 
 
 @inner
 def list_nodes(forest, pairs, boxes, summands, listed, t, low, high, words):
-    """List nodes that stand for all of a tree in a box: those that count most at the prices."""
-    charge_tree(forest, summands, listed, t, low, high, words)
+    """List nodes that stand for all of a tree in a box: those of largest reduced value."""
+    sum_tree_penalties(forest, summands, listed, t, low, high, words)
     nodes, heap, left = pairs.node, listed.heap, listed.left
     first, n_heap = listed.start[t], np.int64(1)
     n = first + 1
-    listed.node[first], listed.charge[first], listed.n_sides[first] = summands.tree[t], 0.0, 0
+    listed.node[first], listed.penalty[first], listed.n_constraints[first] = (
+        summands.tree[t],
+        0.0,
+        0,
+    )
     shift = summands.shift[t]
     heap[0] = first
     while n_heap and n < first + listed.most[t]:
@@ -196,23 +208,23 @@ def list_nodes(forest, pairs, boxes, summands, listed, t, low, high, words):
                 continue
             one, two = np.int64(nodes[at]["first"]), np.int64(nodes[at]["second"])
             is_first, is_second = sides_in_box(forest, place, cut, low, high, words)
-            is_side = is_first and is_second
+            is_constrained = is_first and is_second
             is_first = is_first and nodes[one]["bound"] > 0
             is_second = is_second and nodes[two]["bound"] > 0
             place, threshold = np.int64(place), nodes[at]["threshold"] + shift
             if is_first and is_second:
                 copy_node(listed, k, n)
-                if is_side:
-                    demand_side(listed, n, place, threshold, 1)
-                listed.node[n], left[n] = two, nodes[two]["bound"] - listed.charge[n]
+                if is_constrained:
+                    add_constraint(listed, n, place, threshold, 1)
+                listed.node[n], left[n] = two, nodes[two]["bound"] - listed.penalty[n]
                 n_heap = push(heap, n_heap, left, n)
                 n += 1
             if is_first or is_second:
-                if is_side:
-                    demand_side(listed, k, place, threshold, 0 if is_first else 1)
+                if is_constrained:
+                    add_constraint(listed, k, place, threshold, 0 if is_first else 1)
                 at = one if is_first else two
                 if is_second and is_first:
-                    left[k] = nodes[at]["bound"] - listed.charge[k]
+                    left[k] = nodes[at]["bound"] - listed.penalty[k]
                     n_heap = push(heap, n_heap, left, k)
                     break
             else:
@@ -224,7 +236,7 @@ def list_nodes(forest, pairs, boxes, summands, listed, t, low, high, words):
 
 @inner
 def close_list(listed, nodes, boxes, word_start, t, n, words):
-    """Keep the nodes that demand a side and may have a positive value; the others pay nothing."""
+    """Keep the nodes that have constraints and may have a positive value."""
     kept = listed.start[t]
     for k in range(listed.start[t], n):
         at = listed.node[k]
@@ -236,7 +248,7 @@ def close_list(listed, nodes, boxes, word_start, t, n, words):
                 boxes.words, boxes.twin_word, boxes.first_word, one, two, words, word_start
             ):
                 bound = 0.0
-        if bound > 0 and listed.n_sides[k] == 0:
+        if bound > 0 and listed.n_constraints[k] == 0:
             listed.rest[t] = max(listed.rest[t], bound)
         elif bound > 0:
             if k > kept:

@@ -18,18 +18,12 @@ from numpy.typing import NDArray
 from skfairtest import _clock
 from skfairtest.exact._trees.link_bounds import gap_of_sums
 from skfairtest.exact._trees.problem import Problem
-from skfairtest.exact._trees.self_composition import Box
+from skfairtest.exact._trees.self_composition import CellBox
 from skfairtest.workers._compiled import inner, njit
-
-#: Most copies that are changed before a walk starts again.
-MOST_CHANGED = 4
-#: Share of the time that is spent on local search: of the first seconds, and of all.
-SHARE_FIRST, FIRST_SECONDS = 0.1, 10.0
-SHARE_LATER = 0.02
 
 
 class Line(NamedTuple):
-    """Scratch room for the steps of all trees along one copy."""
+    """Scratch memory for the steps of all trees along one copy."""
 
     steps: NDArray[np.float64]  # (2 * n_parts, most cells + 1), zeros between uses
     node: NDArray[np.int64]
@@ -80,7 +74,7 @@ def value_at(forest, links, cells, words):
         D[part] += forest.low[a] - forest.low[b]
         U[part] += forest.low[a]
         V[part] += forest.low[b]
-    if forest.levels:
+    if forest.by_value:
         for p in range(n):
             D[p] = U[p] - V[p]
     return gap_of_sums(links, D, U, V)
@@ -232,7 +226,8 @@ def search_locally(forest, links, whole, sizes, low, high, cells, words, value, 
     start anywhere. `low` and `high` are the box with the largest bound.
     """
     there, sets = cells.copy(), words.copy()
-    n_changes = 1 + draw(random, np.int64(MOST_CHANGED))
+    # One to four copies are changed before a walk starts again.
+    n_changes = 1 + draw(random, np.int64(4))
     if value == -np.inf:
         n_changes = 4 * (len(cells) + len(sizes))
     scatter(forest.word_start, whole, sizes, low, high, there, sets, n_changes, random)
@@ -269,11 +264,11 @@ class PrimalHeuristic:
         self.began, self.took = _clock.now(), 0.0
         n_parts = len(self.links.base)
         most = max(layout.whole.high, default=0) + 1
-        room = int(problem.forest.depth.max(initial=0)) + 2
+        size = int(problem.forest.depth.max(initial=0)) + 2
         self.line = Line(
             np.zeros((2 * n_parts, most)),
-            np.empty(room, dtype=np.int64),
-            np.empty(room, dtype=np.int64),
+            np.empty(size, dtype=np.int64),
+            np.empty(size, dtype=np.int64),
             np.empty((3, n_parts)),
         )
         # Fixed: the certificate of a model does not depend on a seed.
@@ -283,10 +278,11 @@ class PrimalHeuristic:
         """Return whether local search has taken less than its share of the time before it is up."""
         now = _clock.now()
         since = now - self.began
-        share = SHARE_FIRST * min(since, FIRST_SECONDS) + SHARE_LATER * since
+        # A fiftieth of the time, and a tenth more of the first ten seconds.
+        share = 0.1 * min(since, 10.0) + 0.02 * since
         return now < deadline and self.took <= share
 
-    def step(self, box: Box, point: NDArray[np.int32] | None = None) -> float:
+    def step(self, box: CellBox, point: NDArray[np.int32] | None = None) -> float:
         """Let the next start search once, also inside a box; return the largest value so far.
 
         With a point the worst start goes on from there.
@@ -300,7 +296,7 @@ class PrimalHeuristic:
             self.cells[i], self.words[i], self.values[i], self.random, self.line,
         )  # fmt: skip
         best = int(self.values.argmax())
-        self.best = Box(self.cells[best].copy(), self.cells[best] + 1, self.words[best].copy())
+        self.best = CellBox(self.cells[best].copy(), self.cells[best] + 1, self.words[best].copy())
         self.turn = (self.turn + 1) % len(self.values)
         if self.turn == 0:
             self._start_anew(best)

@@ -20,9 +20,9 @@ from skfairtest.exact._trees.leaf_pairs import advance, is_finished
 from skfairtest.exact._trees.line_search import LineSearch
 from skfairtest.exact._trees.link_bounds import interpreted_bound, sum_enough
 from skfairtest.exact._trees.problem import Forest, Problem, leaves_of
-from skfairtest.exact._trees.self_composition import Box
-from skfairtest.exact._trees.split_choice import LEVEL_GAP, LEVEL_TURN, by_differences
-from skfairtest.exact._trees.tree_search import BOXES, TreeSearch
+from skfairtest.exact._trees.self_composition import CellBox
+from skfairtest.exact._trees.split_choice import VALUE_GAP, VALUE_TURN, by_differences
+from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch, TreeSearchSettings
 from skfairtest.exact._verifier import SolverLimits
 from skfairtest.workers._compiled import plain
 
@@ -60,7 +60,7 @@ class _Front(NamedTuple):
 
 
 def list_pairs(
-    forest: Forest, whole: Box, least: Floats, most: int, deadline: float = np.inf
+    forest: Forest, whole: CellBox, least: Floats, most: int, deadline: float = np.inf
 ) -> Pairs:
     """Return all possible pairs of leaves of each tree in a box.
 
@@ -163,19 +163,12 @@ def _sorted(forest: Forest, done: list[_Front], left: _Front) -> Pairs:
     )
 
 
-#: Pairs that are listed for the whole domain, and for one box (or a few for every tree); more are
-#: listed coarsely. Boxes with a quarter of that left list them anew, by which they become finer.
-MOST_PAIRS, MOST_OF_BOX = 1_000_000, 20_000
-#: Trees whose best pairs propose cuts.
-PROPOSERS = 30
-
-
 def _split_score(a: Floats, b: Floats) -> Floats:
     """Score of cuts that take the weights a and b from their children, as in `split_choice`."""
     return a * b / np.maximum(a + b, 1e-300) + 0.1 * np.maximum(a, b)
 
 
-class _Table:
+class _PairTable:
     """Pairs that the lists of some open boxes point to."""
 
     def __init__(self, pairs: Pairs) -> None:
@@ -186,10 +179,10 @@ class _Table:
 
 
 class _Open(NamedTuple):
-    """An open box with its pairs; None where there is no room for these."""
+    """An open box with its pairs; None where there is no memory for these."""
 
-    box: Box
-    table: _Table | None
+    box: CellBox
+    table: _PairTable | None
     listed: Ints | None
 
 
@@ -209,6 +202,7 @@ class ListSearch(TreeSearch):
     - `incumbent`: a difference that is attained; only larger ones are looked for.
     - `deadline`: when to be content with coarse lists, by `_clock.now`.
     - `n_outputs`: outputs of the model, whose searches share the memory.
+    - `settings`: how much memory there is.
 
     - `queue`: open boxes, and what is known of the whole.
     """
@@ -216,18 +210,23 @@ class ListSearch(TreeSearch):
     library = "numpy"
 
     def __init__(
-        self, problem: Problem, incumbent: float, deadline: float = np.inf, n_outputs: int = 1
+        self,
+        problem: Problem,
+        incumbent: float,
+        deadline: float = np.inf,
+        n_outputs: int = 1,
+        settings: TreeSearchSettings = SETTINGS,
     ) -> None:
         super().__init__(problem, incumbent)
         self.queue: BestFirst[_Open] = BestFirst(incumbent, SolverLimits(deadline, 0.0))
         self.links = problem.links
-        self.levels = problem.forest.levels
+        self.by_value = problem.forest.by_value
         self.mixed = not plain(by_differences)(problem.links)
         self.lines = LineSearch(problem)
-        self.n_listed, self._most_listed = 0, BOXES // 8 // n_outputs
-        self._most_of_box = max(MOST_OF_BOX, 4 * len(problem.forest.roots))
+        self.n_listed, self._most_listed = 0, settings.box_bytes // 8 // n_outputs
+        self._most_of_box = max(settings.box_pairs, 4 * len(problem.forest.roots))
         whole = problem.layout.whole
-        self._keep_all(whole, self._list(whole, MOST_PAIRS // n_outputs), np.inf)
+        self._keep_all(whole, self._list(whole, settings.domain_pairs // n_outputs), np.inf)
 
     @property
     def upper(self) -> float:
@@ -275,10 +274,10 @@ class ListSearch(TreeSearch):
         self.queue.n_boxes += 1
         self._take_apart(box, table, listed, bound)
 
-    def _take_apart(self, box: Box, table: _Table, listed: Ints, bound: float) -> None:
+    def _take_apart(self, box: CellBox, table: _PairTable, listed: Ints, bound: float) -> None:
         pairs = table.pairs
         at = np.searchsorted(listed, pairs.start)
-        turn = self.levels and (self.mixed or self.queue.n_boxes % LEVEL_TURN == 0)
+        turn = self.by_value and (self.mixed or self.queue.n_boxes % VALUE_TURN == 0)
         best = self._best_pairs(pairs, listed, at, turn)
         if table.is_coarse and 4 * len(listed) <= self._most_of_box:
             self._look_closer(box, best, bound)
@@ -293,13 +292,13 @@ class ListSearch(TreeSearch):
                 return
         elif point is not None:
             value = limit = bound
-            if self.levels:
+            if self.by_value:
                 value, limit = self._value(pairs.one[best.pairs], pairs.two[best.pairs])
             self._offer(value, point)
             if bound <= limit + 1e-13 * abs(limit):
                 self.queue.fathom(bound)
                 return
-            if self.levels and not turn and bound > value + LEVEL_GAP * abs(value):
+            if self.by_value and not turn and bound > value + VALUE_GAP * abs(value):
                 cut = self._choose(box, pairs, self._extreme_pairs(pairs, listed, at, best))
         cut = cut or self._choose(box, pairs, best)
         if cut is None:
@@ -325,11 +324,11 @@ class ListSearch(TreeSearch):
         enough = plain(sum_enough)(self.links, self.queue.incumbent)
         return float(best.difference.sum() - enough)
 
-    def _keep_all(self, box: Box, table: _Table, most: float) -> None:
+    def _keep_all(self, box: CellBox, table: _PairTable, most: float) -> None:
         """Keep a box with all pairs of a table."""
         self._keep(box, table, np.arange(len(table.pairs.one)), table.pairs.start, most)
 
-    def _keep(self, box: Box, table: _Table, listed: Ints, at: Ints, most: float) -> None:
+    def _keep(self, box: CellBox, table: _PairTable, listed: Ints, at: Ints, most: float) -> None:
         """Bound a box and keep it as open if it may hold more than is known."""
         bound = min(most, self._bound(table.pairs, listed, at[:-1]))
         if bound <= self._enough:
@@ -343,18 +342,18 @@ class ListSearch(TreeSearch):
         table.users += 1
         self.queue.push(bound, _Open(box, table, listed))
 
-    def _release(self, table: _Table, listed: Ints) -> None:
+    def _release(self, table: _PairTable, listed: Ints) -> None:
         table.users -= 1
         self.n_listed -= len(listed) + (0 if table.users else table.size)
 
-    def _list(self, box: Box, most: int, least: Floats | None = None) -> _Table:
+    def _list(self, box: CellBox, most: int, least: Floats | None = None) -> _PairTable:
         """Return all pairs that meet a box."""
         forest = self.problem.forest
         if least is None:
             least = np.full(len(forest.roots), -np.inf)
-        return _Table(list_pairs(forest, box, least, most, self.queue.limits.deadline))
+        return _PairTable(list_pairs(forest, box, least, most, self.queue.limits.deadline))
 
-    def _look_closer(self, box: Box, best: _BestPairs, bound: float) -> None:
+    def _look_closer(self, box: CellBox, best: _BestPairs, bound: float) -> None:
         """List the pairs of a box again, expanded further."""
         loss = self._loss_allowed(best)
         least = best.difference - loss if np.isfinite(loss) else None
@@ -399,22 +398,22 @@ class ListSearch(TreeSearch):
         n = len(self.links.base)
         D, U, V = np.zeros(n), self.links.base.copy(), self.links.base.copy()
         np.add.at(D, self.links.part, pairs.difference[listed[at]])
-        if self.levels and len(at):
+        if self.by_value and len(at):
             np.add.at(U, self.links.part, np.maximum.reduceat(pairs.one[listed], at))
             np.add.at(V, self.links.part, np.minimum.reduceat(pairs.two[listed], at))
         return float(interpreted_bound(self.links, D, U, V))
 
-    def _try(self, point: Box) -> None:
+    def _try(self, point: CellBox) -> None:
         """Evaluate the twins at the first cells of a box."""
         forest, layout = self.problem.forest, self.problem.layout
         one, two = forest.low[leaves_of(forest, layout.first_cells(point))]
         self._offer(self._value(one, two)[0], point)
 
-    def _offer(self, value: float, point: Box) -> None:
+    def _offer(self, value: float, point: CellBox) -> None:
         super()._offer(value, point)
         self.queue.incumbent = max(self.queue.incumbent, value)
 
-    def _undecided(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
+    def _undecided(self, box: CellBox, pairs: Pairs, best: _BestPairs) -> Cut | None:
         """Return a test that goes both ways in a box, of the heaviest tree that is coarse there."""
         for tree in np.argsort(-best.weight, kind="stable"):
             if pairs.coarse[best.pairs[tree]]:
@@ -426,7 +425,7 @@ class ListSearch(TreeSearch):
     def _words(self, place: int) -> slice:
         return slice(*(int(w) for w in self.problem.forest.word_start[place : place + 2]))
 
-    def _common(self, box: Box, pairs: Pairs, best: _BestPairs) -> Box | None:
+    def _common(self, box: CellBox, pairs: Pairs, best: _BestPairs) -> CellBox | None:
         """Return the part of a box that all best pairs share."""
         low = np.maximum(box.low, best.low.max(axis=0, initial=0))
         high = box.high.copy()
@@ -435,22 +434,23 @@ class ListSearch(TreeSearch):
         words = box.words & np.bitwise_and.reduce(pairs.words[:, best.pairs], axis=1)
         sets = [words[self._words(m)] for m in range(len(self.problem.forest.word_start) - 1)]
         if (low < high).all() and all(s.any() for s in sets):
-            return Box(low, high, words)
+            return CellBox(low, high, words)
         return None
 
     # Cutting -------------------------------------------------------------------------------
 
-    def _choose(self, box: Box, pairs: Pairs, best: _BestPairs) -> Cut | None:
+    def _choose(self, box: CellBox, pairs: Pairs, best: _BestPairs) -> Cut | None:
         """Return the cut that takes most weight of best pairs from the part that loses less."""
         top = np.argsort(-best.weight, kind="stable")
-        for proposers in (top[:PROPOSERS], top):
+        # The best pairs of 30 trees propose cuts; those of all, where these have none.
+        for proposers in (top[:30], top):
             cuts = [*self._ordered(box, best, proposers)]
             cuts += [*self._sets(box, pairs, best, proposers)]
             if cuts:
                 return max(cuts, key=lambda pair: pair[0])[1]
         return None
 
-    def _ordered(self, box: Box, best: _BestPairs, proposers: Ints) -> list[tuple[float, Cut]]:
+    def _ordered(self, box: CellBox, best: _BestPairs, proposers: Ints) -> list[tuple[float, Cut]]:
         low, high = np.ascontiguousarray(best.low.T), np.ascontiguousarray(best.high.T)
         cells = np.concatenate([low[:, proposers], high[:, proposers]], axis=1)
         inside = (cells > box.low[:, None]) & (cells < box.high[:, None])
@@ -468,7 +468,7 @@ class ListSearch(TreeSearch):
         return [(float(score[k]), cut)]
 
     def _sets(
-        self, box: Box, pairs: Pairs, best: _BestPairs, proposers: Ints
+        self, box: CellBox, pairs: Pairs, best: _BestPairs, proposers: Ints
     ) -> list[tuple[float, Cut]]:
         found = []
         weights = best.weight
@@ -485,10 +485,10 @@ class ListSearch(TreeSearch):
         return found
 
     def _part(
-        self, box: Box, pairs: Pairs, listed: Ints, cut: Cut, first: bool
-    ) -> tuple[Box, Ints]:
+        self, box: CellBox, pairs: Pairs, listed: Ints, cut: Cut, first: bool
+    ) -> tuple[CellBox, Ints]:
         """Return one of the two parts of a box, and the pairs that are left in it."""
-        part = Box(box.low.copy(), box.high.copy(), box.words.copy())
+        part = CellBox(box.low.copy(), box.high.copy(), box.words.copy())
         if cut.is_ordered:
             if first:
                 part.high[cut.place] = cut.cell
@@ -510,7 +510,7 @@ class Cut(NamedTuple):
     words: NDArray[np.uint64]
 
 
-def first_undecided(forest: Forest, box: Box, tree: int) -> Cut | None:
+def first_undecided(forest: Forest, box: CellBox, tree: int) -> Cut | None:
     """Return the first test of a tree that goes both ways in a box, for either twin."""
     is_ordered, places = forest.ordered, (forest.place_one, forest.place_two)
     nothing = np.empty(0, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Cells of real columns behind a step that changes direction; a test cuts each piece once.
+"""ColumnCells of real columns behind a step that changes direction; a test cuts each piece once.
 
 Between the places where a column changes its direction every feature rises or falls, so that a test
 changes its outcome once there. All pieces together are cut into cells, of each of which one code

@@ -16,8 +16,8 @@ from skfairtest.exact._trees.link_bounds import (
     interpreted_bound,
     signs,
 )
-from skfairtest.exact._trees.self_composition import Layout
-from skfairtest.exact._trees.threshold_cells import WORD, CutNodes, Grid
+from skfairtest.exact._trees.self_composition import CompositionLayout
+from skfairtest.exact._trees.threshold_cells import WORD, CellGrid, CutNodes
 from skfairtest.space._space import InputSpace
 from skfairtest.whitebox.graph import (
     EPS,
@@ -51,7 +51,7 @@ class Forest(NamedTuple):
     place_one: Ints64  # by attribute: where the first twin's copy stands
     place_two: Ints64
     word_start: Ints64  # first word of each unordered copy, and the end
-    levels: bool  # whether the leaves' own values matter, and not their differences alone
+    by_value: bool  # whether the leaves' own values matter, and not their differences alone
 
 
 def range_bound(space: InputSpace, output: Output) -> float:
@@ -101,18 +101,18 @@ class Problem:
         for nodes, _, _, _, roots in kept:
             mask[id(nodes)] |= _of_trees(nodes, roots) & (nodes.left >= 0)
         keys = list(distinct)
-        self.grid = Grid(
+        self.grid = CellGrid(
             space, [distinct[k] for k in keys], [np.flatnonzero(mask[k]) for k in keys], deadline
         )
         check_time(deadline)
-        self.layout = Layout(self.grid)
+        self.layout = CompositionLayout(self.grid)
         cut = dict(zip(keys, self.grid.nodes, strict=True))
         with_cuts = [
             (nodes, cut[id(nodes)], column, factor, part, roots)
             for nodes, column, factor, part, roots in kept
         ]
-        levels = not plain
-        self.forest, part_of = _forest(self.layout, with_cuts, levels, deadline)
+        by_value = not plain
+        self.forest, part_of = _forest(self.layout, with_cuts, by_value, deadline)
         units = _units(self.forest, part_of, len(groups[0]))
         # Of a softmax the sums of two classes count, which need not be multiples of one number.
         units[np.repeat(groups[2] == CODES[SOFTMAX], np.diff(groups[1]))] = 0.0
@@ -133,7 +133,7 @@ class Problem:
 #: Nodes, the column of their values, what it is multiplied with, and the part that it adds to.
 Entry = tuple[Nodes, int, float, int]
 #: The same, with the nodes' cuts and the trees that matter.
-Kept = tuple[Nodes, CutNodes, int, float, int, Ints]
+KeptTree = tuple[Nodes, CutNodes, int, float, int, Ints]
 
 
 def _entries(output: Output) -> tuple[list[Entry], tuple[Floats, Ints64, Ints64, Floats, Floats]]:
@@ -175,7 +175,7 @@ def _sensitive_trees(space: InputSpace, nodes: Nodes) -> Ints:
     return np.unique(_tree_of(nodes)[tests])
 
 
-def _joined_sets(grid: Grid) -> tuple[Words, Ints]:
+def _joined_sets(grid: CellGrid) -> tuple[Words, Ints]:
     """Return the sets of all attributes one below the other, and where each attribute's begin."""
     most = max([s.shape[1] for s in grid.sets.values()], default=1)
     sets = [np.zeros((0, most), dtype=np.uint64)]
@@ -189,7 +189,7 @@ def _joined_sets(grid: Grid) -> tuple[Words, Ints]:
 
 
 def _forest(
-    layout: Layout, kept: list[Kept], levels: bool, deadline: float
+    layout: CompositionLayout, kept: list[KeptTree], by_value: bool, deadline: float
 ) -> tuple[Forest, Ints64]:
     """Return all trees that matter, one after another, and the part that each adds to."""
     sets, set_start = _joined_sets(layout.grid)
@@ -227,7 +227,7 @@ def _forest(
     starts = layout.word_start.astype(np.int64)
     tests = (attribute, cuts, first, second, roots, sets)
     copies = (places[0], places[1], places[2], starts)
-    return Forest(*tests, *summaries, *copies, levels), part_of
+    return Forest(*tests, *summaries, *copies, by_value), part_of
 
 
 def _units(forest: Forest, part_of: Ints64, n_parts: int) -> Floats:

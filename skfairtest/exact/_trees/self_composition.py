@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Floats, Ints, Words
 from skfairtest.exact._compared_rows import middle_row
-from skfairtest.exact._trees.threshold_cells import Grid, as_words, first_cell
+from skfairtest.exact._trees.threshold_cells import CellGrid, as_words, first_cell
 
 
-class Box(NamedTuple):
-    """Cells low <= cell < high of the ordered copies, sets of cells of the others."""
+class CellBox(NamedTuple):
+    """ColumnCells low <= cell < high of the ordered copies, sets of cells of the others."""
 
     low: NDArray[np.int32]  # (n_ordered,)
     high: NDArray[np.int32]  # (n_ordered,)
     words: Words  # (n_words,)
 
 
-class Layout:
+class CompositionLayout:
     """Which copy of which attribute stands where in a box.
 
     - `attributes`: attributes that some tree tests.
@@ -35,7 +35,7 @@ class Layout:
     - `whole`: Everything.
     """
 
-    def __init__(self, grid: Grid) -> None:
+    def __init__(self, grid: CellGrid) -> None:
         self.grid = grid
         space = grid.space
         sensitive = {int(j) for j in space.sensitive}
@@ -56,7 +56,7 @@ class Layout:
                 else:
                     sets.append(as_words(np.ones((1, n), dtype=bool))[0])
         self.word_start = np.cumsum([0] + [len(s) for s in sets]).astype(np.intp)
-        self.whole = Box(
+        self.whole = CellBox(
             np.zeros(len(highs), dtype=np.int32),
             np.array(highs, dtype=np.int32),
             np.concatenate(sets) if sets else np.empty(0, dtype=np.uint64),
@@ -80,7 +80,7 @@ class Layout:
             place[:, j] = self.place[j]
         return ordered, place[0], place[1]
 
-    def first_cells(self, box: Box) -> Ints:
+    def first_cells(self, box: CellBox) -> Ints:
         """Return the first cell of each attribute of both twins in a box, (2, n_features)."""
         cells = np.zeros((2, self.grid.space.n_features), dtype=np.intp)
         for j, places in self.place.items():
@@ -92,7 +92,7 @@ class Layout:
                     cells[twin, j] = first_cell(box.words[own])
         return cells
 
-    def codes(self, box: Box) -> tuple[Floats, Floats]:
+    def codes(self, box: CellBox) -> tuple[Floats, Floats]:
         """Return the codes of a pair of twins inside a box, shape (n_features,) each."""
         first, second = middle_row(self.grid.space), middle_row(self.grid.space)
         cells = self.first_cells(box)

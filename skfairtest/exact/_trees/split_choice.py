@@ -13,20 +13,20 @@ import numpy as np
 
 from skfairtest.workers._compiled import inner, njit, njit_fast
 
-#: Of so many boxes one is cut by its levels, too.
-LEVEL_TURN = 4
-#: Share of a value by which the bound is far above it. Nearer by, chance finds better levels.
-LEVEL_GAP = 1e-4
+#: Of so many boxes one is cut by its leaf values, too.
+VALUE_TURN = 4
+#: Share of a value by which the bound is far above it. Nearer by, chance finds better leaf values.
+VALUE_GAP = 1e-4
 #: Columns of a proposed cut: score, 1 if ordered, place, cell or the tree whose pair's set cuts.
 SCORE, ORDERED, PLACE, CELL = 0, 1, 2, 3
 
 
 @inner
 def by_differences(links):
-    """Whether conflicts are weighed by differences alone, and levels are cut by themselves.
+    """Whether conflicts are weighed by differences alone, and leaf values are cut by themselves.
 
     Of a logistic function the difference counts most. Of a softmax with its many sums, and of an
-    exponential, the levels do as much: weighed together they close in fewer boxes.
+    exponential, leaf values do as much: weighed together they close in fewer boxes.
     """
     few = True
     for g in range(len(links.link)):

@@ -16,14 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from skfairtest.exact._trees.best_first import hand_over, search
-from skfairtest.exact._trees.box_pricing import use_prices
+from skfairtest.exact._trees.box_bounds import use_multipliers
 from skfairtest.exact._trees.local_search import search_locally
-from skfairtest.exact._trees.prices import price_trees
+from skfairtest.exact._trees.multipliers import bound_by_multipliers
 from skfairtest.workers import _compiled
 from skfairtest.workers._compiled import AVAILABLE, WHY_NOT, plain
 
 #: The functions that Python calls.
-ENTRIES: tuple[Any, ...] = (search_locally, hand_over, search, price_trees, use_prices)
+ENTRIES: tuple[Any, ...] = (
+    search_locally,
+    hand_over,
+    search,
+    bound_by_multipliers,
+    use_multipliers,
+)
 
 
 def is_compiled() -> bool:

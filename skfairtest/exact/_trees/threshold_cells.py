@@ -21,12 +21,9 @@ from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features, attribute_grid, continuous_attributes
 from skfairtest.whitebox.graph import Nodes, Tests, goes_left
 
-#: Outcomes of tests that are worked out in one go.
-MOST_TOGETHER = 1_000_000
 
-
-class Cells(NamedTuple):
-    """Cells of one attribute.
+class ColumnCells(NamedTuple):
+    """ColumnCells of one attribute.
 
     Ordered cells: a test sends the cells below a cut to one side. Unordered: any set of them.
     """
@@ -42,8 +39,8 @@ def cut_finite(
     views: list[tuple[Features, Tests, Ints]],
     piecewise: int | None = None,
     deadline: float = np.inf,
-) -> tuple[Cells, list[Bools]]:
-    """Cells of an attribute of finitely many values.
+) -> tuple[ColumnCells, list[Bools]]:
+    """ColumnCells of an attribute of finitely many values.
 
     - `grid` (n_values,): codes of the values.
     - `views`: for each set of features: the numbers of the tests that look at this attribute.
@@ -58,7 +55,7 @@ def cut_finite(
         for t in np.unique(tests.feature[which]):
             of_feature = np.flatnonzero(tests.feature[which] == t)
             values = features.table(int(t)) if along is None else along[:, t]
-            rows = max(1, MOST_TOGETHER // len(grid))
+            rows = max(1, 1_000_000 // len(grid))  # outcomes that are held in memory
             for k in range(0, len(of_feature), rows):
                 check_time(deadline)
                 some = of_feature[k : k + rows]
@@ -80,7 +77,7 @@ def cut_finite(
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     codes = grid[first[order]]
-    cells = Cells(codes, codes, ordered, rank[member])
+    cells = ColumnCells(codes, codes, ordered, rank[member])
     return cells, [left[:, first[order]] for left in outcomes]
 
 
@@ -103,8 +100,8 @@ def cut_continuous(
     attribute: int,
     views: list[tuple[Features, Tests, Ints]],
     deadline: float = np.inf,
-) -> tuple[Cells, list[Ints]]:
-    """Cells of an attribute whose features are nondecreasing.
+) -> tuple[ColumnCells, list[Ints]]:
+    """ColumnCells of an attribute whose features are nondecreasing.
 
     - `cells`: in the order of the codes.
     - `cuts` (n_tests,): how many cells go left, for each set of features.
@@ -117,7 +114,7 @@ def cut_continuous(
     borders = np.unique(np.concatenate([*lasts, [high]]))
     borders = borders[(borders >= low) & (borders <= high)]
     starts = np.concatenate([[low], _next_code(space, attribute, borders[:-1])])
-    cells = Cells(starts, borders, True, np.empty(0, dtype=np.intp))
+    cells = ColumnCells(starts, borders, True, np.empty(0, dtype=np.intp))
     return cells, [np.searchsorted(borders, last, side="right") for last in lasts]
 
 
@@ -240,7 +237,7 @@ class CutNodes(NamedTuple):
     second: Ints
 
 
-class Grid:
+class CellGrid:
     """The cells of all attributes for one or several sets of nodes.
 
     - `cells`: cells of each attribute that is tested at all.
@@ -256,7 +253,7 @@ class Grid:
         deadline: float = np.inf,
     ) -> None:
         self.space, self.deadline = space, deadline
-        self.cells: dict[int, Cells] = {}
+        self.cells: dict[int, ColumnCells] = {}
         self.sets: dict[int, Words] = {}
         self.nodes = [_undecided(nodes) for nodes in everything]
         continuous = continuous_attributes(space)
@@ -374,7 +371,9 @@ def _undecided(nodes: Nodes) -> CutNodes:
     return CutNodes(nothing, np.zeros(n, dtype=np.intp), nodes.left.copy(), nodes.right.copy())
 
 
-def _decide_constant(nodes: Nodes, wanted: Ints, cut: CutNodes, cells: dict[int, Cells]) -> None:
+def _decide_constant(
+    nodes: Nodes, wanted: Ints, cut: CutNodes, cells: dict[int, ColumnCells]
+) -> None:
     """Make tests of constant features lead one way, so that both children are the same."""
     source = nodes.features.source[nodes.tests.feature[wanted]]
     constant = wanted[(source < 0) & (nodes.left[wanted] >= 0)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,13 +11,34 @@ import numpy as np
 from skfairtest._typing import Floats
 from skfairtest.exact._trees.link_bounds import gap_of_sums, interpreted_bound
 from skfairtest.exact._trees.problem import Problem
-from skfairtest.exact._trees.self_composition import Box
+from skfairtest.exact._trees.self_composition import CellBox
 from skfairtest.exact._verifier import Engine, SolverLimits, SolverResult, Twins
 from skfairtest.workers._compiled import plain
 
-#: Bytes for open boxes, for what trees are grown into, and for prices, of all outputs of a model
-#: and all threads together.
-BOXES, NODES, PRICES = 2_000_000_000, 1_000_000_000, 1_000_000_000
+
+@dataclass(frozen=True)
+class TreeSearchSettings:
+    """How much memory the searches may take, and when the compiled one takes over.
+
+    Bytes are those of all outputs of a model and all threads together.
+
+    - `box_bytes`, `node_bytes`, `multiplier_bytes`: for open boxes, for the nodes of product trees
+      and for multipliers.
+    - `domain_pairs`, `box_pairs`: pairs of leaves that NumPy lists for the whole domain, and for
+      one box (or a few for every tree); more are listed coarsely. Boxes with a quarter of that left
+      list them anew, by which they become finer.
+    - `numpy_seconds`: after which the compiled search takes over, where it is there.
+    """
+
+    box_bytes: int = 2_000_000_000
+    node_bytes: int = 1_000_000_000
+    multiplier_bytes: int = 1_000_000_000
+    domain_pairs: int = 1_000_000
+    box_pairs: int = 20_000
+    numpy_seconds: float = 2.0
+
+
+SETTINGS = TreeSearchSettings()
 
 
 class TreeSearch(ABC):
@@ -52,7 +74,7 @@ class TreeSearch(ABC):
     @property
     @abstractmethod
     def is_full(self) -> bool:
-        """Whether there is no room for more open boxes."""
+        """Whether there is no memory for more open boxes."""
 
     @abstractmethod
     def step(self, limits: SolverLimits) -> None:
@@ -62,7 +84,7 @@ class TreeSearch(ABC):
     def look(self, limits: SolverLimits) -> None:
         """Look for better pairs of twins, if it is their turn."""
 
-    def _offer(self, value: float, point: Box) -> None:
+    def _offer(self, value: float, point: CellBox) -> None:
         """Keep the twins at a point if they differ by more than all before."""
         if value > self.incumbent:
             self.incumbent, self.twins = value, self.problem.layout.codes(point)
@@ -80,7 +102,7 @@ class TreeSearch(ABC):
         return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
 
     def run(self, limits: SolverLimits) -> SolverResult:
-        """Search until the bracket is closed, or for as long as there is time and room."""
+        """Search until the bracket is closed, or for as long as there is time and memory."""
         reason = "closed"
         while not self.is_done(limits):
             if limits.is_late or self.is_full:

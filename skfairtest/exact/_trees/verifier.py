@@ -16,7 +16,7 @@ from skfairtest.exact._trees.driver import CompiledSearch, warm_up
 from skfairtest.exact._trees.numpy_engine import ListSearch
 from skfairtest.exact._trees.problem import Problem, range_bound
 from skfairtest.exact._trees.stored_code import how_to_compile, is_compiled
-from skfairtest.exact._trees.tree_search import TreeSearch
+from skfairtest.exact._trees.tree_search import SETTINGS, TreeSearch
 from skfairtest.exact._verifier import (
     NO_ENGINE,
     Attained,
@@ -43,13 +43,6 @@ from skfairtest.whitebox.graph import (
 )
 from skfairtest.workers._sending import n_threads
 
-#: Seconds at least that one of several outputs is searched before another one may be.
-LEAST_SECONDS = 1.0
-#: Seconds after which the compiled search takes over, where it is there.
-ALONE = 2.0
-#: Queries of a search beforehand: the local search on cells finds the rest sooner.
-FIRST_QUERIES = 5_000.0
-
 
 class TreeVerifier(Verifier):
     """Model of trees as it was read.
@@ -66,7 +59,9 @@ class TreeVerifier(Verifier):
       from sums in an exponent, whose rounding the bounds of `solve` contain.
     """
 
-    first_queries = FIRST_QUERIES
+    # A search beforehand needs no more: the local search on cells finds the rest sooner.
+    first_queries = 5_000.0
+    settings = SETTINGS
 
     def __init__(
         self,
@@ -145,8 +140,8 @@ class TreeVerifier(Verifier):
             for j in grid.cells:
                 some = own[rng.random(len(own)) < 0.8]
                 cells = rng.integers(grid.n_cells(j), size=len(some))
-                ends = grid.codes(j, cells, 0.0), grid.codes(j, cells, 1.0)
-                Z[some, j] = np.where(rng.random(len(some)) < 0.5, *ends)
+                bounds = grid.codes(j, cells, 0.0), grid.codes(j, cells, 1.0)
+                Z[some, j] = np.where(rng.random(len(some)) < 0.5, *bounds)
         return Z
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:
@@ -159,8 +154,8 @@ class TreeVerifier(Verifier):
         return np.concatenate(parts)
 
     def ranges(self) -> tuple[Floats, Floats]:
-        ends = np.array([output_ends(output) for output in self.outputs])
-        return ends[:, 0], ends[:, 1]
+        bounds = np.array([output_ends(output) for output in self.outputs])
+        return bounds[:, 0], bounds[:, 1]
 
     def root_bound(self) -> float:
         """Return a bound from the ranges of the trees alone."""
@@ -183,7 +178,7 @@ class TreeVerifier(Verifier):
         lower, twins, closest = incumbent, None, 0.0
         reasons: dict[int, str] = {}
         counts: dict[int, int] = {}
-        compiled, alone = bool(self.compiled), ALONE
+        compiled, alone = bool(self.compiled), self.settings.numpy_seconds
         takes_over = self.compiled is None and is_compiled()
         while True:
             open_ = [o for o in uppers if uppers[o] > lower and reasons.get(o, "time") == "time"]
@@ -191,23 +186,24 @@ class TreeVerifier(Verifier):
             if not open_ or now >= deadline:
                 break
             if takes_over and alone <= 0:
-                # Those of NumPy leave before others take their room.
+                # Those of NumPy leave before others take their memory.
                 searches, compiled, takes_over = {}, True, False
             # The largest bound is that of all. Time that an output leaves goes to the others.
             o = max(open_, key=lambda o: uppers[o])
-            until = min(deadline, now + max(LEAST_SECONDS, (deadline - now) / len(open_)))
+            # An output is searched for a second at least before another one may be.
+            until = min(deadline, now + max(1.0, (deadline - now) / len(open_)))
             if takes_over:
                 until = min(until, now + alone)
             narrow = max(rtol, self._single_share(o, lower, uppers[o]))
             closest = max(closest, narrow)
             others = max([lower, *(uppers[other] for other in uppers if other != o)])
             n_others = sum(count for other, count in counts.items() if other != o)
-            told = _note_of_one(note, lower, uppers[o], others, n_others)
+            note_one = _note_of_one(note, lower, uppers[o], others, n_others)
             if o not in searches:
                 searches[o] = self._search(o, lower, until, compiled)
             search = searches[o]
             search.incumbent = max(search.incumbent, lower)
-            bracket = search.run(SolverLimits(until, narrow, told))
+            bracket = search.run(SolverLimits(until, narrow, note_one))
             alone -= _clock.now() - now
             counts[o], reasons[o] = bracket.n_boxes, bracket.reason
             uppers[o] = min(bracket.upper, uppers[o])
@@ -229,10 +225,10 @@ class TreeVerifier(Verifier):
         """Begin to search an output; that takes time, too."""
         problem, n = self.problems[o], len(self.problems)
         if not compiled:
-            return ListSearch(problem, incumbent, until, n)
+            return ListSearch(problem, incumbent, until, n, self.settings)
         if self.compiled:
             warm_up()
-        return CompiledSearch(problem, incumbent, self.n_workers, n)
+        return CompiledSearch(problem, incumbent, self.n_workers, n, self.settings)
 
 
 def _is_logistic(output: Output) -> bool:
@@ -246,8 +242,8 @@ def _note_of_one(note: Note, lower: float, most: float, others: float, n_boxes: 
     `most` bounds this output and `others` the other ones; `lower` is attained by one of them.
     """
 
-    def told(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
+    def note_one(low: float, high: float, n: int, twins: Attained = unattained, /) -> None:
         upper = max(others, min(high, most))
         note(max(lower, low), upper, n_boxes + n, twins if low > lower else unattained)
 
-    return told
+    return note_one

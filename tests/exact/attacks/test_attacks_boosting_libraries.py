@@ -20,7 +20,7 @@ from skfairtest import CertifiedAuditor
 from skfairtest.exact._trees.verifier import TreeVerifier
 from skfairtest.exceptions import EstimatorFailedError
 from skfairtest.whitebox._unsupported import Unsupported
-from skfairtest.whitebox.graph import LOGISTIC, Group, Part, link_rounding, sum_rounding
+from skfairtest.whitebox.graph import LOGISTIC, LinkedSum, Part, link_rounding, sum_rounding
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 attack = Attacks()
@@ -497,7 +497,7 @@ def test_rounding_counts_little_where_probabilities_are_next_to_0_and_1(weight):
     rng = np.random.default_rng(0)
     own = Part(base=0.0, trees=[], rounding=0.03)
     verifier = TreeVerifier.__new__(TreeVerifier)
-    verifier.outputs = [[Group(LOGISTIC, weight, [own])]]
+    verifier.outputs = [[LinkedSum(LOGISTIC, weight, [own])]]
     verifier.rounding = link_rounding(verifier.outputs[0][0])
     off = sum_rounding(own)
     one, two = np.sort(rng.normal(scale=4, size=(2, 10_000)), axis=0)[::-1]

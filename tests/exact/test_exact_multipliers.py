@@ -1,4 +1,4 @@
-"""Prices: no bound of a box is below what its points show, and prices are kept and left."""
+"""Multipliers: no bound of a box is below what its points show, and they are kept and released."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ from skfairtest.exact._trees.driver import CompiledSearch
 from skfairtest.exact._trees.leaf_pairs import ask_tree
 from skfairtest.exact._trees.link_bounds import bound_of_sums, join_classes
 from skfairtest.exact._trees.listed_nodes import MOST_LEAVES, MOST_NODES, summands_of
-from skfairtest.exact._trees.prices import (
-    copy_prices,
-    keep_prices,
-    kept_for,
-    leave_prices,
-    price_trees,
-    pricer_for,
-    propose_by_prices,
+from skfairtest.exact._trees.multipliers import (
+    bound_by_multipliers,
+    copy_multipliers,
+    dual_for,
+    keep_multipliers,
+    multipliers_memory,
+    propose_by_multipliers,
+    release_multipliers,
 )
 from skfairtest.exact._trees.split_choice import CELL, ORDERED, PLACE, SCORE
+from skfairtest.exact._trees.tree_search import SETTINGS
 from skfairtest.exact._verifier import SolverLimits
 from skfairtest.space._space import InputSpace
 
@@ -95,21 +96,21 @@ def largest_value(problem, low, high, words):
     )
 
 
-class Priced:
-    """The bound of boxes of a problem by prices."""
+class Dual:
+    """The bound of boxes of a problem by multipliers."""
 
     def __init__(self, problem):
         self.problem, self.boxes = problem, driver.node_boxes_of(problem)
         forest, thresholds = problem.forest, self.boxes.thresholds
-        self.pairs = driver._product_trees(forest, 4)
+        self.pairs = driver._product_trees(forest, SETTINGS.node_bytes // 4)
         layout, links = problem.layout, problem.links
         n_cells = np.concatenate([layout.whole.high, layout.set_sizes()])
         self.summands = summands_of(links, thresholds, len(n_cells))
-        self.pricer = pricer_for(forest, self.summands, n_cells, len(links.base))
-        self.kept = kept_for(len(self.summands.cut), 1000, 1)
+        self.dual = dual_for(forest, self.summands, n_cells, len(links.base))
+        self.kept = multipliers_memory(len(self.summands.cut), 1000, SETTINGS.multiplier_bytes)
 
     def bound(self, box, place=-1, enough=-np.inf):
-        """Bound a box, beginning with the prices at a place; also by each tree for itself."""
+        """Bound a box, beginning with the multipliers at a place; also by each tree for itself."""
         forest, links = self.problem.forest, self.problem.links
         waiting = np.empty(1000, dtype=np.int64)
         own = np.array(
@@ -121,8 +122,8 @@ class Priced:
         before = np.bincount(links.part, own, len(links.base))
         join_classes(links, before)
         best = before.copy()
-        self.n_sides = price_trees(
-            forest, self.pairs, self.boxes, self.pricer, self.kept, np.int64(place), own,
+        self.n_constraints = bound_by_multipliers(
+            forest, self.pairs, self.boxes, self.dual, self.kept, np.int64(place), own,
             *box, best, enough,
         )  # fmt: skip
         # Sums that may lie anywhere: what counts is how far they differ.
@@ -130,8 +131,8 @@ class Priced:
         return bound_of_sums(links, best, *ends), bound_of_sums(links, before, *ends)
 
     def keep(self):
-        """Keep the prices of the box that was bounded last."""
-        return keep_prices(self.kept, self.pricer.sides, self.n_sides)
+        """Keep the multipliers of the box that was bounded last."""
+        return keep_multipliers(self.kept, self.dual.constraints, self.n_constraints)
 
 
 @slow_sample
@@ -140,31 +141,31 @@ def test_no_bound_is_below_a_point_of_the_box(name):
     lower = 0
     for seed in range(3):
         problem, rng = make_problem(name, seed), np.random.default_rng(seed)
-        priced, place = Priced(problem), -1
+        tightened, place = Dual(problem), -1
         for _ in range(4):
             box = random_box(problem.layout.whole, rng)
             largest = largest_value(problem, *box)
-            # Whatever the prices are, those of another box among them, the bound holds.
+            # Whatever the multipliers are, those of another box among them, the bound holds.
             for begins in (-1, place):
-                bound, plain = priced.bound(box, begins)
+                bound, plain = tightened.bound(box, begins)
                 assert largest <= bound + 1e-9
                 assert bound <= plain + 1e-9
                 lower += bound < plain - 1e-9
-            place = priced.keep()
-    assert lower > 0  # prices are good for something
+            place = tightened.keep()
+    assert lower > 0  # multipliers are good for something
 
 
 @slow_sample
 def test_prices_end_where_the_bound_is_low_enough():
     problem, rng = make_problem("regressor", 0), np.random.default_rng(0)
-    priced = Priced(problem)
+    tightened = Dual(problem)
     box = random_box(problem.layout.whole, rng)
-    while np.ptp(priced.bound(box)) == 0:
+    while np.ptp(tightened.bound(box)) == 0:
         box = random_box(problem.layout.whole, rng)
-    best, plain = priced.bound(box)
+    best, plain = tightened.bound(box)
     weight = abs(problem.links.weight[0])
     between = (best + plain) / 2
-    bound, _ = priced.bound(box, enough=between / weight)
+    bound, _ = tightened.bound(box, enough=between / weight)
     assert best <= bound <= between + 1e-9
 
 
@@ -172,26 +173,26 @@ def test_prices_end_where_the_bound_is_low_enough():
 @pytest.mark.parametrize("name", ["forest", "regressor"])
 def test_parts_of_a_box_begin_with_its_bound(name):
     problem = make_problem(name, 0)
-    priced, (low, high, words) = Priced(problem), problem.layout.whole
-    bound, _ = priced.bound((low, high, words))
-    place = priced.keep()
+    tightened, (low, high, words) = Dual(problem), problem.layout.whole
+    bound, _ = tightened.bound((low, high, words))
+    place = tightened.keep()
     for c in np.flatnonzero(high - low > 1):
-        for side in range(2):
+        for constraint in range(2):
             ends = low.copy(), high.copy()
-            ends[1 - side][c] = (low[c] + high[c]) // 2
-            part, _ = priced.bound((*ends, words), place)
+            ends[1 - constraint][c] = (low[c] + high[c]) // 2
+            part, _ = tightened.bound((*ends, words), place)
             assert part <= bound * 1.02 + 1e-9
 
 
 @slow_sample
 def test_few_nodes_stand_for_a_tree():
-    priced = Priced(make_problem("forest", 1))
-    priced.bound(priced.problem.layout.whole)
-    listed = priced.pricer.listed
+    tightened = Dual(make_problem("forest", 1))
+    tightened.bound(tightened.problem.layout.whole)
+    listed = tightened.dual.listed
     numbers = np.diff(listed.start)
     assert 0 < numbers.max() <= MOST_NODES < MOST_LEAVES
     assert (listed.value[: listed.start[-1]] > 0).all()
-    assert (listed.n_sides[: listed.start[-1]] > 0).all()
+    assert (listed.n_constraints[: listed.start[-1]] > 0).all()
 
 
 @slow_sample
@@ -199,10 +200,17 @@ def test_a_cut_parts_the_box():
     for seed in range(5):
         problem = make_problem("forest", seed)
         low, high, words = random_box(problem.layout.whole, np.random.default_rng(seed))
-        priced, cut = Priced(problem), np.zeros(4)
-        priced.bound((low, high, words))
-        propose_by_prices(
-            problem.forest, priced.pricer, priced.n_sides, low, high, words, words.copy(), cut
+        tightened, cut = Dual(problem), np.zeros(4)
+        tightened.bound((low, high, words))
+        propose_by_multipliers(
+            problem.forest,
+            tightened.dual,
+            tightened.n_constraints,
+            low,
+            high,
+            words,
+            words.copy(),
+            cut,
         )
         if cut[SCORE] > 0:
             assert cut[ORDERED] == 1
@@ -212,21 +220,24 @@ def test_a_cut_parts_the_box():
 @slow_sample
 def test_prices_are_kept_while_a_box_needs_them():
     problem = make_problem("small regressor", 0)
-    priced = Priced(problem)
-    priced.bound(problem.layout.whole)
-    kept, others = priced.kept, kept_for(len(priced.summands.cut), 1000, 1)
+    tightened = Dual(problem)
+    tightened.bound(problem.layout.whole)
+    kept, others = (
+        tightened.kept,
+        multipliers_memory(len(tightened.summands.cut), 1000, SETTINGS.multiplier_bytes),
+    )
     n_spare, others.n_spare[0] = kept.n_spare[0], 1
-    place = priced.keep()
+    place = tightened.keep()
     kept.n_boxes[place] += 1
-    leave_prices(kept, place)
+    release_multipliers(kept, place)
     assert kept.n_spare[0] == n_spare - 1
-    copy, n = copy_prices(kept, place, others), kept.n[place]
+    copy, n = copy_multipliers(kept, place, others), kept.n[place]
     assert others.n[copy] == n > 0
     np.testing.assert_array_equal(others.which[copy, :n], kept.which[place, :n])
-    np.testing.assert_array_equal(others.price[copy, :n], kept.price[place, :n])
-    assert copy_prices(kept, place, others) == -1  # there is no more room
-    leave_prices(kept, place)
-    leave_prices(kept, -1)
+    np.testing.assert_array_equal(others.multiplier[copy, :n], kept.multiplier[place, :n])
+    assert copy_multipliers(kept, place, others) == -1  # there is no more workspace
+    release_multipliers(kept, place)
+    release_multipliers(kept, -1)
     assert kept.n_spare[0] == n_spare
 
 
@@ -238,13 +249,15 @@ def test_boxes_are_priced_where_cuts_alone_take_longer(monkeypatch):
     for make in (RandomForestClassifier, GradientBoostingClassifier):
         model = make(random_state=0).fit(X, y)
         problem = tree_verifier(model, InputSpace().fit(X, [0]), "predict_proba", True).problems[0]
-        worker, priced = driver.Worker(problem, driver.node_boxes_of(problem), 0.0, 1), []
-        price_top = worker.price_top
-        monkeypatch.setattr(worker, "price_top", lambda r, p=price_top, n=priced: n.append(p(r)))
+        worker, tightened = driver.Worker(problem, driver.node_boxes_of(problem), 0.0, 1), []
+        tighten_top = worker.tighten_top
+        monkeypatch.setattr(
+            worker, "tighten_top", lambda r, p=tighten_top, n=tightened: n.append(p(r))
+        )
         worker.begin(problem.layout.whole)
         while worker.n_open and worker.state[OPENED] < 3000:
             worker.work(SolverLimits(np.inf, 1e-9))
-        shares.append(len(priced) / worker.state[OPENED])
+        shares.append(len(tightened) / worker.state[OPENED])
     assert shares[0] > 0.3 > 0.1 > shares[1]
 
 
@@ -304,9 +317,13 @@ def test_workers_hand_over_boxes_with_their_prices(without_whole_domains):
     one, two = search.workers
     one.most = 60.0
     one.work(SolverLimits(np.inf, 0.0))
-    kept = one.room.prices.n_boxes.sum()
+    kept = one.workspace.multipliers.n_boxes.sum()
     upper = max(one.top, two.top)
     one.hand_over(two)
     assert two.n_open > 0
     assert max(one.top, two.top) == upper
-    assert one.room.prices.n_boxes.sum() + two.room.prices.n_boxes.sum() == kept > 0
+    assert (
+        one.workspace.multipliers.n_boxes.sum() + two.workspace.multipliers.n_boxes.sum()
+        == kept
+        > 0
+    )
