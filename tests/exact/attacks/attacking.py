@@ -29,7 +29,7 @@ RTOL = 1e-9
 #: Seconds by the tests' clock of a bracket that has to close, and of one that may stay open.
 LONG, SHORT = 60.0, 0.3
 #: Modules that may look at all inputs of a small domain instead of asking a verifier.
-ENUMERATING = ("_all_inputs", "_composition", "_dispatch", "_bracketing")
+ENUMERATING = ("_all_inputs", "_composition", "_dispatch", "_bounding")
 
 
 class Attacks:
