@@ -44,7 +44,7 @@ class Finding(NamedTuple):
     shown_by: str
 
 
-class Asked(NamedTuple):
+class AskedInputs(NamedTuple):
     """How inputs are asked about: the model, which decodes them, and what gives its outputs."""
 
     model: Model
@@ -181,9 +181,9 @@ class Case:
         """A handle that counts on from what was asked before."""
         return SearchHandle(self.model, space, threshold=self.template.threshold)
 
-    def asked(self, space: InputSpace) -> Asked:
+    def asked(self, space: InputSpace) -> AskedInputs:
         """How encoded inputs of a space are asked about."""
-        return Asked(self.model.beside(space), self.search(space).respond)
+        return AskedInputs(self.model.beside(space), self.search(space).respond)
 
     def compare(self, space: InputSpace, most: int) -> RowComparison:
         """A comparison of rows with their twins, of `most` at most, in the time of `budget`."""
@@ -277,7 +277,7 @@ class Case:
             for *twins, gap in zip(first, second, gaps, strict=True)
         ]
 
-    def pairs(self, asked: Asked, first: Any, second: Any) -> list[Pair]:
+    def pairs(self, asked: AskedInputs, first: Any, second: Any) -> list[Pair]:
         """Pairs of inputs with the model's outputs, the twin with the larger one first.
 
         Of several outputs the one that differs most. Two queries a pair, and two for the labels of

@@ -15,7 +15,7 @@ from skfairtest.oracle._compare import disparity_curve
 from skfairtest.oracle._judgement import concatenated
 from skfairtest.oracle._twin_tables import TwinRows, TwinTables
 from skfairtest.report._data import Above, DifferenceCurve, Person, RowsPart, WorstRow
-from skfairtest.report._measure.case import QUERIES_A_PAIR, Asked, Case
+from skfairtest.report._measure.case import QUERIES_A_PAIR, AskedInputs, Case
 from skfairtest.report._measure.people import (
     RowChanges,
     beginning_with,
@@ -72,7 +72,7 @@ def compare_rows(
     worst = worst_places(rows, disparity, order)
     worst = worst[: max(1, case.affordable(left, QUERIES_A_PAIR * len(worst)) // QUERIES_A_PAIR)]
     places = shown_places(space, disparity, order, worst)
-    asked = Asked(comparison.of(rows), lambda pairs: comparison.answers(rows, pairs)[0])
+    asked = AskedInputs(comparison.of(rows), lambda pairs: comparison.answers(rows, pairs)[0])
     twins = _twins(whole, places)
     pairs = case.pairs(asked, *twins)
     listed = _worst_rows(case, label, space, rows, order, places, pairs, twins)
@@ -112,8 +112,13 @@ def _counts_above(case: Case, rows: RowsPart) -> float | None:
 
 
 def _person(
-    case: Case, asked: Asked, space: InputSpace, rows: TwinRows, order: Ints, changes: RowChanges
-) -> Person | None:
+    case: Case,
+    asked: AskedInputs,
+    space: InputSpace,
+    rows: TwinRows,
+    order: Ints,
+    changes: RowChanges,
+) -> Person | None:  # fmt: skip
     """A row and its twin: another decision if there is one, the largest difference otherwise."""
     place = person_to_show(changes, order)
     if place is None:
