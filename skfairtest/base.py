@@ -451,9 +451,9 @@ class BaseAuditor(
         if is_auto and isinstance(space, InputSpace) and space.__sklearn_is_fitted__():
             named = space.sensitive_features or named
         found = split_sensitive(X, named, estimator=as_it_stands(self.estimator, y))
-        if found.beside is None:
+        if found.not_in_model is None:
             return X, found.names
-        message = not_taken(found.beside.columns)
+        message = not_taken(found.not_in_model.columns)
         if found.names is None:
             raise ValueError(
                 f"There is nothing to search: {message}. To compare people with those of other "
@@ -490,7 +490,7 @@ class BaseAuditor(
 
     def _make_space_of(self, found: SensitiveFeatures) -> InputSpace:
         """Learn the space of the columns that the model takes; it may have no sensitive column."""
-        if found.names is not None or found.beside is None:
+        if found.names is not None or found.not_in_model is None:
             return self.set_params(sensitive_features=found.names)._make_space(found.X)
         self.set_params(sensitive_features="auto")
         if self.space is not None and self.space.__sklearn_is_fitted__():

@@ -218,12 +218,12 @@ def audit(
     template._check_params()
     X = check_table(template._with_params_alone(), X, {"y": y})
     sensitive = split_sensitive(X, sensitive_features, estimator=estimator)
-    beside = sensitive.beside
+    not_in_model = sensitive.not_in_model
     # Values that are not in the table cannot be named by the code that repeats the audit.
-    in_table = beside is None or set(beside) <= set(make_container(X).names)
+    in_table = not_in_model is None or set(not_in_model) <= set(make_container(X).names)
     X = sensitive.X
-    if beside is not None:
-        check_not_in_model(beside)
+    if not_in_model is not None:
+        check_not_in_model(not_in_model)
     space = template._make_space_of(sensitive)
     # Without the model: copies of the template would copy it.
     template.set_params(estimator=None)
@@ -231,7 +231,7 @@ def audit(
     if y is not None:
         check_targets(estimator, y, len(space.data))
         warn_of_target(X, y)
-    case = Case(estimator, X, y, template, space, seed, n_jobs, beside, max_time)
+    case = Case(estimator, X, y, template, space, seed, n_jobs, not_in_model, max_time)
     case.favourable = _favourable(case, favourable, groups)
     if case.favourable is not None:
         warn_of_guess(case.favourable)

@@ -20,21 +20,21 @@ STANDARD_NAME = "sensitive feature"
 
 
 class SensitiveFeatures(NamedTuple):
-    """The sensitive attributes of a model: columns of its table, or columns beside it.
+    """The sensitive attributes of a model: columns of its table, or columns outside the model.
 
     Attributes
     ----------
     X : table
         The columns that the model takes.
     names : "auto", None or list
-        Sensitive columns of that table; None if all are beside it.
-    beside : DataFrame or None
+        Sensitive columns of that table; None if all are outside the model.
+    not_in_model : DataFrame or None
         Sensitive columns that the model does not take, in the order of the rows.
     """
 
     X: Any
     names: Any
-    beside: pd.DataFrame | None
+    not_in_model: pd.DataFrame | None
 
 
 def split_sensitive(
@@ -53,12 +53,12 @@ def split_sensitive(
         More of them, one value for each row.
     estimator : object, default=None
         If it was fitted to named columns, its `feature_names_in_` are those that it takes;
-        sensitive columns of X that are not among them are beside the table.
+        sensitive columns of X that are not among them are outside the model.
 
     Returns
     -------
     SensitiveFeatures
-        The table that the model takes, the sensitive columns in it, and those beside it.
+        The table that the model takes, the sensitive columns in it, and those outside the model.
 
     Raises
     ------
@@ -80,12 +80,12 @@ def split_sensitive(
             "names columns; give values, one for each row, as a Series or an array: "
             "sensitive_features=numpy.asarray(values)."
         )
-    beside: dict[Any, Any] = {}
+    not_in_model: dict[Any, Any] = {}
     several = len(parts) > 1
     for place, part in enumerate(parts):
         table = as_columns(part, n, index, f"{STANDARD_NAME} {place}" if several else STANDARD_NAME)
         for name in table.columns:
-            if name in beside:
+            if name in not_in_model:
                 raise ValueError(
                     f"sensitive_features has the column {name!r} more than once; give each one "
                     "once."
@@ -95,23 +95,25 @@ def split_sensitive(
                 known = _asked(named, names)
                 named = [*_listed(named, names), *([] if name in known else [name])]
             else:
-                beside[name] = table[name]
+                not_in_model[name] = table[name]
     taken = getattr(estimator, "feature_names_in_", None) if names else None
     if taken is not None:
         takes = set(taken)
         away = [name for name in _asked(named, names) if name not in takes]
         if away:
             for name in away:
-                beside[name] = as_columns(_column(X, name), n)[name]
+                not_in_model[name] = as_columns(_column(X, name), n)[name]
             # By names, as positions change.
             named = [name for name in _listed(named, names) if name not in away]
             X = without(X, away)
-    if beside and not (isinstance(named, str) and named == "auto"):
+    if not_in_model and not (isinstance(named, str) and named == "auto"):
         # A name of what stands beside the table says nothing more.
-        named = [name for name in _listed(named, names) if name in names or name not in beside]
-    if not isinstance(named, str) and not named and beside:
+        named = [
+            name for name in _listed(named, names) if name in names or name not in not_in_model
+        ]
+    if not isinstance(named, str) and not named and not_in_model:
         named = None
-    return SensitiveFeatures(X, named, pd.DataFrame(beside) if beside else None)
+    return SensitiveFeatures(X, named, pd.DataFrame(not_in_model) if not_in_model else None)
 
 
 def is_values(given: Any) -> bool:
@@ -162,9 +164,9 @@ def as_columns(
     return table
 
 
-def rows_beside(beside: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
-    """Return rows of the columns beside the table."""
-    return None if beside is None else beside.iloc[rows].reset_index(drop=True)
+def rows_not_in_model(not_in_model: pd.DataFrame | None, rows: Ints) -> pd.DataFrame | None:
+    """Return rows of the columns that the model does not take."""
+    return None if not_in_model is None else not_in_model.iloc[rows].reset_index(drop=True)
 
 
 def index_of(X: Any) -> Any:

@@ -33,19 +33,19 @@ class Takes:
 )  # fmt: skip
 def test_values_of_every_kind_are_one_named_column(given):
     found = split_sensitive(INPUTS, given)
-    assert found.X is INPUTS and found.names is None and list(found.beside) == ["race"]
-    assert found.beside["race"].astype(object).where(found.beside["race"].notna(), None).tolist() \
-        == ["a", "b", None, "a"]  # fmt: skip
-    assert found.beside.index.tolist() == [0, 1, 2, 3]
+    assert found.X is INPUTS and found.names is None and list(found.not_in_model) == ["race"]
+    race = found.not_in_model["race"]
+    assert race.astype(object).where(race.notna(), None).tolist() == ["a", "b", None, "a"]
+    assert found.not_in_model.index.tolist() == [0, 1, 2, 3]
 
 
 def test_columns_without_a_name_have_a_standard_one():
     values = X["race"].to_numpy()
     for given in (values, values.reshape(-1, 1), X["race"].rename(None), pl.Series(RACE)):
-        assert list(split_sensitive(INPUTS, given).beside) == ["sensitive feature"]
+        assert list(split_sensitive(INPUTS, given).not_in_model) == ["sensitive feature"]
     for given in (np.column_stack([values, values]), pd.DataFrame([["a", "b"]] * 4, index=X.index)):
         names = ["sensitive feature 0", "sensitive feature 1"]
-        assert list(split_sensitive(INPUTS, given).beside) == names
+        assert list(split_sensitive(INPUTS, given).not_in_model) == names
     assert list(as_columns(["a", "b", None], 3)) == ["sensitive feature"]
 
 
@@ -54,31 +54,31 @@ def test_columns_that_the_model_does_not_take_are_taken_out():
     for names in ("race", ["race"], 2, [2], np.array(["race"])):
         found = split_sensitive(X, names, estimator=model)
         assert list(found.X) == ["sex", "age"] and found.names is None
-        assert list(found.beside) == ["race"]
+        assert list(found.not_in_model) == ["race"]
     found = split_sensitive(X, "auto", estimator=model)
-    assert found.names == ["sex", "age"] and list(found.beside) == ["race"]
+    assert found.names == ["sex", "age"] and list(found.not_in_model) == ["race"]
     found = split_sensitive(X, [2, 0], estimator=model)
-    assert found.names == ["sex"] and list(found.beside) == ["race"]
+    assert found.names == ["sex"] and list(found.not_in_model) == ["race"]
     # Nothing is known of a model that was fitted without names, or is not fitted.
     for model in (None, object()):
         found = split_sensitive(X, "race", estimator=model)
-        assert found.X is X and found.names == "race" and found.beside is None
+        assert found.X is X and found.names == "race" and found.not_in_model is None
     frame = pl.DataFrame({"sex": ["f", "m"], "race": ["a", "b"]})
     found = split_sensitive(frame, ["race"], estimator=Takes("sex"))
-    assert found.X.columns == ["sex"] and found.beside["race"].tolist() == ["a", "b"]
+    assert found.X.columns == ["sex"] and found.not_in_model["race"].tolist() == ["a", "b"]
 
 
 def test_some_in_the_table_and_some_beside_it():
     for given in (["sex", X["race"]], X[["sex", "race"]], [X[["race"]], "sex"]):
         found = split_sensitive(INPUTS, given)
-        assert found.names == ["sex"] and list(found.beside) == ["race"], given
+        assert found.names == ["sex"] and list(found.not_in_model) == ["race"], given
     found = split_sensitive(INPUTS, "auto", values=X["race"])
-    assert found.names == "auto" and list(found.beside) == ["race"]
+    assert found.names == "auto" and list(found.not_in_model) == ["race"]
     # fairlearn's way to name a column of X.
     found = split_sensitive(X, X["race"])
-    assert found.names == ["race"] and found.beside is None
+    assert found.names == ["race"] and found.not_in_model is None
     found = split_sensitive(INPUTS, ["race"], values=X["race"])
-    assert found.names is None and list(found.beside) == ["race"]
+    assert found.names is None and list(found.not_in_model) == ["race"]
 
 
 @pytest.mark.parametrize(

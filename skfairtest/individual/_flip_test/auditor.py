@@ -376,14 +376,14 @@ class FlipTestAuditor(
         if given is not None and isinstance(named, str) and named == "auto":
             named = []
         found = split_sensitive(X, named, values=given, estimator=as_it_stands(self.estimator, y))
-        if found.names is None and found.beside is None:
+        if found.names is None and found.not_in_model is None:
             raise ValueError(
                 "sensitive_features must name columns of X, or hold the values of rows; got "
                 f"{self.sensitive_features!r}. Pass fit(X, sensitive_features=values)."
             )
         X = check_table(owner, found.X)
         space = self._make_space(X, found.names)
-        groups = Groups.of(space, found.beside)
+        groups = Groups.of(space, found.not_in_model)
         groups.check_number()
         return X, space, groups
 

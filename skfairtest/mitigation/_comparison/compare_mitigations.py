@@ -242,7 +242,7 @@ def compare_mitigations(
         classes,
         [] if classes is None else favourable_places(favourable, classes, estimator),
         threshold,
-        sensitive.beside,
+        sensitive.not_in_model,
         shown.callbacks,
         transport,
         SETTINGS,

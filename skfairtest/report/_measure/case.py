@@ -69,7 +69,7 @@ class Case:
         Of every part.
     n_jobs : int or None
         Of every part.
-    beside : DataFrame or None
+    not_in_model : DataFrame or None
         Sensitive columns that the model does not take, in the order of the rows.
     max_time : float or None
         Seconds for all parts.
@@ -95,7 +95,7 @@ class Case:
     space: InputSpace
     seed: int
     n_jobs: int | None
-    beside: pd.DataFrame | None = None
+    not_in_model: pd.DataFrame | None = None
     max_time: float | None = None
     budget: Budget = field(default_factory=Budget)
     rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.intp))
@@ -129,14 +129,14 @@ class Case:
         )
 
     @property
-    def names_beside(self) -> list[Any]:
+    def names_not_in_model(self) -> list[Any]:
         """Names of the sensitive attributes that the model does not take."""
-        return [] if self.beside is None else list(self.beside.columns)
+        return [] if self.not_in_model is None else list(self.not_in_model.columns)
 
     @property
     def sensitive_names(self) -> list[Any]:
         """Names of all sensitive attributes, those that the model takes first."""
-        return [*self.space.sensitive_features, *self.names_beside]
+        return [*self.space.sensitive_features, *self.names_not_in_model]
 
     @property
     def task(self) -> Literal["classification", "regression", "unknown"]:

@@ -8,7 +8,7 @@ from skfairtest.group import SubgroupAuditor
 from skfairtest.report._data import GroupsOfRowsPart
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.groups import compare_rows
-from skfairtest.space._sensitive_features import rows_beside
+from skfairtest.space._sensitive_features import rows_not_in_model
 
 
 def metrics_of(task: str, has_favourable: bool) -> tuple[str, ...]:
@@ -26,7 +26,7 @@ def compare_errors(
 ) -> GroupsOfRowsPart:
     """Look at every frequent rule over all columns."""
     X, truth = case.rows_of(case.rows)
-    not_in_model = rows_beside(case.beside, case.rows)
+    not_in_model = rows_not_in_model(case.not_in_model, case.rows)
     if case.task == "regression" or metric == "accuracy":
         favourable = None
     space = case.space

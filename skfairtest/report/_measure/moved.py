@@ -21,7 +21,7 @@ from skfairtest.report._data import Flips, MapQuality, MovedColumn, MovedPart
 from skfairtest.report._measure.case import Case
 from skfairtest.report._measure.rows import PARTS_OF_SPREAD, SHOWN_PART, spread_of_predictions
 from skfairtest.report._measure.selection import sensitive_values
-from skfairtest.space._sensitive_features import rows_beside
+from skfairtest.space._sensitive_features import rows_not_in_model
 from skfairtest.transports import QuantileTransport
 
 
@@ -220,7 +220,7 @@ def _taken(case: Case, name: str) -> list[Any]:
 
 def _not_in_model(case: Case, name: str, rows: Ints) -> pd.DataFrame | None:
     """Values of an attribute outside of the model; None of one that the model takes."""
-    values = rows_beside(case.beside, rows)
+    values = rows_not_in_model(case.not_in_model, rows)
     if values is None or _taken(case, name):
         return None
     return values[[one for one in values.columns if str(one) == name]]

@@ -90,16 +90,16 @@ class Plan:
             for name in case.sensitive_names
         }
         self.certify, self.groups = certify, groups
-        beside = [in_words(name) for name in case.names_beside]
+        not_in_model = [in_words(name) for name in case.names_not_in_model]
         #: All together is the last.
         self.searches: list[Asked] = []
         if not len(case.space.sensitive):
-            self.searches += _alone_and_together(beside, [None] * len(beside), None)
+            self.searches += _alone_and_together(not_in_model, [None] * len(not_in_model), None)
         else:
             names = [in_words(name) for name in case.space.sensitive_features]
             positions = case.space.sensitive.tolist()
             spaces = [case.space.with_sensitive_features([j]) for j in positions]
-            self.searches += [(name, [name], None) for name in beside]
+            self.searches += [(name, [name], None) for name in not_in_model]
             self.searches += _alone_and_together(names, spaces, case.space)
         self.taken = [(label, space) for label, _, space in self.searches if space is not None]
         self.labels = [label for label, _ in self.taken]

@@ -12,7 +12,7 @@ from skfairtest.group import selection_table
 from skfairtest.oracle._favourable import favourable_labels, joined_labels
 from skfairtest.report._data import SelectionPart
 from skfairtest.report._measure.case import Case
-from skfairtest.space._sensitive_features import rows_beside
+from skfairtest.space._sensitive_features import rows_not_in_model
 
 
 def select(case: Case, favourable: Any, seconds: float | None) -> SelectionPart:
@@ -65,7 +65,7 @@ def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
         known = ~np.isnan(codes)
         taken[known] = column.shown(codes[known])
         values[str(column.name)] = pd.Series(taken).infer_objects()
-    not_in_model = rows_beside(case.beside, rows)
+    not_in_model = rows_not_in_model(case.not_in_model, rows)
     if not_in_model is not None:
         values |= {str(name): not_in_model[name] for name in not_in_model}
     return pd.DataFrame(values)
