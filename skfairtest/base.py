@@ -565,14 +565,14 @@ def _check_constraint(
     n_valid = np.zeros(len(Z), dtype=int)
     if space.twins_.is_enumerable:
         chosen = rng.choice(int(space.twins_.n_combinations), size=width, replace=False)
-        values = space.twins_.combination_codes(chosen)
+        values = space.twins_.combination_values(chosen)
     else:
         values = space.twins_.draw_sensitive(width, rng)
     # With many combinations the input's own is a twin that a sample of them may lack.
     if width < space.twins_.n_combinations:
         n_valid += 1
-    for codes in values:
-        n_valid += space.valid(space.twins_.with_sensitive(Z, codes))
+    for encoded in values:
+        n_valid += space.valid(space.twins_.with_sensitive(Z, encoded))
         if n_valid.max(initial=0) >= 2 or is_late(deadline):
             return _clock.now() - began
     raise ValueError(

@@ -180,12 +180,12 @@ def label_pairs(labeler: Any, pairs: FoundPairs) -> Values:
 
 
 class Ensemble:
-    """Diverse classifiers, or regressors, on the codes of an input space.
+    """Diverse classifiers, or regressors, on the encoded rows of an input space.
 
     Parameters
     ----------
     space : InputSpace
-        Turns tables into codes.
+        Turns tables into encoded rows.
     X : table of shape (n_rows, n_features)
         Training rows.
     y : ndarray of shape (n_rows,)

@@ -102,7 +102,7 @@ class TwinTables:
             patterns = np.zeros((1, len(self.rules)), dtype=bool)
         own = np.full((len(patterns), len(self.low)), -np.inf)
         for k, rule in enumerate(self.rules):
-            own[patterns[:, k], rule.column] = rule.code
+            own[patterns[:, k], rule.column] = rule.value
         Z = np.full((self.n_twins, len(self.low)), -np.inf)
         Z[:, self.sensitive] = self.encoded
         Z = np.concatenate([apply_rules(Z, self.rules), own])

@@ -1,1 +1,1 @@
-"""Describe which inputs exist, and convert tables to codes and back."""
+"""Describe which inputs exist, and convert tables to encoded rows and back."""

@@ -1,12 +1,13 @@
-"""One column: its kind, its domain, and the codes of its values.
+"""One column: its kind, its domain, and its encoded values.
 
-A code is a float. Each kind of column is a class that says what its codes mean: the value itself,
-the position of the value in a list, the number of its step. Whatever they mean, codes have a first
-and a last one and the length of a step, and are whole or not. Drawing, clipping and stepping need
-no more, and are done for all columns at once (`InputSpace.draw`, `clip`, `neighbours`).
+An encoded value is a float. Each kind of column is a class that says what its encoded values mean:
+the value itself, the position of the value in a list, the number of its step. Whatever they mean,
+encoded values have a first and a last one and the length of a step, and are whole or not. Drawing,
+clipping and stepping need no more, and are done for all columns at once (`InputSpace.draw`, `clip`,
+`neighbours`).
 
-Missing is a value of the domain where the column has missing values: its code is above those of all
-others. In other columns NaN is a missing value, which lies outside the domain.
+Missing is a value of the domain where the column has missing values: its encoded value is above
+those of all others. In other columns NaN is a missing value, which lies outside the domain.
 
 A kind of one's own is a subclass of `Column` (of `Numbers`, where values are numbers) in the list
 `skfairtest.space._kinds.KINDS`; nothing else asks what a column is.
@@ -25,8 +26,9 @@ from skfairtest.space._dates import Dates
 from skfairtest.space._facts import ColumnFacts, observed_levels, shown
 from skfairtest.space._identifiers import what_texts_are
 
-#: Of the range of a real column with missing values, the share whose codes stand for "missing": so
-#: many of uniform draws are. Moves of a search step in and out of it, as it is no single point.
+#: Of the range of a real column with missing values, the share whose encoded values stand for
+#: "missing": so many of uniform draws are. Moves of a search step in and out of it, as it is no
+#: single point.
 MISSING_SHARE = 0.1
 
 
@@ -38,33 +40,34 @@ class Column:
     name : str or int
         As the user knows it.
     low, high : float
-        Ends of the closed domain of codes.
+        Ends of the closed domain of encoded values.
     step : float
-        Length of one step, in codes.
+        Length of one step, in encoded values.
 
     Attributes
     ----------
     kind : {"categorical", "integer", "real"}
         What people call it.
     discrete : bool
-        Whether codes are whole.
+        Whether encoded values are whole.
     is_category : bool
-        Whether the difference of two codes means nothing: a search that leaves a value goes to any
-        other.
+        Whether the difference of two encoded values means nothing: a search that leaves a value
+        goes to any other.
     is_open : bool
-        Whether values that were not seen have codes as well, outside the domain or between two
-        values of it.
+        Whether values that were not seen have encoded values as well, outside the domain or between
+        two values of it.
     is_plain : bool
-        Whether codes are the very numbers of the column.
+        Whether encoded values are the very numbers of the column.
     whole : bool
         Whether its values are whole numbers.
     rounds_to : str or None
-        Name of the NumPy dtype that the table rounds codes to, where codes are numbers.
+        Name of the NumPy dtype that the table rounds encoded values to, where they are numbers.
     missing : float or None
-        Code of the missing value, the largest of the domain; None where missing is no value of it.
-        Of a real column all codes beyond `largest_code` mean missing; this one is written.
+        Encoded value of the missing value, the largest of the domain; None where missing is no
+        value of it. Of a real column all encoded values beyond `largest_code` mean missing; this
+        one is written.
     largest_code : float
-        The largest code of a number, in a column that has a missing value.
+        The largest encoded value of a number, in a column that has a missing value.
     dates : Dates or None
         What the numbers stand for, in a column of dates.
     looks_like : {"identifier", "free text"} or None
@@ -102,31 +105,32 @@ class Column:
         """Return a column of this kind for these facts, or None if it is of another kind."""
         raise NotImplementedError
 
-    # Values and codes -----------------------------------------------------------------------
+    # Values and encoded values ----------------------------------------------------------
 
     def encode(self, values: NDArray[Any]) -> Floats:
-        """Return the codes of the values; raise an error for unknown values.
+        """Encode the values; raise an error for unknown values.
 
-        A number between two steps has a code between theirs, which gives it but for its last bits.
+        A number between two steps has an encoded value between theirs, which gives it but for its
+        last bits.
         """
         raise NotImplementedError
 
-    def take(self, codes: Floats) -> NDArray[Any]:
-        """Return the values of codes as an array: objects for strings, floats for numbers."""
+    def take(self, encoded: Floats) -> NDArray[Any]:
+        """Return the decoded values as an array: objects for strings, floats for numbers."""
         raise NotImplementedError
 
-    def shown(self, codes: Floats) -> NDArray[Any]:
-        """Return the values of the codes for display, with dates as dates."""
-        values = self.take(codes)
+    def shown(self, encoded: Floats) -> NDArray[Any]:
+        """Return the decoded values for display, with dates as dates."""
+        values = self.take(encoded)
         return values if self.dates is None else self.dates.objects(values)
 
-    def plain_values(self, codes: Floats) -> list[Any]:
-        """Return the values of the codes for files, with dates as text."""
-        values = self.take(codes)
+    def plain_values(self, encoded: Floats) -> list[Any]:
+        """Return the decoded values for files, with dates as text."""
+        values = self.take(encoded)
         return values.tolist() if self.dates is None else self.dates.texts(values)
 
-    def code_of(self, number: float) -> float:
-        """Return the code of a number of the domain; NaN where it is none."""
+    def encode_number(self, number: float) -> float:
+        """Encode a number of the domain; NaN where it is none."""
         return np.nan
 
     def unknown(self, values: NDArray[Any]) -> Bools:
@@ -138,31 +142,31 @@ class Column:
         return None
 
     def knows_all(self, categories: Any) -> bool:
-        """Return whether all categories of a dtype have codes, so that values need no check."""
+        """Return whether all categories of a dtype can be encoded, so that values need no check."""
         return False
 
     # The table ------------------------------------------------------------------------------
     #
-    # A table is built from columns that are levels or plain numbers, which have codes of their own.
+    # A table is built from columns that are levels or plain numbers, which have their own encoding.
 
     def field(self) -> Column:
-        """Return the column as the table stores it, with numbers as their own codes."""
+        """Return the column as the table stores it, with numbers encoded as themselves."""
         return self
 
-    def to_field(self, codes: Floats) -> Floats:
-        """Return the codes of `field` from those of the column."""
-        return codes
+    def to_field(self, encoded: Floats) -> Floats:
+        """Return the encoded values of `field` from those of the column."""
+        return encoded
 
-    def write(self, container: Any, index: int, codes: Floats) -> Any:
-        """Write one column of a table from codes of `field`."""
+    def write(self, container: Any, index: int, encoded: Floats) -> Any:
+        """Write one column of a table from encoded values of `field`."""
         raise NotImplementedError
 
-    def slope(self, codes: Floats) -> Floats | float:
-        """Return the change of the code of `field` from one code to the next."""
+    def slope(self, encoded: Floats) -> Floats | float:
+        """Return the change of the value of `field` from one encoded value to the next."""
         return 1.0
 
     def fraction(self) -> tuple[float, float, float] | None:
-        """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
+        """Return step, offset and divisor if values are decoded by that arithmetic alone."""
         is_same = self.is_plain or type(self).to_field is Column.to_field
         return (1.0, 0.0, 1.0) if is_same else None
 
@@ -170,7 +174,7 @@ class Column:
 
     @property
     def is_plain(self) -> bool:
-        """Whether codes are the numbers of the column themselves."""
+        """Whether encoded values are the numbers of the column themselves."""
         return False
 
     @property
@@ -185,22 +189,22 @@ class Column:
 
     @property
     def n_listed(self) -> int | None:
-        """Number of values in the list that codes number, or None if codes are an interval."""
+        """Number of values in the list that is numbered, or None if the domain is an interval."""
         return None
 
     def grid(self) -> Floats:
-        """Return the codes of the domain as a finite list; of a real column, one for each step.
+        """Return the encoded domain as a finite list; of a real column, one for each step.
 
         Raises
         ------
         ValueError
-            If the list would have more than a million codes.
+            If the list would have more than a million encoded values.
         """
         self.check_listable(self.n_values)
         return np.arange(self.low, self.high + 1, dtype=np.float64)
 
     def check_listable(self, n: float) -> None:
-        """Check that there are not too many codes to be listed."""
+        """Check that there are not too many encoded values to be listed."""
         most = 1_000_000
         if n > most:
             raise ValueError(
@@ -209,8 +213,8 @@ class Column:
                 "InputSpace(bounds=...)."
             )
 
-    def given_codes(self) -> Floats:
-        """Return the codes of the domain that the user gave: two ends, or a list of values."""
+    def given_encoded(self) -> Floats:
+        """Return the encoded domain that the user gave: two ends, or a list of values."""
         return np.array([self.low, self.high])
 
     # Numbers, as constraints need them ------------------------------------------------------
@@ -225,20 +229,20 @@ class Column:
         """Return whether all values are numbers, missing ones aside."""
         return True
 
-    def by_code(self) -> Floats | None:
-        """Return the number of each code if codes number a list; NaN means missing."""
+    def listed_numbers(self) -> Floats | None:
+        """Return the listed numbers if encoded values are their positions; NaN means missing."""
         return None
 
     def ranks(self, order: NDArray[Any]) -> Floats | None:
-        """Return the rank of each code in an order of categories, or None for numbers."""
+        """Return the rank of each encoded value in an order of categories, or None for numbers."""
         return None
 
     def place(self, numbers: Floats) -> Floats:
-        """Return approximate codes of numbers, which are not whole between two steps."""
+        """Return approximate encoded values of numbers, which are not whole between two steps."""
         return numbers
 
-    def known_codes(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
-        """Return the codes of listed values, and which values the column knows.
+    def encode_known(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
+        """Encode listed values, and return which the column knows.
 
         `dtype` is what the table rounds numbers to: of 0.1 in single precision another number.
         """
@@ -250,9 +254,9 @@ class Column:
 
     # Groups ---------------------------------------------------------------------------------
 
-    def for_rules(self, codes: Floats) -> tuple[Column, Floats]:
-        """Return the column and its codes as rules of groups use them, with numbers by value."""
-        return self, codes
+    def for_rules(self, encoded: Floats) -> tuple[Column, Floats]:
+        """Return the column and its rows as rules of groups use them, with numbers by value."""
+        return self, encoded
 
     # Words ----------------------------------------------------------------------------------
 
@@ -279,13 +283,13 @@ class Column:
 
 
 class Categorical(Column):
-    """Column of listed values of any kind; a code is a position in the list.
+    """Column of listed values of any kind; an encoded value is a position in the list.
 
     Attributes
     ----------
     levels : ndarray of object or float
-        The values in the order of their codes; first the domain, then those that only the data
-        hold.
+        The values in the order of their encoded values; first the domain, then those that only the
+        data hold.
     nan_is_missing : bool
         Whether an object column writes a missing value as NaN, not as None.
     """
@@ -355,26 +359,26 @@ class Categorical(Column):
         return np.asarray(self._lookup.get_indexer(values), dtype=np.float64)
 
     def encode(self, values: NDArray[Any]) -> Floats:
-        """Return the codes of the values; raise an error for unknown values."""
+        """Encode the values; raise an error for unknown values."""
         gone = np.asarray(pd.isna(values), dtype=bool)
-        codes = self._find(values)
-        strange = (codes < 0) & ~gone
+        encoded = self._find(values)
+        strange = (encoded < 0) & ~gone
         if strange.any():
             raise ValueError(
                 f"Column {self.name!r} has values that are not among its {len(self.levels)} known "
                 f"ones: {shown(pd.unique(values[strange]))}. Add them by "
                 "InputSpace(categories=...), or leave out those rows."
             )
-        codes[gone] = np.nan if self.missing is None else self.missing
-        return codes
+        encoded[gone] = np.nan if self.missing is None else self.missing
+        return encoded
 
-    def take(self, codes: Floats) -> NDArray[Any]:
-        """Return the values of the codes."""
-        return self.padded_levels().take(self.positions(codes))
+    def take(self, encoded: Floats) -> NDArray[Any]:
+        """Return the decoded values."""
+        return self.padded_levels().take(self.positions(encoded))
 
-    def positions(self, codes: Floats) -> NDArray[np.intp]:
-        """Return the positions of the codes in `padded_levels`."""
-        return np.where(np.isnan(codes), len(self.levels), codes).astype(np.intp)
+    def positions(self, encoded: Floats) -> NDArray[np.intp]:
+        """Return the positions of the encoded values in `padded_levels`."""
+        return np.where(np.isnan(encoded), len(self.levels), encoded).astype(np.intp)
 
     def typed_levels(self, dtype: Any) -> Any:
         """Return `padded_levels` as a pandas array of the dtype, which is made once."""
@@ -383,7 +387,7 @@ class Categorical(Column):
         return self._typed
 
     def padded_levels(self) -> NDArray[Any]:
-        """The levels followed by one missing value, to which NaN codes point."""
+        """The levels followed by one missing value, to which encoded NaN point."""
         # Encoders tell None from NaN, so a missing value goes back as it came.
         missing = np.nan if self.nan_is_missing or self.levels.dtype.kind == "f" else None
         pad = np.array([missing], dtype=self.levels.dtype)
@@ -392,9 +396,9 @@ class Categorical(Column):
             padded[int(self.missing)] = missing
         return padded
 
-    def write(self, container: Any, index: int, codes: Floats) -> Any:
+    def write(self, container: Any, index: int, encoded: Floats) -> Any:
         """Return one column of a table."""
-        return container.levels_column(index, self, codes)
+        return container.levels_column(index, self, encoded)
 
     def unknown(self, values: NDArray[Any]) -> Bools:
         """Return which values are no levels."""
@@ -413,8 +417,8 @@ class Categorical(Column):
         """How many levels there are."""
         return len(self.levels)
 
-    def given_codes(self) -> Floats:
-        """Return the codes of all values of the domain."""
+    def given_encoded(self) -> Floats:
+        """Return the encoded domain."""
         return self.grid()
 
     def is_numeric(self) -> bool:
@@ -422,7 +426,7 @@ class Categorical(Column):
         present = self.levels[~np.asarray(pd.isna(self.levels), dtype=bool)]
         return all(isinstance(v, (int, float, np.number, np.bool_)) for v in present)
 
-    def by_code(self) -> Floats | None:
+    def listed_numbers(self) -> Floats | None:
         """Return the number of each level."""
         gone = np.asarray(pd.isna(self.levels), dtype=bool)
         values = np.full(len(self.levels), np.nan)
@@ -434,15 +438,15 @@ class Categorical(Column):
         ranks = pd.Index(order).get_indexer(self.levels).astype(np.float64)
         return np.where(ranks < 0, np.nan, ranks)
 
-    def known_codes(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
-        """Return the codes of listed values, and which of them are levels."""
+    def encode_known(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
+        """Encode listed values, and return which are levels."""
         gone = np.asarray(pd.isna(values), dtype=bool)
-        codes = np.full(len(values), np.nan if self.missing is None else self.missing)
+        encoded = np.full(len(values), np.nan if self.missing is None else self.missing)
         found = self._find(pd.Index(values[~gone], dtype=object))
-        codes[~gone] = found
+        encoded[~gone] = found
         known = gone.copy()
         known[~gone] = found >= 0
-        return codes, known
+        return encoded, known
 
     def domain_words(self) -> str:
         """Return the first of the levels."""

@@ -1,8 +1,8 @@
 """Tables in and out: NumPy arrays, pandas frames, and whatever else narwhals reads.
 
-A container takes a table apart into NumPy columns and puts codes together again as the same kind of
-table, with the same names and dtypes. It keeps dtypes as plain strings and arrays, so that it can
-be written to disk safely.
+A container takes a table apart into NumPy columns and puts encoded values together again as the
+same kind of table, with the same names and dtypes. It keeps dtypes as plain strings and arrays, so
+that it can be written to disk safely.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from skfairtest.space._pandas_dates import as_dates, date_numbers, dates_of_dtyp
 
 #: Dtypes of categories that are numbers, and that objects are not taken for.
 SMALLER = {"int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64", "float32"}
-#: Dtypes that hold fewer digits than codes have, by their names in NumPy, pandas and polars, and
-#: what NumPy calls them.
+#: Dtypes that hold fewer digits than encoded values have, by their names in NumPy, pandas and
+#: polars, and what NumPy calls them.
 ROUNDING = {
     "float16": "float16",
     "float32": "float32",
@@ -116,14 +116,14 @@ class Container:
         raise NotImplementedError
 
     def build(self, Z: Floats, columns: list[Column]) -> Any:
-        """Build a table from codes of the fields of `columns` (see `Column.field`)."""
+        """Build a table from encoded values of the fields of `columns` (see `Column.field`)."""
         raise NotImplementedError
 
-    def column(self, index: int, column: Column, codes: Floats) -> Any:
+    def column(self, index: int, column: Column, encoded: Floats) -> Any:
         """Return a column of the table."""
         if (dates := self.dates_of(index)) is not None:
-            return self.dates_column(index, dates, column.take(codes))
-        return column.write(self, index, codes)
+            return self.dates_column(index, dates, column.take(encoded))
+        return column.write(self, index, encoded)
 
     def dates_column(self, index: int, dates: Dates, numbers: Floats) -> Any:
         """Build a column of dates from numbers."""
@@ -149,7 +149,7 @@ class Container:
         """Return a column of numbers."""
         raise NotImplementedError
 
-    def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
+    def levels_column(self, index: int, column: Categorical, encoded: Floats) -> Any:
         """Build a column of levels from their positions."""
         raise NotImplementedError
 
@@ -256,7 +256,7 @@ class ArrayContainer(Container):
         return str(np.dtype(self.dtype))
 
     def build(self, Z: Floats, columns: list[Column]) -> NDArray[Any]:
-        """Return an array of the codes' values, in the dtype of the array seen in fit."""
+        """Return an array of the decoded values, in the dtype of the array seen in fit."""
         dtype = np.dtype(self.dtype)
         if dtype.kind in "iufb":
             out = Z.copy()
@@ -290,11 +290,11 @@ class ArrayContainer(Container):
             out[:, index] = np.rint(column) if out.dtype.kind in "iu" else column
         return out
 
-    def column(self, index: int, column: Column, codes: Floats) -> Any:
+    def column(self, index: int, column: Column, encoded: Floats) -> Any:
         """Return a column of the table; of an array of numbers, as floats."""
         if np.dtype(self.dtype).kind in "biuf":
-            return column.take(codes).astype(np.float64)
-        return super().column(index, column, codes)
+            return column.take(encoded).astype(np.float64)
+        return super().column(index, column, encoded)
 
     def take_values(self, X: NDArray[Any], index: int, rows: Ints) -> Any:
         """Return values of some rows in one column, as `with_columns` takes them."""
@@ -312,9 +312,9 @@ class ArrayContainer(Container):
         """Return a column of numbers, in an array of objects."""
         return _as_objects(column, numbers, index in self.none_is_missing)
 
-    def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
+    def levels_column(self, index: int, column: Categorical, encoded: Floats) -> Any:
         """Build a column of levels from their positions."""
-        return column.take(codes)
+        return column.take(encoded)
 
     def _select(self, X: NDArray[Any]) -> NDArray[Any]:
         if X.ndim != 2 or X.shape[1] != len(self.names):
@@ -448,7 +448,7 @@ class PandasContainer(Container):
         return self.dtypes[index]
 
     def build(self, Z: Floats, columns: list[Column]) -> pd.DataFrame:
-        """A frame of the codes' values, with the names and dtypes of the frame seen in fit."""
+        """A frame of the decoded values, with the names and dtypes of the frame seen in fit."""
         if all(dtype == "float64" for dtype in self.dtypes) and all(c.is_plain for c in columns):
             return pd.DataFrame(Z, columns=self._columns.view())
         arrays = {
@@ -504,19 +504,21 @@ class PandasContainer(Container):
             return pd.Series(_as_objects(column, numbers, is_none), dtype=object)
         return _cast(numbers, dtype)
 
-    def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
+    def levels_column(self, index: int, column: Categorical, encoded: Floats) -> Any:
         """Build a column of levels from their positions."""
         dtype = self.dtype(index)
         if isinstance(dtype, np.dtype) and dtype.kind in "iufb":
-            if dtype.kind == "b" and not np.isnan(codes).any():  # dummies: many, so without objects
-                return column.levels.astype(bool).take(codes.astype(np.intp))
-            return _cast(column.take(codes), dtype)
+            if (
+                dtype.kind == "b" and not np.isnan(encoded).any()
+            ):  # dummies: many, so without objects
+                return column.levels.astype(bool).take(encoded.astype(np.intp))
+            return _cast(column.take(encoded), dtype)
         if isinstance(dtype, np.dtype):  # object; a bare array of strings would become "str"
-            return pd.Series(column.take(codes), dtype=object)
-        if len(codes) < len(column.levels):  # names of rows, say
-            return pd.array(list(column.take(codes)), dtype=dtype)
+            return pd.Series(column.take(encoded), dtype=object)
+        if len(encoded) < len(column.levels):  # names of rows, say
+            return pd.array(list(column.take(encoded)), dtype=dtype)
         # A lookup among a handful of typed levels is far cheaper than parsing each row's string.
-        return column.typed_levels(dtype).take(column.positions(codes))
+        return column.typed_levels(dtype).take(column.positions(encoded))
 
     def _select(self, X: pd.DataFrame) -> pd.DataFrame:
         if X.columns.has_duplicates:
@@ -732,24 +734,24 @@ class NarwhalsContainer(Container):
         return series.cast(self._date_dtype(index))
 
     def build(self, Z: Floats, columns: list[Column]) -> Any:
-        """A table of the codes' values, with the names and dtypes of the table seen in fit."""
+        """A table of the decoded values, with the names and dtypes of the table seen in fit."""
         series = [self.column(index, column, Z[:, index]) for index, column in enumerate(columns)]
         # Native columns: of wrapped ones, narwhals 2.29 makes polars take the way through pyarrow.
         native = {s.name: s.to_native() for s in series}
         return nw.from_dict(native, backend=self.backend).to_native()
 
-    def levels_column(self, index: int, column: Categorical, codes: Floats) -> Any:
+    def levels_column(self, index: int, column: Categorical, encoded: Floats) -> Any:
         """Build a column of levels from their positions."""
         name = str(self.names[index])
         if column.levels.dtype.kind == "f":
-            return self.numbers_column(index, column, column.take(codes))
+            return self.numbers_column(index, column, column.take(encoded))
         dtype: Any = getattr(nw, self.dtypes[index])
         if str(index) in self.categories:
             dtype = nw.Enum(list(self.categories[str(index)]))
-        if len(codes) < len(column.levels):  # names of rows, say
-            return nw.new_series(name, list(column.take(codes)), dtype, backend=self.backend)
+        if len(encoded) < len(column.levels):  # names of rows, say
+            return nw.new_series(name, list(column.take(encoded)), dtype, backend=self.backend)
         levels = nw.new_series(name, list(column.padded_levels()), dtype, backend=self.backend)
-        return levels[column.positions(codes).tolist()]
+        return levels[column.positions(encoded).tolist()]
 
     def numbers_column(self, index: int, column: Column, numbers: Floats) -> Any:
         """Return a column of numbers."""

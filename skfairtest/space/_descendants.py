@@ -22,12 +22,12 @@ FORM = (
 
 
 class DescendantRule(NamedTuple):
-    """If attribute `sensitive` has the code `of`, attribute `column` has the code `code`."""
+    """If attribute `sensitive` is `of`, attribute `column` is `value`, both encoded."""
 
     sensitive: int
     of: float
     column: int
-    code: float
+    value: float
 
 
 def read_rules(
@@ -36,7 +36,7 @@ def read_rules(
     sensitive: list[int],
     one_hot: Mapping[Any, list[Any]],
 ) -> list[DescendantRule]:
-    """Return the rules of a mapping, in codes.
+    """Return the rules of a mapping, with encoded values.
 
     A one-hot group is named by itself, and its values by the names of its categories.
 
@@ -64,7 +64,7 @@ def read_rules(
                     f"twins={{{name!r}: {{{value!r}: ...}}}} must be a mapping from column to "
                     f"value; got {descendants!r}. {FORM}"
                 )
-            of = _code(columns[j], value)
+            of = _encoded(columns[j], value)
             for other, wanted in descendants.items():
                 k = _position(other, names, one_hot)
                 if k in sensitive:
@@ -73,7 +73,7 @@ def read_rules(
                         "combination of sensitive values; exclude some of them by "
                         "InputSpace(constraint=...)."
                     )
-                rules.append(DescendantRule(j, of, k, _code(columns[k], wanted)))
+                rules.append(DescendantRule(j, of, k, _encoded(columns[k], wanted)))
     return rules
 
 
@@ -92,25 +92,27 @@ def _position(name: Any, names: list[Any], one_hot: Mapping[Any, list[Any]]) -> 
     )
 
 
-def _code(column: Column, value: Any) -> float:
-    """Return the code of a value of the domain."""
+def _encoded(column: Column, value: Any) -> float:
+    """Encode a value of the domain."""
     try:
-        code = float(column.encode(np.array([value], dtype=object))[0])
+        encoded = float(column.encode(np.array([value], dtype=object))[0])
     except ValueError as error:
         raise ValueError(f"twins= needs a value of the domain: {error}") from error
-    if not column.low <= code <= column.high or (column.discrete and code != np.rint(code)):
+    if not column.low <= encoded <= column.high or (
+        column.discrete and encoded != np.rint(encoded)
+    ):
         raise ValueError(
             f"twins= names the value {value!r} of column {column.name!r}, which is outside its "
             "domain. Take a value of the domain, or widen the domain by InputSpace(bounds=...) or "
             "InputSpace(categories=...)."
         )
-    return code
+    return encoded
 
 
 def apply_rules(Z: Floats, rules: list[DescendantRule]) -> Floats:
-    """Set, in place, the values that follow from the sensitive values of rows of codes."""
+    """Set, in place, the values that follow from the sensitive values of encoded rows."""
     for rule in rules:
-        Z[Z[:, rule.sensitive] == rule.of, rule.column] = rule.code
+        Z[Z[:, rule.sensitive] == rule.of, rule.column] = rule.value
     return Z
 
 
@@ -119,7 +121,7 @@ def apply_function(
 ) -> Floats:
     """Set the values that follow from sensitive values by a function of tables."""
     table = layout.decode(Z)
-    # Codes that went through a table and back may differ in what the table does not hold.
+    # Encoded values that went through a table and back may differ in what the table does not hold.
     before = layout.encode(table)
     changed = layout.encode(follow(table, function, layout, sensitive))
     moved = (changed != before) & ~(np.isnan(changed) & np.isnan(before))
@@ -134,26 +136,26 @@ def follow(table: Any, function: Callable[[Any], Any], layout: Layout, sensitive
     ValueError
         If the function returns another kind of table, or changes a sensitive column.
     """
-    before = [layout.plain.attribute_codes(table, j) for j in sensitive]
+    before = [layout.plain.encode_attribute(table, j) for j in sensitive]
     n = len(table)
     # Some functions change the table that they get.
     after = function(table.copy() if isinstance(table, (np.ndarray, pd.DataFrame)) else table)
     try:
         after = layout.as_in_fit(after)
-        codes = layout.plain.encode(after)
+        encoded = layout.plain.encode(after)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"The function in twins= must return a table like the one that it gets: {error}"
         ) from error
-    if len(codes) != n:
+    if len(encoded) != n:
         raise ValueError(
             f"The function in twins= must return a row for each row: expected {n} rows, got "
-            f"{len(codes)}."
+            f"{len(encoded)}."
         )
     names = [
         layout.columns[j].name
         for j, own in zip(sensitive, before, strict=True)
-        if not np.array_equal(codes[:, j], own, equal_nan=True)
+        if not np.array_equal(encoded[:, j], own, equal_nan=True)
     ]
     if names:
         raise ValueError(

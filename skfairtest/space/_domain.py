@@ -1,4 +1,4 @@
-"""The box of codes that contains all inputs; it draws rows, and moves rows into it."""
+"""The box of encoded values that contains all inputs; it draws rows, and moves rows into it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from skfairtest.space._columns import MISSING_SHARE
 from skfairtest.space._layout import Layout
 
 
-def codes_at(shares: Floats, low: Floats, high: Floats, discrete: Bools) -> Floats:
-    """Return the codes at shares, from 0 to below 1, of the way from `low` to `high`.
+def values_at(shares: Floats, low: Floats, high: Floats, discrete: Bools) -> Floats:
+    """Return the encoded values at shares, from 0 to below 1, of the way from `low` to `high`.
 
     Discrete ones are whole numbers, each of an equal part of the way: uniform shares give uniform
-    codes.
+    encoded values.
     """
-    codes: Floats = low + np.where(
+    encoded: Floats = low + np.where(
         discrete, np.floor(shares * (high - low + 1)), shares * (high - low)
     )
-    return codes
+    return encoded
 
 
 class Domain:
-    """The values that each attribute can take, as codes.
+    """The values that each attribute can take, encoded.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class Domain:
     columns : list of Column
         The attributes.
     low, high, steps : ndarray of shape (n_features,)
-        Ends of the closed domains and the length of one step, in codes.
+        Ends of the closed domains and the length of one step, in encoded values.
     discrete : ndarray of bool of shape (n_features,)
-        Which attributes have whole codes only.
+        Which attributes have whole encoded values only.
     largest_code : ndarray of shape (n_features,)
-        Codes beyond these mean missing, in attributes that have a missing value.
+        Encoded values beyond these mean missing, in attributes that have a missing value.
     single : ndarray of bool of shape (n_features,)
         Which attributes are numbers of single precision in the table.
     """
@@ -57,7 +57,7 @@ class Domain:
             [j for j, c in enumerate(columns) if c.has_missing and 1 / MISSING_SHARE < c.n_values
              and c.discrete and not c.is_category], dtype=np.intp
         )  # fmt: skip
-        # Codes of numbers are rounded as the numbers are, positions and steps are not.
+        # Encoded values of numbers are rounded as the numbers are, positions and steps are not.
         self._rounds_to = [column.rounds_to for column in columns]
         self.single = np.array([dtype == "float32" for dtype in self._rounds_to])
 
@@ -67,19 +67,19 @@ class Domain:
         return len(self.columns)
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
-        """Draw uniform codes from the closed domains, shape (n, n_features).
+        """Draw uniform encoded values from the closed domains, shape (n, n_features).
 
         Numbers that may be missing are missing in a tenth of the rows, at least.
         """
         U = rng.random((n, self.n_features))
-        Z = codes_at(U, self.low, self.high, self.discrete)
+        Z = values_at(U, self.low, self.high, self.discrete)
         return self.clip(self.draw_missing(Z, rng))
 
     def draw_missing(self, Z: Floats, rng: np.random.Generator) -> Floats:
         """Replace a tenth of the draws by missing, in place, in columns of many whole numbers.
 
-        Of other columns it is so already: of real ones a tenth of the codes mean missing, and of
-        few values each is drawn as often.
+        Of other columns it is so already: of real ones a tenth of the encoded values mean missing,
+        and of few values each is drawn as often.
         """
         if len(self._seldom):
             gone = rng.random((len(Z), len(self._seldom))) < MISSING_SHARE
@@ -87,7 +87,7 @@ class Domain:
         return Z
 
     def clip(self, Z: Floats) -> Floats:
-        """Return the nearest codes inside the domains, whole ones if the column is discrete.
+        """Return the nearest values inside the domains, whole ones if the column is discrete.
 
         What is beyond the domain is no missing value, but a number too large: it goes to the
         largest one.
@@ -100,7 +100,7 @@ class Domain:
             np.rint(Z, out=Z)
         elif self.discrete.any():
             np.rint(Z, out=Z, where=self.discrete)
-        # What the model will see is a float32, say; two codes that it cannot tell apart are one.
+        # What the model will see is a float32, say; two values that it cannot tell apart are one.
         for dtype in {name for name in self._rounds_to if name is not None}:
             rounded = [j for j, name in enumerate(self._rounds_to) if name == dtype]
             Z[:, rounded] = Z[:, rounded].astype(dtype)
@@ -110,14 +110,14 @@ class Domain:
         """Return which rows `clip` would leave as they are, shape (n,)."""
         return np.asarray((self.clip(Z) == Z).all(axis=1))
 
-    def round_to_dtype(self, codes: Floats, j: int) -> Floats:
-        """Return the codes of a column as the table can store them, and one code for missing."""
+    def round_to_dtype(self, encoded: Floats, j: int) -> Floats:
+        """Return an encoded column as the table can store it, with one value for missing."""
         dtype = self._rounds_to[j]
         if dtype is not None:
-            codes = codes.astype(dtype).astype(np.float64)
+            encoded = encoded.astype(dtype).astype(np.float64)
         if not self._has_missing:
-            return codes
-        return np.where(self.largest_code[j] < codes, self.high[j], codes)
+            return encoded
+        return np.where(self.largest_code[j] < encoded, self.high[j], encoded)
 
     def move_inside(self, Z: Floats, rng: np.random.Generator) -> Floats:
         """Move rows of data into the domain; missing or unknown values are drawn anew.

@@ -1,7 +1,8 @@
-"""Layout: how attributes are stored in the columns of a table, and their codes.
+"""Layout: how attributes are stored in the columns of a table, and their encoded values.
 
-As a rule an attribute is a column and its codes are those of the column. A one-hot group is several
-columns, and a column of numbers with a resolution has codes that count its steps.
+As a rule an attribute is a column and its encoded values are those of the column. A one-hot group
+is several columns, and a column of numbers with a resolution has encoded values that count its
+steps.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Layout:
     container : Container
         The kind of table.
     fields : list of Column
-        The columns of the table, each with codes of its own, as the container builds them.
+        The columns of the table, each with encoded values of its own, as the container builds them.
     columns : list of Column
         The attributes.
     places : list of list of int
@@ -36,7 +37,7 @@ class Layout:
     groups : list of Group or None
         The one-hot group that an attribute is.
     is_plain : bool
-        Whether attributes are columns, and their codes those of the columns.
+        Whether attributes are columns, and their encoded values those of the columns.
     """
 
     def __init__(
@@ -122,12 +123,12 @@ class Layout:
     def check_holds(self, attribute: int, low: Floats) -> None:
         """Check that the table can store the values that the user gave for an attribute."""
         column = self.columns[attribute]
-        codes = column.given_codes()
-        Z = np.tile(low, (len(codes), 1))
-        Z[:, attribute] = codes
+        encoded = column.given_encoded()
+        Z = np.tile(low, (len(encoded), 1))
+        Z[:, attribute] = encoded
         try:
-            back = self.attribute_codes(self.decode(Z), attribute)
-            held = np.allclose(back, codes, rtol=1e-6, atol=0, equal_nan=True)
+            back = self.encode_attribute(self.decode(Z), attribute)
+            held = np.allclose(back, encoded, rtol=1e-6, atol=0, equal_nan=True)
         except Exception:  # each kind of table has its own way of refusing a value
             held = False
         if not held:
@@ -135,29 +136,29 @@ class Layout:
                 f"Column {column.name!r} of dtype "
                 f"{self.container.dtype_name(self.places[attribute][0])} cannot hold the values "
                 "that bounds= or categories= of the InputSpace give: "
-                f"{list(column.take(codes))!r}. Convert the column to a wider dtype first."
+                f"{list(column.take(encoded))!r}. Convert the column to a wider dtype first."
             )
 
-    # Tables and codes -----------------------------------------------------------------------
+    # Tables and encoded rows ----------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
-        """Return the codes of a table; see `Column.encode`."""
+        """Encode a table; see `Column.encode`."""
         X = self.container.check_names(X)
         return self.encode_values(
             [self.container.column_values(X, place) for place in range(len(self.fields))]
         )
 
     def encode_values(self, values: list[Any]) -> Floats:
-        """Return the codes of a table that is given by the values of its columns."""
+        """Encode a table that is given by the values of its columns."""
         # Column by column: what is worked out of a million rows is of one column at a time.
-        codes = np.empty((len(values[0]), len(self.columns)), order="F")
+        encoded = np.empty((len(values[0]), len(self.columns)), order="F")
         for j, places in enumerate(self.places):
-            codes[:, j] = self.codes(j, [values[place] for place in places])
-        return codes
+            encoded[:, j] = self.encode_columns(j, [values[place] for place in places])
+        return encoded
 
     @cached_property
     def plain(self) -> Layout:
-        """The same layout with numbers as their own codes: rows of any table, to the last bit."""
+        """The same layout with numbers encoded as themselves: any rows, to the last bit."""
         return self.with_columns(
             [
                 column.field() if group is None else column
@@ -184,33 +185,35 @@ class Layout:
             },
         )
 
-    def attribute_codes(self, X: Any, attribute: int) -> Floats:
-        """Return the codes of one attribute of a table that `check_names` has put in order."""
-        return self.codes(
+    def encode_attribute(self, X: Any, attribute: int) -> Floats:
+        """Encode one attribute of a table that `check_names` has put in order."""
+        return self.encode_columns(
             attribute,
             [self.container.column_values(X, place) for place in self.places[attribute]],
         )
 
-    def codes(self, attribute: int, values: list[Any]) -> Floats:
-        """Return the codes of one attribute from the values of its columns."""
+    def encode_columns(self, attribute: int, values: list[Any]) -> Floats:
+        """Encode one attribute from the values of its columns."""
         group = self.groups[attribute]
         if group is None:
             return self.columns[attribute].encode(values[0])
-        codes, missing = group.codes(values), self.columns[attribute].missing
-        return codes if missing is None else np.where(np.isnan(codes), missing, codes)
+        encoded, missing = group.encode(values), self.columns[attribute].missing
+        return encoded if missing is None else np.where(np.isnan(encoded), missing, encoded)
 
-    def spread_group(self, attribute: int, codes: Floats) -> Floats:
-        """Return the columns of a one-hot group at some codes, shape (n, n_columns)."""
+    def spread_group(self, attribute: int, encoded: Floats) -> Floats:
+        """Return the columns of a one-hot group at some encoded values, shape (n, n_columns)."""
         group, missing = self.groups[attribute], self.columns[attribute].missing
         assert group is not None
-        return group.spread(codes if missing is None else np.where(codes == missing, np.nan, codes))
+        return group.spread(
+            encoded if missing is None else np.where(encoded == missing, np.nan, encoded)
+        )
 
     def decode(self, Z: Floats) -> Any:
-        """Return the table of the codes."""
+        """Return the decoded table."""
         return self.container.build(self.spread(Z), self.fields)
 
     def spread(self, Z: Floats) -> Floats:
-        """Return the codes of the table's own columns, shape (n, n_columns)."""
+        """Encode the table's own columns, shape (n, n_columns)."""
         if self.is_plain:
             return Z
         quick, places, (step, offset, divisor), others = self._fractions
@@ -245,12 +248,12 @@ class Layout:
 
     # Numbers of the table -------------------------------------------------------------------
 
-    def numbers(self, attributes: Any, codes: Floats) -> Floats:
-        """Return the numbers in a table of numbers at the codes of some attributes, shape (n,).
+    def numbers(self, attributes: Any, encoded: Floats) -> Floats:
+        """Return the numbers in a table of numbers for encoded attributes, shape (n,).
 
         None of the attributes is a one-hot group.
         """
-        numbers = np.array(codes, dtype=np.float64)
+        numbers = np.array(encoded, dtype=np.float64)
         for j in np.unique(attributes):
             own = attributes == j
             dtype = self.rounds_to(int(j))
@@ -260,7 +263,7 @@ class Layout:
         return numbers
 
     def pull_back(self, Z: Floats, G: Floats) -> Floats:
-        """Convert derivatives by the table's columns to derivatives by the codes of attributes.
+        """Convert derivatives by the table's columns to derivatives by encoded attributes.
 
         In a one-hot group it is the change to the next category, at the end from the one before.
         """

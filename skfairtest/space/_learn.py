@@ -273,7 +273,7 @@ def _dummy(name: Any, summary: ColumnSummary) -> Column:
     """Return one column of a group, which can be 0 and 1 whatever the data hold."""
     if summary.distinct.dtype.kind == "f":
         return Integer(name, 0, 1)
-    # Codes are 0 and 1 as well.
+    # Encoded values are 0 and 1 as well.
     column = Categorical(name, 2, np.array([False, True], dtype=object))
     column.nan_is_missing = summary.nan_is_missing
     return column

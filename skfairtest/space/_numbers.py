@@ -1,4 +1,4 @@
-"""Columns of numbers whose codes are the numbers themselves, except for missing values."""
+"""Columns of numbers whose encoded values are the numbers themselves, except for missing values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skfairtest.space._resolution import moved_by
 
 
 class Numbers(Column):
-    """Column of numbers; subclasses define its codes by `_codes` and `_values`."""
+    """Column of numbers; subclasses define its encoded values by `_encode` and `_values`."""
 
     is_open = True
 
@@ -26,22 +26,22 @@ class Numbers(Column):
             f"Column({self.name!r}, {self.kind}, [{self.low:g}, {self.high:g}], step {self.step:g})"
         )
 
-    def _codes(self, numbers: Floats) -> Floats:
-        """Return the codes of numbers, NaN for NaN."""
+    def _encode(self, numbers: Floats) -> Floats:
+        """Encode numbers, NaN for NaN."""
         return numbers
 
-    def _values(self, codes: Floats) -> Floats:
-        """Return the numbers of the codes, NaN for NaN."""
-        return codes
+    def _values(self, encoded: Floats) -> Floats:
+        """Return the decoded numbers, NaN for NaN."""
+        return encoded
 
     def encode(self, values: NDArray[Any]) -> Floats:
-        """Return the codes of the numbers; missing becomes NaN if the domain does not have it."""
-        codes = self._codes(self._as_floats(values))
-        return codes if self.missing is None else self._with_missing(codes)
+        """Encode the numbers; missing becomes NaN if the domain does not have it."""
+        encoded = self._encode(self._as_floats(values))
+        return encoded if self.missing is None else self._with_missing(encoded)
 
-    def take(self, codes: Floats) -> NDArray[Any]:
+    def take(self, encoded: Floats) -> NDArray[Any]:
         """Return the numbers."""
-        return self._values(codes if self.missing is None else self._without_missing(codes))
+        return self._values(encoded if self.missing is None else self._without_missing(encoded))
 
     def _as_floats(self, values: NDArray[Any]) -> Floats:
         if self.dates is not None and values.dtype.kind == "O":  # as people write them
@@ -59,38 +59,38 @@ class Numbers(Column):
         self.largest_code = self.high
         self.high = self.missing = self.largest_code + 1
 
-    # The codes that stand for missing have to be no number's: those of numbers beyond the domain
-    # make room for them, by so many places as floats have there. That is exact both ways.
+    # The encoded values that stand for missing have to be no number's: those of numbers beyond the
+    # domain make room for them, by so many places as floats have there. That is exact both ways.
 
     @property
     def _last(self) -> float:
-        """The last code before those that mean missing."""
+        """The last encoded value before those that mean missing."""
         assert self.missing is not None
         return float(np.nextafter(self.missing, -np.inf)) if self.discrete else self.largest_code
 
-    def _with_missing(self, codes: Floats) -> Floats:
-        """Replace NaN by the code of missing, if missing is a value of the column."""
+    def _with_missing(self, encoded: Floats) -> Floats:
+        """Replace NaN by the encoded value of missing, if missing is a value of the column."""
         assert self.missing is not None
-        gone, beyond = np.isnan(codes), codes > self._last
+        gone, beyond = np.isnan(encoded), encoded > self._last
         if beyond.any():
-            codes = np.where(beyond, moved_by(codes, self._last, self.missing), codes)
-        return np.where(gone, self.missing, codes) if gone.any() else codes
+            encoded = np.where(beyond, moved_by(encoded, self._last, self.missing), encoded)
+        return np.where(gone, self.missing, encoded) if gone.any() else encoded
 
-    def _without_missing(self, codes: Floats) -> Floats:
-        """Replace the code of missing by NaN."""
+    def _without_missing(self, encoded: Floats) -> Floats:
+        """Replace the encoded value of missing by NaN."""
         assert self.missing is not None
-        beyond = codes > self._last
+        beyond = encoded > self._last
         if not beyond.any():
-            return codes
-        numbers = np.where(beyond, moved_by(codes, self.missing, self._last), codes)
-        return np.where(beyond & (codes <= self.missing), np.nan, numbers)
+            return encoded
+        numbers = np.where(beyond, moved_by(encoded, self.missing, self._last), encoded)
+        return np.where(beyond & (encoded <= self.missing), np.nan, numbers)
 
-    def code_of(self, number: float) -> float:
-        """Return the code of a number of the domain; NaN where it is none."""
-        code = float(self.encode(np.array([number]))[0])
-        inside = self.low <= code <= min(self.high, self.largest_code)
-        whole = not self.discrete or code == np.rint(code)
-        return code if inside and whole else np.nan
+    def encode_number(self, number: float) -> float:
+        """Encode a number of the domain; NaN where it is none."""
+        encoded = float(self.encode(np.array([number]))[0])
+        inside = self.low <= encoded <= min(self.high, self.largest_code)
+        whole = not self.discrete or encoded == np.rint(encoded)
+        return encoded if inside and whole else np.nan
 
     def unknown(self, values: NDArray[Any]) -> Bools:
         """Return which values are infinite; `encode` raises errors for other bad values."""
@@ -102,11 +102,11 @@ class Numbers(Column):
 
     @property
     def is_plain(self) -> bool:
-        """Whether codes are the numbers of the column themselves."""
+        """Whether encoded values are the numbers of the column themselves."""
         return self.missing is None
 
     def field(self) -> Column:
-        """Return the column as the table holds it: codes are the numbers."""
+        """Return the column as the table holds it: encoded values are the numbers."""
         if self.is_plain:
             return self
         low, high = self.ends
@@ -114,20 +114,20 @@ class Numbers(Column):
         field.dates = self.dates
         return field
 
-    def to_field(self, codes: Floats) -> Floats:
-        """Return the numbers of the codes."""
-        return self.take(codes)
+    def to_field(self, encoded: Floats) -> Floats:
+        """Return the decoded numbers."""
+        return self.take(encoded)
 
-    def write(self, container: Any, index: int, codes: Floats) -> Any:
+    def write(self, container: Any, index: int, encoded: Floats) -> Any:
         """Return one column of a table."""
-        return container.numbers_column(index, self, codes)
+        return container.numbers_column(index, self, encoded)
 
     # Constraints ----------------------------------------------------------------------------
 
-    def known_codes(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
-        """Return the codes of listed numbers, and which are numbers."""
+    def encode_known(self, values: NDArray[Any], dtype: str | None) -> tuple[Floats, Bools]:
+        """Encode listed numbers, and return which are numbers."""
         gone = np.asarray(pd.isna(values), dtype=bool)
-        codes = np.full(len(values), np.nan if self.missing is None else self.missing)
+        encoded = np.full(len(values), np.nan if self.missing is None else self.missing)
         if self.dates is not None:
             values = self.dates.numbers(self.name, values)
         known = gone | np.array([isinstance(v, (int, float, np.number)) for v in values], bool)
@@ -135,20 +135,20 @@ class Numbers(Column):
         numbers = values[some].astype(np.float64)
         # What the table holds of 0.1 in a column of single precision is another number.
         held = numbers if dtype is None else numbers.astype(dtype).astype(np.float64)
-        codes[some] = self.encode(held)
-        return codes, known
+        encoded[some] = self.encode(held)
+        return encoded, known
 
     def domain_words(self) -> str:
         """Return the ends of the domain."""
         return f"numeric, from {self.ends[0]:g} to {self.ends[1]:g}"
 
-    def for_rules(self, codes: Floats) -> tuple[Column, Floats]:
+    def for_rules(self, encoded: Floats) -> tuple[Column, Floats]:
         """Return the numbers."""
-        return (self, codes) if self.is_plain else (self.field(), self.take(codes))
+        return (self, encoded) if self.is_plain else (self.field(), self.take(encoded))
 
 
 class Integer(Numbers):
-    """Whole numbers, one by one; codes are the numbers."""
+    """Whole numbers, one by one; encoded values are the numbers."""
 
     kind = "integer"
     whole = True
@@ -167,10 +167,10 @@ class Integer(Numbers):
 
 
 class Real(Numbers):
-    """Any numbers between two; codes are the numbers.
+    """Any numbers between two; encoded values are the numbers.
 
-    Missing has a part of the codes, beyond all numbers: uniform draws come upon it, and moves step
-    in and out of it, as it is no single point.
+    Missing has a part of the encoded values, beyond all numbers: uniform draws come upon it, and
+    moves step in and out of it, as it is no single point.
     """
 
     kind = "real"
@@ -209,12 +209,12 @@ class Real(Numbers):
         return np.inf if self.high > self.low else 1.0
 
     def grid(self) -> Floats:
-        """Return the codes of the domain, one a step.
+        """Return the encoded values of the domain, one a step.
 
         Raises
         ------
         ValueError
-            If the list would have more than a million codes.
+            If the list would have more than a million encoded values.
         """
         high = min(self.high, self.largest_code)
         self.check_listable((high - self.low) / self.step + 1)

@@ -1,8 +1,8 @@
 """One-hot groups: 0/1 columns of which exactly one is 1 are one attribute.
 
-A group is read off a table (columns with a common prefix) or given by the user. Its code is the
-position of the column that is 1 among the group's categories, so that a search that changes the
-code moves within the group.
+A group is read off a table (columns with a common prefix) or given by the user. Its encoded value
+is the position of the column that is 1 among the group's categories, so that a search that changes
+the encoded value moves within the group.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NONE = "none of them"
 
 
 class Group:
-    """Columns of one group, and their conversion to one code.
+    """Columns of one group, and their conversion to one encoded value.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Group:
     categories : list
         Names of the categories, and of that where all columns are 0 behind them.
     order : ndarray of int
-        Positions in `categories` by code.
+        Positions in `categories` by encoded value.
     """
 
     def __init__(self, name: Any, places: list[int], members: list[Any]) -> None:
@@ -52,8 +52,8 @@ class Group:
     def __repr__(self) -> str:
         return f"Group({self.name!r}, {self.members!r})"
 
-    def codes(self, values: list[NDArray[Any]]) -> Floats:
-        """Return the codes of the values of the columns; NaN where they are missing."""
+    def encode(self, values: list[NDArray[Any]]) -> Floats:
+        """Encode the values of the columns; NaN where they are missing."""
         V = np.column_stack([_as_numbers(own) for own in values])
         missing = np.isnan(V)
         is_one = V == 1
@@ -68,18 +68,18 @@ class Group:
         partly = missing.any(axis=1) & ~missing.all(axis=1)
         self._refuse(np.asarray(partly), "are missing in some of the columns only")
         states = np.where(total == 0, len(self.places), is_one.argmax(axis=1))
-        codes = np.argsort(self.order)[states].astype(np.float64)
-        codes[missing.any(axis=1)] = np.nan
-        return codes
+        encoded = np.argsort(self.order)[states].astype(np.float64)
+        encoded[missing.any(axis=1)] = np.nan
+        return encoded
 
     def has_none(self, values: list[NDArray[Any]]) -> bool:
         """Return whether all columns are 0 in some row."""
-        return bool((self.codes(values) == len(self.places)).any())
+        return bool((self.encode(values) == len(self.places)).any())
 
-    def spread(self, codes: Floats) -> Floats:
-        """Return the columns of the codes, shape (n, n_columns)."""
-        missing = np.isnan(codes)
-        states = self.order[np.where(missing, 0, codes).astype(np.intp)]
+    def spread(self, encoded: Floats) -> Floats:
+        """Return the columns of the encoded values, shape (n, n_columns)."""
+        missing = np.isnan(encoded)
+        states = self.order[np.where(missing, 0, encoded).astype(np.intp)]
         V = np.where(states[:, None] == np.arange(len(self.places)), 1.0, 0.0)
         V[missing] = np.nan
         return V

@@ -1,8 +1,8 @@
 """Resolution of numbers: the steps that they are in, and whether all amounts were seen.
 
 A grade of 2.6, an income in hundreds: numbers in data come in steps. These turn into consecutive
-whole codes and back, exactly, so that a search that moves by whole codes writes numbers such as the
-data hold.
+whole encoded values and back, exactly, so that a search that moves by whole encoded values writes
+numbers such as the data hold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXACT = 2.0**51
 
 
 class EqualSteps:
-    """Numbers in equal steps, with consecutive whole codes; subclasses define the arithmetic.
+    """Numbers in equal steps, with consecutive whole values; subclasses define the arithmetic.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ class EqualSteps:
     def __init__(self, dtype: str | None = None) -> None:
         self.dtype = dtype
 
-    def work_out(self, codes: Floats) -> Floats:
-        """Return the numbers of codes; nondecreasing."""
+    def work_out(self, encoded: Floats) -> Floats:
+        """Return the decoded numbers; nondecreasing."""
         raise NotImplementedError
 
     def place(self, numbers: Floats) -> Floats:
-        """Return the codes of numbers, not whole where they are between two steps."""
+        """Encode numbers, not whole where they are between two steps."""
         raise NotImplementedError
 
     @property
@@ -46,26 +46,26 @@ class EqualSteps:
         raise NotImplementedError
 
     def fraction(self) -> tuple[float, float, float] | None:
-        """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
+        """Return step, offset and divisor if values are decoded by that arithmetic alone."""
         return None
 
     def holds(self, numbers: Floats) -> Bools:
-        """Return which numbers are on whole codes."""
+        """Return which numbers are on whole encoded values."""
         at = self.work_out(np.rint(self.place(numbers)))
         return np.asarray(as_held(at, self.dtype) == numbers)
 
-    def end_codes(self, low: float, high: float) -> tuple[float, float]:
+    def encoded_ends(self, low: float, high: float) -> tuple[float, float]:
         """Return the first and the last step between two numbers."""
         ends = np.array([low, high])
-        codes, exact = self.place(ends), self.holds(ends)
-        whole = np.rint(codes)
-        first = float(whole[0] if exact[0] else np.ceil(codes[0]))
-        last = float(whole[1] if exact[1] else np.floor(codes[1]))
+        encoded, exact = self.place(ends), self.holds(ends)
+        whole = np.rint(encoded)
+        first = float(whole[0] if exact[0] else np.ceil(encoded[0]))
+        last = float(whole[1] if exact[1] else np.floor(encoded[1]))
         return first, max(first, last)
 
 
 class Fractions(EqualSteps):
-    """Number ``(offset + code * step) / divisor``, all three whole: correctly rounded fractions."""
+    """Number ``(offset + encoded * step) / divisor``, all three whole; correctly rounded."""
 
     def __init__(self, offset: int, step: int, divisor: int, dtype: str | None = None) -> None:
         super().__init__(dtype)
@@ -74,18 +74,18 @@ class Fractions(EqualSteps):
         self.divisor = divisor // common
 
     def __repr__(self) -> str:
-        return f"Fractions(({self.offset} + {self.step} code) / {self.divisor})"
+        return f"Fractions(({self.offset} + {self.step} encoded) / {self.divisor})"
 
-    def work_out(self, codes: Floats) -> Floats:
-        """Return the numbers of codes; nondecreasing."""
-        values = codes * float(self.step)
+    def work_out(self, encoded: Floats) -> Floats:
+        """Return the decoded numbers; nondecreasing."""
+        values = encoded * float(self.step)
         values += self.offset
         if self.divisor != 1:
             values /= self.divisor
         return values
 
     def place(self, numbers: Floats) -> Floats:
-        """Return the codes of numbers, not whole where they are between two steps."""
+        """Encode numbers, not whole where they are between two steps."""
         return np.asarray((numbers * float(self.divisor) - self.offset) / self.step)
 
     @property
@@ -101,21 +101,21 @@ class Fractions(EqualSteps):
 
 
 class Strides(EqualSteps):
-    """Number ``low + code * step``, for ends and steps that are no short fractions."""
+    """Number ``low + encoded * step``, for ends and steps that are no short fractions."""
 
     def __init__(self, low: float, step: float, dtype: str | None = None) -> None:
         super().__init__(dtype)
         self.low, self.step = low, step
 
     def __repr__(self) -> str:
-        return f"Strides({self.low:g} + {self.step:g} code)"
+        return f"Strides({self.low:g} + {self.step:g} encoded)"
 
-    def work_out(self, codes: Floats) -> Floats:
-        """Return the numbers of codes; nondecreasing."""
-        return np.asarray(self.low + codes * self.step)
+    def work_out(self, encoded: Floats) -> Floats:
+        """Return the decoded numbers; nondecreasing."""
+        return np.asarray(self.low + encoded * self.step)
 
     def place(self, numbers: Floats) -> Floats:
-        """Return the codes of numbers, not whole where they are between two steps."""
+        """Encode numbers, not whole where they are between two steps."""
         return np.asarray((numbers - self.low) / self.step)
 
     @property

@@ -56,10 +56,10 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     the copy as `space_`. A space that is fitted already is used as it is, with the rows of the
     auditor's table as its data.
 
-    A row of the table becomes a row of codes, one for each attribute. The code of a number is the
-    number itself, or the number of its step if the column has a resolution (grades of 2.5, 2.6,
-    ...). The code of a category is its position in the list of categories. A one-hot group of
-    columns is one categorical attribute.
+    A row of the table becomes an encoded row, one value for each attribute. The encoded value of a
+    number is the number itself, or the number of its step if the column has a resolution (grades of
+    2.5, 2.6, ...). The encoded value of a category is its position in the list of categories. A
+    one-hot group of columns is one categorical attribute.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         separate the rows of X from inputs made up of their parts; it accepts 98% of the rows, and a
         number sets another share. A detector has scikit-learn's interface (``predict`` gives 1 and
         -1). If it is not fitted, it is cloned and fitted to X. It gets rows in the container of X;
-        if X has categories, an unfitted detector that is no pipeline gets codes instead. With None
-        all inputs count.
+        if X has categories, an unfitted detector that is no pipeline gets encoded rows instead.
+        With None all inputs count.
     twins : dict, callable or transformer, default=None
         Values that follow from a sensitive value, so that twins differ in them, too. It is a dict
         such as ``{"sex": {"male": {"pregnancies": 0}}}``, a function that takes rows in the
@@ -106,7 +106,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     layout : Layout
         The attributes of the table: columns and one-hot groups.
     domain : Domain
-        The values that each attribute can take, as codes: `low`, `high`, `steps`, ...
+        The values that each attribute can take, encoded: `low`, `high`, `steps`, ...
     twins_ : Twins
         The combinations of sensitive values, and the rows that differ in them.
     feasibility : Feasibility
@@ -116,7 +116,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     plausibility : Plausibility or None
         Judge of which inputs look like the data; None without `plausible`.
     data : ndarray of shape (n_rows, n_features)
-        Codes of the rows of X, or of a random sample of 100,000 rows if X comes in chunks.
+        Encoded rows of X, or of a random sample of 100,000 rows if X comes in chunks.
     sensitive, free : ndarray of int
         Positions of the sensitive attributes, and of the others.
 
@@ -312,7 +312,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         Returns
         -------
         InputSpace
-            A new space, whose `data` are the codes of `X`.
+            A new space, whose `data` are the encoded `X`.
 
         Raises
         ------
@@ -326,12 +326,12 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         X = container.check_names(X)
         values = [container.column_values(X, j) for j in range(len(self.layout.fields))]
         Z = self.layout.encode_values(values)
-        other = self.with_codes(Z)
+        other = self.with_encoded(Z)
         other._off_steps = _off_steps(self.layout, Z, values)
         return other
 
     def rows(self, places: Any = None) -> Any:
-        """Return the table of which `data` are the codes, all of its rows or some.
+        """Return the table of which `data` are the encoded values, all of its rows or some.
 
         Parameters
         ----------
@@ -342,8 +342,8 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         -------
         array or DataFrame
             The rows, with the container, names and dtypes of `fit`, and the very numbers that were
-            given, also those off the steps of their column. After `with_codes` it is the table that
-            `decode` makes.
+            given, also those off the steps of their column. After `with_encoded` it is the table
+            that `decode` makes.
         """
         places = slice(None) if places is None else places
         layout, table = self.layout, self.decode(self.data[places])
@@ -356,8 +356,8 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
             },
         )
 
-    def with_codes(self, Z: Floats) -> InputSpace:
-        """Return the same domain with other data, given as codes of shape (n_rows, n_features)."""
+    def with_encoded(self, Z: Floats) -> InputSpace:
+        """Return the same domain with other data, given encoded of shape (n_rows, n_features)."""
         return self._changed(data=np.asarray(Z, dtype=np.float64))
 
     def with_layout(self, layout: Layout) -> InputSpace:
@@ -429,8 +429,8 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
     def kinds(self) -> list[str]:
         """Kind of each attribute: "categorical", "integer" or "real".
 
-        Fractions are "real", whether in steps or not. Dates are "integer", as their codes number
-        the dates in the data; `describe` calls them dates.
+        Fractions are "real", whether in steps or not. Dates are "integer", as their encoded values
+        number the dates in the data; `describe` calls them dates.
         """
         return [column.kind for column in self.layout.columns]
 
@@ -476,10 +476,10 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         """Conditions that inputs satisfy beyond their domains, each as a line for a report."""
         return conditions(self.layout, self.constraints_, self.plausibility, self.twins_)
 
-    # Tables and codes -----------------------------------------------------------------------
+    # Tables and encoded rows ----------------------------------------------------------------
 
     def encode(self, X: Any) -> Floats:
-        """Return the codes of a table, shape (n, n_features).
+        """Encode a table, shape (n, n_features).
 
         Unknown categories raise an error, and so do rows with two ones in a one-hot group. Numbers
         raise none: if a value is off the steps of its column, `decode` returns nearly the same
@@ -488,7 +488,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         return self.layout.encode(X)
 
     def decode(self, Z: Floats) -> Any:
-        """Return the table of the codes, with container, names and dtypes as in `fit`."""
+        """Return the decoded table, with container, names and dtypes as in `fit`."""
         return self.layout.decode(np.asarray(Z, dtype=np.float64))
 
     # Inputs ---------------------------------------------------------------------------------
@@ -529,7 +529,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_features)
-            Codes.
+            Encoded rows.
 
         Raises
         ------
@@ -540,7 +540,7 @@ class InputSpace(DeclaredParameters, PackageBase, BaseEstimator):
 
     @property
     def feasibility(self) -> Feasibility:
-        """The constraint on codes, which draws valid rows and repairs others."""
+        """The constraint on encoded values, which draws valid rows and repairs others."""
         if self._feasibility is None:
             rules = bind(self.constraints_, BoundColumns(self.layout, self.data))
             names = [name_of(one) for one in self.constraints_]

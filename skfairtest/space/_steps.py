@@ -1,8 +1,8 @@
-"""Columns of numbers in steps, or of listed amounts; codes number them.
+"""Columns of numbers in steps, or of listed amounts; encoded values number them.
 
-A number between two steps has a code between two whole ones. By arithmetic alone not every number
-has a code that leads back to it, so `decode` gives it but for its last bits. Rows of data are shown
-to a model as the table has them, and need no codes.
+A number between two steps has an encoded value between two whole ones. By arithmetic alone not
+every number has an encoded value that leads back to it, so `decode` gives it but for its last bits.
+Rows of data are shown to a model as the table has them, and need no encoded values.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from skfairtest.space._facts import ColumnFacts
 from skfairtest.space._numbers import Numbers, finished
 from skfairtest.space._resolution import EqualSteps, as_held, given_steps
 
-#: Codes of numbers beyond the listed ones go on by less than one half: by the first share up to one
-#: mean distance of listed numbers, then by the second for every doubling.
+#: Encoded values of numbers beyond the listed ones go on by less than one half: by the first share
+#: up to one mean distance of listed numbers, then by the second for every doubling.
 NEAR_SHARE, FAR_SHARE = 0.25, 0.249 / 1024
 
 
 class Stepped(Numbers):
-    """Column of numbers with consecutive whole codes; subclasses define `_work_out`.
+    """Column of numbers with consecutive whole encoded values; subclasses define `_work_out`.
 
     Attributes
     ----------
@@ -37,38 +37,38 @@ class Stepped(Numbers):
         super().__init__(name, low, high, step)
         self.dtype = dtype
 
-    def _work_out(self, codes: Floats) -> Floats:
-        """Return the values of codes by arithmetic; nondecreasing."""
+    def _work_out(self, encoded: Floats) -> Floats:
+        """Return the decoded values by arithmetic; nondecreasing."""
         raise NotImplementedError
 
-    def _at(self, codes: Floats) -> Floats:
+    def _at(self, encoded: Floats) -> Floats:
         """Return these values as the table stores them."""
-        return as_held(self._work_out(codes), self.dtype)
+        return as_held(self._work_out(encoded), self.dtype)
 
     @property
     def is_plain(self) -> bool:
-        """Codes are the numbers of steps."""
+        """Encoded values are the numbers of steps."""
         return False
 
-    def _values(self, codes: Floats) -> Floats:
-        return self._at(codes)
+    def _values(self, encoded: Floats) -> Floats:
+        return self._at(encoded)
 
-    def _codes(self, numbers: Floats) -> Floats:
+    def _encode(self, numbers: Floats) -> Floats:
         places = self.place(numbers)
-        codes = np.rint(places)
-        off = (self._at(codes) != numbers) & ~np.isnan(numbers)
+        encoded = np.rint(places)
+        off = (self._at(encoded) != numbers) & ~np.isnan(numbers)
         if off.any():
-            # What lies between two steps has no whole code, however near it is to one of them.
-            near = off & (places == codes)
+            # What lies between two steps has no whole value, however near it is to one of them.
+            near = off & (places == encoded)
             places[near] = np.nextafter(
-                places[near], np.where(self._at(codes[near]) < numbers[near], np.inf, -np.inf)
+                places[near], np.where(self._at(encoded[near]) < numbers[near], np.inf, -np.inf)
             )
-            codes[off] = places[off]
-        return codes
+            encoded[off] = places[off]
+        return encoded
 
-    def slope(self, codes: Floats) -> Floats | float:
-        """Change of the number from one code to the next."""
-        here = np.rint(codes)
+    def slope(self, encoded: Floats) -> Floats | float:
+        """Change of the number from one encoded value to the next."""
+        here = np.rint(encoded)
         return np.asarray(self._at(here + 1) - self._at(here))
 
 
@@ -96,21 +96,21 @@ class Grid(Stepped):
             steps = facts.learned_grid
         if steps is None:
             return None
-        first, last = steps.end_codes(low, high)
+        first, last = steps.encoded_ends(low, high)
         # One step as long as those of a real column, if the data have finer ones.
         long = facts.step is None and not whole
         unit = max(1.0, float(np.rint((last - first) / 100))) if long else 1.0
         return finished(cls(facts.name, first, last, steps, whole=whole, step=unit), facts)
 
-    def _work_out(self, codes: Floats) -> Floats:
-        return self.steps.work_out(codes)
+    def _work_out(self, encoded: Floats) -> Floats:
+        return self.steps.work_out(encoded)
 
     def place(self, numbers: Floats) -> Floats:
-        """Return the codes of numbers, not whole where they are between two steps."""
+        """Encode numbers, not whole where they are between two steps."""
         return self.steps.place(numbers)
 
     def fraction(self) -> tuple[float, float, float] | None:
-        """Return step, offset and divisor if codes are decoded by that arithmetic alone."""
+        """Return step, offset and divisor if values are decoded by that arithmetic alone."""
         if self.missing is not None:
             return None
         return self.steps.fraction()
@@ -165,21 +165,21 @@ class Amounts(Stepped):
         width = float(self.listed[-1] - self.listed[0])
         return width / (len(self.listed) - 1) if width > 0 else 1.0
 
-    def _work_out(self, codes: Floats) -> Floats:
+    def _work_out(self, encoded: Floats) -> Floats:
         last = len(self.listed) - 1
-        inside = np.clip(np.where(np.isnan(codes), 0, codes), 0, last)
+        inside = np.clip(np.where(np.isnan(encoded), 0, encoded), 0, last)
         below = np.minimum(np.floor(inside), max(last - 1, 0)).astype(np.intp)
         above = np.minimum(below + 1, last)
         share = inside - below
         low, high = self.listed[below], self.listed[above]
         values = np.where(share == 1, high, low + share * (high - low))
-        beyond = codes - inside
+        beyond = encoded - inside
         if not beyond.any():
             return np.asarray(values)
         return np.asarray(values + self._spread * _unsqueezed(beyond))
 
     def place(self, numbers: Floats) -> Floats:
-        """Return codes of numbers, which are not whole between two amounts or beyond all."""
+        """Encode numbers, not whole where they are between two amounts or beyond all."""
         inside = np.clip(numbers, self.listed[0], self.listed[-1])
         places = np.interp(inside, self.listed, np.arange(float(len(self.listed))))
         beyond = numbers - inside
@@ -192,18 +192,18 @@ class Amounts(Stepped):
         """How many amounts there are, a missing one among them."""
         return len(self.listed) + (self.missing is not None)
 
-    def by_code(self) -> Floats | None:
+    def listed_numbers(self) -> Floats | None:
         """Return the amounts."""
         values = self._values(np.arange(float(self.n_listed or 0)))
         if self.missing is not None:
             values[int(self.missing)] = np.nan
         return values
 
-    def code_of(self, number: float) -> float:
-        """Return the code of a number; NaN where it is none of a column that counts steps."""
-        return np.nan if self.is_category else super().code_of(number)
+    def encode_number(self, number: float) -> float:
+        """Encode a number; NaN where it is none of a column that counts steps."""
+        return np.nan if self.is_category else super().encode_number(number)
 
-    def for_rules(self, codes: Floats) -> tuple[Column, Floats]:
+    def for_rules(self, encoded: Floats) -> tuple[Column, Floats]:
         """Return the numbers; few of them are categories.
 
         Raises
@@ -212,9 +212,9 @@ class Amounts(Stepped):
             If a column whose few numbers are categories has others.
         """
         if not self.is_category:
-            return super().for_rules(codes)
+            return super().for_rules(encoded)
         levels = self.take(np.arange(float(self.n_listed or 0)))
-        other = codes[~np.isin(codes, np.arange(len(levels))) & ~np.isnan(codes)]
+        other = encoded[~np.isin(encoded, np.arange(len(levels))) & ~np.isnan(encoded)]
         if len(other):
             raise ValueError(
                 f"Column {self.name!r} has values that are not among its {len(levels)} known "
@@ -222,7 +222,7 @@ class Amounts(Stepped):
             )
         column = Categorical(self.name, len(levels), levels)
         column.missing, column.largest_code = self.missing, self.largest_code
-        return column, codes
+        return column, encoded
 
     def in_words(self) -> str:
         """Return the amounts, or the first of them; of dates the ends."""

@@ -23,7 +23,7 @@ def representative_values(domain: Domain, sensitive: Ints, observed: list[Floats
     Returns
     -------
     list of ndarray
-        Codes, the same ones in every call.
+        Encoded values, the same ones in every call.
     """
     n_values = [domain.columns[j].n_values for j in sensitive]
     chosen = [np.empty(0)] * len(n_values)
@@ -39,7 +39,7 @@ def representative_values(domain: Domain, sensitive: Ints, observed: list[Floats
 
 
 def _representative(domain: Domain, j: int, observed: Floats, n: int) -> Floats:
-    """Return at most n codes of a column."""
+    """Return at most n encoded values of a column."""
     column = domain.columns[j]
     if column.n_values <= n:
         return np.asarray(column.low + np.arange(column.n_values))
@@ -52,5 +52,5 @@ def _representative(domain: Domain, j: int, observed: Floats, n: int) -> Floats:
         even = np.linspace(column.low, column.high, n_even, dtype=np.float64)
     # Of the values in the data, each of an equal number of neighbours stands for its like.
     places = np.linspace(0, len(observed) - 1, min(len(observed), n - len(even)))
-    codes = np.concatenate([even, observed[np.rint(places).astype(np.intp)]])
-    return np.unique(domain.round_to_dtype(np.rint(codes) if domain.discrete[j] else codes, j))
+    encoded = np.concatenate([even, observed[np.rint(places).astype(np.intp)]])
+    return np.unique(domain.round_to_dtype(np.rint(encoded) if domain.discrete[j] else encoded, j))

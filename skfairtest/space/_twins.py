@@ -15,7 +15,7 @@ from skfairtest.space._domain import Domain
 from skfairtest.space._layout import Layout
 from skfairtest.space._twin_values import representative_values
 
-#: `sensitive_values` builds no table longer than this; `combination_codes` has no limit.
+#: `sensitive_values` builds no table longer than this; `combination_values` has no limit.
 MAX_TABLE = 1_000_000
 #: Numbers of combinations that NumPy's generators and `unravel_index` can handle.
 MAX_NUMBERED = 2**62
@@ -33,7 +33,7 @@ class Twins:
     sensitive : list of int
         Positions of the sensitive attributes.
     data : ndarray of shape (n_rows, n_features)
-        Codes of the data.
+        Encoded data.
     descendants : mapping, callable or None
         What else follows from a sensitive value.
 
@@ -46,7 +46,7 @@ class Twins:
     descendants : mapping, callable or None
         As it was given.
     rules : list of DescendantRule
-        What a mapping says, in codes.
+        What a mapping says, in encoded values.
     descendants : list of int
         Positions of attributes that follow from sensitive values, as far as a mapping says so.
     """
@@ -89,8 +89,8 @@ class Twins:
         if self.is_enumerable:
             return int(self.n_combinations)
         return math.prod(
-            len(codes)
-            for codes in representative_values(self.domain, self.sensitive, self._observed)
+            len(encoded)
+            for encoded in representative_values(self.domain, self.sensitive, self._observed)
         )
 
     @property
@@ -105,18 +105,18 @@ class Twins:
 
     @property
     def sensitive_values(self) -> Floats:
-        """Codes of all sensitive combinations, shape (n_combinations, n_sensitive)."""
+        """Encoded values of all sensitive combinations, shape (n_combinations, n_sensitive)."""
         if not self.is_enumerable:
             raise ValueError(
                 f"{self.n_combinations} combinations of sensitive values are too many for a table. "
                 "Take twin_values, which represent them, draw some with draw_sensitive, or narrow "
                 "the domains by InputSpace(bounds=...) or InputSpace(categories=...)."
             )
-        return self.combination_codes(np.arange(self.n_combinations))
+        return self.combination_values(np.arange(self.n_combinations))
 
     @property
     def twin_values(self) -> Floats:
-        """Codes of the sensitive values that an input is compared by, (n_twins, n_sensitive).
+        """Encoded sensitive values that an input is compared by, (n_twins, n_sensitive).
 
         These are all combinations if they can be listed. Otherwise they are some values of each
         column: evenly spaced ones with both ends of the domain, and some that occur in the data.
@@ -126,10 +126,10 @@ class Twins:
         grid = np.meshgrid(
             *representative_values(self.domain, self.sensitive, self._observed), indexing="ij"
         )
-        return np.column_stack([codes.ravel() for codes in grid])
+        return np.column_stack([encoded.ravel() for encoded in grid])
 
-    def combination_codes(self, combinations: Any) -> Floats:
-        """Return codes of numbered combinations, with n_sensitive as an additional last axis."""
+    def combination_values(self, combinations: Any) -> Floats:
+        """Encode numbered combinations, with n_sensitive as an additional last axis."""
         sizes = [int(self.domain.columns[j].n_values) for j in self.sensitive]
         places = np.unravel_index(combinations, sizes)
         return np.stack(
@@ -138,13 +138,13 @@ class Twins:
         )
 
     def draw_sensitive(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return random codes of the sensitive columns, shape (n, n_sensitive).
+        """Return random encoded values of the sensitive columns, shape (n, n_sensitive).
 
         They are uniform for categories and integers. For a real column half come from the closed
         interval, and half are values that occur in the data.
         """
         if self.n_combinations <= MAX_NUMBERED:
-            return self.combination_codes(rng.integers(0, int(self.n_combinations), size=n))
+            return self.combination_values(rng.integers(0, int(self.n_combinations), size=n))
         return np.column_stack([self._draw_column(i, n, rng) for i in range(len(self.sensitive))])
 
     def _draw_column(self, i: int, n: int, rng: np.random.Generator) -> Floats:
@@ -155,13 +155,13 @@ class Twins:
             return self.domain.round_to_dtype(
                 self.domain.low[j] + np.minimum(np.floor(U * (spread + 1)), spread), j
             )
-        codes = self.domain.round_to_dtype(self.domain.low[j] + U * spread, j)
+        encoded = self.domain.round_to_dtype(self.domain.low[j] + U * spread, j)
         if not len(observed):  # a column of one value
-            return codes
-        return np.where(rng.random(n) < 0.5, codes, observed[rng.integers(len(observed), size=n)])
+            return encoded
+        return np.where(rng.random(n) < 0.5, encoded, observed[rng.integers(len(observed), size=n)])
 
     def draw_sensitive_pairs(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return random codes of two twins of each of n inputs, shape (n, 2, n_sensitive).
+        """Return random encoded values of two twins of each of n inputs, shape (n, 2, n_sensitive).
 
         The two differ; in a domain that cannot be numbered they are equal with a small chance.
         """
@@ -169,31 +169,31 @@ class Twins:
             count = int(self.n_combinations)
             first = rng.integers(0, count, size=n)
             other = rng.integers(0, count - 1, size=n)
-            return self.combination_codes(np.column_stack([first, other + (other >= first)]))
-        first_codes, second_codes = (self.draw_sensitive(n, rng) for _ in range(2))
-        return np.stack([first_codes, second_codes], axis=1)
+            return self.combination_values(np.column_stack([first, other + (other >= first)]))
+        first_values, second_values = (self.draw_sensitive(n, rng) for _ in range(2))
+        return np.stack([first_values, second_values], axis=1)
 
-    def with_sensitive(self, Z: Floats, codes: Any, *, in_place: bool = False) -> Floats:
+    def with_sensitive(self, Z: Floats, encoded: Any, *, in_place: bool = False) -> Floats:
         """Return the inputs with their sensitive attributes set.
 
-        `codes` are those of the sensitive columns: one row for all inputs, or one for each. Rows
+        `encoded` are those of the sensitive columns: one row for all inputs, or one for each. Rows
         are copied, unless they are floats that nobody else needs (`in_place`).
         """
         if not in_place:
             Z = np.array(Z, dtype=np.float64)
-        Z[:, self.sensitive] = codes
+        Z[:, self.sensitive] = encoded
         return self.apply_descendants(Z)
 
     def of_each(self, Z: Floats, values: Floats) -> Floats:
         """Return the twins of each input, one after the other, shape (n * k, n_features).
 
-        `values` are the sensitive codes of the k twins of each input, (n, k, n_sensitive), or of
-        all inputs, (k, n_sensitive).
+        `values` are the encoded sensitive values of the k twins of each input, (n, k, n_sensitive),
+        or of all inputs, (k, n_sensitive).
         """
         n, (k, n_sensitive) = len(Z), values.shape[-2:]
-        codes = np.broadcast_to(values, (n, k, n_sensitive)).reshape(n * k, n_sensitive)
+        encoded = np.broadcast_to(values, (n, k, n_sensitive)).reshape(n * k, n_sensitive)
         rows = np.repeat(np.asarray(Z, dtype=np.float64), k, axis=0)
-        return self.with_sensitive(rows, codes, in_place=True)
+        return self.with_sensitive(rows, encoded, in_place=True)
 
     def apply_descendants(self, Z: Floats) -> Floats:
         """Set the values that follow from the rows' sensitive values; rows may change in place."""
@@ -203,22 +203,22 @@ class Twins:
             return apply_function(Z, self.descendants, self.layout, self.sensitive)
         return Z
 
-    def clip_sensitive(self, codes: Floats) -> Floats:
-        """Return the nearest codes inside the sensitive columns' domains."""
+    def clip_sensitive(self, encoded: Floats) -> Floats:
+        """Return the nearest encoded values inside the sensitive columns' domains."""
         low, high, largest = (
             ends[self.sensitive]
             for ends in (self.domain.low, self.domain.high, self.domain.largest_code)
         )
-        codes = np.clip(np.where(high < codes, largest, codes), low, high)
+        encoded = np.clip(np.where(high < encoded, largest, encoded), low, high)
         for i, j in enumerate(self.sensitive):
             if self.domain.discrete[j]:
-                codes[..., i] = np.rint(codes[..., i])
-            codes[..., i] = self.domain.round_to_dtype(codes[..., i], j)
-        return codes
+                encoded[..., i] = np.rint(encoded[..., i])
+            encoded[..., i] = self.domain.round_to_dtype(encoded[..., i], j)
+        return encoded
 
-    def has_sensitive(self, codes: Floats) -> NDArray[np.bool_]:
-        """Return which codes of sensitive columns lie in their domains, shape (n,)."""
+    def has_sensitive(self, encoded: Floats) -> NDArray[np.bool_]:
+        """Return which encoded values of sensitive columns lie in their domains, shape (n,)."""
         low, high = self.domain.low[self.sensitive], self.domain.high[self.sensitive]
-        inside = (low <= codes) & (codes <= high)
-        whole = ~self.domain.discrete[self.sensitive] | (codes == np.rint(codes))
+        inside = (low <= encoded) & (encoded <= high)
+        whole = ~self.domain.discrete[self.sensitive] | (encoded == np.rint(encoded))
         return np.asarray((inside & whole).all(axis=1))

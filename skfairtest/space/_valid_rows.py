@@ -51,7 +51,7 @@ class ValidRows:
     feasibility : Feasibility
         What the constraints allow.
     data : ndarray of shape (n_rows, n_features)
-        Codes of the data.
+        Encoded data.
     plausibility : Plausibility or None
         Says which inputs look like the data.
     near_data : bool, default=False

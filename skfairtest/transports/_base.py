@@ -34,8 +34,8 @@ def _check_space(name: str, value: Any) -> None:
 class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
     """Base of maps that move rows of one group to where another group's rows lie.
 
-    A subclass has `_learn`, which learns from codes, and `_move`, which moves rows of codes from
-    one group to another.
+    A subclass has `_learn`, which learns from encoded values, and `_move`, which moves encoded rows
+    from one group to another.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
         self.groups_, codes = numbered(labels)
         self.space_ = space
         # A space keeps a sample of tables in chunks only; this is all rows.
-        self.fit_codes(space.layout, space.data, codes, self.groups_)
+        self.fit_encoded(space.layout, space.data, codes, self.groups_)
         warn_of_single_values(space.layout, space.data, codes, self.groups_, self.moving_)
         return self
 
@@ -144,7 +144,7 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
         if not space.constraints_:
             moved = self._move_in_place(Z, own, target)
         else:
-            moved = self.move_codes(Z, own, target)
+            moved = self.move_encoded(Z, own, target)
             broken = int((space.valid(Z) & ~space.valid(moved)).sum())
             if broken:
                 warnings.warn(
@@ -191,19 +191,19 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
             )
         return np.broadcast_to(codes.astype(np.intp), n)
 
-    # Codes ----------------------------------------------------------------------------------
+    # Encoded rows ----------------------------------------------------------------------------
 
-    def fit_codes(
+    def fit_encoded(
         self, layout: Layout, Z: Floats, groups: Ints, labels: Any, stays: Sequence[int] = ()
     ) -> Any:
-        """Learn from codes of rows, as an `InputSpace` has them.
+        """Learn from encoded rows, as an `InputSpace` has them.
 
         Parameters
         ----------
         layout : Layout
-            What the codes mean.
+            What the encoded values mean.
         Z : ndarray of shape (n_rows, n_features)
-            Codes.
+            Encoded rows.
         groups : ndarray of int of shape (n_rows,)
             The group of each row, as a position in `labels`.
         labels : ndarray of shape (n_groups,)
@@ -245,26 +245,26 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
         self.maps_ = self._learn(layout, Z, groups, len(labels))
         return self
 
-    def move_codes(self, Z: Floats, own: Ints, target: Ints) -> Floats:
-        """Move rows of codes.
+    def move_encoded(self, Z: Floats, own: Ints, target: Ints) -> Floats:
+        """Move encoded rows.
 
         Parameters
         ----------
         Z : ndarray of shape (n_rows, n_features)
-            Codes.
+            Encoded rows.
         own, target : ndarray of int of shape (n_rows,)
             The group of each row, and the one to which it is moved, as positions in `groups_`.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features)
-            Codes of the moved rows.
+            The moved rows, encoded.
         """
         # By columns, each of which is moved by itself.
         return self._move_in_place(np.array(Z, dtype=np.float64, order="F"), own, target)
 
     def _move_in_place(self, moved: Floats, own: Ints, target: Ints) -> Floats:
-        """Move rows of codes, which are overwritten, and return them."""
+        """Move encoded rows, which are overwritten, and return them."""
         columns = moved.T
         size = 100_000  # rows at a time, so that scratch memory does not grow with the table
         for start in range(0, len(moved), size):
@@ -283,7 +283,7 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
         return moved
 
     def _learn(self, layout: Layout, Z: Floats, groups: Ints, n_groups: int) -> Any:
-        """Return what is learned from codes; `moving_` are the columns that may move."""
+        """Return what is learned from encoded values; `moving_` are the columns that may move."""
         raise NotImplementedError
 
     def _move(self, Z: Floats, own: int, target: int) -> Floats:

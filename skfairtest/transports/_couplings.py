@@ -33,18 +33,20 @@ class Quantiles(NamedTuple):
     high: Floats
 
     @classmethod
-    def learn(cls, codes: Floats, discrete: bool) -> Quantiles:
+    def learn(cls, encoded: Floats, discrete: bool) -> Quantiles:
         """Learn the distribution of some numbers, none of them missing."""
-        if not discrete and len(codes) > SETTINGS.n_values:
-            codes = np.sort(codes)
-            if (codes[1:] > codes[:-1]).all():  # so most often, and then nothing need be counted
-                kept = _even(len(codes))
-                middle = (kept + 0.5) / len(codes)
-                return cls(codes[kept], middle, middle)
-        values, counts = _counted(codes, discrete)
+        if not discrete and len(encoded) > SETTINGS.n_values:
+            encoded = np.sort(encoded)
+            if (
+                encoded[1:] > encoded[:-1]
+            ).all():  # so most often, and then nothing need be counted
+                kept = _even(len(encoded))
+                middle = (kept + 0.5) / len(encoded)
+                return cls(encoded[kept], middle, middle)
+        values, counts = _counted(encoded, discrete)
         if not len(values):
             return cls(values, np.empty(0), np.empty(0))
-        high = np.cumsum(counts) / len(codes)
+        high = np.cumsum(counts) / len(encoded)
         low = np.concatenate([[0.0], high[:-1]])
         if not discrete:
             once = counts == 1
@@ -52,27 +54,27 @@ class Quantiles(NamedTuple):
             low, high = np.where(once, middle, low), np.where(once, middle, high)
         if len(values) > SETTINGS.n_values:
             # Values that many rows share are no points of a curve.
-            often = counts > max(1.0, len(codes) / SETTINGS.n_values)
+            often = counts > max(1.0, len(encoded) / SETTINGS.n_values)
             kept = np.union1d(_even(len(values)), np.flatnonzero(often))
             values, low, high = values[kept], low[kept], high[kept]
             if discrete:
                 low = np.concatenate([[0.0], high[:-1]])
         return cls(values, low, high)
 
-    def ranks(self, codes: Floats, uniform: Floats) -> Floats:
+    def ranks(self, encoded: Floats, uniform: Floats) -> Floats:
         """Return the ranks of numbers, the same share `uniform` of the way through intervals."""
-        at = np.minimum(_places(self.values, codes), len(self.values) - 1)
+        at = np.minimum(_places(self.values, encoded), len(self.values) - 1)
         # Rounding must not carry ranks past those of the next value: the map never falls.
         inside = self.low[at] + uniform * (self.high[at] - self.low[at])
         inside = np.minimum(inside, self.high[at])
         before = np.maximum(at - 1, 0)
         gap = self.values[at] - self.values[before]
-        share = np.where(gap > 0, (codes - self.values[before]) / np.where(gap > 0, gap, 1), 1.0)
+        share = np.where(gap > 0, (encoded - self.values[before]) / np.where(gap > 0, gap, 1), 1.0)
         between = self.high[before] + share * (self.low[at] - self.high[before])
         between = np.clip(between, self.high[before], np.maximum(self.low[at], self.high[before]))
-        outside = np.where(codes < self.values[0], self.low[0], self.high[-1])
-        is_out = (codes < self.values[0]) | (codes > self.values[-1])
-        ranks = np.where(codes == self.values[at], inside, between)
+        outside = np.where(encoded < self.values[0], self.low[0], self.high[-1])
+        is_out = (encoded < self.values[0]) | (encoded > self.values[-1])
+        ranks = np.where(encoded == self.values[at], inside, between)
         return np.where(is_out, outside, ranks)
 
     def at(self, ranks: Floats) -> Floats:
@@ -189,22 +191,22 @@ def _places(values: Floats, numbers: Floats) -> NDArray[np.intp]:
     return at.astype(np.intp, copy=False)
 
 
-def _counted(codes: Floats, discrete: bool) -> tuple[Floats, Floats]:
+def _counted(encoded: Floats, discrete: bool) -> tuple[Floats, Floats]:
     """Return the different numbers, whole ones of a column in steps, and how often each occurs."""
     if discrete:
-        codes = np.rint(codes)
-        if len(codes) and np.ptp(codes) < len(codes):  # counting is quicker than sorting
-            least = codes.min()
-            counts = np.bincount((codes - least).astype(np.intp))
+        encoded = np.rint(encoded)
+        if len(encoded) and np.ptp(encoded) < len(encoded):  # counting is quicker than sorting
+            least = encoded.min()
+            counts = np.bincount((encoded - least).astype(np.intp))
             there = np.flatnonzero(counts)
             return least + there, counts[there].astype(np.float64)
-    values, counts = np.unique(codes, return_counts=True)
+    values, counts = np.unique(encoded, return_counts=True)
     return values, counts.astype(np.float64)
 
 
-def shares_of(codes: Ints, n: int) -> Floats:
+def shares_of(encoded: Ints, n: int) -> Floats:
     """Return the shares of n categories among some rows; the rows may be none."""
-    return np.bincount(codes, minlength=n) / max(1, len(codes))
+    return np.bincount(encoded, minlength=n) / max(1, len(encoded))
 
 
 def recategorized(own: Floats, other: Floats, here: Ints, uniform: Floats) -> Ints:

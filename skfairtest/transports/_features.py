@@ -31,12 +31,12 @@ class Feature(NamedTuple):
     gaps: bool
 
     @classmethod
-    def learn(cls, column: Column, codes: Floats) -> Feature:
-        """Learn from the codes of all rows."""
-        absent = is_missing(column, codes)
-        present = codes[~absent]
+    def learn(cls, column: Column, encoded: Floats) -> Feature:
+        """Learn from the encoded values of all rows."""
+        absent = is_missing(column, encoded)
+        present = encoded[~absent]
         if column.is_category:
-            n = n_categories(column, codes)
+            n = n_categories(column, encoded)
             if n <= SETTINGS.one_hot_categories:
                 return cls(n, 0.0, 1.0, False)
         centre = float(present.mean()) if len(present) else 0.0
@@ -48,10 +48,10 @@ class Feature(NamedTuple):
         """Number of columns."""
         return self.levels or 1 + self.gaps
 
-    def encode(self, column: Column, codes: Floats) -> Floats:
-        """Return the columns of some codes, shape (n, width)."""
+    def encode(self, column: Column, encoded: Floats) -> Floats:
+        """Return the columns of some encoded values, shape (n, width)."""
         if self.levels:
-            return np.eye(self.levels)[categories(codes, self.levels)]
-        absent = is_missing(column, codes)
-        numbers = np.where(absent, 0.0, (codes - self.centre) / self.scale)[:, None]
+            return np.eye(self.levels)[categories(encoded, self.levels)]
+        absent = is_missing(column, encoded)
+        numbers = np.where(absent, 0.0, (encoded - self.centre) / self.scale)[:, None]
         return np.hstack([numbers, absent[:, None].astype(float)]) if self.gaps else numbers

@@ -20,8 +20,8 @@ from skfairtest.transports._quantile import (
     ColumnMap,
     becomes_missing,
     categories,
-    code_of_missing,
-    codes_of,
+    encoded_categories,
+    encoded_missing,
     is_missing,
     move_category,
     n_categories,
@@ -43,7 +43,7 @@ NO_POT = (
 class GroupSample(NamedTuple):
     """Different rows of a group, and how often each occurs."""
 
-    codes: Floats
+    encoded: Floats
     counts: Ints
 
     @classmethod
@@ -76,16 +76,16 @@ class Projection(NamedTuple):
     shares: Floats
 
     @classmethod
-    def of(cls, plan: Floats, column: Column, codes: Floats, n: int) -> Projection:
-        """Return where a plan, whose rows sum to 1, sends rows: to these codes of a sample."""
+    def of(cls, plan: Floats, column: Column, encoded: Floats, n: int) -> Projection:
+        """Return where a plan, whose rows sum to 1, sends rows: to these values of a sample."""
         if column.is_category:
-            other = categories(codes, n)
+            other = categories(encoded, n)
             if n <= SETTINGS.planned_categories:
                 return cls(np.empty(0), plan @ np.eye(n)[other])
             return cls(np.empty(0), other[plan.argmax(axis=1)][:, None].astype(float))
-        absent = is_missing(column, codes)
+        absent = is_missing(column, encoded)
         present = np.clip(plan @ (~absent).astype(float), 0.0, 1.0)
-        numbers = np.where(absent, 0.0, codes)
+        numbers = np.where(absent, 0.0, encoded)
         means = np.full(len(plan), numbers.sum() / max(1, int((~absent).sum())))
         np.divide(plan @ numbers, present, out=means, where=present > 1e-12)
         return cls(means, np.column_stack([present, 1 - present]))
@@ -103,11 +103,11 @@ class Projection(NamedTuple):
         return Projection(means, shares)
 
 
-def kinds(column: Column, codes: Floats, n: int) -> Ints:
-    """Return the category of each code; of numbers 0 for a present one, and 1 for a missing one."""
+def kinds(column: Column, encoded: Floats, n: int) -> Ints:
+    """Return the category of each value; of a number 0 if it is present, 1 if it is missing."""
     if column.is_category:
-        return categories(codes, n)
-    return np.asarray(is_missing(column, codes)).astype(np.intp)
+        return categories(encoded, n)
+    return np.asarray(is_missing(column, encoded)).astype(np.intp)
 
 
 class ColumnPlan(NamedTuple):
@@ -145,47 +145,47 @@ class ColumnPlan(NamedTuple):
         self, column: Column, own: GroupSample, other: GroupSample, ranks: RowRanks, j: int
     ) -> ColumnPlan:  # fmt: skip
         """Return the plan with distributions by which the shares of values are put right."""
-        every, codes = np.arange(len(own.codes)), own.codes[:, j]
-        sent = np.repeat(self._sent(column, codes, every, ranks, j), own.counts)
-        wanted = np.repeat(other.codes[:, j], other.counts)
+        every, encoded = np.arange(len(own.encoded)), own.encoded[:, j]
+        sent = np.repeat(self._sent(column, encoded, every, ranks, j), own.counts)
+        wanted = np.repeat(other.encoded[:, j], other.counts)
         if not column.is_category:
             wanted = np.where(is_missing(column, wanted), np.nan, wanted)
         return self._replace(last=ColumnMap.learn(_unrounded(column), [sent, wanted]))
 
     def move(
-        self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
+        self, column: Column, encoded: Floats, like: Ints, ranks: RowRanks, j: int
     ) -> Floats:  # fmt: skip
-        """Move codes of rows as those of the sample, at positions `like`, are moved."""
+        """Move encoded rows as those of the sample, at positions `like`, are moved."""
         assert self.last is not None
-        sent = self._sent(column, codes, like, ranks, j)
+        sent = self._sent(column, encoded, like, ranks, j)
         moved = self.last.move(_unrounded(column), sent, 0, 1, ranks, -1 - j)
         if not column.is_category:
-            missing = np.where(is_missing(column, codes), codes, code_of_missing(column))
+            missing = np.where(is_missing(column, encoded), encoded, encoded_missing(column))
             moved = np.where(np.isnan(moved), missing, within(column, moved))
-        return np.where(self.seen[kinds(column, codes, len(self.seen))], moved, codes)
+        return np.where(self.seen[kinds(column, encoded, len(self.seen))], moved, encoded)
 
     def _sent(
-        self, column: Column, codes: Floats, like: Ints, ranks: RowRanks, j: int
+        self, column: Column, encoded: Floats, like: Ints, ranks: RowRanks, j: int
     ) -> Floats:  # fmt: skip
-        """Return where the plan sends codes, NaN for missing numbers."""
+        """Return where the plan sends encoded values, NaN for missing numbers."""
         if column.is_category:
-            return self._recategorize(column, codes, like, ranks.uniform(2 * j))
-        absent = is_missing(column, codes)
+            return self._recategorize(column, encoded, like, ranks.uniform(2 * j))
+        absent = is_missing(column, encoded)
         own = self._own_shares(absent.astype(np.intp), 2, like)
         gone = becomes_missing(own, self.there.shares[like], absent, ranks.uniform(2 * j + 1))
         # As in domain adaptation, a row that is not in the sample is shifted as its neighbour is.
-        away = np.where(absent, 0.0, codes - self.here.means[like])
+        away = np.where(absent, 0.0, encoded - self.here.means[like])
         sent = within(column if self.rounds else UNBOUNDED, self.there.means[like] + away)
         return np.where(gone, np.nan, sent)
 
-    def _recategorize(self, column: Column, codes: Floats, like: Ints, uniform: Floats) -> Floats:
+    def _recategorize(self, column: Column, encoded: Floats, like: Ints, uniform: Floats) -> Floats:
         shares = self.there.shares
         if shares.shape[1] == 1:  # of names and the like
-            n = n_categories(column, np.append(codes, shares[:, 0]))
-            return codes_of(shares[like, 0].astype(np.intp), n)
+            n = n_categories(column, np.append(encoded, shares[:, 0]))
+            return encoded_categories(shares[like, 0].astype(np.intp), n)
         n = shares.shape[1]
-        own = self._own_shares(categories(codes, n), n, like)
-        return move_category(codes, own, shares[like], uniform)
+        own = self._own_shares(categories(encoded, n), n, like)
+        return move_category(encoded, own, shares[like], uniform)
 
     def _own_shares(self, here: Ints, n: int, like: Ints) -> Floats:
         itself, shares = np.eye(n)[here], self.here.shares[like]
@@ -397,20 +397,20 @@ class OptimalTransport(OptimalResults, BaseTransport):
         return there, here
 
     def _costs(self, own: int, target: int) -> Floats:
-        points = [self._points(self.samples_[g].codes) for g in (own, target)]
+        points = [self._points(self.samples_[g].encoded) for g in (own, target)]
         return np.asarray(_pot().dist(*points), dtype=np.float64)
 
     def _projections(self, plan: Floats, target: int) -> list[Projection]:
-        codes = self.samples_[target].codes
+        encoded = self.samples_[target].encoded
         return [
-            Projection.of(plan, self.layout_.columns[j], codes[:, j], self.levels_[j])
+            Projection.of(plan, self.layout_.columns[j], encoded[:, j], self.levels_[j])
             for j in self.moving_.tolist()
         ]
 
     def _nearest(self, own: int) -> Floats:
         """Return weights of the nearest rows of each row in a sample, by how often they occur."""
         sample = self.samples_[own]
-        n, points = len(sample.codes), self._points(sample.codes)
+        n, points = len(sample.encoded), self._points(sample.encoded)
         d = len(self._measured())
         k = min(SETTINGS.n_nearest, round(n ** (2 / (d + 2))))
         from sklearn.neighbors import NearestNeighbors
@@ -431,11 +431,11 @@ class OptimalTransport(OptimalResults, BaseTransport):
                 there = [projection.averaged(within_own) for projection in there]
             here = self._projections(within_own, own)
             mine, other = self.samples_[own], self.samples_[target]
-            ranks = RowRanks(mine.codes, self.random_state or 0)
+            ranks = RowRanks(mine.encoded, self.random_state or 0)
             plans = []
             for k, j in enumerate(self.moving_.tolist()):
                 column, n = self.layout_.columns[j], self.levels_[j] or 2
-                seen = np.bincount(kinds(column, mine.codes[:, j], n), minlength=n) > 0
+                seen = np.bincount(kinds(column, mine.encoded[:, j], n), minlength=n) > 0
                 plan = ColumnPlan(seen, there[k], here[k], self.reg is not None)
                 plans.append(plan.ending(column, mine, other, ranks, j))
             self.maps_[key] = plans
@@ -443,7 +443,7 @@ class OptimalTransport(OptimalResults, BaseTransport):
 
     @one_thread()
     def _move(self, Z: Floats, own: int, target: int) -> Floats:
-        plans, sample = self._column_plans(own, target), self.samples_[own].codes
+        plans, sample = self._column_plans(own, target), self.samples_[own].encoded
         from sklearn.neighbors import NearestNeighbors
 
         nearest = NearestNeighbors(n_neighbors=1).fit(self._points(sample))

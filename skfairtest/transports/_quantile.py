@@ -35,7 +35,7 @@ class ColumnMap(NamedTuple):
 
     @classmethod
     def learn(cls, column: Column, own: list[Floats]) -> ColumnMap:
-        """Learn the distributions of a column from its codes in each group."""
+        """Learn the distributions of a column from its encoded values in each group."""
         n_groups = len(own)
         if column.is_category:
             n = n_categories(column, np.concatenate(own))
@@ -49,17 +49,17 @@ class ColumnMap(NamedTuple):
         return cls(shares, [Quantiles.learn(p, column.discrete) for p in present])
 
     def move(
-        self, column: Column, codes: Floats, own: int, target: int,
+        self, column: Column, encoded: Floats, own: int, target: int,
         ranks: RowRanks, j: int, curves: dict[Any, MonotoneMap] | None = None,
     ) -> Floats:  # fmt: skip
-        """Return the codes of rows of one group where the other group has the same ranks.
+        """Return the encoded rows of one group where the other group has the same ranks.
 
         `curves` keeps what was worked out for a pair of groups.
         """
         mine, other = self.shares[own], self.shares[target]
         if column.is_category:
-            return move_category(codes, mine, other, ranks.uniform(2 * j))
-        moved, stays, known = move_missing(column, codes, mine, other, ranks, 2 * j + 1)
+            return move_category(encoded, mine, other, ranks.uniform(2 * j))
+        moved, stays, known = move_missing(column, encoded, mine, other, ranks, 2 * j + 1)
         of_own, numbers = self.numbers[own], self.numbers[target]
         if not len(numbers.values) or not len(moved[stays]):
             return moved
@@ -69,15 +69,15 @@ class ColumnMap(NamedTuple):
                 curves[own, target] = MonotoneMap.between(of_own, numbers)
             curve = curves[own, target]
             if isinstance(known, slice) or known.all():
-                moved[stays] = curve.at(codes[stays])
+                moved[stays] = curve.at(encoded[stays])
                 return moved
             at = numbers.at(ranks.uniform(2 * j, stays))
-            at[known] = curve.at(codes[stays][known])
+            at[known] = curve.at(encoded[stays][known])
             moved[stays] = at
             return moved
         at = ranks.uniform(2 * j, stays)
         if len(of_own.values):
-            numbers_here = codes[stays][known]
+            numbers_here = encoded[stays][known]
             if column.discrete:
                 numbers_here = np.rint(numbers_here)
             at[known] = of_own.ranks(numbers_here, at[known])
@@ -85,18 +85,18 @@ class ColumnMap(NamedTuple):
         return moved
 
 
-def is_missing(column: Column, codes: Floats) -> Any:
-    """Return which codes mean a missing value."""
-    gone = np.isnan(codes)
+def is_missing(column: Column, encoded: Floats) -> Any:
+    """Return which encoded values mean a missing value."""
+    gone = np.isnan(encoded)
     if column.missing is not None:
-        # Codes beyond that of missing are numbers beyond the domain.
+        # Encoded values beyond that of missing are numbers beyond the domain.
         last = column.largest_code if not column.discrete else np.nextafter(column.missing, -np.inf)
-        gone |= (codes > last) & (codes <= column.missing)
+        gone |= (encoded > last) & (encoded <= column.missing)
     return gone
 
 
-def code_of_missing(column: Column) -> float:
-    """Return the code that is written for a missing value."""
+def encoded_missing(column: Column) -> float:
+    """Return the encoded value that is written for a missing value."""
     return np.nan if column.missing is None else column.missing
 
 
@@ -106,12 +106,12 @@ def within(column: Column, numbers: Floats) -> Floats:
     return np.clip(numbers, column.low, min(column.high, column.largest_code))
 
 
-def move_category(codes: Floats, own: Floats, other: Floats, uniform: Floats) -> Floats:
-    """Return the codes that categories are moved to, by shares as in `recategorized`."""
+def move_category(encoded: Floats, own: Floats, other: Floats, uniform: Floats) -> Floats:
+    """Return the encoded values that categories are moved to, by shares as in `recategorized`."""
     n = own.shape[-1]
-    here = categories(codes, n)
+    here = categories(encoded, n)
     there = recategorized(own, other, here, uniform)
-    return np.where(there == here, codes, codes_of(there, n))
+    return np.where(there == here, encoded, encoded_categories(there, n))
 
 
 def becomes_missing(own: Floats, other: Floats, absent: Any, uniform: Floats) -> Any:
@@ -120,7 +120,7 @@ def becomes_missing(own: Floats, other: Floats, absent: Any, uniform: Floats) ->
 
 
 def move_missing(
-    column: Column, codes: Floats, own: Floats, other: Floats, ranks: RowRanks,
+    column: Column, encoded: Floats, own: Floats, other: Floats, ranks: RowRanks,
     purpose: int,
 ) -> tuple[Floats, Any, Any]:  # fmt: skip
     """Move rows of a column of numbers between present and missing, by shares of both.
@@ -128,37 +128,37 @@ def move_missing(
     Returns
     -------
     moved : ndarray of shape (n_rows,)
-        The codes, of which some are missing now.
+        The encoded values, of which some are missing now.
     stays : ndarray of int, or slice
         The rows that have a number after the move.
     known : ndarray of bool, or slice
         Which of these had one before.
     """
-    absent = is_missing(column, codes)
-    moved = codes.copy()
+    absent = is_missing(column, encoded)
+    moved = encoded.copy()
     # A share of the missing values is present in the other group, or the other way round.
     if not (absent.any() or (own[..., 1] > 0).any() or (other[..., 1] > 0).any()):
         return moved, slice(None), slice(None)
     gone = becomes_missing(own, other, absent, ranks.uniform(purpose))
-    moved[gone & ~absent] = code_of_missing(column)
+    moved[gone & ~absent] = encoded_missing(column)
     stays = np.flatnonzero(~gone)
     return moved, stays, ~absent[stays]
 
 
-def n_categories(column: Column, codes: Floats) -> int:
-    """Return the number of categories, with one for values that are missing without a code."""
-    return int(np.nanmax(codes, initial=column.high)) + 2
+def n_categories(column: Column, encoded: Floats) -> int:
+    """Return the number of categories, with one for missing values that are NaN."""
+    return int(np.nanmax(encoded, initial=column.high)) + 2
 
 
-def categories(codes: Floats, n: int) -> Ints:
-    """Return the categories of codes; of a missing value without a code it is the last one."""
-    if not np.isnan(codes).any():
-        return np.clip(codes, 0, n - 1).astype(np.intp)
-    return np.where(np.isnan(codes), n - 1, np.clip(codes, 0, n - 1)).astype(np.intp)
+def categories(encoded: Floats, n: int) -> Ints:
+    """Return the categories of encoded values; that of NaN is the last one."""
+    if not np.isnan(encoded).any():
+        return np.clip(encoded, 0, n - 1).astype(np.intp)
+    return np.where(np.isnan(encoded), n - 1, np.clip(encoded, 0, n - 1)).astype(np.intp)
 
 
-def codes_of(given: Ints, n: int) -> Floats:
-    """Return the codes of categories."""
+def encoded_categories(given: Ints, n: int) -> Floats:
+    """Encode categories."""
     return np.where(given == n - 1, np.nan, given)
 
 
@@ -250,8 +250,8 @@ class QuantileTransport(QuantileResults, BaseTransport):
         rows = [np.flatnonzero(groups == g) for g in range(n)]
         maps = []
         for j in self.moving_.tolist():
-            codes = np.ascontiguousarray(Z[:, j])
-            maps.append(ColumnMap.learn(layout.columns[j], [codes[own] for own in rows]))
+            encoded = np.ascontiguousarray(Z[:, j])
+            maps.append(ColumnMap.learn(layout.columns[j], [encoded[own] for own in rows]))
         return maps
 
     def _cells(self, Z: Floats) -> Ints:
@@ -278,8 +278,8 @@ class QuantileTransport(QuantileResults, BaseTransport):
         for j, column_map in zip(self.moving_.tolist(), self.maps_[key], strict=True):
             curves = self._curves_of(key, j, own, target)
             column = self.layout_.columns[j]
-            codes = np.ascontiguousarray(Z[:, j])
-            moved[:, j] = column_map.move(column, codes, own, target, ranks, j, curves)
+            encoded = np.ascontiguousarray(Z[:, j])
+            moved[:, j] = column_map.move(column, encoded, own, target, ranks, j, curves)
         return moved
 
     def _curves_of(self, key: str, j: int, own: int, target: int) -> dict[Any, MonotoneMap]:
@@ -299,9 +299,9 @@ def _key(cell: Ints) -> str:
     return ",".join(map(str, cell.tolist()))
 
 
-def _cuts(column: Column, codes: Floats) -> Floats:
-    """Return where the codes of a column in `by` are cut: between categories, or in quarters."""
-    values, n_parts = np.unique(codes[~np.isnan(codes)]), SETTINGS.n_parts
+def _cuts(column: Column, encoded: Floats) -> Floats:
+    """Return where an encoded column in `by` is cut: between categories, or in quarters."""
+    values, n_parts = np.unique(encoded[~np.isnan(encoded)]), SETTINGS.n_parts
     if column.is_category or len(values) <= n_parts:
         return values
-    return np.unique(np.quantile(codes[~np.isnan(codes)], np.arange(1, n_parts) / n_parts))
+    return np.unique(np.quantile(encoded[~np.isnan(encoded)], np.arange(1, n_parts) / n_parts))

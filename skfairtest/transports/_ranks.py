@@ -33,9 +33,9 @@ class RowRanks:
             keys = np.full(len(self._Z), _step(self._seed))
             for j in range(self._Z.shape[1]):
                 # Minus zero is zero, and one missing value is like another.
-                codes = self._Z[:, j] + 0.0
-                codes[np.isnan(codes)] = np.nan
-                keys = _mixed(keys ^ codes.view(np.uint64))
+                encoded = self._Z[:, j] + 0.0
+                encoded[np.isnan(encoded)] = np.nan
+                keys = _mixed(keys ^ encoded.view(np.uint64))
             self._made = keys
         return self._made
 

@@ -279,25 +279,25 @@ class SequentialTransport(SequentialResults, BaseTransport):
         F, ranks = self._features(Z[rows], layout), RowRanks(Z[rows], seed)
         maps = []
         for j, own_parents in parents.items():
-            column, codes = columns[j], np.ascontiguousarray(Z[:, j])
-            marginal = ColumnMap.learn(column, [codes[own] for own in every])
+            column, encoded = columns[j], np.ascontiguousarray(Z[:, j])
+            marginal = ColumnMap.learn(column, [encoded[own] for own in every])
             G, places = F[:, self._places(own_parents)], np.array(own_parents, dtype=np.intp)
             conditional = Conditional(places, marginal, [], [])
             # Ranks say where between two steps a row is taken to lie.
             uniform = ranks.uniform(2 * j)
             for own in some:
-                self._describe(conditional, column, G[own], codes[rows[own]], uniform[own], rng)
+                self._describe(conditional, column, G[own], encoded[rows[own]], uniform[own], rng)
             maps.append(conditional)
         return maps
 
     def _describe(
-        self, conditional: Conditional, column: Column, G: Floats, codes: Floats, uniform: Floats,
+        self, conditional: Conditional, column: Column, G: Floats, encoded: Floats, uniform: Floats,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """Add to a column's distributions that of one more group, given the parents."""
         shares = conditional.marginal.shares[len(conditional.choices)]
-        absent = is_missing(column, codes)
-        y = categories(codes, len(shares)) if column.is_category else absent.astype(np.intp)
+        absent = is_missing(column, encoded)
+        y = categories(encoded, len(shares)) if column.is_category else absent.astype(np.intp)
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
         from sklearn.linear_model import Ridge
 
@@ -312,7 +312,7 @@ class SequentialTransport(SequentialResults, BaseTransport):
         numbers, there = None, np.flatnonzero(~absent)
         enough = len(conditional.parents) and len(there) >= SETTINGS.rows_to_learn
         if enough and not column.is_category:
-            spread_out = _between_steps(column, codes[there], uniform[there])
+            spread_out = _between_steps(column, encoded[there], uniform[there])
             models = [_seeded(regressor, seed) for regressor in regressors]
             numbers = Residuals.learn(G[there], spread_out, models, rng)
         conditional.numbers.append(numbers)
@@ -396,31 +396,33 @@ class SequentialTransport(SequentialResults, BaseTransport):
         after, moved = before.copy(), Z.copy()
         for j, conditional in zip(self.sequence_.tolist(), self.maps_, strict=True):
             column = self.layout_.columns[j]
-            codes = np.ascontiguousarray(Z[:, j])
+            encoded = np.ascontiguousarray(Z[:, j])
             if not len(conditional.parents):
-                moved[:, j] = conditional.marginal.move(column, codes, own, target, ranks, j)
+                moved[:, j] = conditional.marginal.move(column, encoded, own, target, ranks, j)
             else:
                 places = self._places(conditional.parents)
                 given = before[:, places], after[:, places]
-                moved[:, j] = _move_given(conditional, column, codes, own, target, given, ranks, j)
+                moved[:, j] = _move_given(
+                    conditional, column, encoded, own, target, given, ranks, j
+                )
             after[:, self._places([j])] = self.features_[j].encode(column, moved[:, j])
         return moved
 
 
 def _move_given(
-    conditional: Conditional, column: Column, codes: Floats, own: int, target: int,
+    conditional: Conditional, column: Column, encoded: Floats, own: int, target: int,
     given: tuple[Floats, Floats], ranks: RowRanks, j: int,
 ) -> Floats:  # fmt: skip
-    """Move the codes of one column, given the features of parents before and after their move."""
+    """Move one encoded column, given the features of parents before and after their move."""
     before, after = given
     here, there = conditional.choices[own].given(before), conditional.choices[target].given(after)
     if column.is_category:
-        return move_category(codes, here, there, ranks.uniform(2 * j))
+        return move_category(encoded, here, there, ranks.uniform(2 * j))
     mine, other = conditional.numbers[own], conditional.numbers[target]
     if mine is None or other is None:
-        return conditional.marginal.move(column, codes, own, target, ranks, j)
-    moved, stays, known = move_missing(column, codes, here, there, ranks, 2 * j + 1)
-    rows = np.arange(len(codes))[stays]
+        return conditional.marginal.move(column, encoded, own, target, ranks, j)
+    moved, stays, known = move_missing(column, encoded, here, there, ranks, 2 * j + 1)
+    rows = np.arange(len(encoded))[stays]
     if not len(rows):
         return moved
     at = ranks.uniform(2 * j, rows)
@@ -428,7 +430,7 @@ def _move_given(
     if len(own_rows):
         # A second number: the first one says where between two steps the row is taken to lie.
         among_equals = ranks.uniform(2 * j + 1, own_rows)
-        numbers = _between_steps(column, codes[own_rows], at[known])
+        numbers = _between_steps(column, encoded[own_rows], at[known])
         at[known] = mine.ranks(before[own_rows], numbers, among_equals)
     # A model may go on beyond all values that there are.
     numbers = other.at(after[rows], at, conditional.marginal.numbers[target])
@@ -436,9 +438,9 @@ def _move_given(
     return moved
 
 
-def _between_steps(column: Column, codes: Floats, uniform: Floats) -> Floats:
-    """Return codes spread evenly over their steps, so that rounding gives them back."""
-    return np.rint(codes) + (uniform - 0.5) if column.discrete else codes
+def _between_steps(column: Column, encoded: Floats, uniform: Floats) -> Floats:
+    """Return encoded values spread evenly over their steps, so that rounding gives them back."""
+    return np.rint(encoded) + (uniform - 0.5) if column.discrete else encoded
 
 
 def _best(regressors: list[Any], F: Floats, y: Floats, fold: Ints) -> tuple[Any, Floats]:

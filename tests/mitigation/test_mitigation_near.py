@@ -138,7 +138,7 @@ def test_half_of_the_rows_are_those_that_flip_and_others():
     task, folds = folds_of(X, y)
     strategy = TwinRetraining(task, TWINS, np.random.default_rng(0))
     chosen = strategy._choose_rows(folds[0], 0.5)
-    flips = np.flatnonzero(judge(folds[0].model, folds[0].space, folds[0].codes, {}).differs)
+    flips = np.flatnonzero(judge(folds[0].model, folds[0].space, folds[0].encoded, {}).differs)
     assert len(chosen) == 100 and 0 < len(flips) < 100 and set(flips) <= set(chosen)
     added = other_twins(folds[0], chosen)
     assert set(added.rows[:, 3].astype(int)) == set(chosen)

@@ -151,7 +151,7 @@ def test_people_are_not_moved_where_nobody_asks_for_it():
 class Fails(QuantileTransport):
     """A map that cannot be learned."""
 
-    def fit_codes(self, *args):
+    def fit_encoded(self, *args):
         raise RuntimeError("no map today")
 
 
@@ -195,7 +195,7 @@ def test_the_first_rows_have_each_group_as_often_as_all():
 
 
 class DoesNotFit(QuantileTransport):
-    def fit_codes(self, *args):
+    def fit_encoded(self, *args):
         raise ValueError("no map for these rows")
 
 

@@ -147,8 +147,8 @@ def test_all_at_once_without_rejection(data):
     # As proposals: both twins of nearly every input exist.
     values = np.broadcast_to(space.twins_.sensitive_values, (len(Z), 2, 1))
     both = space.feasibility.repair(Z, rng, values)
-    for codes in space.twins_.sensitive_values:
-        assert space.valid(space.twins_.with_sensitive(both, codes)).mean() > 0.999
+    for encoded in space.twins_.sensitive_values:
+        assert space.valid(space.twins_.with_sensitive(both, encoded)).mean() > 0.999
     np.testing.assert_array_equal(both[:, space.sensitive], Z[:, space.sensitive])
 
 
@@ -516,11 +516,11 @@ def test_groups_are_named_as_one_attribute():
     space = quiet_space(dummies(), ["s"], rule)
     rng = np.random.default_rng(0)
     Z = space.domain.draw(1000, rng)
-    for codes in (Z, space.feasibility.repair(Z, rng)):
-        X = space.decode(codes)
+    for encoded in (Z, space.feasibility.repair(Z, rng)):
+        X = space.decode(encoded)
         fits = (X["age"] >= 20) & (X["job_cook"] | X["job_none"])
-        np.testing.assert_array_equal(space.valid(codes), (X["color_red"] == 0) | fits)
-    assert space.valid(codes).all() and not space.valid(Z).all()
+        np.testing.assert_array_equal(space.valid(encoded), (X["color_red"] == 0) | fits)
+    assert space.valid(encoded).all() and not space.valid(Z).all()
 
 
 def test_boxes_know_one_hot_groups():

@@ -64,7 +64,9 @@ def test_columns_of_dates_come_back_in_their_dtype(name):
     for old, new in zip(X["when"], back["when"], strict=True):
         assert type(old) is type(new)
     # The domain are the values that were seen, in their order.
-    every = space.decode(np.array([[code, 0] for code in space.domain.columns[0].grid()]))["when"]
+    every = space.decode(np.array([[encoded, 0] for encoded in space.domain.columns[0].grid()]))[
+        "when"
+    ]
     different = X["when"].drop_duplicates().sort_values()
     assert every.tolist()[: different.notna().sum()] == different.dropna().tolist()
     assert len(every) == len(different)

@@ -43,17 +43,17 @@ class Doublings(Numbers):
     def is_plain(self):
         return False
 
-    def _codes(self, numbers):
+    def _encode(self, numbers):
         return np.log2(numbers)
 
-    def _values(self, codes):
-        return np.exp2(codes)
+    def _values(self, encoded):
+        return np.exp2(encoded)
 
     def place(self, numbers):
         return np.log2(np.maximum(numbers, 0.5))
 
-    def slope(self, codes):
-        return np.exp2(codes)
+    def slope(self, encoded):
+        return np.exp2(encoded)
 
     def operations(self):
         return None
@@ -143,9 +143,9 @@ def test_draws_clips_and_steps_are_in_the_domain(case):
     Z = space.domain.draw(300, rng)
     far = space.domain.clip(Z + rng.normal(0, 1e6, Z.shape))
     steps = space.domain.neighbours(Z, space.non_sensitive).reshape(-1, 2)
-    for codes in (Z, far, steps, space.domain.move_inside(space.data, rng)):
-        assert space.contains(codes).all()
-        np.testing.assert_array_equal(space.encode(space.decode(codes)), codes)
+    for encoded in (Z, far, steps, space.domain.move_inside(space.data, rng)):
+        assert space.contains(encoded).all()
+        np.testing.assert_array_equal(space.encode(space.decode(encoded)), encoded)
     column = space.domain.columns[1]
     if column.n_values < 1000:
         drawn = space.decode(space.domain.draw(20_000, rng))["v"]

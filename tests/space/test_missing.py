@@ -167,13 +167,13 @@ def test_not_stated_is_a_group(values, n):
 def test_twins_of_many_numbers_have_a_missing_one():
     table = X[["real", "long", "grid"]]
     space = InputSpace().fit(table, ["real", "long"])
-    codes = np.concatenate([space.twins_.twin_values, space.twins_.draw_sensitive(500, RNG_0(0))])
-    assert space.twins_.has_sensitive(codes).all()
+    encoded = np.concatenate([space.twins_.twin_values, space.twins_.draw_sensitive(500, RNG_0(0))])
+    assert space.twins_.has_sensitive(encoded).all()
     twins = space.decode(
-        space.twins_.with_sensitive(np.repeat(space.data[:1], len(codes), 0), codes)
+        space.twins_.with_sensitive(np.repeat(space.data[:1], len(encoded), 0), encoded)
     )
     assert twins["real"].isna().any() and twins["long"].isna().any()
-    assert len(np.unique(codes[twins["real"].isna(), 0])) == 1  # one code, so one twin
+    assert len(np.unique(encoded[twins["real"].isna(), 0])) == 1  # one code, so one twin
 
 
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.ConstraintWarning")

@@ -206,9 +206,9 @@ def test_every_input_has_one_category_of_each_group(seed):
     near = space.domain.neighbours(Z, space.non_sensitive).reshape(-1, space.n_features)
     moved = space.domain.clip(Z + rng.normal(0, 3, Z.shape))
     twins = np.concatenate(
-        [space.twins_.with_sensitive(Z, codes) for codes in space.twins_.twin_values]
+        [space.twins_.with_sensitive(Z, encoded) for encoded in space.twins_.twin_values]
     )
-    for codes in (
+    for encoded in (
         Z,
         near,
         moved,
@@ -216,7 +216,7 @@ def test_every_input_has_one_category_of_each_group(seed):
         draw_near(space, 200, rng)[1],
         space.domain.move_inside(Z - 5, rng),
     ):
-        assert holds(space.decode(codes), space)
+        assert holds(space.decode(encoded), space)
     assert len(space.twins_.twin_values) == 3  # with or without a column for each
 
 

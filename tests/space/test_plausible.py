@@ -260,9 +260,9 @@ def test_ranks_are_shares_of_real_rows():
 
 def test_a_detector_gets_the_table_where_it_can():
     by_name = InputSpace(plausible=OldPeople().fit(X)).fit(X, ["sex"]).plausibility
-    assert not by_name._by_codes
-    codes = InputSpace(plausible=FOREST).fit(X, ["sex"])
-    assert codes.plausibility._by_codes and codes.plausibility.share_accepted > 0.85
+    assert not by_name._gets_encoded
+    encoded = InputSpace(plausible=FOREST).fit(X, ["sex"])
+    assert encoded.plausibility._gets_encoded and encoded.plausibility.share_accepted > 0.85
     numeric = X[["age", "years", "score"]].assign(sex=X["sex"] == "m")
     table = InputSpace(plausible=OldPeople()).fit(numeric, ["sex"])
     assert table.plausibility._detector.fitted_on_ is pd.DataFrame
@@ -273,7 +273,7 @@ def test_a_detector_gets_the_table_where_it_can():
         LocalOutlierFactor(novelty=True),
     )
     whole = InputSpace(plausible=pipeline).fit(X, ["sex"])
-    assert not whole.plausibility._by_codes and whole.plausibility.share_accepted > 0.8
+    assert not whole.plausibility._gets_encoded and whole.plausibility.share_accepted > 0.8
     assert not hasattr(pipeline, "n_features_in_")  # a clone was fitted
 
 

@@ -110,11 +110,11 @@ def test_every_move_ends_in_the_domain(X, seed):
         np.testing.assert_array_equal(whole, np.rint(whole))
         np.testing.assert_array_equal(space.domain.clip(Z), Z)
     np.testing.assert_array_equal(moved[-1][:, space.non_sensitive], start[:, space.non_sensitive])
-    codes = np.unique(space.twins_.twin_values, axis=0)
-    assert len(codes) == space.twins_.n_twins == len(space.twins_.twin_values) >= 2
+    encoded = np.unique(space.twins_.twin_values, axis=0)
+    assert len(encoded) == space.twins_.n_twins == len(space.twins_.twin_values) >= 2
     if np.isfinite(space.twins_.n_combinations):
         np.testing.assert_array_equal(space.twins_.twin_values, space.twins_.sensitive_values)
-        assert len(codes) == space.twins_.n_combinations
+        assert len(encoded) == space.twins_.n_combinations
 
 
 def first_column(X):
@@ -154,9 +154,9 @@ def test_fit_reports_confirmed_finds_within_the_budget(models, X, seed, budget, 
         assert (gaps != 0).all()
         free = [name for name in X.columns if name != "s"]
         same(inputs[free], twins[free])
-        codes = auditor.space_.encode(inputs)
-        assert (codes >= auditor.space_.domain.low).all() and (
-            codes <= auditor.space_.domain.high
+        encoded = auditor.space_.encode(inputs)
+        assert (encoded >= auditor.space_.domain.low).all() and (
+            encoded <= auditor.space_.domain.high
         ).all()
         if not classify:
             np.testing.assert_allclose(gaps, auditor.disparities_)

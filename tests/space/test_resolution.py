@@ -57,13 +57,13 @@ def grid(low, high, step, n=N, seed=0):
 def test_steps_of_the_data_are_the_steps_of_the_domain(values, kind, values_in_domain):
     column = column_of(values)
     assert column.kind == kind and column.discrete
-    codes = column.grid()
-    domain = column.take(codes)
+    encoded = column.grid()
+    domain = column.take(encoded)
     assert np.isin(values, domain).all()  # the very same floats
     assert column.ends == (values.min(), values.max())
     if values_in_domain is not None:
         assert column.n_values <= values_in_domain
-    np.testing.assert_array_equal(column.encode(domain), codes)
+    np.testing.assert_array_equal(column.encode(domain), encoded)
 
 
 @pytest.mark.parametrize(
@@ -193,17 +193,17 @@ def any_numbers(dtype=None):
 def test_numbers_between_two_steps_lie_between_their_codes(name):
     column = COLUMNS[name]
     values = any_numbers(column.dtype)
-    codes = column.encode(values)
+    encoded = column.encode(values)
     n = len(column.listed) if isinstance(column, Amounts) else 50
     steps = np.arange(float(n)) if isinstance(column, Amounts) else np.arange(-50.0, 50)
     on_grid = column.take(steps)
     np.testing.assert_array_equal(column.encode(on_grid), steps)
     np.testing.assert_array_equal(
-        codes == np.rint(codes), np.isin(values, column.take(np.rint(codes)))
+        encoded == np.rint(encoded), np.isin(values, column.take(np.rint(encoded)))
     )
     assert (np.diff(on_grid) > 0).all()
-    finite = codes[~np.isnan(codes) & (np.abs(values) < 100)]
-    between = values[~np.isnan(codes) & (np.abs(values) < 100)]
+    finite = encoded[~np.isnan(encoded) & (np.abs(values) < 100)]
+    between = values[~np.isnan(encoded) & (np.abs(values) < 100)]
     order = np.argsort(between, kind="stable")
     assert (np.diff(finite[order]) >= -1e-6).all()
 
@@ -226,10 +226,10 @@ def test_a_column_alone_gives_a_number_back_but_for_its_last_bits(name):
 
 def test_decimals_are_the_floats_that_python_writes():
     for divisor in (10, 100, 1000, 10**6):
-        codes = np.random.default_rng(divisor).integers(-(10**7), 10**7, 2000)
-        exact = [float(Decimal(int(c)) / divisor) for c in codes]
+        encoded = np.random.default_rng(divisor).integers(-(10**7), 10**7, 2000)
+        exact = [float(Decimal(int(c)) / divisor) for c in encoded]
         column = in_steps(Fractions(0, 1, divisor))
-        np.testing.assert_array_equal(column.take(codes.astype(float)), exact)
+        np.testing.assert_array_equal(column.take(encoded.astype(float)), exact)
 
 
 def test_rows_of_data_are_audited_as_they_are():
@@ -323,9 +323,9 @@ def test_every_input_keeps_to_groups_and_steps(seed):
     moved = space.domain.clip(Z + rng.normal(0, 5, Z.shape))
     near = space.domain.neighbours(Z, space.non_sensitive).reshape(-1, Z.shape[1])
     data = draw_near(space, 40, rng)[1]
-    for codes in (Z, moved, near, data):
-        table = space.decode(codes)
-        np.testing.assert_array_equal(space.encode(table), codes)
+    for encoded in (Z, moved, near, data):
+        table = space.decode(encoded)
+        np.testing.assert_array_equal(space.encode(table), encoded)
         assert (np.asarray(table["sex_f"]).astype(int) + np.asarray(table["sex_m"]) == 1).all()
         for name in set(X.columns) - {"real", "words"}:
             values, seen = np.asarray(table[name], float), np.asarray(X[name], float)

@@ -243,7 +243,7 @@ def test_sensitive_combinations_are_the_product_of_the_grids(mixed_space):
     np.testing.assert_array_equal(mixed_space.twins_.sensitive_values, expected)
     assert mixed_space.twins_.n_combinations == len(expected)
     np.testing.assert_array_equal(
-        mixed_space.twins_.combination_codes([[3, 0], [1, 2]]), expected[[[3, 0], [1, 2]]]
+        mixed_space.twins_.combination_values([[3, 0], [1, 2]]), expected[[[3, 0], [1, 2]]]
     )
     Z = mixed_space.sample(4, np.random.default_rng(4))
     before = Z.copy()
@@ -265,8 +265,8 @@ def test_a_real_sensitive_column_is_compared_at_steps_both_ends_and_values_of_th
     assert stepped.decode(twins)[:, 0].tolist() == [0.25, 0.45, 0.65, 0.85]
     space = InputSpace().fit(X, [0])
     assert space.twins_.n_combinations == np.inf and not space.twins_.is_enumerable
-    codes = space.twins_.twin_values.ravel()
-    assert len(codes) == 102 and codes[0] == 0.25 and codes[-1] == 1.0 and 0.51 in codes
+    encoded = space.twins_.twin_values.ravel()
+    assert len(encoded) == 102 and encoded[0] == 0.25 and encoded[-1] == 1.0 and 0.51 in encoded
     with pytest.raises(ValueError, match="inf combinations.*too many for a table"):
         _ = space.twins_.sensitive_values
 
@@ -312,9 +312,9 @@ def test_a_huge_integer_sensitive_domain_builds_no_table():
     drawn = space.twins_.draw_sensitive(1000, rng)
     assert drawn.max() > 1.9e9 and (drawn == np.rint(drawn)).all()
     assert space.twins_.draw_sensitive_pairs(1000, rng).shape == (1000, 2, 1)
-    codes = space.twins_.twin_values.ravel()
-    assert {0, 3, 2_000_000_000} <= set(codes) and len(codes) <= 256
-    assert (codes == np.rint(codes)).all()
+    encoded = space.twins_.twin_values.ravel()
+    assert {0, 3, 2_000_000_000} <= set(encoded) and len(encoded) <= 256
+    assert (encoded == np.rint(encoded)).all()
     auditor = SBFTAuditor(KnownModel(), sensitive_features=[0], max_queries=3000, random_state=0)
     auditor.fit(X)
     assert auditor.fairness_degree_ == 2_000_000_000 == auditor.on_data_degree_
@@ -340,7 +340,7 @@ def test_a_huge_sensitive_set_has_no_table_but_has_codes():
     X = np.array([[0, 0, 1], [9999, 9999, 2]])
     space = InputSpace().fit(X, [0, 1])
     assert space.twins_.n_combinations == 10**8
-    assert space.twins_.combination_codes(12_345_678).tolist() == [1234, 5678]
+    assert space.twins_.combination_values(12_345_678).tolist() == [1234, 5678]
     with pytest.raises(ValueError, match="too many for a table"):
         _ = space.twins_.sensitive_values
 

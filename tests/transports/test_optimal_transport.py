@@ -112,15 +112,15 @@ def test_new_rows_are_shifted_as_their_neighbours_are():
 def planned(means, wanted, *, rounds):
     """Rows of one number that a plan sends to these means, and what they become."""
     n = len(means)
-    codes, ones = np.column_stack([np.ones(n), np.arange(n)]), np.ones(n, dtype=int)
+    encoded, ones = np.column_stack([np.ones(n), np.arange(n)]), np.ones(n, dtype=int)
     present = np.tile([1.0, 0.0], (n, 1))
     there, here = Projection(np.asarray(means), present), Projection(np.ones(n), present)
-    own = GroupSample(codes, ones)
+    own = GroupSample(encoded, ones)
     other = GroupSample(np.asarray(wanted, dtype=float)[:, None], ones)
-    column, ranks = Integer("n", 0, 9), RowRanks(codes, 0)
+    column, ranks = Integer("n", 0, 9), RowRanks(encoded, 0)
     made = ColumnPlan(np.array([True, False]), there, here, rounds)
     made = made.ending(column, own, other, ranks, 0)
-    return made.move(column, codes[:, 0], np.arange(n), ranks, 0)
+    return made.move(column, encoded[:, 0], np.arange(n), ranks, 0)
 
 
 def test_an_exact_plan_orders_rows_of_one_number():
@@ -162,7 +162,7 @@ def test_equal_rows_are_one_with_their_share():
     groups = np.repeat([0, 1], 30)
     X = pd.DataFrame({"v": np.where(groups == 0, np.arange(60) % 3, np.arange(60) % 3 + 10)})
     transport = OptimalTransport().fit(X, groups)
-    assert [len(sample.codes) for sample in transport.samples_] == [3, 3]
+    assert [len(sample.encoded) for sample in transport.samples_] == [3, 3]
     assert transport.transport(X, groups)["v"][:3].tolist() == [10, 11, 12]
 
 

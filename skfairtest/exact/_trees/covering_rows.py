@@ -207,7 +207,7 @@ class _Cover:
 
 def _zero_of(column: Column) -> float:
     """Return the code of zero in a column of numbers; NaN where it is not in the domain."""
-    return column.code_of(0.0) if column.high > column.low else np.nan
+    return column.encode_number(0.0) if column.high > column.low else np.nan
 
 
 def _codes_in(grid: CellGrid, j: int, cells: Ints, rng: np.random.Generator) -> Floats:

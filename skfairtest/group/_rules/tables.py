@@ -78,7 +78,7 @@ class SpaceColumns:
         if X is None:
             codes = self.space.data[:, j]
         else:
-            codes = self.space.layout.attribute_codes(X, j)
+            codes = self.space.layout.encode_attribute(X, j)
         column, codes = self.space.domain.columns[j].for_rules(codes)
         if not column.is_category:
             return ColumnValues(column.name, codes, column.dates, bounds=(column.low, column.high))

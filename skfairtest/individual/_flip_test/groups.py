@@ -47,7 +47,7 @@ class Groups(NamedTuple):
     def of(
         cls, space: InputSpace, not_in_model: pd.DataFrame | None, least: int = LEAST_ROWS
     ) -> Groups:
-        """Read the groups of the rows of a space, by sensitive columns inside and outside the model.
+        """Read the groups of the rows of a space, by sensitive columns in and outside the model.
 
         Raises
         ------

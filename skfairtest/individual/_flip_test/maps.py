@@ -40,7 +40,7 @@ class Maps:
             # The sensitive columns say the group. An order need not name them, and where nothing
             # but them is left, nothing would move.
             stays, labels = self.groups.columns.tolist(), self.groups.labels
-            transport.fit_codes(self.space.layout, Z, codes, labels, stays)
+            transport.fit_encoded(self.space.layout, Z, codes, labels, stays)
         else:
             transport.fit(self.space.decode(Z), self.groups.labels[codes])
         return Map(transport, self.space, self.groups)
@@ -87,7 +87,7 @@ class Map:
         """
         blank = self.groups.without(Z)
         if isinstance(self.transport, BaseTransport):
-            moved = self.transport.move_codes(blank, own, target)
+            moved = self.transport.move_encoded(blank, own, target)
         else:
             labels = self.groups.labels
             table = self.transport.transport(self.space.decode(blank), labels[own], labels[target])

@@ -10,7 +10,7 @@ import numpy as np
 from skfairtest._typing import Floats, Ints
 from skfairtest.individual._sbft.pairs import moved_sides
 from skfairtest.individual._sbft.population import CHANGED, CROSSED, PAIRS, Evaluated
-from skfairtest.space._domain import codes_at
+from skfairtest.space._domain import values_at
 from skfairtest.space._space import InputSpace
 
 Found = TypeVar("Found")
@@ -116,7 +116,7 @@ class Variation:
         low, high = domain.low[columns], domain.high[columns]
         ends = np.where(rng.random(n) < 0.5, low, high)
         of_others = members.Z[rng.integers(0, len(members), n), columns]
-        of_domain = codes_at(rng.random(n), low, high, domain.discrete[columns])
+        of_domain = values_at(rng.random(n), low, high, domain.discrete[columns])
         # A tenth get an end of the domain, where models often are largest; a fifth the value of
         # another member; a tenth any value of the domain, as a model may change where the data have
         # no value; the others a value of the data.

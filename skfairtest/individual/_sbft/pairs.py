@@ -69,7 +69,7 @@ def many_values(pair: Floats, space: InputSpace, rng: np.random.Generator) -> Fl
     if space.twins_.is_enumerable:
         n = int(space.twins_.n_combinations)
         chosen = rng.choice(n, size=min(n, most), replace=False)
-        return np.concatenate([space.twins_.combination_codes(chosen), pair])
+        return np.concatenate([space.twins_.combination_values(chosen), pair])
     # Near to the pair as well as anywhere.
     near = move_sensitive(np.tile(pair, (most // 4, 1)), space, rng)
     return np.concatenate([space.twins_.draw_sensitive(most - len(near), rng), near, pair])

@@ -9,7 +9,7 @@ from skfairtest._parameters import real, whole
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.base import BaseAuditor
 from skfairtest.oracle._handle import SearchHandle
-from skfairtest.space._domain import codes_at
+from skfairtest.space._domain import values_at
 from skfairtest.space._space import InputSpace
 
 
@@ -210,7 +210,7 @@ def between(
 ) -> Floats:  # fmt: skip
     """The masked values drawn anew between those of two parents, ends included."""
     low, high = np.minimum(first, second), np.maximum(first, second)
-    drawn = codes_at(rng.random(Z.shape), low, high, space.domain.discrete)
+    drawn = values_at(rng.random(Z.shape), low, high, space.domain.discrete)
     return space.domain.clip(np.where(mask, np.minimum(drawn, high), Z))
 
 

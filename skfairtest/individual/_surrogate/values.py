@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skfairtest._typing import Floats, Ints
-from skfairtest.space._domain import Domain, codes_at
+from skfairtest.space._domain import Domain, values_at
 
 
 def step_lengths(n: int, rng: np.random.Generator) -> Floats:
@@ -28,7 +28,7 @@ class ValuesOfDomain:
     def anew(self, Z: Floats, column: Ints, rng: np.random.Generator) -> Floats:
         """One value of each input drawn anew from its whole domain, in place."""
         domain, n = self.domain, len(Z)
-        Z[np.arange(n), column] = codes_at(
+        Z[np.arange(n), column] = values_at(
             rng.random(n), domain.low[column], domain.high[column], domain.discrete[column]
         )
         return Z

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skfairtest._typing import Floats
 from skfairtest.oracle._handle import SearchHandle
-from skfairtest.space._domain import codes_at
+from skfairtest.space._domain import values_at
 from skfairtest.space._space import InputSpace
 
 
@@ -158,7 +158,7 @@ def solve(t: Floats, box: Region, space: InputSpace, rng: np.random.Generator) -
     # Ten draws in search of a solution that the constraint admits.
     for _ in range(10):
         U = rng.random(space.n_features)
-        drawn = codes_at(U, box.low, box.high, space.domain.discrete)
+        drawn = values_at(U, box.low, box.high, space.domain.discrete)
         Z = space.domain.clip(np.where(outside, np.minimum(drawn, box.high), t)[None])
         if space.valid(Z)[0]:
             return Z[0]

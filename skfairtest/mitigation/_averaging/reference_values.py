@@ -42,7 +42,7 @@ class ReferenceValues:
     ----------
     names : list
         Names of the sensitive attributes, one-hot groups among them.
-    codes : ndarray of shape (n_values, n_attributes)
+    encoded : ndarray of shape (n_values, n_attributes)
         The combinations: numbers as they are, places of categories among their levels.
     weights : ndarray of shape (n_values,)
         Their weights.
@@ -61,7 +61,7 @@ class ReferenceValues:
     fields: list[Column]
     owned: list[list[int]]
     one_hot_groups: list[Group | None]
-    codes: Floats
+    encoded: Floats
     weights: Floats
 
     def __init__(
@@ -83,7 +83,7 @@ class ReferenceValues:
         self.fields = [layout.fields[place] for place in self.places]
         self.owned = [[self.places.index(place) for place in layout.places[j]] for j in sensitive]
         self.one_hot_groups = [layout.groups[j] for j in sensitive]
-        Z = np.column_stack([self._codes(j, values) for j, values in self._columns_of(X)])
+        Z = np.column_stack([self._encode(j, values) for j, values in self._columns_of(X)])
         self.has_missing = [bool(np.isnan(own).any()) for own in Z.T]
         self.has_none = [
             group is not None and bool((Z[:, j] == len(group.places)).any())
@@ -92,16 +92,16 @@ class ReferenceValues:
         first, rank = distinct(_keys(Z))
         weights: Floats = np.bincount(rank, weights=sample_weight).astype(np.float64)
         present = weights > 0
-        codes, weights = Z[first][present], weights[present]
+        encoded, weights = Z[first][present], weights[present]
         # By the first column, then by the next: neighbours are alike.
-        order = np.lexsort(codes.T[::-1])
-        codes, weights = codes[order], weights[order] / weights.sum()
+        order = np.lexsort(encoded.T[::-1])
+        encoded, weights = encoded[order], weights[order] / weights.sum()
         if uniform:
             weights = np.full(len(weights), 1 / len(weights))
         if max_values is not None and len(weights) > max_values:
             chosen, weights = _thin_out(weights, max_values)
-            codes = codes[chosen]
-        self.codes, self.weights = codes, weights
+            encoded = encoded[chosen]
+        self.encoded, self.weights = encoded, weights
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -110,11 +110,11 @@ class ReferenceValues:
         """The combinations as a table, a one-hot group as one column, and their weights."""
         table = {}
         for j, name in enumerate(self.names):
-            group, codes = self.one_hot_groups[j], self.codes[:, j]
+            group, encoded = self.one_hot_groups[j], self.encoded[:, j]
             if group is None:
-                values = self.fields[self.owned[j][0]].take(codes)
+                values = self.fields[self.owned[j][0]].take(encoded)
             else:
-                values = _named(group, codes)
+                values = _named(group, encoded)
             table[name] = pd.Series(values).infer_objects()
         label = "weight" if "weight" not in table else "weight of the values"
         return pd.DataFrame({**table, label: self.weights})
@@ -139,9 +139,9 @@ class ReferenceValues:
             is_number = group is None and column.is_open
             if foreign.any() and (unseen_is_error or is_number):
                 raise ValueError(self._complaint(j, foreign, [own[foreign] for own in values]))
-            Z[~foreign, j] = self._codes(j, [own[~foreign] for own in values])
+            Z[~foreign, j] = self._encode(j, [own[~foreign] for own in values])
             Z[foreign, j] = np.inf  # is equal to nothing here
-        known = dict(zip(_keys(self.codes).tolist(), range(len(self)), strict=True))
+        known = dict(zip(_keys(self.encoded).tolist(), range(len(self)), strict=True))
         first, rank = distinct(keys := _keys(Z))
         found = [known.get(key, -1) for key in keys[first].tolist()]
         return np.array(found, dtype=np.intp)[rank]
@@ -152,31 +152,31 @@ class ReferenceValues:
         for j, own in enumerate(self.owned):
             yield j, [self.container.column_values(table, place) for place in own]
 
-    def _codes(self, j: int, values: list[NDArray[Any]]) -> Floats:
+    def _encode(self, j: int, values: list[NDArray[Any]]) -> Floats:
         group = self.one_hot_groups[j]
         if group is None:
             return self.fields[self.owned[j][0]].encode(values[0])
-        return group.codes(values)
+        return group.encode(values)
 
     def _foreign(self, j: int, values: list[NDArray[Any]], unseen_is_error: bool) -> Bools:
         """Rows with a value that an attribute did not have in fit; of numbers NaN and infinity."""
         group, column = self.one_hot_groups[j], self.fields[self.owned[j][0]]
         if group is not None:
             try:
-                codes = group.codes(values)
+                encoded = group.encode(values)
             except ValueError:  # two ones in a row, say
                 if unseen_is_error:
                     raise
                 return np.ones(len(values[0]), dtype=bool)
-            none = codes == len(group.places)
-            return (np.isnan(codes) & (not self.has_missing[j])) | (none & (not self.has_none[j]))
+            none = encoded == len(group.places)
+            return (np.isnan(encoded) & (not self.has_missing[j])) | (none & (not self.has_none[j]))
         gone = np.asarray(pd.isna(values[0]), dtype=bool)
         may_be_gone = self.has_missing[j] or column.missing is not None
         return np.where(gone, not may_be_gone, column.unknown(values[0]))
 
     def _complaint(self, j: int, foreign: Bools, values: list[NDArray[Any]]) -> str:
         group, column = self.one_hot_groups[j], self.fields[self.owned[j][0]]
-        named = values[0] if group is None else _named(group, group.codes(values))
+        named = values[0] if group is None else _named(group, group.encode(values))
         expected = "finite numbers"
         if group is not None:
             expected = _shown(group.categories[: len(group.places) + self.has_none[j]])
@@ -217,7 +217,7 @@ class ReferenceValues:
         V = np.empty((len(self), len(self.places)))
         for j, own in enumerate(self.owned):
             group = self.one_hot_groups[j]
-            V[:, own] = self.codes[:, [j]] if group is None else group.spread(self.codes[:, j])
+            V[:, own] = self.encoded[:, [j]] if group is None else group.spread(self.encoded[:, j])
         return self.container.build(V, self.fields)
 
     def filled(self, X: Any, rows: Ints, values: Ints) -> Any:
@@ -257,11 +257,11 @@ def _thin_out(weights: Floats, n: int) -> tuple[Ints, Floats]:
     return chosen, counts / n
 
 
-def _named(group: Group, codes: Floats) -> NDArray[Any]:
+def _named(group: Group, encoded: Floats) -> NDArray[Any]:
     """Names of the categories of a one-hot group, None where they are missing."""
     names = np.array([*group.categories, None], dtype=object)
-    gone = np.isnan(codes)
-    states = group.order[np.where(gone, 0, codes).astype(np.intp)]
+    gone = np.isnan(encoded)
+    states = group.order[np.where(gone, 0, encoded).astype(np.intp)]
     return np.asarray(names[np.where(gone, len(names) - 1, states)])
 
 

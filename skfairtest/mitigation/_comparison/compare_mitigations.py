@@ -338,7 +338,7 @@ def _folds(context: ComparisonContext, cv: Any, rng: np.random.Generator) -> tup
         rows = context.space.data[held]
         inputs, cluster_ids = {}, None
         if context.has_twins:
-            near = draw_crossings(context.space.with_codes(rows), each, rng)
+            near = draw_crossings(context.space.with_encoded(rows), each, rng)
             uniform = draw_uniform(context.space, each, rng)
             inputs = {
                 "rows": context.space.rows(held),

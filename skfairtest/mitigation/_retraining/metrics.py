@@ -90,9 +90,9 @@ class ShareMetrics:
         # the auditor alone was given a number of jobs.
         alone = {} if self._n_jobs is None else {"n_jobs": None}
         self._needed = space.without_plausibility(), settings | alone
-        codes, self._X = folds[0].codes, space.layout.as_in_fit(folds[0].task.X)
+        encoded, self._X = folds[0].encoded, space.layout.as_in_fit(folds[0].task.X)
         self._weights = folds[0].task.weights
-        self._crossings = [Crossings(space.with_codes(codes[fold.held])) for fold in self.folds]
+        self._crossings = [Crossings(space.with_encoded(encoded[fold.held])) for fold in self.folds]
         self._chosen_by = self._draw()
         self._fresh: Inputs | None = None
 

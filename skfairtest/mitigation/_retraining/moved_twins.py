@@ -36,7 +36,7 @@ class MovedRetraining(TwinStrategy):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        space = self.space.with_codes(self.space.encode(self.task.X))
+        space = self.space.with_encoded(self.space.encode(self.task.X))
         self.groups = groups = _groups_of(space)
         moving = np.setdiff1d(np.arange(space.data.shape[1]), groups.columns)
         warn_of_single_values(space.layout, space.data, groups.codes, groups.labels, moving)
@@ -64,10 +64,10 @@ class MovedRetraining(TwinStrategy):
             half = len(order) // 2
             places = np.sort(order[half:] if fresh else order[:half])
             if len(places):
-                parts.append(self._judge(model, fold, fold.held[places], folds[0].codes))
+                parts.append(self._judge(model, fold, fold.held[places], folds[0].encoded))
         return together(parts).measure(mean=self.measures_mean)
 
-    def _judge(self, model: Any, fold: TrainingFold, rows: Ints, codes: Floats) -> Judged:
+    def _judge(self, model: Any, fold: TrainingFold, rows: Ints, encoded: Floats) -> Judged:
         """Say how a fold's model treats rows that it has not seen, under the fold's map."""
         asked = Model(
             model,
@@ -75,8 +75,8 @@ class MovedRetraining(TwinStrategy):
             response_method=self.settings["response_method"],
             n_jobs=self.settings["n_jobs"],
         )
-        moved = self._map(fold).move_all(codes[rows], self.groups.codes[rows])
-        changes = changes_of(asked, codes[rows], moved, self.settings["threshold"])
+        moved = self._map(fold).move_all(encoded[rows], self.groups.codes[rows])
+        changes = changes_of(asked, encoded[rows], moved, self.settings["threshold"])
         return Judged(changes.differs, changes.disparity)
 
     def prepare(self, number: int, folds: list[TrainingFold]) -> str | None:
@@ -118,7 +118,7 @@ class MovedRetraining(TwinStrategy):
     def _under_average(self, fold: TrainingFold) -> Addition:
         """Rows and their moved twins, under the average of what the latest model says to them."""
         chosen = np.arange(len(fold.rows))
-        both = np.concatenate([fold.codes[:, None, :], self._moved(fold, chosen)], axis=1)
+        both = np.concatenate([fold.encoded[:, None, :], self._moved(fold, chosen)], axis=1)
         tables = [fold.space.decode(both[:, place]) for place in range(both.shape[1])]
         pairs = FoundPairs(
             tables[0], tables[1], True, fold.model, fold.ensemble, self.task.classes,
@@ -145,18 +145,18 @@ class MovedRetraining(TwinStrategy):
         others = len(self.groups) - 1
         k = min(MOST_TWINS, others)
         start = fold.rng.integers(others, size=len(own)) if k < others else np.zeros(len(own), int)
-        moved = np.empty((len(own), k, fold.codes.shape[1]))
+        moved = np.empty((len(own), k, fold.encoded.shape[1]))
         for place in range(k):
             step = 1 + (start + place * others // k) % others
             target = (own + step) % len(self.groups)
-            moved[:, place] = self._map(fold).move(fold.codes[chosen], own, target)
+            moved[:, place] = self._map(fold).move(fold.encoded[chosen], own, target)
         return moved
 
     def _map(self, fold: TrainingFold) -> Map:
         """The map between groups that a fold's training rows show."""
         if "map" not in fold.kept:
             maps = Maps(None, self.space, self.groups)
-            fold.kept["map"] = maps.learn(fold.codes, self.groups.codes[fold.rows])
+            fold.kept["map"] = maps.learn(fold.encoded, self.groups.codes[fold.rows])
         learned: Map = fold.kept["map"]
         return learned
 

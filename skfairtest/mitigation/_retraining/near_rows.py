@@ -31,7 +31,7 @@ def other_twins(fold: TrainingFold, chosen: Ints | None = None) -> Addition:
     """
     if chosen is None:
         chosen = np.arange(len(fold.rows))
-    own = fold.codes[chosen]
+    own = fold.encoded[chosen]
     twins, exists = twins_of(fold, own)
     exists &= ~(np.isclose(twins, own[:, None, :], equal_nan=True)).all(axis=2)
     places, _ = np.nonzero(exists)
@@ -60,7 +60,7 @@ def n_near_rows(n_rows: int) -> int:
 
 
 def draw_near_rows(fold: TrainingFold, n: int) -> Floats:
-    """Inputs near the training rows of a fold, as codes."""
+    """Inputs near the training rows of a fold, encoded."""
     if "crossings" not in fold.kept:
         fold.kept["crossings"] = Crossings(fold.space)
     crossings: Crossings = fold.kept["crossings"]
@@ -68,7 +68,7 @@ def draw_near_rows(fold: TrainingFold, n: int) -> Floats:
 
 
 def with_twins(fold: TrainingFold, Z: Floats) -> Addition:
-    """Inputs as codes with their twins, those that the constraint admits, under one label.
+    """Encoded inputs with their twins, those that the constraint admits, under one label.
 
     It is the average of what the latest model of the fold says to them.
     """
@@ -100,15 +100,15 @@ def twins_of(fold: TrainingFold, Z: Floats) -> tuple[Floats, Bools]:
         Those that the constraint admits.
     """
     space = fold.space
-    n, codes = len(Z), space.twins_.twin_values
-    k = min(MOST_TWINS, len(codes))
-    if k == len(codes):
+    n, encoded = len(Z), space.twins_.twin_values
+    k = min(MOST_TWINS, len(encoded))
+    if k == len(encoded):
         which = np.tile(np.arange(k), (n, 1))
     else:
         # A different draw for each input: equally spaced ones behind a random start.
-        start = fold.rng.integers(len(codes), size=(n, 1))
-        which = (start + (np.arange(k) * len(codes)) // k) % len(codes)
-    twins = space.twins_.of_each(Z, codes[which])
+        start = fold.rng.integers(len(encoded), size=(n, 1))
+        which = (start + (np.arange(k) * len(encoded)) // k) % len(encoded)
+    twins = space.twins_.of_each(Z, encoded[which])
     exists = space.valid(twins)
     return twins.reshape(n, k, -1), exists.reshape(n, k)
 

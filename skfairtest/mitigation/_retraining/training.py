@@ -143,8 +143,8 @@ class TrainingFold:
         What is trained on what.
     space : InputSpace
         The domain.
-    codes : ndarray of shape (n_rows, n_features)
-        All rows of the task as codes.
+    encoded : ndarray of shape (n_rows, n_features)
+        All rows of the task, encoded.
     held : ndarray of int
         Rows that are held out; none in the first fold.
     rng : Generator
@@ -159,13 +159,13 @@ class TrainingFold:
     """
 
     def __init__(
-        self, task: Task, space: InputSpace, codes: Floats, held: Ints, rng: np.random.Generator
+        self, task: Task, space: InputSpace, encoded: Floats, held: Ints, rng: np.random.Generator
     ) -> None:
         self.task = task
         self.held = held
         self.rows = np.setdiff1d(np.arange(len(task.y)), held)
-        self.codes = codes[self.rows]
-        self.space = space.with_codes(self.codes)
+        self.encoded = encoded[self.rows]
+        self.space = space.with_encoded(self.encoded)
         self.rng = rng
         self.model: Any = None
         #: What a strategy keeps from round to round.
@@ -248,11 +248,11 @@ def make_folds(
     task: Task, space: InputSpace, held_rows: list[Ints], rng: np.random.Generator
 ) -> list[TrainingFold]:
     """A fold that holds out nothing, and one for each entry of `held_rows`."""
-    codes = space.encode(task.X)
+    encoded = space.encode(task.X)
     nothing = np.empty(0, dtype=np.intp)
     streams = rng.spawn(len(held_rows) + 1)
     return [
-        TrainingFold(task, space, codes, held, stream)
+        TrainingFold(task, space, encoded, held, stream)
         for held, stream in zip([nothing, *held_rows], streams, strict=True)
     ]
 

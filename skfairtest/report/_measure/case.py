@@ -37,7 +37,7 @@ QUERIES_A_PAIR = 4
 
 
 class Finding(NamedTuple):
-    """A pair, its twins as codes of shape (2, n_attributes), and what has shown it."""
+    """A pair, its encoded twins of shape (2, n_attributes), and what has shown it."""
 
     pair: Pair
     twins: Floats

@@ -301,7 +301,7 @@ def _early(case: Case, of: NamedTransport, rows: Ints, again: int) -> str:
 def _learnable(case: Case, name: str, of: NamedTransport, rows: Ints, seconds: float) -> int:
     """Of how many rows a map can be learned in the time, by a trial with a few of them."""
     positions = case.space.layout.resolve(taken) if (taken := _taken(case, name)) else []
-    space = case.space.with_codes(case.space.data[rows]).with_sensitive_features(positions)
+    space = case.space.with_encoded(case.space.data[rows]).with_sensitive_features(positions)
     groups = Groups.of(space, _not_in_model(case, name, rows))
     began = _clock.now()
     fitted = Maps(of.transport, space, groups).learn(space.data, groups.codes)

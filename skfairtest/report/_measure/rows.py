@@ -202,8 +202,8 @@ def _worst_rows(
     for k, (place, pair) in enumerate(zip(places.tolist(), pairs, strict=True)):
         name = names(int(order[place]))
         if inside[k]:
-            codes = space.encode(rows.decode(np.stack([side[k] for side in twins])))
-            case.offer(label, pair, codes, f"row {name} of the data")
+            encoded = space.encode(rows.decode(np.stack([side[k] for side in twins])))
+            case.offer(label, pair, encoded, f"row {name} of the data")
         own = own_values(_twice(rows, place), pair)
         listed.append(WorstRow(name, bool(inside[k]), own, pair))
     return listed

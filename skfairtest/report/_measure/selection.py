@@ -60,10 +60,10 @@ def sensitive_values(case: Case, rows: Ints) -> pd.DataFrame:
     """The sensitive attributes of rows of the data, one column each; a one-hot group is one."""
     values, Z = {}, case.space.data[rows]
     for j in case.space.sensitive.tolist():
-        column, codes = case.space.domain.columns[j], Z[:, j]
-        taken = np.full(len(codes), None, dtype=object)
-        known = ~np.isnan(codes)
-        taken[known] = column.shown(codes[known])
+        column, encoded = case.space.domain.columns[j], Z[:, j]
+        taken = np.full(len(encoded), None, dtype=object)
+        known = ~np.isnan(encoded)
+        taken[known] = column.shown(encoded[known])
         values[str(column.name)] = pd.Series(taken).infer_objects()
     not_in_model = rows_not_in_model(case.not_in_model, rows)
     if not_in_model is not None:

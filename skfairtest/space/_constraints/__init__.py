@@ -1,4 +1,4 @@
-"""Constraints state which inputs can exist; here they become rules on codes."""
+"""Constraints state which inputs can exist; here they become rules on encoded values."""
 
 from skfairtest.space._constraints.base import Constraint as Constraint
 from skfairtest.space._constraints.base import Is

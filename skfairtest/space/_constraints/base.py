@@ -92,7 +92,7 @@ class Constraint:
         return self
 
     def _rule(self, table: BoundColumns) -> Rule:
-        """Return the constraint as a rule on the codes of a table."""
+        """Return the constraint as a rule on the encoded values of a table."""
         raise NotImplementedError
 
 
@@ -151,8 +151,8 @@ class Is(Constraint):
     def _rule(self, table: BoundColumns) -> Rule:
         j = table.position(self.column, self)
         if not isinstance(self.values, tuple):
-            codes = table.codes(j, listed(self.values), self)
-            return TableRule([j], codes[:, None], whole=bool(table.discrete[j]))
+            encoded = table.encode_listed(j, listed(self.values), self)
+            return TableRule([j], encoded[:, None], whole=bool(table.discrete[j]))
         if len(self.values) != 2 or all(end is None for end in self.values):
             raise ValueError(
                 f"{self!r}: a tuple is a range (low, high), of which one end may be None; got "

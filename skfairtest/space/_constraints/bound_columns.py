@@ -1,4 +1,4 @@
-"""Columns of a table by name, with their values and codes, for constraints."""
+"""Columns of a table by name, with their values and encoded values, for constraints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BoundColumns:
     layout : Layout
         The attributes, and the columns of the table that they are.
     data : ndarray of shape (n_rows, n_features)
-        Codes of the table.
+        Encoded values of the table.
     warns : bool, default=False
         Whether to warn of values that no column has.
     """
@@ -83,7 +83,7 @@ class BoundColumns:
         )
 
     def numbers(self, j: int, owner: Any) -> Floats | Column | None:
-        """Return the numbers of a column's codes, or None if the codes are the numbers."""
+        """Return the numbers of a column's encoded values, or None if they are the numbers."""
         if self.columns[j].dates is not None:
             raise ValueError(
                 f"{owner!r} needs numbers, but column {self.names[j]!r} holds dates. Use Order to "
@@ -92,7 +92,7 @@ class BoundColumns:
         return self._numbers(j, owner)
 
     def _numbers(self, j: int, owner: Any) -> Floats | Column | None:
-        """Return the numbers of a column's codes, also for dates."""
+        """Return the numbers of a column's encoded values, also for dates."""
         column = self.columns[j]
         if not column.is_numeric():
             shown = ", ".join(repr(level) for level in (column.expected() or [])[:3])
@@ -101,11 +101,11 @@ class BoundColumns:
                 " Use Is, Implies or Allowed for categories; Order takes them where their dtype is "
                 "ordered."
             )
-        values = column.by_code()
+        values = column.listed_numbers()
         return values if values is not None or column.is_plain else column
 
     def _ranks(self, j: int) -> tuple[NDArray[Any], Floats] | None:
-        """Return the order of a column of ordered categories, and the rank of each code."""
+        """Return the order of a column of ordered categories, and each encoded value's rank."""
         order = self.layout.container.ordered_levels(self.layout.places[j][0])
         if order is None:
             return None
@@ -184,17 +184,17 @@ class BoundColumns:
             raise ValueError(f"{owner!r}: a range is (low, high) with low <= high; got {ends!r}.")
         return values, (low, high)
 
-    def known_codes(self, j: int, values: Any) -> tuple[Floats, Bools]:
-        """Return the codes of values, and which values the column knows; NaN means missing."""
+    def encode_known(self, j: int, values: Any) -> tuple[Floats, Bools]:
+        """Encode values, and return which the column knows; NaN means missing."""
         listed = np.empty(len(values), dtype=object)
         listed[:] = list(values)
-        return self.columns[j].known_codes(listed, self.layout.rounds_to(j))
+        return self.columns[j].encode_known(listed, self.layout.rounds_to(j))
 
-    def codes(self, j: int, values: list[Any], owner: Any) -> Floats:
-        """Return the codes of the values that a column knows; a warning names the others."""
+    def encode_listed(self, j: int, values: list[Any], owner: Any) -> Floats:
+        """Encode the values that a column knows; a warning names the others."""
         if not values:
             raise ValueError(f"{owner!r} lists no value. Name one at least.")
-        codes, known = self.known_codes(j, values)
+        encoded, known = self.encode_known(j, values)
         if not known.all() and self._warns:
             column = self.columns[j]
             strange = [value for value, is_known in zip(values, known, strict=True) if not is_known]
@@ -205,7 +205,7 @@ class BoundColumns:
                 ConstraintWarning,
                 stacklevel=users_level(),
             )
-        return codes[known]
+        return encoded[known]
 
     def combinations(self, positions: list[int]) -> dict[Any, list[Any]]:
         """Return the combinations of some columns that occur in the data, as lists of values."""

@@ -10,7 +10,7 @@ import numpy as np
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.space._constraints.rules import AllRule, Boxes, Rule
 from skfairtest.space._constraints.table_rule import TableRule
-from skfairtest.space._domain import Domain, codes_at
+from skfairtest.space._domain import Domain, values_at
 from skfairtest.space._twins import Twins
 
 #: Times that a row is repaired, for all its twins in turn, before it stays as it is.
@@ -123,11 +123,13 @@ class Feasibility:
             return self.domain.draw(n, rng)
         domain, low, high = self.domain, self.root.low[0], self.root.high[0]
         U = rng.random((n, len(low)))
-        Z = codes_at(U, low, high, domain.discrete)
+        Z = values_at(U, low, high, domain.discrete)
         Z = np.where(high == domain.high, domain.draw_missing(Z.copy(), rng), Z)
         for j, left in self.root.sets.items():
-            codes = np.flatnonzero(left[0])
-            Z[:, j] = codes[np.minimum((U[:, j] * len(codes)).astype(np.intp), len(codes) - 1)]
+            encoded = np.flatnonzero(left[0])
+            Z[:, j] = encoded[
+                np.minimum((U[:, j] * len(encoded)).astype(np.intp), len(encoded) - 1)
+            ]
         for columns, rows in self._tables:
             Z[:, columns] = rows[rng.integers(len(rows), size=n)]
         return domain.clip(Z)
@@ -145,10 +147,10 @@ class Feasibility:
         rng : Generator
             Source of randomness; not used where there are no constraint objects.
         values : ndarray of shape (n, k, n_sensitive), default=None
-            Sensitive codes of the twins that will be compared: rows are moved in non-sensitive
-            columns to where all these twins are valid. None: the rows' own codes and, where a
-            constraint names sensitive columns, a random other twin; what cannot be repaired
-            otherwise may then change its own codes, too.
+            Encoded sensitive values of the twins that will be compared: rows are moved in
+            non-sensitive columns to where all these twins are valid. None: the rows' own encoded
+            values and, where a constraint names sensitive columns, a random other twin; what cannot
+            be repaired otherwise may then change its own encoded values, too.
 
         Returns
         -------

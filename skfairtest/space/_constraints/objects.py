@@ -1,7 +1,7 @@
 """Constraint objects: each states in one line which rows of a table can exist.
 
 An object is a plain value that knows column names. `InputSpace` binds it to a table, which makes it
-a `Rule` on codes. Called with a table, it returns which rows satisfy it.
+a `Rule` on encoded values. Called with a table, it returns which rows satisfy it.
 """
 
 from __future__ import annotations
@@ -296,12 +296,12 @@ class Allowed(Constraint):
                 f"{[len(values) for values in self.table.values()]}."
             )
         positions = [table.position(name, self) for name in self.table]
-        codes = [
-            table.known_codes(j, values)
+        encoded = [
+            table.encode_known(j, values)
             for j, values in zip(positions, self.table.values(), strict=True)
         ]
-        rows = np.column_stack([own for own, _ in codes])
-        known = np.all([is_known for _, is_known in codes], axis=0)
+        rows = np.column_stack([own for own, _ in encoded])
+        known = np.all([is_known for _, is_known in encoded], axis=0)
         if not known.any():
             raise ValueError(
                 f"{self!r}: none of the {len(known)} combinations consists of values that the "

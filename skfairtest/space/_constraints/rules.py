@@ -1,4 +1,4 @@
-"""Constraints bound to the columns of a table: verdicts, repairs and boxes, on codes alone.
+"""Constraints bound to the columns of a table: verdicts, repairs and boxes, on encoded rows alone.
 
 A `Rule` is what a constraint object becomes for one table. It never decodes rows, and can do what
 a callable cannot: move a row to where it holds, and say of a whole box that it holds nowhere in it.
@@ -18,14 +18,14 @@ from skfairtest.space._domain import Domain
 
 
 class Boxes:
-    """Boxes of rows: an interval of codes for each column, or a set of codes for categories.
+    """Boxes of rows: an interval of encoded values for each column, or a set for categories.
 
     Attributes
     ----------
     low, high : ndarray of shape (n, n_features)
-        Closed intervals; of a column with sets, the first and the last code of the set.
-    sets : dict of int to ndarray of bool of shape (n, n_codes)
-        Which codes of a categorical column are left.
+        Closed intervals; of a column with sets, the first and the last encoded value of the set.
+    sets : dict of int to ndarray of bool of shape (n, n_values)
+        Which encoded values of a categorical column are left.
     """
 
     def __init__(self, low: Floats, high: Floats, sets: dict[int, Bools]) -> None:
@@ -36,8 +36,8 @@ class Boxes:
         """Return one box: everything."""
         sets = {}
         for j, n in n_levels.items():
-            codes = np.arange(n)
-            sets[j] = ((codes >= low[j]) & (codes <= high[j]))[None]
+            encoded = np.arange(n)
+            sets[j] = ((encoded >= low[j]) & (encoded <= high[j]))[None]
         return cls(low[None].copy(), high[None].copy(), sets)
 
     def copy(self) -> Boxes:
@@ -45,7 +45,7 @@ class Boxes:
         return Boxes(self.low.copy(), self.high.copy(), {j: s.copy() for j, s in self.sets.items()})
 
     def keep(self, j: int, wanted: Bools) -> None:
-        """Leave only the wanted codes (n, n_codes) of a categorical column."""
+        """Leave only the wanted encoded values (n, n_values) of a categorical column."""
         left = self.sets[j]
         left &= wanted
         some = left.any(axis=1)
@@ -60,9 +60,10 @@ class Boxes:
 
 
 class Term(NamedTuple):
-    """Column in a sum, with its weight, and its values if they are not the codes.
+    """Column in a sum, with its weight, and its values if they are not the encoded values.
 
-    These are given by code or, where they are no list, by the column, which works them out.
+    These are given by encoded value or, where they are no list, by the column, which works them
+    out.
     """
 
     column: int
@@ -79,19 +80,19 @@ class Term(NamedTuple):
 
     @property
     def largest_code(self) -> float:
-        """The largest code of a number, where codes beyond it mean missing; else infinity."""
+        """The largest encoded number, where values beyond it mean missing; else infinity."""
         return np.inf if self.numbers is None else self.numbers.largest_code
 
     @property
     def slope(self) -> float:
-        """Change of the term from one code to the next, of evenly spaced numbers."""
+        """Change of the term from one encoded value to the next, of evenly spaced numbers."""
         if self.numbers is None:
             return self.weight
         return self.weight * float(np.ravel(self.numbers.slope(np.zeros(1)))[0])
 
 
 class Rule:
-    """Rule on codes; subclasses define it."""
+    """Rule on encoded values; subclasses define it."""
 
     #: Positions of the columns that it is about.
     columns: frozenset[int] = frozenset()
@@ -154,13 +155,13 @@ class SumRule(Rule):
         if self._whole and all(_is_whole(term) for term in terms):
             self.end = float(np.floor(limit) if relation == "<=" else np.ceil(limit) - 1)
 
-    def _value(self, term: Term, codes: Floats) -> Floats:
+    def _value(self, term: Term, encoded: Floats) -> Floats:
         if term.numbers is not None:
-            return np.asarray(term.numbers.take(codes), dtype=np.float64)
+            return np.asarray(term.numbers.take(encoded), dtype=np.float64)
         if term.values is None:
-            return codes
-        known = (codes >= 0) & (codes < len(term.values))
-        place = np.where(known, codes, 0).astype(np.intp)
+            return encoded
+        known = (encoded >= 0) & (encoded < len(term.values))
+        place = np.where(known, encoded, 0).astype(np.intp)
         return np.where(known, term.values[place], np.nan)
 
     def _sums(self, Z: Floats) -> tuple[Floats, Floats]:
@@ -218,10 +219,10 @@ class SumRule(Rule):
         return Z
 
     def _shifted(self, Z: Floats, term: Term, share: Floats, domain: Domain) -> Floats:
-        """Return the codes of a column with which the sums exceed the limit no longer, or less."""
+        """Return the encoded column with which the sums exceed the limit no longer, or less."""
         total, size = self._sums(Z)
         excess = total - self.limit
-        codes, j = Z[:, term.column], term.column
+        encoded, j = Z[:, term.column], term.column
         weight = np.full(len(Z), term.weight)
         equation = self.relation == "=="
         if equation:
@@ -231,11 +232,11 @@ class SumRule(Rule):
         else:
             wrong = excess >= 0 if self.relation == "<" else excess > 0
         if not wrong.any():
-            return codes
+            return encoded
         low, high = domain.low[j], min(domain.high[j], term.largest_code)
         need = share * excess
         if term.values is not None:
-            return np.where(wrong, self._level(term, codes, weight, need, low, high), codes)
+            return np.where(wrong, self._level(term, encoded, weight, need, low, high), encoded)
         if domain.discrete[j]:
             steps = need / np.abs(term.slope)
             if equation:
@@ -244,22 +245,22 @@ class SumRule(Rule):
                 steps = np.floor(steps + 1e-9) + 1
             else:
                 steps = np.ceil(steps - 1e-9)
-            moved = codes - np.sign(weight) * steps
+            moved = encoded - np.sign(weight) * steps
         else:
             margin = 0.0 if equation else 4 * self._ulp * size
-            moved = codes - (need + margin) / weight
-        return np.where(wrong, np.clip(moved, low, high), codes)
+            moved = encoded - (need + margin) / weight
+        return np.where(wrong, np.clip(moved, low, high), encoded)
 
     def _level(
-        self, term: Term, codes: Floats, weight: Floats, need: Floats, low: float, high: float
+        self, term: Term, encoded: Floats, weight: Floats, need: Floats, low: float, high: float
     ) -> Floats:
         """Return the category whose value reduces the sum by what is needed, or the most."""
         assert term.values is not None
         levels = np.arange(int(low), int(high) + 1)
         levels = levels[~np.isnan(term.values[levels])]
         if not len(levels):
-            return codes
-        gain = weight[:, None] * (self._value(term, codes)[:, None] - term.values[levels][None])
+            return encoded
+        gain = weight[:, None] * (self._value(term, encoded)[:, None] - term.values[levels][None])
         short = np.where(gain >= need[:, None] * (1 - 1e-12), gain, np.inf)
         if self.relation == "<":
             short = np.where(gain > need[:, None], gain, np.inf)
@@ -322,7 +323,7 @@ class SumRule(Rule):
 
 
 def _is_whole(term: Term) -> bool:
-    """Return whether a term of a column of whole codes is a whole number."""
+    """Return whether a term of a column of whole encoded values is a whole number."""
     if term.numbers is not None:
         return False
     values = [term.weight] if term.values is None else term.weight * term.values

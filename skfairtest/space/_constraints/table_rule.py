@@ -36,11 +36,11 @@ class _Index:
         start, count = np.zeros(n, dtype=np.intp), np.full(n, len(self.rows), dtype=np.intp)
         group, open_ = np.zeros(n, dtype=np.int64), np.arange(n)
         for i, (values, keys, first, counts) in enumerate(self.levels):
-            codes = Z[open_, i]
-            place = np.minimum(np.searchsorted(values, codes), len(values) - 1)
+            encoded = Z[open_, i]
+            place = np.minimum(np.searchsorted(values, encoded), len(values) - 1)
             pairs = group[open_] * len(values) + place
             key = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
-            known = (values[place] == codes) & (keys[key] == pairs)
+            known = (values[place] == encoded) & (keys[key] == pairs)
             open_, key = open_[known], key[known]
             if not len(open_):
                 break
@@ -50,7 +50,7 @@ class _Index:
 
 
 class _Dense:
-    """Which of all combinations of whole codes are listed, as one array."""
+    """Which of all combinations of whole encoded values are listed, as one array."""
 
     def __init__(self, rows: Floats) -> None:
         self.low = rows.min(axis=0)
@@ -64,7 +64,7 @@ class _Dense:
         """Return whether combinations are whole and not too many."""
         if not len(rows) or not np.isfinite(rows).all() or (rows != np.floor(rows)).any():
             return False
-        # Up to so many combinations of whole codes, listed or not, each has a place in one array.
+        # Up to so many combinations of whole values, listed or not, each has a place in one array.
         return bool(np.prod(rows.max(axis=0) - rows.min(axis=0) + 1) <= 2_000_000)
 
     def find(self, Z: Floats) -> Bools:
@@ -77,9 +77,9 @@ class _Dense:
         return np.asarray(inside & self.listed[place.astype(np.intp) @ self.stride])
 
 
-def _comparable(codes: Floats) -> Floats:
-    """Return codes in which a missing value is a value of its own that equals itself."""
-    return np.where(np.isnan(codes), np.inf, codes)
+def _comparable(encoded: Floats) -> Floats:
+    """Return encoded values in which a missing value is a value of its own that equals itself."""
+    return np.where(np.isnan(encoded), np.inf, encoded)
 
 
 class TableRule(Rule):
@@ -90,11 +90,11 @@ class TableRule(Rule):
     columns : list of int
         Positions.
     rows : ndarray of shape (n_combinations, n_columns)
-        Codes; NaN is a missing value, and a value like any other.
+        Encoded values; NaN is a missing value, and a value like any other.
     excluded : bool, default=False
         The listed combinations are those that cannot be.
     whole : bool, default=False
-        Whether the codes of all columns are whole numbers.
+        Whether the encoded values of all columns are whole numbers.
     """
 
     def __init__(
@@ -193,29 +193,31 @@ class TableRule(Rule):
             part = slice(begin, begin + most)
             fits = np.ones((len(alive[part]), len(self.rows)), dtype=bool)
             for i, j in enumerate(self.order):
-                codes = self.rows[:, i]
-                fits &= (boxes.low[part, j, None] <= codes) & (codes <= boxes.high[part, j, None])
+                encoded = self.rows[:, i]
+                fits &= (boxes.low[part, j, None] <= encoded) & (
+                    encoded <= boxes.high[part, j, None]
+                )
                 if j in boxes.sets:
-                    fits &= _of_codes(boxes.sets[j][part], codes)
+                    fits &= _in_sets(boxes.sets[j][part], encoded)
             alive[part] &= fits.any(axis=1)
             for i, j in enumerate(self.order):
-                codes = self.rows[:, i]
+                encoded = self.rows[:, i]
                 if j in boxes.sets:
-                    self._keep_codes(boxes, part, j, codes, fits)
+                    self._keep_values(boxes, part, j, encoded, fits)
                     continue
-                low = np.where(fits, codes, np.inf).min(axis=1, initial=np.inf)
-                high = np.where(fits, codes, -np.inf).max(axis=1, initial=-np.inf)
+                low = np.where(fits, encoded, np.inf).min(axis=1, initial=np.inf)
+                high = np.where(fits, encoded, -np.inf).max(axis=1, initial=-np.inf)
                 boxes.low[part, j] = np.maximum(boxes.low[part, j], low)
                 boxes.high[part, j] = np.minimum(boxes.high[part, j], high)
         return alive & ~boxes.empty
 
     @staticmethod
-    def _keep_codes(boxes: Boxes, part: slice, j: int, codes: Floats, fits: Bools) -> None:
+    def _keep_values(boxes: Boxes, part: slice, j: int, encoded: Floats, fits: Bools) -> None:
         view = Boxes(boxes.low[part], boxes.high[part], {j: boxes.sets[j][part]})
         wanted = np.zeros_like(view.sets[j])
-        for code in np.unique(codes):
-            if 0 <= code < wanted.shape[1]:
-                wanted[:, int(code)] = fits[:, codes == code].any(axis=1)
+        for value in np.unique(encoded):
+            if 0 <= value < wanted.shape[1]:
+                wanted[:, int(value)] = fits[:, encoded == value].any(axis=1)
         view.keep(j, wanted)
 
     def _narrow_excluded(self, boxes: Boxes, alive: Bools) -> Bools:
@@ -237,7 +239,7 @@ class TableRule(Rule):
         return alive
 
     def _shave(self, boxes: Boxes, j: int) -> None:
-        """Move the ends of intervals of whole codes inwards, past the listed ones."""
+        """Move the ends of intervals of whole encoded values inwards, past the listed ones."""
         listed = self.rows[:, 0]
         for _ in range(len(listed)):
             low, high = np.isin(boxes.low[:, j], listed), np.isin(boxes.high[:, j], listed)
@@ -247,8 +249,8 @@ class TableRule(Rule):
             boxes.high[high, j] -= 1
 
 
-def _of_codes(sets: Bools, codes: Floats) -> Bools:
-    """Return which of the codes (m,) are in each set (n, n_codes); shape (n, m)."""
-    known = (codes >= 0) & (codes < sets.shape[1])
-    place = np.where(known, codes, 0).astype(np.intp)
+def _in_sets(sets: Bools, encoded: Floats) -> Bools:
+    """Return which of the encoded values (m,) are in each set (n, n_values); shape (n, m)."""
+    known = (encoded >= 0) & (encoded < sets.shape[1])
+    place = np.where(known, encoded, 0).astype(np.intp)
     return np.asarray(sets[:, place] & known)

@@ -49,14 +49,14 @@ class Neighbours:
     domain : Domain
         The values of the attributes.
     data : ndarray of shape (n_rows, n_features)
-        Codes of the data.
+        Encoded data.
     rng : Generator
         Chooses rows where there are too many, and values in place of missing and foreign ones.
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_features)
-        Codes of the rows.
+        Encoded rows.
     """
 
     def __init__(self, domain: Domain, data: Floats, rng: np.random.Generator) -> None:
@@ -182,8 +182,8 @@ class Neighbours:
         at = 0
         for j, (n, width) in enumerate(zip(self._n_levels, self._widths, strict=True)):
             if n > 2:
-                codes = np.clip(Z[:, j], 0, n - 1).astype(np.intp)
-                points[:, at : at + width] = self._pattern(j, n, width)[codes]
+                encoded = np.clip(Z[:, j], 0, n - 1).astype(np.intp)
+                points[:, at : at + width] = self._pattern(j, n, width)[encoded]
             else:
                 points[:, at] = (Z[:, j] - self._low[j]) / self._range[j]
             at += width

@@ -41,14 +41,14 @@ class Plausibility:
     detector : "auto", float or outlier detector
         A number is the share of real rows that "auto" accepts; its default is 0.98. An unfitted
         detector is cloned and fitted to the rows of the data. Detectors get rows in the user's own
-        kind of table, except that an unfitted detector that is no pipeline gets codes if there are
-        categories: the position of each value among the sorted values of its column.
+        kind of table, except that an unfitted detector that is no pipeline gets encoded values if
+        there are categories: the position of each value among the sorted values of its column.
     layout : Layout
         The attributes of the table.
     domain : Domain
         Their values.
     data : ndarray of shape (n_rows, n_features)
-        Codes of the data.
+        Encoded data.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Plausibility:
         self._neighbours: Neighbours | None = None
         self._classifier: RealVsSyntheticClassifier | None = None
         self._detector: Any = None
-        self._by_codes = False
+        self._gets_encoded = False
         self._share = 0.98  # of the real rows, which "auto" accepts
         self._scores_of_rows: Floats = np.empty(0)
         self._cut = 0.0
@@ -133,7 +133,7 @@ class Plausibility:
                 f"plausible= needs a detector that judges new rows with predict; got {name}, which "
                 "has none as it stands (LocalOutlierFactor has it with novelty=True)."
             )
-        self._by_codes = not (is_fitted or isinstance(detector, Pipeline) or self._is_numeric())
+        self._gets_encoded = not (is_fitted or isinstance(detector, Pipeline) or self._is_numeric())
         self._detector = detector
         if not is_fitted:
             self._detector = clone(detector)
@@ -224,7 +224,7 @@ class Plausibility:
         return self.neighbours.nearest(np.asarray(Z, dtype=np.float64))
 
     def _table(self, Z: Floats) -> Any:
-        return Z if self._by_codes else self._layout.decode(Z)
+        return Z if self._gets_encoded else self._layout.decode(Z)
 
     def _ask(self, method: str, Z: Floats) -> Floats:
         """Return the output of a method of the user's detector, one number for each input."""
@@ -252,8 +252,8 @@ class Plausibility:
             return call()
         except Exception as error:
             hint = (
-                "It got codes, a number for each category."
-                if self._by_codes
+                "It got encoded rows, a number for each category."
+                if self._gets_encoded
                 else "It got rows in the kind of table that X is. If it needs numbers, give an "
                 "unfitted detector, or a pipeline that encodes the categories first."
             )

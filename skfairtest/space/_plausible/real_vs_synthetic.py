@@ -29,7 +29,7 @@ class RealVsSyntheticClassifier:
     domain : Domain
         The values of the attributes.
     rows : ndarray of shape (n_rows, n_features)
-        Real rows as codes.
+        Real encoded rows.
     rng : Generator
         Makes up the inputs that rows are separated from.
 
@@ -70,7 +70,7 @@ class RealVsSyntheticClassifier:
         is_row = np.arange(len(Z)) < len(rows)
         # Without weights, with which scikit-learn takes several times as long to find bins: they
         # would add a constant to all scores.
-        # Codes of categories as numbers: as good here, and half as long to ask.
+        # Encoded values of categories as numbers: as good here, and half as long to ask.
         # Few bins: wide tables of measurements take most of their time for bins.
         # Few large trees: as good as three times as many small ones, and half as long to ask. A
         # tree looks at few columns, so that wide tables need more. The learning rate is such that
