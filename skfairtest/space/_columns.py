@@ -105,7 +105,7 @@ class Column:
         """Return a column of this kind for these facts, or None if it is of another kind."""
         raise NotImplementedError
 
-    # Values and encoded values ----------------------------------------------------------
+    # Values and encoded values --------------------------------------------------------------
 
     def encode(self, values: NDArray[Any]) -> Floats:
         """Encode the values; raise an error for unknown values.

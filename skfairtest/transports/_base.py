@@ -191,7 +191,7 @@ class BaseTransport(DeclaredParameters, PackageBase, BaseEstimator):
             )
         return np.broadcast_to(codes.astype(np.intp), n)
 
-    # Encoded rows ----------------------------------------------------------------------------
+    # Encoded rows ---------------------------------------------------------------------------
 
     def fit_encoded(
         self, layout: Layout, Z: Floats, groups: Ints, labels: Any, stays: Sequence[int] = ()

@@ -52,8 +52,8 @@ def matters(search: SearchHandle, twins: Floats) -> list[float]:
     return [float(change) for change in of_columns]
 
 
-def _typical(codes: Floats, largest_code: float) -> float:
-    known = codes[~np.isnan(codes)]
+def _typical(encoded: Floats, largest_code: float) -> float:
+    known = encoded[~np.isnan(encoded)]
     if not len(known):
         return float("nan")
     values, counts = np.unique(known, return_counts=True)
