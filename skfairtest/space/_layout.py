@@ -213,7 +213,7 @@ class Layout:
         return self.container.build(self.spread(Z), self.fields)
 
     def spread(self, Z: Floats) -> Floats:
-        """Encode the table's own columns, shape (n, n_columns)."""
+        """Return the encoded values of the table's own columns, shape (n, n_columns)."""
         if self.is_plain:
             return Z
         quick, places, (step, offset, divisor), others = self._fractions

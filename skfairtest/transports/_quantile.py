@@ -52,7 +52,7 @@ class ColumnMap(NamedTuple):
         self, column: Column, encoded: Floats, own: int, target: int,
         ranks: RowRanks, j: int, curves: dict[Any, MonotoneMap] | None = None,
     ) -> Floats:  # fmt: skip
-        """Return the encoded rows of one group where the other group has the same ranks.
+        """Return the values of one group where the other group has the same ranks, encoded.
 
         `curves` keeps what was worked out for a pair of groups.
         """
