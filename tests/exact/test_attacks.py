@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from certify_cases import LONG, bracket_alone, certified, check_finite, exhaustive_degree
+from certify_cases import LONG, certified, check_finite, exhaustive_degree, solve_alone
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -85,14 +85,14 @@ def test_votes_with_negative_weights(kind):
     model, X = vote(*VOTES[kind])
     auditor = certified(model, X, response_method="predict_proba")
     # As the search ends, without a pair that an auditor found before it.
-    bracket, rounding = bracket_alone(auditor, LONG)
+    result, rounding = solve_alone(auditor, LONG)
     degree = exhaustive_degree(auditor)
-    assert degree <= bracket.upper + rounding
+    assert degree <= result.upper + rounding
     assert auditor.certified_
     assert auditor.fairness_degree_ == pytest.approx(degree, rel=1e-9)
-    if bracket.reason != APART:  # members of different kinds are exact by a look at all inputs
-        assert bracket.lower == pytest.approx(degree, rel=1e-9)
-        assert bracket.upper + rounding <= degree * (1 + 1e-6)
+    if result.reason != APART:  # members of different kinds are exact by a look at all inputs
+        assert result.lower == pytest.approx(degree, rel=1e-9)
+        assert result.upper + rounding <= degree * (1 + 1e-6)
 
 
 def test_exponentials_with_negative_weights():

@@ -82,7 +82,7 @@ def check_interval(name, kind, seed):
     rng = np.random.default_rng(seed)
     X, y = make_table(rng, kind)
     model = make_model(name, rng, X, y)
-    # Brackets of networks may stay open.
+    # Gaps of networks may stay open.
     CLOCK.step = 0.01 if "network" in name else STEP
     auditor = CertifiedAuditor(
         model, sensitive_features="u", max_queries=200, max_time=0.4, random_state=seed

@@ -1,4 +1,4 @@
-"""A closed bracket is one whose ends agree to `rtol`, with the rounding of the model's sums."""
+"""A closed gap is one whose bounds agree to `rtol`, with the rounding of the model's sums."""
 
 from types import SimpleNamespace
 
@@ -50,7 +50,7 @@ def test_rounding_in_an_exponent_is_not_taken_for_a_model_that_was_read_wrongly(
     assert not auditor.certified_
 
 
-def test_large_leaves_of_three_classes_leave_a_bracket_that_closes():
+def test_large_leaves_of_three_classes_leave_bounds_that_meet():
     rng = np.random.default_rng(23)
     X = np.column_stack([rng.integers(0, 3, 200), rng.normal(size=(200, 3))])
     score = X[:, 0] * (X[:, 1] > 0) + X[:, 2] + 0.3 * rng.normal(size=200)
@@ -92,7 +92,7 @@ MANY = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2)
 
 
 class Single(Verifier):
-    """A verifier of single precision whose bracket has a given width, relative to what is known."""
+    """A verifier of single precision whose gap has a given width, relative to what is known."""
 
     def __init__(self, width):
         self.width = width
@@ -139,7 +139,7 @@ def test_what_is_certified_follows_from_both_ends(degree, upper, single, certifi
 
 
 class Closing(Verifier):
-    """A verifier whose search stops as soon as its bracket is as narrow as it has to be."""
+    """A verifier whose search stops as soon as its gap is as narrow as it has to be."""
 
     rounding = 1e-11
 

@@ -201,7 +201,7 @@ def probability_problem(seed=1):
 @pytest.mark.parametrize("engine", some([ListSearch, CompiledSearch]))
 def test_levels_are_cut_where_all_trees_agree_on_a_pair(engine):
     # With cuts at the borders of the best pairs alone it takes some 400 and 700 boxes.
-    bracket = engine(probability_problem(), 0.0).run(SolverLimits(np.inf, 1e-9))
-    assert bracket.reason == "closed"
-    assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9)
-    assert bracket.n_boxes < 250
+    result = engine(probability_problem(), 0.0).run(SolverLimits(np.inf, 1e-9))
+    assert result.reason == "closed"
+    assert result.upper == pytest.approx(result.lower, rel=1e-9)
+    assert result.n_boxes < 250

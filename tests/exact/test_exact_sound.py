@@ -80,8 +80,8 @@ def bound_alone(auditor, engine):
     verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, COMPILED[engine], rng
     )
-    bracket = verifier.solve(0.0, SolverLimits(CLOCK.now() + 1.0, 1e-9))
-    return min(bracket.upper, verifier.root_bound()) + 2 * verifier.rounding
+    result = verifier.solve(0.0, SolverLimits(CLOCK.now() + 1.0, 1e-9))
+    return min(result.upper, verifier.root_bound()) + 2 * verifier.rounding
 
 
 def check_not_crossed(seed, family, engine="auto", queries=1000):
@@ -178,7 +178,7 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
 @slow_sample
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**31), family=st.sampled_from(["trees", "flat"]))
-def test_no_find_crosses_the_bracket_sample(seed, family):
+def test_no_find_exceeds_the_bound_sample(seed, family):
     check_not_crossed(seed, family)
 
 
@@ -193,7 +193,7 @@ def test_hundreds_of_models_are_certified_exhaustively(family, engine):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 10_000, 500))
-def test_ten_thousand_cases_without_a_crossed_bracket(start):
+def test_ten_thousand_cases_within_their_bounds(start):
     for seed in range(start, start + 500):
         check_not_crossed(seed, "trees" if seed % 4 else "flat", queries=300)
 
@@ -212,7 +212,7 @@ def test_two_engines_agree_on_real_columns(n):
 
 
 @slow_sample
-def test_certify_brackets_what_an_auditor_found():
+def test_certify_bounds_what_an_auditor_found():
     model, X, sensitive = make_case(6101, family="trees", real=True)
     found = RandomAuditor(model, sensitive_features=sensitive, max_queries=200, random_state=0)
     certificate = certify(found.fit(X), engine="numpy")

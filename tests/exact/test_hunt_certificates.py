@@ -48,7 +48,7 @@ def refused(question):
 
 
 def check(question, model, seed, engine, max_queries=1500):
-    """The bracket holds the true degree, and is closed where it says so."""
+    """The bounds hold the true degree, and their gap is closed where it says so."""
     if refused(question):
         return
     auditor = certified(question, model, engine=engine, max_queries=max_queries)
@@ -59,7 +59,7 @@ def check(question, model, seed, engine, max_queries=1500):
     assert auditor.gap_ == upper - degree
     assert degree <= upper
     if auditor.certified_:
-        # No bracket of a model of single precision is narrower than that: the auditor says so.
+        # No gap of a model of single precision is narrower than that: the auditor says so.
         told = "which the model's single precision may do" in auditor.stop_reason_
         assert truth.single or not told
         room = 1e-4 * max(1.0, truth.scale) if told else rounding
@@ -89,7 +89,7 @@ def inside(question):
 @pytest.mark.parametrize("real", [False, True])
 @pytest.mark.parametrize("pool", [TREES, FLAT], ids=["trees", "flat"])
 def test_certificates_hold(pool, real, clock):
-    clock.step = 0.01  # some brackets stay open
+    clock.step = 0.01  # some gaps stay open
 
     @settings(sample, max_examples=4)
     @given(certificate_cases(pool, real), st.integers(0, 99))

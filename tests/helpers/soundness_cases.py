@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from certify_cases import bracket_alone, certified, exhaustive_degree, small_table
+from certify_cases import certified, exhaustive_degree, small_table, solve_alone
 from certify_models import ENCODERS, REGRESSORS, SEVERAL, TABLES, TWO, kinds
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -141,7 +141,7 @@ def check_case(fitted, X, how):
         if auditor.certified_:
             assert abs(auditor.fairness_degree_ - degree) <= room
         # The bound alone: without what a search found, and without a look at all inputs.
-        bracket, rounding = bracket_alone(auditor, 1.0)
-        assert degree <= bracket.upper + rounding
-        assert bracket.lower <= degree + max(rounding, room)
-    return bool(auditor.certified_), degree, bracket.upper
+        result, rounding = solve_alone(auditor, 1.0)
+        assert degree <= result.upper + rounding
+        assert result.lower <= degree + max(rounding, room)
+    return bool(auditor.certified_), degree, result.upper

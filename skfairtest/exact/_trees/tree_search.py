@@ -69,7 +69,7 @@ class TreeSearch(ABC):
 
     @abstractmethod
     def is_done(self, limits: SolverLimits) -> bool:
-        """Return whether no open box may change the bracket."""
+        """Return whether no open box may change the bounds."""
 
     @property
     @abstractmethod
@@ -102,7 +102,7 @@ class TreeSearch(ABC):
         return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
 
     def run(self, limits: SolverLimits) -> SolverResult:
-        """Search until the bracket is closed, or for as long as there is time and memory."""
+        """Search until the gap is closed, or for as long as there is time and memory."""
         reason = "closed"
         while not self.is_done(limits):
             if limits.is_late or self.is_full:

@@ -26,7 +26,7 @@ from skfairtest.whitebox._readers import check_model
 
 #: What a certificate's ends may differ by, as in the package.
 RTOL = 1e-9
-#: Seconds by the tests' clock of a bracket that has to close, and of one that may stay open.
+#: Seconds by the tests' clock of a gap that has to close, and of one that may stay open.
 LONG, SHORT = 60.0, 0.3
 #: Modules that may look at all inputs of a small domain instead of asking a verifier.
 ENUMERATING = ("_all_inputs", "_composition", "_dispatch", "_bounding")
@@ -89,7 +89,7 @@ def verifiers_alone(patch: Any) -> None:
             patch.setattr(module, "MOST_INPUTS", 0)
 
 
-def bracket(model: Any, X: Any, sensitive: Any, response_method: str, seconds: float, space: Any):
+def bounded(model: Any, X: Any, sensitive: Any, response_method: str, seconds: float, space: Any):
     """Read a model and bound it by its verifier alone, without a search before it."""
     space = space.fit(X, sensitive if isinstance(sensitive, list) else [sensitive])
     with pytest.MonkeyPatch.context() as patch:
@@ -130,7 +130,7 @@ def holds(
     values : dict of column to list, default=None
         Values of columns whose domain is not that of the table. A tuple of columns has tuples.
     exact : bool, default=True
-        Whether the bracket has to close.
+        Whether the gap has to close.
     response_method : str, default="auto"
         How the model is asked.
     valid : callable, default=None
@@ -142,7 +142,7 @@ def holds(
     **space
         Parameters of the `InputSpace`.
     """
-    closed, verifier, search, fitted = bracket(
+    closed, verifier, search, fitted = bounded(
         model, X, sensitive, response_method, LONG if exact else SHORT, InputSpace(**space)
     )
     said = closed.bounds
