@@ -98,8 +98,7 @@ class _AllInputs:
         if spread[i, o] > self.incumbent:
             twins = every.reshape(n, k, -1)[i]
             self.incumbent = float(spread[i, o])
-            ends = twins[high[i, :, o].argmax()], twins[low[i, :, o].argmax()]
-            self.twins = ends
+            self.twins = twins[high[i, :, o].argmax()], twins[low[i, :, o].argmax()]
 
     def attained(self) -> Twins | None:
         """Return the twins that differ most so far."""

@@ -72,7 +72,7 @@ class ClosedForm(Verifier):
         sensitive = [int(j) for j in space.sensitive if int(j) in used]
         self.sensitive = self.effects.extremes(sensitive, deadline)
         if any(group.link == EXPONENTIAL for group in self._groups):
-            self.effects.ends(deadline)  # the bound asks for these
+            self.effects.bounds(deadline)  # the bound asks for these
         self.single = any(map(is_single, outputs))
         self.most = 1.0 if all(map(is_probability, outputs)) else np.inf
         self.rounding = max(self._rounding(o) for o in range(len(outputs)))
@@ -82,7 +82,7 @@ class ClosedForm(Verifier):
         group = self._groups[o]
         if group.link != EXPONENTIAL:
             return abs(group.weight) * link_rounding(group)
-        top = float(np.exp(min(float(self.effects.ends()[1][o]), 700.0)))
+        top = float(np.exp(min(float(self.effects.bounds()[1][o]), 700.0)))
         share = np.expm1(min(sum_rounding(group.parts[0]), 700.0)) + 8 * EPS
         return abs(group.weight) * top * float(share)
 
@@ -94,8 +94,8 @@ class ClosedForm(Verifier):
         return rows_of_pieces(self.space, [self.features], rng)
 
     def ranges(self) -> tuple[Floats, Floats]:
-        ends = np.array(self.effects.ends())
-        found = np.array([self._linked(o, ends[:, o]) for o in range(len(self.outputs))])
+        bounds = np.array(self.effects.bounds())
+        found = np.array([self._linked(o, bounds[:, o]) for o in range(len(self.outputs))])
         return found.min(axis=1), found.max(axis=1)
 
     def _linked(self, o: int, sums: Floats) -> Floats:
@@ -111,7 +111,7 @@ class ClosedForm(Verifier):
     def _bound(self, o: int) -> float:
         """Return a bound of an output's differences; exact but for probabilities."""
         group = self._groups[o]
-        low, high = self._sensitive_ends(o)
+        low, high = self._sensitive_bounds(o)
         gap = high - low
         if gap <= 0:
             # Where weights cancel, rounding alone takes twins apart: anything above zero says so.
@@ -122,11 +122,11 @@ class ClosedForm(Verifier):
         if group.link == LOGISTIC:
             # Over a difference D the logistic function rises by tanh(D / 4) at most.
             return abs(group.weight) * float(np.tanh(gap / 4))
-        most = float(self.effects.ends()[1][o])
+        most = float(self.effects.bounds()[1][o])
         with np.errstate(over="ignore"):
             return float(abs(group.weight) * -np.expm1(-gap) * np.exp(most))
 
-    def _sensitive_ends(self, o: int) -> tuple[float, float]:
+    def _sensitive_bounds(self, o: int) -> tuple[float, float]:
         """Return the least and the largest part of the sensitive attributes in a sum."""
         found = self.sensitive.values()
         return float(sum(own.low[o] for own in found)), float(sum(own.high[o] for own in found))
@@ -187,7 +187,7 @@ class ClosedForm(Verifier):
         that leaves a gap, those of up to 100,000 whole numbers are `listed`.
         """
         effects, domain = self.effects, self.space.domain
-        low, high = self._sensitive_ends(o)
+        low, high = self._sensitive_bounds(o)
         middle = -(high + low) / 2 - float(effects.base[o])
         free = {int(j) for j in self.space.non_sensitive}
         sets = {j: table[:, o] for j, table in effects.tables.items() if j in free}
@@ -199,8 +199,8 @@ class ClosedForm(Verifier):
             parts = effects.parts({j: domain.low[j] + np.arange(sizes[j]) for j in few})
             sets |= {j: part[:, o] for j, part in parts.items()}
         continuous = effects.extremes([j for j in wide if j not in sets], until)
-        ends = [(float(found.low[o]), float(found.high[o])) for found in continuous.values()]
-        reached = nearest_sum(middle, sets, ends)
+        ranges = [(float(found.low[o]), float(found.high[o])) for found in continuous.values()]
+        reached = nearest_sum(middle, sets, ranges)
         codes = middle_row(self.space)
         for j, place in reached.places.items():
             of_table = j in effects.tables

@@ -32,7 +32,7 @@ from skfairtest.space._space import InputSpace
 
 
 def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
-    """Return the space of one box, whose ends are codes of shape (n_features,)."""
+    """Return the space of one box, whose bounds are encoded, of shape (n_features,)."""
     columns = []
     for column, least, most in zip(space.domain.columns, low, high, strict=True):
         own = copy.copy(column)

@@ -25,8 +25,8 @@ class CodeOrder:
         self.whole = bool(space.domain.discrete[attribute])
         self.single = bool(space.domain.single[attribute])
 
-    def ends(self) -> tuple[int, int]:
-        """Ranks of the ends of the domain."""
+    def bounds(self) -> tuple[int, int]:
+        """Ranks of the bounds of the domain."""
         low, high = self.rank(np.array([self.low, self.high]))
         return int(low), int(high)
 
@@ -63,7 +63,7 @@ def first_changed(
 ) -> tuple[Ints, Ints64]:
     """Search for the first rank with another outcome, in many ranges of ranks at once.
 
-    - `low`, `high` (n,): ends of the ranges. In each of them the outcome changes at most once.
+    - `low`, `high` (n,): bounds of the ranges. In each of them the outcome changes at most once.
     - `outcome`: given ranks, and the range that each is of.
     - the result: the ranges in which it changes, and the first rank with the new outcome.
     """

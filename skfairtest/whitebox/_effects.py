@@ -84,7 +84,7 @@ class Effects:
         """The parts of continuous attributes in all sums at some codes of each, (n, n_sums)."""
         return {j: np.asarray(terms.sum(axis=1)) for j, terms in self._terms(codes).items()}
 
-    def ends(self, until: float = np.inf) -> tuple[Floats, Floats]:
+    def bounds(self, until: float = np.inf) -> tuple[Floats, Floats]:
         """Bounds of the sums."""
         low = high = self.base
         for found in self.extremes([*self.tables, *self.continuous], until).values():
@@ -108,8 +108,12 @@ class Effects:
                 peaks += [_Peak(self, j, int(o), sign) for o in both for sign in (-1.0, 1.0)]
         self._climb(peaks, until)
         for peak in peaks:
-            ends = found[peak.attribute]
-            bound, place = (ends.low, ends.at_low) if peak.sign < 0 else (ends.high, ends.at_high)
+            extremes = found[peak.attribute]
+            bound, place = (
+                (extremes.low, extremes.at_low)
+                if peak.sign < 0
+                else (extremes.high, extremes.at_high)
+            )
             bound[peak.sum], place[peak.sum] = peak.sign * peak.bound, peak.place
         self._extremes |= found
         return {j: self._extremes[j] for j in attributes}

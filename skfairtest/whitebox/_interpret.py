@@ -148,7 +148,7 @@ def _tree(scores: Floats, features: list[int]) -> Tree:
     """
 
     def read(part: tuple[tuple[int, int], ...]) -> Split | Floats:
-        own = scores[tuple(slice(*ends) for ends in part)]
+        own = scores[tuple(slice(*bounds) for bounds in part)]
         # Along each feature, the bins after which some score changes.
         changes = [
             start + np.flatnonzero(np.diff(own, axis=a).any(axis=_others(own, a)))

@@ -207,8 +207,8 @@ def test_whole_numbers_of_few_values_may_wrap():
 
 def test_places_of_waves_are_the_nearest_numbers():
     """Between two of them sin rises or falls all along, to the last number."""
-    ends = np.array([0.0]), np.array([6000.0])
-    (bend,) = breakpoints_of(FunctionTransformer(np.sin), np.zeros((2, 1)), lambda: ends)
+    bounds = np.array([0.0]), np.array([6000.0])
+    (bend,) = breakpoints_of(FunctionTransformer(np.sin), np.zeros((2, 1)), lambda: bounds)
     assert len(bend.at) == 1912
     around = np.stack([np.nextafter(bend.at, -np.inf), bend.at, np.nextafter(bend.at, np.inf)])
     heights = np.abs(np.sin(around))
@@ -220,7 +220,7 @@ def test_what_rises_and_falls_between_known_places_is_refused(monkeypatch):
     X = np.column_stack([np.linspace(0, 3000, 400), np.arange(400) % 2])
     model = make_pipeline(FunctionTransformer(np.sin), LinearRegression()).fit(X, X[:, 1])
     exact = _monotone_pieces._turns
-    monkeypatch.setattr(_monotone_pieces, "_turns", lambda *ends: exact(*ends) + 1e-3)
+    monkeypatch.setattr(_monotone_pieces, "_turns", lambda *bounds: exact(*bounds) + 1e-3)
     with pytest.raises(ValueError, match="to rise or to fall"):
         certified(model, X, [1])
 

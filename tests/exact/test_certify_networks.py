@@ -197,10 +197,10 @@ def test_lines_are_above_and_below(activation):
     rng = np.random.default_rng(0)
     n, bounded = 4000, bounded_activation(activation)
     scale = rng.choice([1e-9, 1e-3, 0.3, 2.0, 30.0], size=(2, n, 1))
-    ends = rng.normal(size=(2, n, 1)) * scale
-    ends[:, :50] = np.round(ends[:, :50])
+    middle = rng.normal(size=(2, n, 1)) * scale
+    middle[:, :50] = np.round(middle[:, :50])
     width = np.abs(rng.normal(size=(2, n, 1)) * scale)
-    low, high = ends - width, ends + width
+    low, high = middle - width, middle + width
     less = rng.uniform(size=(n, 1)) * (high[0] - low[1] - (low[0] - high[1])) + low[0] - high[1]
     more = less + rng.uniform(size=(n, 1)) * (high[0] - low[1] - less)
     layer = Layer(tuple(low), tuple(high), less, more)
@@ -218,6 +218,6 @@ def test_lines_are_above_and_below(activation):
     above, above_at, below, below_at = bounded.lines_of_difference(layer)
     planes.append(((above, -above, above_at), (below, -below, below_at)))
     for top, bottom in planes:
-        ends = [p[0] * y + p[1] * other + p[2] for p in (top, bottom)]
-        assert (gap <= ends[0] + slack)[inside].all()
-        assert (gap >= ends[1] - slack)[inside].all()
+        lines = [p[0] * y + p[1] * other + p[2] for p in (top, bottom)]
+        assert (gap <= lines[0] + slack)[inside].all()
+        assert (gap >= lines[1] - slack)[inside].all()

@@ -174,8 +174,8 @@ def test_narrowing_cuts_off_no_valid_row():
         Z = all_rows(space)
         valid = space.valid(Z)
         n = 20
-        ends = np.sort(rng.integers(0, 5, (2, n, 5)), axis=0)
-        low, high = np.clip(ends, space.domain.low, space.domain.high).astype(float)
+        bounds = np.sort(rng.integers(0, 5, (2, n, 5)), axis=0)
+        low, high = np.clip(bounds, space.domain.low, space.domain.high).astype(float)
         sets = {4: rng.random((n, 3)) < 0.7}
         low[:, 4], high[:, 4] = 0, 2
         sets[4][~sets[4].any(axis=1)] = True

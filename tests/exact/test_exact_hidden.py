@@ -225,7 +225,7 @@ def test_hundreds_of_networks_are_not_crossed(start):
 
 
 @slow_sample
-def test_single_precision_certifies_no_ends_that_differ():
+def test_single_precision_certifies_no_bounds_that_differ():
     """Where the sensitive column hardly counts, rounding is most of the gap."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, 200), rng.random((200, 2))]).astype(np.float32)

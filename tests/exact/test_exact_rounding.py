@@ -108,7 +108,7 @@ class Single(Verifier):
 
 
 @pytest.mark.parametrize("width", [0.0, 5e-5, 2e-3, 0.04])
-def test_single_precision_is_no_excuse_for_ends_that_differ(width):
+def test_single_precision_is_no_excuse_for_bounds_that_differ(width):
     worst = SimpleNamespace(outputs=np.array([2.121, 0.0]))
     search = SimpleNamespace(so_far=SimpleNamespace(degree=2.121), worst=worst, space=MANY)
     closed = close(search, Single(width), SolverLimits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
@@ -130,12 +130,12 @@ def test_single_precision_is_no_excuse_for_ends_that_differ(width):
         (1.0, np.inf, np.inf, False),
     ],
 )
-def test_what_is_certified_follows_from_both_ends(degree, upper, single, certified):
+def test_what_is_certified_follows_from_both_bounds(degree, upper, single, certified):
     history = BoundHistory(lambda: 0.0)
     history.note(degree, upper, 0)
-    ends = history.bounds(degree, 1e-9, single)
-    assert ends.certified == certified and ends.gap == upper - degree
-    assert ends.is_loose == (upper > 2 * degree)
+    bounds = history.bounds(degree, 1e-9, single)
+    assert bounds.certified == certified and bounds.gap == upper - degree
+    assert bounds.is_loose == (upper > 2 * degree)
 
 
 class Closing(Verifier):

@@ -117,8 +117,8 @@ class BoxSearch:
                     half.two[k, gone] = False
         both = TwinBoxes(*(np.concatenate(arrays) for arrays in zip(*halves, strict=True)))
         if len(origin):
-            ends = network.interval_values(np.concatenate([both.low, both.high]))
-            both = both._replace(least=ends[: len(both.low)], most=ends[len(both.low) :])
+            bounds = network.interval_values(np.concatenate([both.low, both.high]))
+            both = both._replace(least=bounds[: len(both.low)], most=bounds[len(both.low) :])
         return both, np.tile(origin, 2)
 
     def _spreads(self, boxes: TwinBoxes) -> tuple[Floats, list[tuple[int, int]]]:

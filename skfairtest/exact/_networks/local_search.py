@@ -66,8 +66,8 @@ class LocalSearch:
         whole = network.space.domain
         continuous = network.interval_attributes
         self.low, self.high = whole.low[continuous], whole.high[continuous]
-        ends = network.interval_values(np.stack([self.low, self.high]))
-        terms = ends[:, :, None] * network.interval_weights
+        bounds = network.interval_values(np.stack([self.low, self.high]))
+        terms = bounds[:, :, None] * network.interval_weights
         n_variables = len(network.variables)
         shape = (n_variables, terms.shape[2])
         #: Part of each variable at its lower end, and what it changes by up to the upper one.
@@ -104,8 +104,8 @@ class LocalSearch:
     def _draw(self, n: int) -> Candidates:
         rng, network = self.rng, self.network
         where = rng.random((n, len(network.variables)))
-        ends = rng.random(where.shape)
-        where = np.where(ends < 0.25, 0.0, np.where(ends > 0.75, 1.0, where))
+        chance = rng.random(where.shape)
+        where = np.where(chance < 0.25, 0.0, np.where(chance > 0.75, 1.0, where))
         for k, grid in enumerate(self.grids):
             if grid is not None:
                 where[:, k] = grid[np.abs(grid - where[:, [k]]).argmin(axis=1)]

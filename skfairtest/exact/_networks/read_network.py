@@ -63,9 +63,9 @@ class ReadNetwork:
                 self.listed[j] = found
         continuous = [*effects.continuous, *self.listed]
         self.names = sorted(set(effects.tables) - set(self.listed))
-        ends = np.cumsum([0] + [len(effects.tables[j]) for j in self.names])
+        stops = np.cumsum([0] + [len(effects.tables[j]) for j in self.names])
         self.spans = {j: slice(int(a), int(b)) for j, a, b in
-                      zip(self.names, ends[:-1], ends[1:], strict=True)}  # fmt: skip
+                      zip(self.names, stops[:-1], stops[1:], strict=True)}  # fmt: skip
         self.stacked = (
             np.concatenate([effects.tables[j] for j in self.names])
             if self.names
@@ -110,7 +110,7 @@ class ReadNetwork:
         return found
 
     def error(self, caps: list[Floats] | None = None) -> float:
-        """How far rounding may carry the outputs; `caps` are ends of what hidden layers give."""
+        """How far rounding may carry the outputs; `caps` are bounds of what hidden layers give."""
         return self._layers.error(self._sizes, len(self.biases[-1]), caps)
 
     @property

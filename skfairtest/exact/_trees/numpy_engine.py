@@ -387,10 +387,10 @@ class ListSearch(TreeSearch):
         D = np.zeros_like(U)
         np.add.at(D, part, best.difference)
         first = interpreted_bound(self.links, D, U, low) < interpreted_bound(self.links, D, high, V)
-        values, ends, mine = (one, tops, own[0]) if first else (two, bottoms, own[1])
-        extreme = np.flatnonzero(values == np.repeat(ends, np.diff(at)))
+        values, extremes, mine = (one, tops, own[0]) if first else (two, bottoms, own[1])
+        extreme = np.flatnonzero(values == np.repeat(extremes, np.diff(at)))
         found = listed[extreme[np.searchsorted(extreme, starts)]]
-        weight = np.abs(ends - mine) + 1e-12
+        weight = np.abs(extremes - mine) + 1e-12
         rows = pairs.low_rows[found], pairs.high_rows[found]
         return _BestPairs(found, *rows, best.difference, weight)
 

@@ -39,7 +39,7 @@ def piece_codes(
     for j, order in orders.items():
         starts = [order.rank(features.piece_ends(j)[0]) for features, _, _ in views]
         first = np.unique(np.concatenate(starts))
-        pieces[j] = first, np.append(first[1:] - 1, order.ends()[1])
+        pieces[j] = first, np.append(first[1:] - 1, order.bounds()[1])
     found = {j: [first] for j, (first, _) in pieces.items()}
     looks_at = {j: [np.full(len(first), -1)] for j, (first, _) in pieces.items()}
     n_before = 0
@@ -72,7 +72,7 @@ def _between(order: CodeOrder, ranks: Ints64, looks_at: Ints) -> Ints64:
     """Return the ranks around changes of different features that are next to each other."""
     close, ranks = close_changes(ranks, looks_at)
     around = ranks[:-1][close][:, None] + np.arange(-NEAR, 3 * NEAR + 1)
-    low, high = order.ends()
+    low, high = order.bounds()
     return np.unique(np.clip(around, low, high))
 
 
@@ -96,7 +96,7 @@ def _changes(
     pairs = np.column_stack([tests.feature[which], tests.threshold[which]])
     tried = which[np.unique(pairs, axis=0, return_index=True)[1]]
     own = [pieces[j] for j in features.source[tests.feature[tried]].tolist()]
-    low, high = (np.concatenate([ends[side] for ends in own]) for side in (0, 1))
+    low, high = (np.concatenate([bounds[side] for bounds in own]) for side in (0, 1))
     test = np.repeat(tried, [len(first) for first, _ in own])
     attribute = features.source[tests.feature[test]]
 

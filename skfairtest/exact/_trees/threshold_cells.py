@@ -106,7 +106,7 @@ def cut_continuous(
     - `cells`: in the order of the codes.
     - `cuts` (n_tests,): how many cells go left, for each set of features.
     """
-    low, high = _ends(space, attribute)
+    low, high = _domain_bounds(space, attribute)
     lasts = []
     for features, tests, which in views:
         lasts.append(_last_left(space, attribute, features, tests, which, (low, high), deadline))
@@ -118,12 +118,12 @@ def cut_continuous(
     return cells, [np.searchsorted(borders, last, side="right") for last in lasts]
 
 
-def _ends(space: InputSpace, attribute: int) -> tuple[float, float]:
-    ends = np.array([space.domain.low[attribute], space.domain.high[attribute]])
+def _domain_bounds(space: InputSpace, attribute: int) -> tuple[float, float]:
+    bounds = np.array([space.domain.low[attribute], space.domain.high[attribute]])
     if space.domain.single[attribute]:
         # Inputs are rounded to float32 after they were clipped.
-        ends = ends.astype(np.float32).astype(np.float64)
-    return float(ends[0]), float(ends[1])
+        bounds = bounds.astype(np.float32).astype(np.float64)
+    return float(bounds[0]), float(bounds[1])
 
 
 def _next_code(space: InputSpace, attribute: int, codes: Floats) -> Floats:
@@ -140,7 +140,7 @@ def _last_left(
     features: Features,
     tests: Tests,
     which: Ints,
-    ends: tuple[float, float],
+    bounds: tuple[float, float],
     deadline: float,
 ) -> Floats:
     """Return the largest code that goes left, for each test; -inf where none does."""
@@ -161,13 +161,13 @@ def _last_left(
             return features.evaluate(np.full(len(codes), t), codes)
 
         own = tests.feature[tried] == t
-        result[own] = _last_at_most(order, ends, values, tests.threshold[tried[own]], deadline)
+        result[own] = _last_at_most(order, bounds, values, tests.threshold[tried[own]], deadline)
     return result[back]
 
 
 def _last_at_most(
     order: CodeOrder,
-    ends: tuple[float, float],
+    bounds: tuple[float, float],
     values: Callable[[Floats], Floats],
     thresholds: Floats,
     deadline: float,
@@ -177,9 +177,9 @@ def _last_at_most(
     It is known at more and more codes, between two neighbours of which each border lies. The next
     code is where a straight line between them meets the threshold, or half-way.
     """
-    known = order.rank(np.array(ends))
+    known = order.rank(np.array(bounds))
     seen = values(order.code(known))
-    last = np.where(seen[-1] <= thresholds, ends[1], -np.inf)
+    last = np.where(seen[-1] <= thresholds, bounds[1], -np.inf)
     open_ = np.flatnonzero((seen[0] <= thresholds) & (thresholds < seen[-1]))
     for turn in itertools.count():
         # Beyond a number that is too large all are, whatever rounding takes back of what rises.

@@ -38,7 +38,7 @@ from skfairtest.whitebox.graph import (
     is_probability,
     is_single,
     link_rounding,
-    output_ends,
+    output_bounds,
     sum_rounding,
 )
 from skfairtest.workers._sending import n_threads
@@ -154,7 +154,7 @@ class TreeVerifier(Verifier):
         return np.concatenate(parts)
 
     def ranges(self) -> tuple[Floats, Floats]:
-        bounds = np.array([output_ends(output) for output in self.outputs])
+        bounds = np.array([output_bounds(output) for output in self.outputs])
         return bounds[:, 0], bounds[:, 1]
 
     def root_bound(self) -> float:

@@ -24,7 +24,7 @@ from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._verifier import BoundHistory, SolverLimits
 from skfairtest.whitebox._readers import check_model
 
-#: What a certificate's ends may differ by, as in the package.
+#: What a certificate's bounds may differ by, as in the package.
 RTOL = 1e-9
 #: Seconds by the tests' clock of a gap that has to close, and of one that may stay open.
 LONG, SHORT = 60.0, 0.3

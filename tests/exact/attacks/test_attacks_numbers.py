@@ -35,10 +35,12 @@ def tree(depth=6):
     return DecisionTreeRegressor(max_depth=depth, random_state=0)
 
 
-def along(model, X, y, *near, ends=None, **params):
+def along(model, X, y, *near, bounds=None, **params):
     """A real column all along its domain, for a model that is fitted here."""
-    ends = ends or (X[:, 1].min(), X[:, 1].max())
-    holds(model.fit(X, y), X, 0, values={1: dense(*ends, 600, *near)}, bounds={1: ends}, **params)
+    bounds = bounds or (X[:, 1].min(), X[:, 1].max())
+    holds(
+        model.fit(X, y), X, 0, values={1: dense(*bounds, 600, *near)}, bounds={1: bounds}, **params
+    )
 
 
 # Sizes -------------------------------------------------------------------------------------
@@ -103,8 +105,8 @@ def domains_of_all_numbers():
     X, y = reals()
     largest = float(np.finfo(np.float32).max)
     for model in (tree(), make_pipeline(StandardScaler(), tree())):
-        along(model, X, y, 1.0, 1e-300, ends=(-largest / 4, largest / 4))
-    along(HistGradientBoostingRegressor(**BINS), X, y, 1.0, 5e-324, ends=(-1e308, 7e307))
+        along(model, X, y, 1.0, 1e-300, bounds=(-largest / 4, largest / 4))
+    along(HistGradientBoostingRegressor(**BINS), X, y, 1.0, 5e-324, bounds=(-1e308, 7e307))
 
 
 @attack("numbers fit into single precision")
