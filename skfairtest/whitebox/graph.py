@@ -198,7 +198,7 @@ class Part:
 
 
 class Seen:
-    """Rows of codes as trees and linear maps see them; each set of features is worked out once."""
+    """Encoded rows as trees and linear maps see them; each set of features is worked out once."""
 
     def __init__(self, Z: Floats) -> None:
         self.Z, self.n = Z, len(Z)
@@ -535,7 +535,7 @@ def evaluate(
     Z: Floats,
     known: Callable[[Output | NetworkOutput], Floats] | None = None,
 ) -> Floats:
-    """Numbers for rows of codes, shape (n, n_nodes).
+    """Numbers for encoded rows, shape (n, n_nodes).
 
     - `known`: what outputs that are read themselves are for the rows; None: worked out here.
     """

@@ -118,13 +118,13 @@ def test_gaps_hold_for_weights_of_both_signs(link, sign):
     )  # fmt: skip
     for _ in range(200):
         u, v = rng.normal(size=(2, 4, n_parts)) * 2
-        said = [link_value(link, sums.T) * group.weight for sums in (u, v)]
+        outputs = [link_value(link, sums.T) * group.weight for sums in (u, v)]
         u, v = turned * u, turned * v
         D, U, V = (u - v).max(axis=0), u.max(axis=0), v.min(axis=0)
         bound = plain(gap_of_sums)(links, D, U, V)
-        assert (said[0] - said[1]).max() <= bound + 1e-12
+        assert (outputs[0] - outputs[1]).max() <= bound + 1e-12
         exact = plain(gap_of_sums)(links, (u - v)[0], u[0], v[0])
-        assert exact == pytest.approx(said[0][0] - said[1][0], abs=1e-12) or link == "softmax"
+        assert exact == pytest.approx(outputs[0][0] - outputs[1][0], abs=1e-12) or link == "softmax"
 
 
 # Types of columns --------------------------------------------------------------------------
@@ -265,8 +265,8 @@ def test_trees_that_differ_in_what_is_missing(kinds, real):
     v = np.unique(np.concatenate([X["v"], [0.0, 1e-36, -1e-36, 1e-30], np.linspace(-4, 4, 4001)]))
     v = v[(v >= X["v"].min()) & (v <= X["v"].max())] if real else np.arange(-3.0, 4.0)
     rows = pd.MultiIndex.from_product([v, range(4)], names=["v", "w"]).to_frame(index=False)
-    said = [model.predict(rows.assign(s=s)[["s", "v", "w"]]) for s in (0, 1)]
-    truth = np.abs(said[0] - said[1]).max()
+    outputs = [model.predict(rows.assign(s=s)[["s", "v", "w"]]) for s in (0, 1)]
+    truth = np.abs(outputs[0] - outputs[1]).max()
     assert auditor.fairness_degree_ >= truth * (1 - 1e-9)
     if not real:
         assert auditor.fairness_degree_ == pytest.approx(truth, rel=1e-9)
@@ -326,8 +326,8 @@ def test_rows_reach_all_leaves(several):
         leaves = 0
         for tree in model.estimators_:
             own = tree.tree_
-            said = np.unique(tree.apply(space.decode(Z).to_numpy()))
-            leaves += (own.children_left < 0).sum() - len(said)
+            reached = np.unique(tree.apply(space.decode(Z).to_numpy()))
+            leaves += (own.children_left < 0).sum() - len(reached)
         # Boxes between two numbers next to each other in single precision hold none, as a rule.
         assert leaves <= 2
         assert len(Z) <= 2 * 4_096

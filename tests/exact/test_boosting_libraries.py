@@ -130,16 +130,16 @@ def check_closed(model, X, sensitive, response=None):
     """The gap is closed, the model shows the lower bound, and no random pair shows more."""
     verifier, space = read(model, X, sensitive, response)
     result = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
-    room = max(verifier.single_tolerance(1.0), 1e-9)
-    assert result.upper - result.lower <= room
+    tolerance = max(verifier.single_tolerance(1.0), 1e-9)
+    assert result.upper - result.lower <= tolerance
     assert result.twins is not None
     one, two = own_answers(model, space, np.stack(result.twins))
-    assert np.abs(one - two).max() == pytest.approx(result.lower, abs=room)
+    assert np.abs(one - two).max() == pytest.approx(result.lower, abs=tolerance)
     rng = np.random.default_rng(1)
     Z, other = space.domain.draw(2000, rng), space.domain.draw(2000, rng)
     other[:, space.non_sensitive] = Z[:, space.non_sensitive]
     gaps = np.abs(own_answers(model, space, Z) - own_answers(model, space, other))
-    assert gaps.max() <= result.upper + room
+    assert gaps.max() <= result.upper + tolerance
     return verifier, space
 
 
@@ -277,13 +277,13 @@ def test_isotonic_calibration_of_single_precision():
     result = verifier.solve(0.0, SolverLimits(np.inf, 0.01))
     Z = np.repeat(space.domain.draw(4000, rng), 2, axis=0)
     Z[:, 0] = np.tile([0, 1], 4000)
-    said = own_answers(model, space, Z)
+    outputs = own_answers(model, space, Z)
     low, high = verifier.reach(Z)
-    assert ((low <= said) & (said <= high)).all()
-    assert np.abs(said[::2] - said[1::2]).max() <= result.upper + 2 * verifier.rounding
+    assert ((low <= outputs) & (outputs <= high)).all()
+    assert np.abs(outputs[::2] - outputs[1::2]).max() <= result.upper + 2 * verifier.rounding
     assert result.upper < 1
     # So steep that what is stated of its own rounding says nothing.
-    assert verifier.rounding + 1e-9 < np.abs(said - verifier.evaluate(Z)).max()
+    assert verifier.rounding + 1e-9 < np.abs(outputs - verifier.evaluate(Z)).max()
 
 
 @EVERY_LIBRARY

@@ -184,9 +184,9 @@ def test_scaled_thresholds_are_those_that_the_tree_sees():
         auditor = certified(model, X, max_queries=100)
         assert auditor.certified_
         # Twins in every cell: the midpoint between the numbers that the tree can tell apart.
-        codes = np.unique(np.concatenate([X[:, 1] + e for e in np.linspace(-0.02, 0.02, 9)]))
-        codes = codes[(codes >= X[:, 1].min()) & (codes <= X[:, 1].max())]
-        both = [model.predict(np.column_stack([np.full(len(codes), s), codes])) for s in (0, 1)]
+        values = np.unique(np.concatenate([X[:, 1] + e for e in np.linspace(-0.02, 0.02, 9)]))
+        values = values[(values >= X[:, 1].min()) & (values <= X[:, 1].max())]
+        both = [model.predict(np.column_stack([np.full(len(values), s), values])) for s in (0, 1)]
         assert np.abs(both[0] - both[1]).max() <= auditor.fairness_degree_upper_bound_
 
 

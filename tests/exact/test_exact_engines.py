@@ -176,11 +176,11 @@ from skfairtest import CertifiedAuditor
 rng = np.random.default_rng(0)
 X = np.column_stack([rng.integers(0, 2, 100), rng.normal(size=100)])
 model = RandomForestRegressor(3, random_state=0).fit(X, X[:, 0] * X[:, 1])
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     auditor = CertifiedAuditor(model, sensitive_features=[0], random_state=0).fit(X)
 assert auditor.certified_ and auditor.engine_ == "numpy"
-print([str(one.message) for one in said if "numba" in str(one.message)])
+print([str(one.message) for one in caught if "numba" in str(one.message)])
 """
 
 

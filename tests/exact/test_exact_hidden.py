@@ -66,7 +66,7 @@ def network(seed, *, real=True, units=None, classes=False, outputs=1, single=Fal
 
 
 def largest(verifier, Z):
-    """Largest difference among twins over rows of codes, by the network as it was read."""
+    """Largest difference among twins over encoded rows, by the network as it was read."""
     space = verifier.space
     answers = []
     for values in space.twins_.sensitive_values:

@@ -99,7 +99,7 @@ def test_a_walk_goes_up_to_where_no_line_leads_up():
             assert search.value >= before
             before = search.value
         assert search.value == pytest.approx(value_of(search, search.point), abs=1e-9)
-        tops = search.homes[np.isfinite(search.home_values)]
+        tops = search.best_cells[np.isfinite(search.best_values)]
         assert len(tops)
         for top in tops:
             search.cells[:] = top

@@ -134,9 +134,9 @@ def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
     X[:, 0] = X[:, 0] > 0
     model = RandomForestRegressor(10, random_state=0).fit(X, X[:, 1] * X[:, 0] + X[:, 2])
     problem = tree_verifier(model, InputSpace().fit(X, [0]), "regression", False).problems[0]
-    floor, whole = np.full(10, -np.inf), problem.layout.whole
-    every = list_pairs(problem.forest, whole, floor, 10**9)
-    coarse = list_pairs(problem.forest, whole, floor, 500)
+    lowest, whole = np.full(10, -np.inf), problem.layout.whole
+    every = list_pairs(problem.forest, whole, lowest, 10**9)
+    coarse = list_pairs(problem.forest, whole, lowest, 500)
     assert not every.coarse.any()
     assert len(every.one) > 5000
     assert coarse.coarse.any()
@@ -165,7 +165,7 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
             point = CellBox(low, low + 1, words)
             leaves = leaves_of(problem.forest, layout.first_cells(point))
             found, bound = search._value(*problem.forest.low[leaves])
-            answers = verifier.evaluate(np.stack(layout.codes(point)))[:, o]
+            answers = verifier.evaluate(np.stack(layout.encoded(point)))[:, o]
             assert found == pytest.approx(answers[0] - answers[1], abs=1e-9)
             assert bound >= found
             for tree in range(len(leaves[0])):

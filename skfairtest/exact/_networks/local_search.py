@@ -319,20 +319,22 @@ class LocalSearch:
             self._kept = own.where[i].copy(), places
 
     def twins(self) -> tuple[Floats, Floats]:
-        """Return the codes of the best pair met, (n_attributes,) each."""
+        """Return the encoded values of the best pair met, (n_attributes,) each."""
         assert self._kept is not None
         where, places = self._kept
-        codes = self.low + where * (self.high - self.low)
+        encoded = self.low + where * (self.high - self.low)
         for k, (grid, (j, _)) in enumerate(zip(self.grids, self.network.variables, strict=True)):
             if grid is not None:
                 nearest = int(np.abs(grid - where[k]).argmin())
-                codes[k] = self.low[k] + nearest
+                encoded[k] = self.low[k] + nearest
             elif self.network.space.domain.discrete[j]:
-                codes[k] = np.round(codes[k])
-        codes = np.clip(codes, self.low, self.high)
+                encoded[k] = np.round(encoded[k])
+        encoded = np.clip(encoded, self.low, self.high)
         first, second = (
             self.network.row_of(
-                codes, {j: p for (j, owner), p in places.items() if twin in _twins_of(owner)}, twin
+                encoded,
+                {j: p for (j, owner), p in places.items() if twin in _twins_of(owner)},
+                twin,
             )
             for twin in (0, 1)
         )

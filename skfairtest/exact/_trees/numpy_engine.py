@@ -294,7 +294,7 @@ class ListSearch(TreeSearch):
             value = limit = bound
             if self.by_value:
                 value, limit = self._value(pairs.one[best.pairs], pairs.two[best.pairs])
-            self._offer(value, point)
+            self._improve(value, point)
             if bound <= limit + 1e-13 * abs(limit):
                 self.queue.fathom(bound)
                 return
@@ -407,10 +407,10 @@ class ListSearch(TreeSearch):
         """Evaluate the twins at the first cells of a box."""
         forest, layout = self.problem.forest, self.problem.layout
         one, two = forest.low[leaves_of(forest, layout.first_cells(point))]
-        self._offer(self._value(one, two)[0], point)
+        self._improve(self._value(one, two)[0], point)
 
-    def _offer(self, value: float, point: CellBox) -> None:
-        super()._offer(value, point)
+    def _improve(self, value: float, point: CellBox) -> None:
+        super()._improve(value, point)
         self.queue.incumbent = max(self.queue.incumbent, value)
 
     def _undecided(self, box: CellBox, pairs: Pairs, best: _BestPairs) -> Cut | None:

@@ -132,7 +132,7 @@ class TreeVerifier(Verifier):
         return evaluate(self.outputs, Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return random rows of codes, many of them at the very borders of cells."""
+        """Return random encoded rows, many of them at the very borders of cells."""
         Z = self.space.domain.draw(n, rng)
         of = rng.integers(max(1, len(self.problems)), size=n)
         for o, problem in enumerate(self.problems):
@@ -140,7 +140,7 @@ class TreeVerifier(Verifier):
             for j in grid.cells:
                 some = own[rng.random(len(own)) < 0.8]
                 cells = rng.integers(grid.n_cells(j), size=len(some))
-                bounds = grid.codes(j, cells, 0.0), grid.codes(j, cells, 1.0)
+                bounds = grid.encoded(j, cells, 0.0), grid.encoded(j, cells, 1.0)
                 Z[some, j] = np.where(rng.random(len(some)) < 0.5, *bounds)
         return Z
 

@@ -1,4 +1,4 @@
-"""Who belongs to which group, by columns of the model's table and by columns beside it."""
+"""Who belongs to which group, by columns of the model's table and by columns outside of it."""
 
 from __future__ import annotations
 
@@ -44,8 +44,10 @@ class Groups(NamedTuple):
     names: list[Any]
 
     @classmethod
-    def of(cls, space: InputSpace, beside: pd.DataFrame | None, least: int = LEAST_ROWS) -> Groups:
-        """Read the groups of the rows of a space, by its sensitive columns and those beside it.
+    def of(
+        cls, space: InputSpace, not_in_model: pd.DataFrame | None, least: int = LEAST_ROWS
+    ) -> Groups:
+        """Read the groups of the rows of a space, by sensitive columns and those outside the model.
 
         Raises
         ------
@@ -61,8 +63,8 @@ class Groups(NamedTuple):
             values = shown_values(column, Z[:, j])
             _check_present(column.name, np.asarray(pd.isna(values)))
             attributes[column.name] = values
-        for name, column_beside in () if beside is None else beside.items():
-            values = column_beside.to_numpy(dtype=object)
+        for name, given in () if not_in_model is None else not_in_model.items():
+            values = given.to_numpy(dtype=object)
             _check_present(name, np.asarray(pd.isna(values)))
             attributes[name] = values
         labels, codes = _numbered(list(attributes.values()))

@@ -77,8 +77,8 @@ def targets_whose_difference_overflows():
     X, y = numbers()
     model = tree().fit(X, y)
     model.tree_.value[:] = np.sign(model.tree_.value - 0.6) * 1.7e308
-    said = holds(model, X, exact=False)
-    assert said.upper == np.inf and not said.certified
+    outcome = holds(model, X, exact=False)
+    assert outcome.upper == np.inf and not outcome.certified
 
 
 @attack("twins differ by more than single precision does")
@@ -87,8 +87,8 @@ def targets_far_from_zero():
     model = RandomForestRegressor(3, max_depth=4, random_state=0).fit(X, y)
     for part in model.estimators_:
         part.tree_.value[:] += 1e13
-    said = holds(model, X, exact=False)
-    assert said.upper < 3
+    outcome = holds(model, X, exact=False)
+    assert outcome.upper < 3
 
 
 @attack("a column is of a moderate size")
