@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
@@ -190,7 +189,8 @@ class ValidRows:
         if deadline is None:
             return self.feasibility.valid(Z)
         verdicts = []
-        for part in gen_batches(len(Z), 4096):  # between two looks at the clock
+        for start in range(0, len(Z), 4096):  # between two looks at the clock
+            part = slice(start, start + 4096)
             verdicts.append(self.feasibility.valid(Z[part]))
             if is_late(deadline):
                 break

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
 from skfairtest._threads import one_thread
 from skfairtest._typing import Floats, Ints
@@ -154,7 +153,8 @@ class Neighbours:
         searcher = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self._scaled)
         places, distances = np.empty(len(Z), dtype=np.intp), np.empty(len(Z))
         # A few thousand at a time, each with its k rows, fit in little memory.
-        for part in gen_batches(len(Z), 2000):
+        for start in range(0, len(Z), 2000):
+            part = slice(start, start + 2000)
             near = searcher.kneighbors(self._scale(Z[part]), return_distance=False)
             apart = self.distance(self.rows[near], Z[part, None, :])
             best = apart.argmin(axis=1)

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from skfairtest._typing import Bools, Floats, Ints
@@ -230,7 +229,8 @@ class Plausibility:
         """Return the output of a method of the user's detector, one number for each input."""
         outputs = [np.empty(0)]
         # Detectors may need memory for each input: they get so many in one call.
-        for part in gen_batches(len(Z), 50_000):
+        for start in range(0, len(Z), 50_000):
+            part = slice(start, start + 50_000)
             table = self._table(Z[part])
             n = len(table)
             answer = self._guard(method, lambda: getattr(self._detector, method)(table))  # noqa: B023
