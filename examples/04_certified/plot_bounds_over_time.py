@@ -60,5 +60,5 @@ plt.show()
 # %%
 # What this does not show
 # -----------------------
-# The bracket is about all inputs within the ranges of the columns, whether or not anybody is like
+# The bounds are about all inputs within the ranges of the columns, whether or not anybody is like
 # them. Seconds depend on the machine; the bounds hold whenever the run ends.

@@ -46,7 +46,7 @@ print(twins.to_string(index=False))
 # %%
 # What do searches find of it?
 # ----------------------------
-# `certify` starts from what a fitted auditor found and brackets the true degree. The share found
+# `certify` starts from what a fitted auditor found and bounds the true degree. The share found
 # tells what the search missed.
 
 shares = {}

@@ -47,7 +47,7 @@ print(report)
 # %%
 # A picture
 # ---------
-# A report has displays of its parts: the pair, the bracket (the largest difference found, and the
+# A report has displays of its parts: the pair, the bounds (the largest difference found, and the
 # largest possible one), the curve of the rows, the course of the search, groups, and rates.
 
 display = report.display("bounds").plot()

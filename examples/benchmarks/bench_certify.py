@@ -291,7 +291,7 @@ SETS = {"defaults": defaults, "trees": trees, "networks": networks}
 
 
 def certificate(case, max_time, n_jobs=None, engine="auto"):
-    """What one audit says: the bracket, whether it closed, seconds of the clock and processor."""
+    """What one audit says: the bounds, whether they meet, seconds of the clock and processor."""
     model, X, sensitive = case
     auditor = CertifiedAuditor(
         model, sensitive_features=sensitive, max_time=max_time, n_jobs=n_jobs, engine=engine,

@@ -1,8 +1,8 @@
 """What every auditor finds, as one file; and what two such files differ in.
 
 A change of the code's structure must not change its results. Before it, record what each auditor
-finds with fixed seeds on models of several kinds, and the brackets of models that can be certified;
-afterwards record again and compare. Nothing here is timed, so the machine may be busy; brackets are
+finds with fixed seeds on models of several kinds, and the bounds of models that can be certified;
+afterwards record again and compare. Nothing here is timed, so the machine may be busy; bounds are
 those that close. ``--quick`` records one seed and few queries.
 
 Run with ``python examples/benchmarks/record_results.py record before.json``, change the code, run

@@ -73,17 +73,17 @@ class _AllInputs:
 
     def __init__(self, verifier: Verifier, space: InputSpace, incumbent: float) -> None:
         self.verifier, self.space, self.incumbent = verifier, space, incumbent
-        self.codes = space.twins_.sensitive_values
+        self.encoded = space.twins_.sensitive_values
         self.n_inputs, self.done, self.left = int(space.n_inputs), 0, 1.0
         self.twins: Twins | None = None
         self.rounding = exponential_rounding(getattr(_innermost(verifier), "outputs", []))
 
     def look(self, n_rows: int) -> None:
         """Look at the next inputs, about so many with their twins."""
-        space, k = self.space, len(self.codes)
+        space, k = self.space, len(self.encoded)
         n = min(max(1, n_rows // k), self.n_inputs - self.done)
         rows = self._rows(n)
-        every = space.twins_.of_each(rows, self.codes)
+        every = space.twins_.of_each(rows, self.encoded)
         valid = space.valid(every)
         self.done += n
         self.left = (self.n_inputs - self.done) / n
@@ -98,8 +98,7 @@ class _AllInputs:
         if spread[i, o] > self.incumbent:
             twins = every.reshape(n, k, -1)[i]
             self.incumbent = float(spread[i, o])
-            ends = twins[high[i, :, o].argmax()], twins[low[i, :, o].argmax()]
-            self.twins = ends
+            self.twins = twins[high[i, :, o].argmax()], twins[low[i, :, o].argmax()]
 
     def attained(self) -> Twins | None:
         """Return the twins that differ most so far."""
@@ -126,7 +125,7 @@ class _AllInputs:
 
     def result(self, other: SolverResult | None) -> SolverResult:
         """Return what is known, with what another search has found."""
-        n = self.done * len(self.codes)
+        n = self.done * len(self.encoded)
         upper, reason = self.incumbent + 2 * self.rounding, "closed"
         root = self.verifier.root_bound()
         if self.left:

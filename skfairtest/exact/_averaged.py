@@ -71,7 +71,7 @@ class AveragedVerifier(Verifier):
     ) -> float:
         """Return how far twins in averaged columns differ from what averaging allows.
 
-        - `ask`: outputs of the model for rows of codes, shape (n, n_outputs).
+        - `ask`: outputs of the model for encoded rows, shape (n, n_outputs).
         - `Z` (n, n_features): valid rows; they get a random twin each.
         - the result: the largest deviation in excess of rounding, relative to the largest output or
           to 1.

@@ -28,7 +28,7 @@ class BestFirst(Generic[Node]):
     - `most_open`: how many nodes may be open.
 
     - `incumbent`: the largest difference that is known to be attained.
-    - `twins`: codes of a pair that attains it, if this search found it.
+    - `twins`: encoded values of a pair that attains it, if this search found it.
     - `fathomed`: the largest bound of what is not cut any further.
     - `n_boxes`: nodes bounded so far.
     """
@@ -80,7 +80,7 @@ class BestFirst(Generic[Node]):
         """Number of open nodes."""
         return len(self._heap)
 
-    def offer(self, value: float, twins: tuple[Floats, Floats]) -> None:
+    def improve(self, value: float, twins: tuple[Floats, Floats]) -> None:
         """Keep a pair that is attained, if none was farther apart."""
         if value > self.incumbent:
             self.incumbent, self.twins = value, twins

@@ -80,7 +80,7 @@ def close(
             ended == "closed"
             and upper - search.so_far.degree <= rtol * upper + 2 * verifier.rounding
         ):
-            ended = "rounding"  # whatever keeps the ends apart from here on
+            ended = "rounding"  # whatever keeps the bounds apart from here on
     return closed_as(search, verifier, ended, rtol, history, engine)
 
 

@@ -72,7 +72,7 @@ class ClosedForm(Verifier):
         sensitive = [int(j) for j in space.sensitive if int(j) in used]
         self.sensitive = self.effects.extremes(sensitive, deadline)
         if any(group.link == EXPONENTIAL for group in self._groups):
-            self.effects.ends(deadline)  # the bound asks for these
+            self.effects.bounds(deadline)  # the bound asks for these
         self.single = any(map(is_single, outputs))
         self.most = 1.0 if all(map(is_probability, outputs)) else np.inf
         self.rounding = max(self._rounding(o) for o in range(len(outputs)))
@@ -82,7 +82,7 @@ class ClosedForm(Verifier):
         group = self._groups[o]
         if group.link != EXPONENTIAL:
             return abs(group.weight) * link_rounding(group)
-        top = float(np.exp(min(float(self.effects.ends()[1][o]), 700.0)))
+        top = float(np.exp(min(float(self.effects.bounds()[1][o]), 700.0)))
         share = np.expm1(min(sum_rounding(group.parts[0]), 700.0)) + 8 * EPS
         return abs(group.weight) * top * float(share)
 
@@ -94,8 +94,8 @@ class ClosedForm(Verifier):
         return rows_of_pieces(self.space, [self.features], rng)
 
     def ranges(self) -> tuple[Floats, Floats]:
-        ends = np.array(self.effects.ends())
-        found = np.array([self._linked(o, ends[:, o]) for o in range(len(self.outputs))])
+        bounds = np.array(self.effects.bounds())
+        found = np.array([self._linked(o, bounds[:, o]) for o in range(len(self.outputs))])
         return found.min(axis=1), found.max(axis=1)
 
     def _linked(self, o: int, sums: Floats) -> Floats:
@@ -111,7 +111,7 @@ class ClosedForm(Verifier):
     def _bound(self, o: int) -> float:
         """Return a bound of an output's differences; exact but for probabilities."""
         group = self._groups[o]
-        low, high = self._sensitive_ends(o)
+        low, high = self._sensitive_bounds(o)
         gap = high - low
         if gap <= 0:
             # Where weights cancel, rounding alone takes twins apart: anything above zero says so.
@@ -122,11 +122,11 @@ class ClosedForm(Verifier):
         if group.link == LOGISTIC:
             # Over a difference D the logistic function rises by tanh(D / 4) at most.
             return abs(group.weight) * float(np.tanh(gap / 4))
-        most = float(self.effects.ends()[1][o])
+        most = float(self.effects.bounds()[1][o])
         with np.errstate(over="ignore"):
             return float(abs(group.weight) * -np.expm1(-gap) * np.exp(most))
 
-    def _sensitive_ends(self, o: int) -> tuple[float, float]:
+    def _sensitive_bounds(self, o: int) -> tuple[float, float]:
         """Return the least and the largest part of the sensitive attributes in a sum."""
         found = self.sensitive.values()
         return float(sum(own.low[o] for own in found)), float(sum(own.high[o] for own in found))
@@ -187,7 +187,7 @@ class ClosedForm(Verifier):
         that leaves a gap, those of up to 100,000 whole numbers are `listed`.
         """
         effects, domain = self.effects, self.space.domain
-        low, high = self._sensitive_ends(o)
+        low, high = self._sensitive_bounds(o)
         middle = -(high + low) / 2 - float(effects.base[o])
         free = {int(j) for j in self.space.non_sensitive}
         sets = {j: table[:, o] for j, table in effects.tables.items() if j in free}
@@ -199,24 +199,24 @@ class ClosedForm(Verifier):
             parts = effects.parts({j: domain.low[j] + np.arange(sizes[j]) for j in few})
             sets |= {j: part[:, o] for j, part in parts.items()}
         continuous = effects.extremes([j for j in wide if j not in sets], until)
-        ends = [(float(found.low[o]), float(found.high[o])) for found in continuous.values()]
-        reached = nearest_sum(middle, sets, ends)
-        codes = middle_row(self.space)
+        ranges = [(float(found.low[o]), float(found.high[o])) for found in continuous.values()]
+        reached = nearest_sum(middle, sets, ranges)
+        encoded = middle_row(self.space)
         for j, place in reached.places.items():
             of_table = j in effects.tables
-            codes[j] = self.features.grids[j][place] if of_table else domain.low[j] + place
-        for j, code in self._codes_for(o, continuous, reached.left, until).items():
-            codes[j] = code
-        codes = domain.clip(codes[None])[0]
+            encoded[j] = self.features.grids[j][place] if of_table else domain.low[j] + place
+        for j, value in self._encoded_for(o, continuous, reached.left, until).items():
+            encoded[j] = value
+        encoded = domain.clip(encoded[None])[0]
         # The gap falls evenly to both sides of the middle.
         score = middle + float(effects.base[o]) + reached.distance
         gap = self._linked(o, np.array([score + high, score + low]))
-        return codes[self.space.non_sensitive], abs(float(gap[0] - gap[1]))
+        return encoded[self.space.non_sensitive], abs(float(gap[0] - gap[1]))
 
-    def _codes_for(
+    def _encoded_for(
         self, o: int, found: dict[int, Extremes], left: float, until: float
     ) -> dict[int, float]:
-        """Return codes of continuous attributes whose parts add up to next to a number.
+        """Return encoded values of continuous attributes whose parts add up to next to a number.
 
         All attributes are asked at once. What whole numbers leave, and curves, the next round adds.
         """
@@ -246,13 +246,13 @@ class ClosedForm(Verifier):
             if _clock.now() >= until:
                 break
             behind = 0.0
-        return {j: side.code for j, side in sides.items()}
+        return {j: side.encoded for j, side in sides.items()}
 
 
 class _Bisection:
-    """Looks for a code of a continuous attribute at which its part in a sum is next to a number.
+    """Looks for a value of a continuous attribute at which its part in a sum is next to a number.
 
-    - `code`, `part`: the best one so far, and what the attribute adds there.
+    - `encoded`, `part`: the best one so far, and what the attribute adds there.
     - `under`, `over`: the least and the largest part.
     """
 
@@ -261,7 +261,7 @@ class _Bisection:
                       (float(found.at_high[o]), float(found.high[o]))]  # fmt: skip
         (_, self.under), (_, self.over) = self._ends
         self.width, self.whole, self.is_open = self.over - self.under, whole, False
-        self.code, self.part = self._ends[0]
+        self.encoded, self.part = self._ends[0]
         self._wanted = self.under
 
     def aim(self, wanted: float, step: float) -> float:
@@ -270,7 +270,7 @@ class _Bisection:
         self._below, self._above = self._ends
         self.is_open = self.under < wanted < self.over
         if not self.is_open:
-            self.code, self.part = self._ends[0 if wanted <= self.under else 1]
+            self.encoded, self.part = self._ends[0 if wanted <= self.under else 1]
             return self.part
         self._take()
         return self.under + float(np.rint((wanted - self.under) / step)) * step if step else wanted
@@ -286,29 +286,29 @@ class _Bisection:
         return self.aim(wanted, step) - before
 
     def guess(self, turn: int) -> float:
-        """Return the next code to look at."""
+        """Return the next value to look at."""
         (low, under), (high, over) = self._below, self._above
         # Most parts are straight lines, so that the first guess is nearly right.
         share = (self._wanted - under) / (over - under) if turn % 2 == 0 else 0.5
-        code = low + share * (high - low)
-        return float(np.rint(code)) if self.whole else code
+        encoded = low + share * (high - low)
+        return float(np.rint(encoded)) if self.whole else encoded
 
-    def learn(self, code: float, part: float, turn: int) -> None:
-        """Take the part at the code that was asked about."""
-        at_end = code in (self._below[0], self._above[0])
+    def learn(self, encoded: float, part: float, turn: int) -> None:
+        """Take the part at the value that was asked about."""
+        at_end = encoded in (self._below[0], self._above[0])
         exact = abs(part - self._wanted) <= 1e-13 * self.width
         if not at_end or exact:
             if part <= self._wanted:
-                self._below = code, part
+                self._below = encoded, part
             else:
-                self._above = code, part
+                self._above = encoded, part
         self.is_open = not exact and not (at_end and turn % 2)
         self._take()
 
     def _take(self) -> None:
         """Keep the nearer end."""
         is_nearer = self._wanted - self._below[1] <= self._above[1] - self._wanted
-        self.code, self.part = self._below if is_nearer else self._above
+        self.encoded, self.part = self._below if is_nearer else self._above
 
 
 # Which sums of one value from each of several sets come nearest to a target ----------------

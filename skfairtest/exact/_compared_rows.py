@@ -1,4 +1,4 @@
-"""Rows of codes: those on which models are compared with what was read, and one to begin with."""
+"""Encoded rows: those on which models are compared with what was read, and one to begin with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def middle_row(space: InputSpace) -> Floats:
 
 
 def rows_with_ends(space: InputSpace, n: int, rng: np.random.Generator) -> Floats:
-    """Return random rows of codes; every fourth attribute at an end of its domain.
+    """Return random encoded rows; every fourth attribute at an end of its domain.
 
     - `n`: how many rows.
     - the result (n, n_attributes): constraints are not looked at.
@@ -35,13 +35,13 @@ def rows_of_pieces(space: InputSpace, every: list[Features], rng: np.random.Gene
       the most; constraints are not looked at.
     """
     every = [read for own in every for read in own.read_of_steps]
-    codes = []
+    encoded = []
     for j in range(space.n_features):
         parts = [
             np.concatenate(features.piece_ends(j)) if features.continuous[j] else features.grids[j]
             for features in every
         ]
-        codes.append(rng.permutation(np.unique(np.concatenate(parts))))
+        encoded.append(rng.permutation(np.unique(np.concatenate(parts))))
     # A column may have two thousand pieces, with both ends of each.
-    n = min(4_096, max(len(own) for own in codes))
-    return np.column_stack([rng.permutation(np.resize(own, n)) for own in codes])
+    n = min(4_096, max(len(own) for own in encoded))
+    return np.column_stack([rng.permutation(np.resize(own, n)) for own in encoded])

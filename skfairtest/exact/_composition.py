@@ -86,21 +86,21 @@ def _of_curve(node: Curve, of: Known) -> Known:
         return np.asarray(node.function(x if node.rises else -x), dtype=np.float64)
 
     with np.errstate(all="ignore"):
-        ends = rising(np.array([low, high]))
-        if np.isnan(ends).any() or ends[0] > ends[1]:
-            ends = np.array([-np.inf, np.inf])
+        bounds = rising(np.array([low, high]))
+        if np.isnan(bounds).any() or bounds[0] > bounds[1]:
+            bounds = np.array([-np.inf, np.inf])
         # What is computed in single precision is rounded to it.
-        single = np.asarray(node.function(ends)).dtype == np.float32
-        slack = 8 * (SINGLE_EPS if single else EPS) * float(np.abs(ends).max())
+        single = np.asarray(node.function(bounds)).dtype == np.float32
+        slack = 8 * (SINGLE_EPS if single else EPS) * float(np.abs(bounds).max())
         if np.isfinite(high - low):
             # Places of windows are rounded, too.
             slack += 8 * EPS * node.steepest * max(abs(low), abs(high))
         window = rising_gap(rising, gap, low, high) + slack * (gap > 0)
         moved = _moved(rising, node.steepest, rounding, low, high) + slack
-        if moved > 1e-3 * float(np.abs(ends).max()):
+        if moved > 1e-3 * float(np.abs(bounds).max()):
             # It is so steep somewhere that rounding may move it by more than a thousandth.
             moved, vague = 0.0, True
-    return Known(window, float(ends[0]), float(ends[1]), moved, vague)
+    return Known(window, float(bounds[0]), float(bounds[1]), moved, vague)
 
 
 def _moved(
@@ -109,8 +109,8 @@ def _moved(
     """Return how far rounding of a number carries a function of it."""
     if rounding <= 0:
         return 0.0
-    ends = np.array([low, min(low + rounding, high), max(high - rounding, low), high])
-    heights = rising(ends)
+    places = np.array([low, min(low + rounding, high), max(high - rounding, low), high])
+    heights = rising(places)
     slope = steepest
     if np.isfinite(high - low) and high > low:
         n_pieces = 4096
@@ -126,10 +126,10 @@ def _of_sum(node: WeightedSum, parts: list[Known]) -> Known:
     for weight, part in zip(node.weights, parts, strict=True):
         if not weight:
             continue
-        ends = sorted((weight * part.low, weight * part.high))
-        gap, low, high = gap + abs(weight) * part.gap, low + ends[0], high + ends[1]
+        terms = sorted((weight * part.low, weight * part.high))
+        gap, low, high = gap + abs(weight) * part.gap, low + terms[0], high + terms[1]
         rounding += abs(weight) * part.rounding
-        size += max(abs(ends[0]), abs(ends[1]))
+        size += max(abs(terms[0]), abs(terms[1]))
         vague |= part.vague
     size = size if np.isfinite(size) else 0.0
     return Known(gap, low, high, rounding + (len(parts) + 8) * EPS * size, vague)
@@ -163,11 +163,11 @@ def rising_gap(
     """
     if gap <= 0:
         return 0.0
-    # Sums of ends are rounded: a window is taken wider by that, never narrower.
+    # Sums of bounds are rounded: a window is taken wider by that, never narrower.
     gap += 4 * EPS * max(abs(low), abs(high)) if np.isfinite(low) and np.isfinite(high) else 0.0
     if not gap < high - low or not np.isfinite(high - low):
-        ends = function(np.array([low, high]))
-        rise = float(ends[1] - ends[0])
+        bounds = function(np.array([low, high]))
+        rise = float(bounds[1] - bounds[0])
         return rise if np.isfinite(rise) else np.inf
     # 256 windows at first; each open one is cut into 8 parts in every further round.
     edges = np.linspace(low, high - gap, 257)
@@ -314,7 +314,7 @@ class CompositeVerifier(Verifier):
         }
         self.quick = all(verifier.quick for verifier in self.verifiers)
         self.first_queries = min((f.first_queries for f in self.verifiers), default=np.inf)
-        self._ends = [
+        self._ranges = [
             _ranges(verifier, list(group.values()))
             for verifier, group in zip(self.verifiers, groups.values(), strict=True)
         ]
@@ -336,7 +336,7 @@ class CompositeVerifier(Verifier):
 
     def _range_of(self, k: int, o: int) -> tuple[float, float, float]:
         """Return the range of an output of a verifier, and how far rounding may carry it."""
-        low, high = (float(ends[o if len(ends) > 1 else 0]) for ends in self._ends[k])
+        low, high = (float(bound[o if len(bound) > 1 else 0]) for bound in self._ranges[k])
         verifier = self.verifiers[k]
         rounding = verifier.rounding + exponential_rounding(getattr(verifier, "outputs", []))
         # Its sums may be of single precision.
@@ -404,8 +404,8 @@ class CompositeVerifier(Verifier):
         upper = min(self.root_bound(), max(known.gap for known in self._of_gaps(gaps)))
         lower, twins = incumbent, None
         if pairs:
-            ends = self.evaluate(np.concatenate([np.stack(pair) for pair in pairs]))
-            apart = np.abs(ends[0::2] - ends[1::2]).max(axis=1)
+            outputs = self.evaluate(np.concatenate([np.stack(pair) for pair in pairs]))
+            apart = np.abs(outputs[0::2] - outputs[1::2]).max(axis=1)
             best = int(apart.argmax())
             if apart[best] > incumbent:
                 lower, twins = float(apart[best]), pairs[best]

@@ -32,7 +32,7 @@ from skfairtest.space._space import InputSpace
 
 
 def narrowed(space: InputSpace, low: Floats, high: Floats) -> InputSpace:
-    """Return the space of one box, whose ends are codes of shape (n_features,)."""
+    """Return the space of one box, whose bounds are encoded, of shape (n_features,)."""
     columns = []
     for column, least, most in zip(space.domain.columns, low, high, strict=True):
         own = copy.copy(column)
@@ -190,7 +190,9 @@ class _PartSearch:
             part = narrowed(space, boxes.low[0], boxes.high[0])
             twins = np.broadcast_to(values, (n_repaired, *values.shape))
             Z = self.feasibility.within(part.domain).repair(Z, self.rng, twins)
-            pairs = np.stack([space.twins_.with_sensitive(Z, codes) for codes in values], axis=1)
+            pairs = np.stack(
+                [space.twins_.with_sensitive(Z, encoded) for encoded in values], axis=1
+            )
         n = len(pairs)
         flat = pairs.reshape(2 * n, -1)
         valid = space.valid(flat).reshape(n, 2).all(axis=1)
@@ -202,7 +204,7 @@ class _PartSearch:
             one, two = pairs[valid][i]
             if answers[i, 0, o] < answers[i, 1, o]:
                 one, two = two, one
-            self.queue.offer(float(gaps[i, o]), (one, two))
+            self.queue.improve(float(gaps[i, o]), (one, two))
         return np.asarray(pairs[int(valid.argmax()), 0])
 
     def _cut(self, upper: float, boxes: Boxes, pair: Floats, repaired: Floats) -> None:
@@ -229,7 +231,7 @@ class _PartSearch:
             self.queue.push(upper, DomainPart(child, False))
 
     def _places(self, j: int, boxes: Boxes, at: float, repaired: float) -> list[float]:
-        """Return where a column may be cut: the largest codes of the lower part."""
+        """Return where a column may be cut: the largest encoded values of the lower part."""
         low, high = float(boxes.low[0, j]), float(boxes.high[0, j])
         middle = [(low + high) / 2, (at + repaired) / 2]
         top = float(self.space.domain.largest_code[j])
@@ -248,8 +250,8 @@ class _PartSearch:
         for side in (0, 1):
             child = boxes.copy()
             if j in child.sets:
-                codes = np.arange(child.sets[j].shape[1])
-                child.keep(j, (codes <= at if side == 0 else codes > at)[None])
+                encoded = np.arange(child.sets[j].shape[1])
+                child.keep(j, (encoded <= at if side == 0 else encoded > at)[None])
             elif side == 0:
                 child.high[0, j] = at
             else:

@@ -15,7 +15,7 @@ from skfairtest.space._space import InputSpace
 
 #: What is noted of the bounds at a time.
 COLUMNS = ("seconds", "boxes", "degree", "bound")
-#: Codes of two twins.
+#: Encoded values of two twins.
 Twins = tuple[Floats, Floats]
 #: Returns the twins that attain the lower bound, or None if the search has none.
 Attained = Callable[[], Twins | None]
@@ -50,7 +50,7 @@ class BoundHistory:
       closed.
     - `upper`: the least bound that was noted; infinite before the first one.
     - `n_boxes`: how many boxes were examined.
-    - `twins`: codes of the best pair that was noted, which the model has not confirmed.
+    - `twins`: encoded values of the best pair that was noted, which the model has not confirmed.
     """
 
     def __init__(self, seconds: Callable[[], float]) -> None:
@@ -154,7 +154,7 @@ NO_ENGINE = Engine()
 class SolverResult(NamedTuple):
     """Bounds of the largest difference of one output, and how a solver found them.
 
-    `upper` bounds it. `twins` are the codes of a pair that attains `lower` as the model was read,
+    `upper` bounds it. `twins` is a pair, encoded, that attains `lower` as the model was read,
     or None where nothing better than the value given was found. `reason` says why it ended.
     """
 
@@ -203,7 +203,7 @@ class Verifier:
         raise NotImplementedError
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return rows of codes on which a model that was read wrongly would show."""
+        """Return encoded rows on which a model that was read wrongly would show."""
         return rows_with_ends(self.space, n, rng)
 
     def through(self, rng: np.random.Generator, until: float = np.inf) -> Floats:

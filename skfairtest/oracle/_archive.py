@@ -31,7 +31,7 @@ class Archive:
         self.known = KeySet()
         self._size = 0
         # Disparity that an input must exceed to be among those that a full archive keeps.
-        self._floor = -np.inf
+        self._least_kept = -np.inf
         self._Z = np.empty((1024, n_features))
         self._pairs = np.empty((1024, 2, n_sensitive))
         self._disparity = np.empty(1024)
@@ -41,8 +41,8 @@ class Archive:
         """Add discriminatory inputs; return how many of them are new."""
         n_new = int(self.known.add(keys).sum()) if len(Z) else 0
         self.n_found += n_new
-        if self._floor > -np.inf and len(Z):
-            above = disparity > self._floor
+        if self._least_kept > -np.inf and len(Z):
+            above = disparity > self._least_kept
             Z, pairs, disparity, keys = Z[above], pairs[above], disparity[above], keys[above]
         for start in range(0, len(Z), 1024):
             part = slice(start, start + 1024)
@@ -93,7 +93,7 @@ class Archive:
             array = getattr(self, name)
             array[: self._size] = array[order]
         if self._size == self.capacity:
-            self._floor = float(self._disparity[self._size - 1])
+            self._least_kept = float(self._disparity[self._size - 1])
 
 
 class History:

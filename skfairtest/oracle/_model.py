@@ -133,7 +133,7 @@ class Model:
         if not agree:
             self.cost = 2
 
-    def beside(self, table: Any, chunk: int | None = None) -> Model:
+    def with_table(self, table: Any, chunk: int | None = None) -> Model:
         """Return the same model with another table to decode rows; their queries count together."""
         other = copy.copy(self)
         other.space, other.chunk = table, chunk
@@ -224,7 +224,7 @@ class Model:
                 # tasks for each worker, so that a slow one does not hold up the others.
                 parts = np.array_split(np.arange(len(chunks)), min(len(chunks), 2 * n))
                 tasks = [(method, [chunks[k] for k in part]) for part in parts]
-                found = on_workers(_ask_beside, asked, tasks, self.n_jobs, prefer="threads")
+                found = on_workers(_ask_on_worker, asked, tasks, self.n_jobs, prefer="threads")
                 answers = [answer for part in found for answer in part]
         except WorkersFailedError:
             raise
@@ -351,7 +351,7 @@ def _row_sums(scores: Floats) -> Floats:
 
 
 @one_thread()  # beside the other workers
-def _ask_beside(asked: tuple[Any, Any], method: str, chunks: list[Floats]) -> list[Any]:
+def _ask_on_worker(asked: tuple[Any, Any], method: str, chunks: list[Floats]) -> list[Any]:
     estimator, table = asked
     return [getattr(estimator, method)(table.decode(chunk)) for chunk in chunks]
 

@@ -33,10 +33,10 @@ def check_reproduced(auditor: Any) -> None:
     )  # fmt: skip
     found, degree = float(auditor.fairness_degree_), float(shown.disparity[0])
     known, outputs = state["worst_outputs"], shown.outputs[0]
-    room = ROUNDING_SINGLE * max(float(np.abs(known).max()), found)
+    tolerance = ROUNDING_SINGLE * max(float(np.abs(known).max()), found)
     same_class = model.output_name(int(shown.output[0])) == state["worst_class"]
-    changed = same_class and bool((np.abs(outputs - known) > room).any())
-    if changed or abs(degree - found) > room:
+    changed = same_class and bool((np.abs(outputs - known) > tolerance).any())
+    if changed or abs(degree - found) > tolerance:
         raise NonDeterministicModelError(
             "The two twins of worst_case_ must get the outputs that the auditor found, "
             f"{_listed(known)}, which differ by {found:.6g}; asked again, the estimator gives "

@@ -149,9 +149,9 @@ class RowComparison:
         pairs = np.column_stack([np.arange(len(head)), head.own])
         pairs = pairs[head.valid(pairs)][:PROBE_ROWS]
         if len(pairs):
-            model = self.model.beside(head)
+            model = self.model.with_table(head)
             probe_in_time(model, pairs, self.budget.seconds_left)
-            self.model = model.beside(self.space)
+            self.model = model.with_table(self.space)
         else:
             rng = np.random.default_rng(0)
             Z = self.space.twins_.apply_descendants(self.space.sample(8, rng))
@@ -212,11 +212,11 @@ class RowComparison:
     def of(self, part: TwinRows) -> Model:
         """Return the model with rows to decode."""
         if not self.in_chunks:
-            return self.model.beside(part)
+            return self.model.with_table(part)
         width = max(1, len(self.space.layout.container.names))
         # Fewer where rows are wide: 32 MB of numbers.
         most = int(min(CALL_ROWS, max(CHUNK, 2**22 // width)))
-        return self.model.beside(part, min(most, max(CHUNK, len(part))))
+        return self.model.with_table(part, min(most, max(CHUNK, len(part))))
 
     def _ask(
         self, model: Model, part: TwinRows, pairs: Ints, wanted: Bools
@@ -285,7 +285,7 @@ class RowComparison:
             self._second.compare(before, model.ask(pairs))
         elif self._worst_pair is not None and self._second.is_time():
             table, before = self._worst_pair
-            again = model.beside(AsTheyAre()).ask(table)
+            again = model.with_table(AsTheyAre()).ask(table)
             self._second.compare(before, again, NEGLIGIBLE * self._worst)
 
 

@@ -50,11 +50,11 @@ class WorstRows:
         #: Rows that are kept; the first rows tell how many.
         self._capacity = 0
         #: Disparity that a row must exceed to be among those kept.
-        self._floor = -np.inf
+        self._least_kept = -np.inf
 
     def wants(self, disparity: Floats) -> Bools:
         """Return which rows may be kept."""
-        return np.asarray(disparity > self._floor)
+        return np.asarray(disparity > self._least_kept)
 
     def add(self, kept: KeptRows) -> None:
         """Add rows."""
@@ -87,13 +87,13 @@ class WorstRows:
         kept = KeptRows(stack(list(rows)), stack(list(twins)), disparity, numbers)
         if len(numbers) > self._capacity:
             # To find the smallest that is kept takes less time than to sort them all.
-            self._floor = float(np.partition(disparity, -self._capacity)[-self._capacity])
-            places = np.flatnonzero(disparity > self._floor)
-            level = np.flatnonzero(disparity == self._floor)
+            self._least_kept = float(np.partition(disparity, -self._capacity)[-self._capacity])
+            places = np.flatnonzero(disparity > self._least_kept)
+            level = np.flatnonzero(disparity == self._least_kept)
             first = np.argsort(numbers[level], kind="stable")[: self._capacity - len(places)]
             kept = kept.take(np.concatenate([places, level[first]]))
         elif self._n and len(numbers) == self._capacity:
-            self._floor = float(disparity.min())
+            self._least_kept = float(disparity.min())
         self._parts, self._n = [kept], len(kept.numbers)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skfairtest._typing import Floats
 from skfairtest.space._descendants import DescendantRule, apply_function, apply_rules, read_rules
@@ -215,10 +214,3 @@ class Twins:
                 encoded[..., i] = np.rint(encoded[..., i])
             encoded[..., i] = self.domain.round_to_dtype(encoded[..., i], j)
         return encoded
-
-    def has_sensitive(self, encoded: Floats) -> NDArray[np.bool_]:
-        """Return which encoded values of sensitive columns lie in their domains, shape (n,)."""
-        low, high = self.domain.low[self.sensitive], self.domain.high[self.sensitive]
-        inside = (low <= encoded) & (encoded <= high)
-        whole = ~self.domain.discrete[self.sensitive] | (encoded == np.rint(encoded))
-        return np.asarray((inside & whole).all(axis=1))

@@ -12,7 +12,7 @@ from skfairtest.whitebox._features import Features
 
 
 class Extremes(NamedTuple):
-    """Bounds of an attribute's part in each sum, and codes at which they are attained."""
+    """Bounds of an attribute's part in each sum, and encoded values at which they are attained."""
 
     low: Floats
     high: Floats
@@ -53,38 +53,38 @@ class Effects:
             self.tables[j] = terms @ weights[own]
             self.size += float((np.abs(terms) @ np.abs(weights[own])).max(initial=0.0))
         domain = self.space.domain
-        codes = {j: np.array([domain.low[j], domain.high[j]]) for j in self.continuous}
+        encoded = {j: np.array([domain.low[j], domain.high[j]]) for j in self.continuous}
         #: Terms at both ends of continuous attributes, (2, n_own, n_sums).
-        self._at_ends = self._terms(codes)
+        self._at_ends = self._terms(encoded)
         for terms in self._at_ends.values():
             self.size += float(np.abs(terms).max(axis=(0, 1)).max(initial=0.0))
         self.size += float(np.abs(self.base).max(initial=0.0))
         self._extremes: dict[int, Extremes] = {}
 
-    def _values(self, codes: dict[int, Floats]) -> dict[int, Floats]:
-        """Features of continuous attributes at some codes of each, (n, n_own)."""
-        own = {j: self.features.of(j) for j in codes}
-        if not codes:
+    def _values(self, encoded: dict[int, Floats]) -> dict[int, Floats]:
+        """Features of continuous attributes at some encoded values of each, (n, n_own)."""
+        own = {j: self.features.of(j) for j in encoded}
+        if not encoded:
             return {}
-        asked = [np.tile(own[j], len(of)) for j, of in codes.items()]
-        at = [np.repeat(of, len(own[j])) for j, of in codes.items()]
+        asked = [np.tile(own[j], len(of)) for j, of in encoded.items()]
+        at = [np.repeat(of, len(own[j])) for j, of in encoded.items()]
         seen = self.features.evaluate(np.concatenate(asked), np.concatenate(at))
         ends = np.cumsum([len(part) for part in at])[:-1]
-        parts = zip(codes, np.split(seen, ends), strict=True)
-        return {j: part.reshape(len(codes[j]), -1) for j, part in parts}
+        parts = zip(encoded, np.split(seen, ends), strict=True)
+        return {j: part.reshape(len(encoded[j]), -1) for j, part in parts}
 
-    def _terms(self, codes: dict[int, Floats]) -> dict[int, Floats]:
-        """Terms of continuous attributes at some codes of each, (n, n_own, n_sums)."""
+    def _terms(self, encoded: dict[int, Floats]) -> dict[int, Floats]:
+        """Terms of continuous attributes at some encoded values of each, (n, n_own, n_sums)."""
         return {
             j: values[:, :, None] * self.weights[self.features.of(j)][None]
-            for j, values in self._values(codes).items()
+            for j, values in self._values(encoded).items()
         }
 
-    def parts(self, codes: dict[int, Floats]) -> dict[int, Floats]:
-        """The parts of continuous attributes in all sums at some codes of each, (n, n_sums)."""
-        return {j: np.asarray(terms.sum(axis=1)) for j, terms in self._terms(codes).items()}
+    def parts(self, encoded: dict[int, Floats]) -> dict[int, Floats]:
+        """The parts of continuous attributes in all sums at some values of each, (n, n_sums)."""
+        return {j: np.asarray(terms.sum(axis=1)) for j, terms in self._terms(encoded).items()}
 
-    def ends(self, until: float = np.inf) -> tuple[Floats, Floats]:
+    def bounds(self, until: float = np.inf) -> tuple[Floats, Floats]:
         """Bounds of the sums."""
         low = high = self.base
         for found in self.extremes([*self.tables, *self.continuous], until).values():
@@ -108,8 +108,12 @@ class Effects:
                 peaks += [_Peak(self, j, int(o), sign) for o in both for sign in (-1.0, 1.0)]
         self._climb(peaks, until)
         for peak in peaks:
-            ends = found[peak.attribute]
-            bound, place = (ends.low, ends.at_low) if peak.sign < 0 else (ends.high, ends.at_high)
+            extremes = found[peak.attribute]
+            bound, place = (
+                (extremes.low, extremes.at_low)
+                if peak.sign < 0
+                else (extremes.high, extremes.at_high)
+            )
             bound[peak.sum], place[peak.sum] = peak.sign * peak.bound, peak.place
         self._extremes |= found
         return {j: self._extremes[j] for j in attributes}
@@ -134,18 +138,18 @@ class Effects:
             asked: dict[int, list[Floats]] = {}
             for peak in open_:
                 asked.setdefault(peak.attribute, []).append(peak.middle)
-            codes = {j: np.unique(np.concatenate(parts)) for j, parts in asked.items()}
-            values = self._values(codes)
+            encoded = {j: np.unique(np.concatenate(parts)) for j, parts in asked.items()}
+            values = self._values(encoded)
             for peak in open_:
                 j = peak.attribute
-                peak.halve(values[j][np.searchsorted(codes[j], peak.middle)])
+                peak.halve(values[j][np.searchsorted(encoded[j], peak.middle)])
 
 
 class _Peak:
     """The largest value of ``sign`` times an attribute's part in a sum: intervals are halved.
 
     - `bound`: no value is larger.
-    - `place`: the best code met.
+    - `place`: the best encoded value met.
     - `middle`: where the intervals are halved next.
     """
 
@@ -174,11 +178,11 @@ class _Peak:
 
     def _look(self) -> None:
         """Learn from the ends of the intervals, and keep those that are worth halving."""
-        for codes, terms in ((self._low, self._at_low), (self._high, self._at_high)):
+        for encoded, terms in ((self._low, self._at_low), (self._high, self._at_high)):
             values = terms.sum(axis=1)
             if values.max() > self._best:
                 self._best = float(values.max())
-                self.place = float(codes[values.argmax()])
+                self.place = float(encoded[values.argmax()])
         bounds = np.maximum(self._at_low, self._at_high).sum(axis=1)
         low, high = self._low, self._high
         self.middle = np.floor((low + high) / 2) if self._discrete else (low + high) / 2

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from skfairtest._typing import Bools, Floats, Ints, Ints64
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._code_order import CodeOrder, codes_of_ranks, first_changed
 from skfairtest.whitebox._monotone_pieces import Breakpoints
 from skfairtest.whitebox._steps import HINT, check_numbers, check_step, is_rounded, leaves
 from skfairtest.whitebox._tables import as_numbers, column_codes, has_single, take_columns
 from skfairtest.whitebox._unwrap import run_step, run_steps, unwrap
+from skfairtest.whitebox._value_order import ValueOrder, first_changed, values_of_ranks
 
 #: Places inside of a piece, and numbers from its ends, at which it is seen to rise or to fall.
 SHARES = np.concatenate([8.0 ** -np.arange(1, 9), [0.5], 1 - 8.0 ** -np.arange(1, 9)])
@@ -39,10 +39,10 @@ class Features:
       constant.
     - `continuous` (n_attributes,): attributes with too many values for a table; their features are
       nondecreasing.
-    - `pieces`: the continuous attributes of which that does not hold: the first codes of the
+    - `pieces`: the continuous attributes of which that does not hold: the first values of the
       pieces, the lower end of the domain among them, in each of which a feature never falls, or
-      never rises. The codes that mean missing are a piece, in which nothing changes.
-    - `grids`: codes of the other attributes, in the order of the tables; empty for continuous ones.
+      never rises. The encoded values that mean missing are a piece, in which nothing changes.
+    - `grids`: encoded values of the other attributes, as in the tables; empty for continuous ones.
     - `rounded`: wide attributes of which a step makes functions that rise, or fall, up to rounding
       alone.
     - `is_single`: whether such a function is worked out in single precision.
@@ -108,11 +108,11 @@ class Features:
                 continue
             places = (own.grids[j] - self.grids[j][0]).astype(np.intp)
             own._tables |= {int(t): self.table(int(t))[places] for t in self.of(j)}
-        codes = [own.grids[self.source[t]] for t in few]
+        encoded = [own.grids[self.source[t]] for t in few]
         if few:
-            asked = np.repeat(few, [len(at) for at in codes])
-            seen = self.evaluate(asked, np.concatenate(codes))
-            ends = np.cumsum([len(at) for at in codes])[:-1]
+            asked = np.repeat(few, [len(at) for at in encoded])
+            seen = self.evaluate(asked, np.concatenate(encoded))
+            ends = np.cumsum([len(at) for at in encoded])[:-1]
             own._tables |= dict(zip(few, np.split(seen, ends), strict=True))
         own.pieces = {}
         for j, first in self.pieces.items():
@@ -163,7 +163,7 @@ class Features:
             j = sources[own.column][0]
             number = np.concatenate([own.at, own.after])
             strictly = np.arange(len(number)) >= len(own.at)
-            first, last = map(CodeOrder(self.space, j).rank, self.piece_ends(j))
+            first, last = map(ValueOrder(self.space, j).rank, self.piece_ends(j))
             # Each number in each piece: where the column gets from one side of it to the other.
             n, m = len(number), len(first)
             searches.append(
@@ -176,45 +176,45 @@ class Features:
         (rounded,) = {own.rounded for own in breakpoints}
 
         def beyond(ranks: Ints64, of: Ints) -> Bools:
-            codes = codes_of_ranks(self.space, attribute[of], ranks)
-            seen = self._at(reached, column[of], attribute[of], codes)
+            encoded = values_of_ranks(self.space, attribute[of], ranks)
+            seen = self._at(reached, column[of], attribute[of], encoded)
             seen = seen.astype(rounded).astype(np.float64)
             return np.where(strictly[of], seen > number[of], seen >= number[of])
 
         which, changed = first_changed(low, high, beyond)
         for j in np.unique(attribute).tolist():
-            order = CodeOrder(self.space, j)
+            order = ValueOrder(self.space, j)
             starts = order.rank(self.piece_ends(j)[0])
             found = np.unique(np.concatenate([starts, changed[attribute[which] == j]]))
             # An attribute without breakpoints of its own is nondecreasing still.
             if len(found) > 1 or j in self.pieces:
                 cut = cut or len(found) > len(starts)
-                self.pieces[j] = order.code(found)
+                self.pieces[j] = order.value(found)
         return cut
 
-    def _rows_of(self, attribute: int, codes: Floats) -> Floats:
+    def _rows_of(self, attribute: int, encoded: Floats) -> Floats:
         """Rows in which one attribute varies."""
-        Z = np.repeat(self._origin_codes()[None], len(codes), axis=0)
-        Z[:, attribute] = codes
+        Z = np.repeat(self._encoded_origin()[None], len(encoded), axis=0)
+        Z[:, attribute] = encoded
         return Z
 
-    def along(self, attribute: int, codes: Floats) -> Floats:
-        """All features at some codes of one attribute, (n_codes, n_features)."""
-        return self.transform(self._rows_of(attribute, codes))
+    def along(self, attribute: int, encoded: Floats) -> Floats:
+        """All features at some encoded values of one attribute, (n, n_features)."""
+        return self.transform(self._rows_of(attribute, encoded))
 
     def piece_ends(self, attribute: int) -> tuple[Floats, Floats]:
-        """First and last codes of the pieces of a continuous attribute."""
+        """First and last encoded values of the pieces of a continuous attribute."""
         low, high = self.space.domain.low[attribute], self.space.domain.high[attribute]
         first = self.pieces.get(attribute, np.array([low]))
-        order = CodeOrder(self.space, attribute)
-        last = order.code(order.rank(first[1:]) - 1)
+        order = ValueOrder(self.space, attribute)
+        last = order.value(order.rank(first[1:]) - 1)
         return first, np.append(last, high)
 
     def _probe(self) -> tuple[Floats, list[slice]]:
         """A first row, and below it a block of rows an attribute in which it alone varies."""
         space = self.space
         values = [
-            self._probed_codes(j) if self.continuous[j] else self.grids[j]
+            self._probed_values(j) if self.continuous[j] else self.grids[j]
             for j in range(space.n_features)
         ]
         ends = 1 + np.cumsum([len(v) for v in values])
@@ -225,15 +225,15 @@ class Features:
             Z[block, j] = values[j]
         return Z, blocks
 
-    def _probed_codes(self, attribute: int) -> Floats:
-        """Codes of a continuous attribute: the ends of its pieces, and some between."""
+    def _probed_values(self, attribute: int) -> Floats:
+        """Encoded values of a continuous attribute: the ends of its pieces, and some between."""
         space = self.space
-        codes = np.linspace(space.domain.low[attribute], space.domain.high[attribute], 9)
+        encoded = np.linspace(space.domain.low[attribute], space.domain.high[attribute], 9)
         if space.domain.discrete[attribute]:
-            codes = np.floor(codes)
+            encoded = np.floor(encoded)
         if attribute not in self.pieces:
-            return codes
-        return np.unique(np.concatenate([codes, *self.piece_ends(attribute)]))
+            return encoded
+        return np.unique(np.concatenate([encoded, *self.piece_ends(attribute)]))
 
     def _sources(self, table: Any) -> list[list[int]]:
         """For every column of a table of the probe, the attributes that change it."""
@@ -264,14 +264,14 @@ class Features:
         return np.asarray(sizes)
 
     def transform(self, Z: Floats) -> Floats:
-        """The features of rows of codes, shape (n, n_features)."""
+        """The features of encoded rows, shape (n, n_features)."""
         if self.identity and self.plain:
             return np.asarray(Z, dtype=np.float64)
         return as_numbers(run_steps(self.steps, self.space.decode(Z)))
 
     @property
     def plain(self) -> bool:
-        """Whether codes are the very numbers of the table."""
+        """Whether encoded values are the very numbers of the table."""
         return (
             self.space.layout.is_plain
             and all(column.is_plain for column in self.space.domain.columns)
@@ -288,33 +288,33 @@ class Features:
         """The features that are functions of an attribute."""
         return np.flatnonzero(self.source == attribute)
 
-    def evaluate(self, features: Ints, codes: Floats) -> Floats:
-        """Features of continuous attributes at one code each, shape (n,)."""
+    def evaluate(self, features: Ints, encoded: Floats) -> Floats:
+        """Features of continuous attributes at one value each, shape (n,)."""
         source = self.source[features]
         if self.identity:
-            return self.space.layout.numbers(source, codes)
-        return self._at(self.transform, features, source, codes)
+            return self.space.layout.numbers(source, encoded)
+        return self._at(self.transform, features, source, encoded)
 
     def _at(
-        self, reach: Callable[[Floats], Any], columns: Ints, attributes: Ints, codes: Floats
+        self, reach: Callable[[Floats], Any], columns: Ints, attributes: Ints, encoded: Floats
     ) -> Floats:
-        """Columns of what becomes of rows, each at one code of its attribute, shape (n,)."""
-        # Rows carry one code of every attribute, so that few rows serve many columns.
-        row = np.empty(len(codes), dtype=np.intp)
+        """Columns of what becomes of rows, each at one value of its attribute, shape (n,)."""
+        # Rows carry one value of every attribute, so that few rows serve many columns.
+        row = np.empty(len(encoded), dtype=np.intp)
         different = {}
         for j in np.unique(attributes).tolist():
             own = attributes == j
-            different[j], row[own] = np.unique(codes[own], return_inverse=True)
+            different[j], row[own] = np.unique(encoded[own], return_inverse=True)
         n = max(map(len, different.values()), default=0)
         if n == 0:
             return np.empty(0)
-        Z = np.repeat(self._origin_codes()[None], n, axis=0)
+        Z = np.repeat(self._encoded_origin()[None], n, axis=0)
         for j, values in different.items():
             Z[: len(values), j] = values
         asked, place = np.unique(columns, return_inverse=True)
         return as_numbers(take_columns(reach(Z), asked.tolist()))[row, place]
 
-    def _origin_codes(self) -> Floats:
+    def _encoded_origin(self) -> Floats:
         return np.array(
             [
                 self.space.domain.low[j] if self.continuous[j] else self.grids[j][0]
@@ -358,32 +358,32 @@ class Features:
         looked_at = {int(j): self._inside(int(j)) for j in np.flatnonzero(self.continuous)}
         if self.identity or not looked_at:
             return
-        Z = np.repeat(self._origin_codes()[None], max(c.size for c in looked_at.values()), axis=0)
-        for j, codes in looked_at.items():
-            Z[: codes.size, j] = codes.ravel()
+        Z = np.repeat(self._encoded_origin()[None], max(c.size for c in looked_at.values()), axis=0)
+        for j, encoded in looked_at.items():
+            Z[: encoded.size, j] = encoded.ravel()
         seen = self.transform(Z)
         # What rises may go back by what a step rounds, as a share of its largest number.
         share = 1e-5 if self._single else 1e-12
         for t in np.flatnonzero((self.source >= 0) & self.continuous[self.source]):
             j = int(self.source[t])
-            codes = looked_at[j]
-            values = seen[: codes.size, t].reshape(codes.shape)
+            encoded = looked_at[j]
+            values = seen[: encoded.size, t].reshape(encoded.shape)
             missing = np.isnan(values)  # trees take what is missing as it is
             moves = np.diff(np.where(missing, 0.0, values), axis=1)
             both = np.minimum(-moves.min(axis=1), moves.max(axis=1))
             both[missing.any(axis=1) & ~missing.all(axis=1)] = np.inf
             if not (both <= share * np.abs(values[~missing]).max(initial=0.0)).all():
-                low, high = codes[int(np.argmax(both)), [0, -1]]
+                low, high = encoded[int(np.argmax(both)), [0, -1]]
                 raise ValueError(
                     f"Expected what the steps make of {self.space.feature_names[j]!r} to rise or "
-                    f"to fall between the codes {low:.17g} and {high:.17g}; number {t} that the "
-                    "model sees does both. Shift the column nearer to zero before the model is "
-                    f"fitted, or narrow its domain by InputSpace(bounds=...). {HINT}"
+                    f"to fall between the encoded values {low:.17g} and {high:.17g}; number {t} "
+                    "that the model sees does both. Shift the column nearer to zero before the "
+                    f"model is fitted, or narrow its domain by InputSpace(bounds=...). {HINT}"
                 )
 
     def _inside(self, attribute: int) -> Floats:
-        """Codes of each piece of a continuous attribute, more at its ends; (n_pieces, n)."""
-        order = CodeOrder(self.space, attribute)
+        """Values of each piece of a continuous attribute, more at its ends; (n_pieces, n)."""
+        order = ValueOrder(self.space, attribute)
         low, high = self.piece_ends(attribute)
         first, last = order.rank(low), order.rank(high)
         between = low[:, None] + (high - low)[:, None] * SHARES
@@ -393,7 +393,7 @@ class Features:
             [first[:, None] + NEXT, order.rank(between), last[:, None] - NEXT], axis=1
         )
         ranks = np.clip(ranks, first[:, None], last[:, None])
-        return order.code(np.sort(ranks, axis=1))
+        return order.value(np.sort(ranks, axis=1))
 
 
 class SideBySide(Features):
@@ -424,13 +424,13 @@ class SideBySide(Features):
         k = int(np.searchsorted(self._starts, feature, side="right")) - 1
         return self.parts[k].table(feature - int(self._starts[k]))
 
-    def evaluate(self, features: Ints, codes: Floats) -> Floats:
+    def evaluate(self, features: Ints, encoded: Floats) -> Floats:
         of = np.searchsorted(self._starts, features, side="right") - 1
         out = np.empty(len(features))
         for k, part in enumerate(self.parts):
             own = of == k
             if own.any():
-                out[own] = part.evaluate(features[own] - self._starts[k], codes[own])
+                out[own] = part.evaluate(features[own] - self._starts[k], encoded[own])
         return out
 
     def piece_ends(self, attribute: int) -> tuple[Floats, Floats]:
@@ -440,9 +440,9 @@ class SideBySide(Features):
 
 
 def _with_missing(space: InputSpace, attribute: int) -> Floats:
-    """First codes of the numbers and of what means missing, in the domain of an attribute."""
-    order = CodeOrder(space, attribute)
-    first = order.code(order.rank(space.domain.largest_code[[attribute]]) + 1)
+    """First values of the numbers and of what means missing, in the domain of an attribute."""
+    order = ValueOrder(space, attribute)
+    first = order.value(order.rank(space.domain.largest_code[[attribute]]) + 1)
     return np.unique(
         np.maximum(np.append(first, space.domain.low[attribute]), space.domain.low[attribute])
     )
@@ -466,7 +466,7 @@ def continuous_attributes(space: InputSpace) -> NDArray[np.bool_]:
 
 
 def attribute_grid(space: InputSpace, j: int) -> Floats:
-    """Codes of an attribute of finitely many values, in their order."""
+    """Encoded values of an attribute of finitely many values, in their order."""
     if not space.domain.discrete[j]:
         return np.array([space.domain.low[j]])
     return np.arange(space.domain.low[j], space.domain.high[j] + 1)

@@ -86,12 +86,12 @@ def _check_listed(model: Any, bins: _Bins, chain: Chain, ends: Callable[[int], F
 
     Each number may be a category then, and no other number near to it would show that.
 
-    - `ends`: codes of such an attribute between which what the steps make of it rises or falls.
+    - `ends`: values of such an attribute between which what the steps make of it rises or falls.
     """
     space = chain.space
-    codes = {int(j): ends(int(j)) for j in np.flatnonzero(continuous_attributes(space))}
-    Z = np.repeat(space.domain.low[None], max(map(len, codes.values()), default=1), axis=0)
-    for j, own in codes.items():
+    encoded = {int(j): ends(int(j)) for j in np.flatnonzero(continuous_attributes(space))}
+    Z = np.repeat(space.domain.low[None], max(map(len, encoded.values()), default=1), axis=0)
+    for j, own in encoded.items():
         Z[: len(own), j] = own
     table = run_steps(chain.steps, space.decode(Z))
     changed = [len(np.unique(column)) > 1 for column in column_codes(table)]
@@ -148,7 +148,7 @@ def _tree(scores: Floats, features: list[int]) -> Tree:
     """
 
     def read(part: tuple[tuple[int, int], ...]) -> Split | Floats:
-        own = scores[tuple(slice(*ends) for ends in part)]
+        own = scores[tuple(slice(*bounds) for bounds in part)]
         # Along each feature, the bins after which some score changes.
         changes = [
             start + np.flatnonzero(np.diff(own, axis=a).any(axis=_others(own, a)))

@@ -36,20 +36,20 @@ class MonotoneFeatures(Features):
         self._tables = {}
         of: list[int] = []  # the feature that a part belongs to
         sign: list[float] = []
-        ends: list[tuple[float, float]] = []  # codes between which it moves
+        ends: list[tuple[float, float]] = []  # encoded values between which it moves
         base = np.zeros(len(inner.source))
         for j in inner.pieces:
             first, last = inner.piece_ends(j)
             # Pieces, and the steps from one to the next.
-            codes = np.unique(np.concatenate([first, last]))
-            values = inner.along(j, codes)
+            encoded = np.unique(np.concatenate([first, last]))
+            values = inner.along(j, encoded)
             for t in inner.of(j).tolist():
                 moves = np.diff(values[:, t])
                 base[t] = values[0, t]
                 for p in np.flatnonzero(moves):
                     of.append(t)
                     sign.append(float(np.sign(moves[p])))
-                    ends.append((float(codes[p]), float(codes[p + 1])))
+                    ends.append((float(encoded[p]), float(encoded[p + 1])))
                     base[t] -= values[p, t]
         plain = np.flatnonzero(~np.isin(inner.source, list(inner.pieces)))
         self._of = np.concatenate([plain, np.array(of, dtype=np.intp)])
@@ -61,25 +61,25 @@ class MonotoneFeatures(Features):
         self.map = Affine(weights, base)
         self.source = inner.source[self._of]
         self._at_ends = self._held_values()
-        self.origin = self._parts(inner.origin[None], self._origin_codes()[None])[0]
+        self.origin = self._parts(inner.origin[None], self._encoded_origin()[None])[0]
 
     def _held_values(self) -> Floats:
         """Values of the features at the ends between which their parts move, (n_parts, 2)."""
         found = np.zeros(self._ends.shape)
         for j in self.inner.pieces:
             own = np.flatnonzero(np.isfinite(self._ends[:, 0]) & (self.source == j))
-            codes, back = np.unique(self._ends[own], return_inverse=True)
+            encoded, back = np.unique(self._ends[own], return_inverse=True)
             if len(own):
-                values = self.inner.along(j, codes)
+                values = self.inner.along(j, encoded)
                 found[own] = values[back.reshape(-1, 2), self._of[own][:, None]]
         return found
 
     def _parts(self, seen: Floats, Z: Floats) -> Floats:
-        """The parts of features that were seen at rows of codes."""
-        codes = Z[:, np.maximum(self.source, 0)]
+        """The parts of features that were seen at encoded rows."""
+        encoded = Z[:, np.maximum(self.source, 0)]
         values = seen[:, self._of]
-        values = np.where(codes <= self._ends[:, 0], self._at_ends[:, 0], values)
-        values = np.where(codes >= self._ends[:, 1], self._at_ends[:, 1], values)
+        values = np.where(encoded <= self._ends[:, 0], self._at_ends[:, 0], values)
+        values = np.where(encoded >= self._ends[:, 1], self._at_ends[:, 1], values)
         return np.asarray(self._sign * values)
 
     @property
@@ -87,7 +87,7 @@ class MonotoneFeatures(Features):
         return [self.inner]
 
     def transform(self, Z: Floats) -> Floats:
-        """The features of rows of codes, shape (n, n_features)."""
+        """The features of encoded rows, shape (n, n_features)."""
         return self._parts(self.inner.transform(Z), Z)
 
     def table(self, feature: int) -> Floats:

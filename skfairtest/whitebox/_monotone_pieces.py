@@ -50,12 +50,12 @@ class Breakpoints(NamedTuple):
 
 
 def breakpoints_of(
-    step: Any, part: Any, ends: Callable[[], tuple[Floats, Floats]]
+    step: Any, part: Any, bounds: Callable[[], tuple[Floats, Floats]]
 ) -> list[Breakpoints]:
     """Where a step changes the direction of the columns that it is shown.
 
     - `part`: rows that reach it.
-    - `ends`: gives the smallest and the largest number of each of its columns.
+    - `bounds`: gives the smallest and the largest number of each of its columns.
     - the result: between the places of a column what the step makes of it rises or falls all along.
     - `Unsupported`: if there are too many places.
     """
@@ -70,7 +70,7 @@ def breakpoints_of(
         low, high = np.array([step.low]), np.array([step.high])
         found = [Breakpoints(int(c), low, high) for c in step.columns]
     elif type(step) is FunctionTransformer:
-        low, high = ends()
+        low, high = bounds()
         found = [_function(c, step.func, low[c], high[c]) for c in columns]
     else:
         return []

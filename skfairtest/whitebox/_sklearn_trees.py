@@ -138,7 +138,7 @@ def _read_boosting(model: Any, chain: Chain, response: str) -> list[Output]:
 
 def _start(model: Any, features: Features, parts: list[Part]) -> Any:
     """What the model adds to its trees, seen on one row: the first of the space's domain."""
-    Z = features._origin_codes()[None]
+    Z = features._encoded_origin()[None]
     table = run_steps(features.steps, features.space.decode(Z))
     is_regressor = isinstance(model, GradientBoostingRegressor)
     score = model.predict if is_regressor else model.decision_function

@@ -207,12 +207,12 @@ def check_step(step: Any, table: Any, real: list[int]) -> list[Breakpoints]:
                 f"sin. {HINT}",
             )
 
-    def ends() -> tuple[Floats, Floats]:
+    def bounds() -> tuple[Floats, Floats]:
         # Between its breakpoints what a column shows rises or falls: they have its extremes.
         values = as_numbers(table)
         return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
-    found = breakpoints_of(step, table, ends)
+    found = breakpoints_of(step, table, bounds)
     return [own for own in found if own.column in real and len(own.at) + len(own.after)]
 
 
@@ -252,13 +252,13 @@ def check_numbers(step: Any, table: Any, real: list[int]) -> None:
         return
     values = as_numbers(take_columns(table, real))
     missing = np.isnan(values)  # what is missing may stay so
-    ends = f"which go from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}"
+    span = f"which go from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}"
     name = f"FunctionTransformer({step.func.__name__})"
     with np.errstate(all="ignore"):
         expected = np.asarray(step.func(values), dtype=np.float64)
         if not np.isfinite(expected[~missing]).all():
             raise Unsupported(
-                f"{name} on a real column gives no number for some of its values, {ends}.",
+                f"{name} on a real column gives no number for some of its values, {span}.",
                 "Narrow its domain by InputSpace(bounds=...) to values for which it gives one.",
             )
         got = as_numbers(run_step(step, table))[:, real]
@@ -268,7 +268,7 @@ def check_numbers(step: Any, table: Any, real: list[int]) -> None:
         i, t = (int(k[0]) for k in np.nonzero(wrong))
         raise Unsupported(
             f"{name} gives {got[i, t]:.6g} for {values[i, t]:.6g}, where {expected[i, t]:.6g} was "
-            f"expected: the dtype of a column is too narrow for its values, {ends}, so that they "
+            f"expected: the dtype of a column is too narrow for its values, {span}, so that they "
             "overflow.",
             "Convert the column to float64 before the model is fitted, or narrow its domain by "
             "InputSpace(bounds=...).",

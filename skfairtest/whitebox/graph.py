@@ -167,7 +167,7 @@ class Part:
             total += factor * seen.sums(linear)[:, column]
         return total
 
-    def ends(self) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
         """Bounds of the sum: each tree, and each column, by itself at its least and its largest."""
         low = high = self.base
         for nodes, column, factor in self.trees:
@@ -175,8 +175,8 @@ class Part:
             low, high = low + float(least.sum()), high + float(most.sum())
         for linear, column, factor in self.effects:
             # Without a search for peaks, which takes time.
-            ends = factor * np.array(linear.effects.ends(until=-np.inf))[:, column]
-            low, high = low + float(ends.min()), high + float(ends.max())
+            bounds = factor * np.array(linear.effects.bounds(until=-np.inf))[:, column]
+            low, high = low + float(bounds.min()), high + float(bounds.max())
         return low, high
 
     def looks_at(self, attributes: Ints) -> bool:
@@ -198,7 +198,7 @@ class Part:
 
 
 class Seen:
-    """Rows of codes as trees and linear maps see them; each set of features is worked out once."""
+    """Encoded rows as trees and linear maps see them; each set of features is worked out once."""
 
     def __init__(self, Z: Floats) -> None:
         self.Z, self.n = Z, len(Z)
@@ -281,7 +281,7 @@ def exponential_rounding(outputs: list[Output], largest: float = np.inf) -> floa
             if group.link == EXPONENTIAL:
                 part = group.parts[0]
                 off = np.expm1(min(sum_rounding(part), 700.0)) + 8 * EPS
-                term = abs(group.weight) * float(np.exp(min(part.ends()[1], 700.0)))
+                term = abs(group.weight) * float(np.exp(min(part.bounds()[1], 700.0)))
                 found[-1] += min(term, largest) * float(off)
     return max(found)
 
@@ -308,16 +308,16 @@ def link_value(link: str, sums: Floats) -> Floats:
     return np.asarray(softmax(sums, axis=0)[0])
 
 
-def output_ends(output: Output) -> tuple[float, float]:
+def output_bounds(output: Output) -> tuple[float, float]:
     """Bounds of an output: each tree by itself at its least, and at its largest."""
     low = high = 0.0
     for group in output:
-        ends = np.array([part.ends() for part in group.parts])
+        bounds = np.array([part.bounds() for part in group.parts])
         if group.link == SOFTMAX:
-            own = expit(ends[0] - [logsumexp(ends[1:, 1]), logsumexp(ends[1:, 0])])
+            own = expit(bounds[0] - [logsumexp(bounds[1:, 1]), logsumexp(bounds[1:, 0])])
         else:
             with np.errstate(over="ignore"):
-                own = link_value(group.link, ends)
+                own = link_value(group.link, bounds)
         if group.link == EXPONENTIAL:
             own = own * np.array([1 - 1e-9, 1 + 1e-9])
         first, second = sorted((group.weight * own[0], group.weight * own[1]))
@@ -333,17 +333,6 @@ def all_nodes(outputs: Iterable[Output]) -> list[Nodes]:
             for part in group.parts:
                 for nodes, _, _ in part.trees:
                     seen.setdefault(id(nodes), nodes)
-    return list(seen.values())
-
-
-def all_effects(outputs: Iterable[Output]) -> list[LinearMap]:
-    """The different linear maps that outputs are made of, each once."""
-    seen: dict[int, LinearMap] = {}
-    for output in outputs:
-        for group in output:
-            for part in group.parts:
-                for linear, _, _ in part.effects:
-                    seen.setdefault(id(linear), linear)
     return list(seen.values())
 
 
@@ -535,7 +524,7 @@ def evaluate(
     Z: Floats,
     known: Callable[[Output | NetworkOutput], Floats] | None = None,
 ) -> Floats:
-    """Numbers for rows of codes, shape (n, n_nodes).
+    """Numbers for encoded rows, shape (n, n_nodes).
 
     - `known`: what outputs that are read themselves are for the rows; None: worked out here.
     """

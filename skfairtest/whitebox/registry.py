@@ -155,7 +155,7 @@ class Readings:
 
 
 def _has_columns_of(space: InputSpace, other: InputSpace) -> bool:
-    """Whether two spaces have the same columns: the same codes, which stand for the same values."""
+    """Whether two spaces have the same columns: encoded values stand for the same."""
     if space.feature_names != other.feature_names:
         return False
     one, two = space.domain, other.domain
@@ -165,9 +165,9 @@ def _has_columns_of(space: InputSpace, other: InputSpace) -> bool:
     # All values of columns of few, and as many of others.
     n = 1 + int(min(2_000, np.max(one.high - one.low, initial=0)))
     steps = np.arange(n)[:, None]
-    codes = one.clip(np.minimum(one.low + steps, one.high))
-    codes = np.concatenate([codes, one.draw(n, np.random.default_rng(0))])
-    first, second = space.decode(codes), other.decode(codes)
+    encoded = one.clip(np.minimum(one.low + steps, one.high))
+    encoded = np.concatenate([encoded, one.draw(n, np.random.default_rng(0))])
+    first, second = space.decode(encoded), other.decode(encoded)
     if isinstance(first, np.ndarray):
         return np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
     return bool(first.equals(second)) and list(first.dtypes) == list(second.dtypes)

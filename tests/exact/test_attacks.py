@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from certify_cases import LONG, bracket_alone, certified, check_finite, exhaustive_degree
+from certify_cases import LONG, certified, check_finite, exhaustive_degree, solve_alone
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -85,14 +85,14 @@ def test_votes_with_negative_weights(kind):
     model, X = vote(*VOTES[kind])
     auditor = certified(model, X, response_method="predict_proba")
     # As the search ends, without a pair that an auditor found before it.
-    bracket, rounding = bracket_alone(auditor, LONG)
+    result, rounding = solve_alone(auditor, LONG)
     degree = exhaustive_degree(auditor)
-    assert degree <= bracket.upper + rounding
+    assert degree <= result.upper + rounding
     assert auditor.certified_
     assert auditor.fairness_degree_ == pytest.approx(degree, rel=1e-9)
-    if bracket.reason != APART:  # members of different kinds are exact by a look at all inputs
-        assert bracket.lower == pytest.approx(degree, rel=1e-9)
-        assert bracket.upper + rounding <= degree * (1 + 1e-6)
+    if result.reason != APART:  # members of different kinds are exact by a look at all inputs
+        assert result.lower == pytest.approx(degree, rel=1e-9)
+        assert result.upper + rounding <= degree * (1 + 1e-6)
 
 
 def test_exponentials_with_negative_weights():
@@ -118,13 +118,13 @@ def test_gaps_hold_for_weights_of_both_signs(link, sign):
     )  # fmt: skip
     for _ in range(200):
         u, v = rng.normal(size=(2, 4, n_parts)) * 2
-        said = [link_value(link, sums.T) * group.weight for sums in (u, v)]
+        outputs = [link_value(link, sums.T) * group.weight for sums in (u, v)]
         u, v = turned * u, turned * v
         D, U, V = (u - v).max(axis=0), u.max(axis=0), v.min(axis=0)
         bound = plain(gap_of_sums)(links, D, U, V)
-        assert (said[0] - said[1]).max() <= bound + 1e-12
+        assert (outputs[0] - outputs[1]).max() <= bound + 1e-12
         exact = plain(gap_of_sums)(links, (u - v)[0], u[0], v[0])
-        assert exact == pytest.approx(said[0][0] - said[1][0], abs=1e-12) or link == "softmax"
+        assert exact == pytest.approx(outputs[0][0] - outputs[1][0], abs=1e-12) or link == "softmax"
 
 
 # Types of columns --------------------------------------------------------------------------
@@ -207,8 +207,8 @@ def test_whole_numbers_of_few_values_may_wrap():
 
 def test_places_of_waves_are_the_nearest_numbers():
     """Between two of them sin rises or falls all along, to the last number."""
-    ends = np.array([0.0]), np.array([6000.0])
-    (bend,) = breakpoints_of(FunctionTransformer(np.sin), np.zeros((2, 1)), lambda: ends)
+    bounds = np.array([0.0]), np.array([6000.0])
+    (bend,) = breakpoints_of(FunctionTransformer(np.sin), np.zeros((2, 1)), lambda: bounds)
     assert len(bend.at) == 1912
     around = np.stack([np.nextafter(bend.at, -np.inf), bend.at, np.nextafter(bend.at, np.inf)])
     heights = np.abs(np.sin(around))
@@ -220,7 +220,7 @@ def test_what_rises_and_falls_between_known_places_is_refused(monkeypatch):
     X = np.column_stack([np.linspace(0, 3000, 400), np.arange(400) % 2])
     model = make_pipeline(FunctionTransformer(np.sin), LinearRegression()).fit(X, X[:, 1])
     exact = _monotone_pieces._turns
-    monkeypatch.setattr(_monotone_pieces, "_turns", lambda *ends: exact(*ends) + 1e-3)
+    monkeypatch.setattr(_monotone_pieces, "_turns", lambda *bounds: exact(*bounds) + 1e-3)
     with pytest.raises(ValueError, match="to rise or to fall"):
         certified(model, X, [1])
 
@@ -265,8 +265,8 @@ def test_trees_that_differ_in_what_is_missing(kinds, real):
     v = np.unique(np.concatenate([X["v"], [0.0, 1e-36, -1e-36, 1e-30], np.linspace(-4, 4, 4001)]))
     v = v[(v >= X["v"].min()) & (v <= X["v"].max())] if real else np.arange(-3.0, 4.0)
     rows = pd.MultiIndex.from_product([v, range(4)], names=["v", "w"]).to_frame(index=False)
-    said = [model.predict(rows.assign(s=s)[["s", "v", "w"]]) for s in (0, 1)]
-    truth = np.abs(said[0] - said[1]).max()
+    outputs = [model.predict(rows.assign(s=s)[["s", "v", "w"]]) for s in (0, 1)]
+    truth = np.abs(outputs[0] - outputs[1]).max()
     assert auditor.fairness_degree_ >= truth * (1 - 1e-9)
     if not real:
         assert auditor.fairness_degree_ == pytest.approx(truth, rel=1e-9)
@@ -326,8 +326,8 @@ def test_rows_reach_all_leaves(several):
         leaves = 0
         for tree in model.estimators_:
             own = tree.tree_
-            said = np.unique(tree.apply(space.decode(Z).to_numpy()))
-            leaves += (own.children_left < 0).sum() - len(said)
+            reached = np.unique(tree.apply(space.decode(Z).to_numpy()))
+            leaves += (own.children_left < 0).sum() - len(reached)
         # Boxes between two numbers next to each other in single precision hold none, as a rule.
         assert leaves <= 2
         assert len(Z) <= 2 * 4_096

@@ -59,14 +59,14 @@ def own_answers(model, space, Z):
 
 
 def check_enumerated(library, model, X, sensitive):
-    """The bracket is closed, and its ends are the largest difference that there is."""
+    """The gap is closed, and both bounds are the largest difference that there is."""
     verifier, space = read(model, X, sensitive)
-    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-12))
+    result = verifier.solve(0.0, SolverLimits(np.inf, 1e-12))
     degree = enumerated_degree(model, space, response_of(model))
     tolerance = (SINGLE if library == "xgboost" else 1e-9) * max(1.0, degree)
-    assert bracket.lower == pytest.approx(degree, abs=tolerance)
-    assert bracket.upper == pytest.approx(degree, abs=tolerance)
-    assert bracket.upper + 2 * verifier.rounding >= degree
+    assert result.lower == pytest.approx(degree, abs=tolerance)
+    assert result.upper == pytest.approx(degree, abs=tolerance)
+    assert result.upper + 2 * verifier.rounding >= degree
     return degree
 
 
@@ -127,19 +127,19 @@ def small(library, kind="squared", **more):
 
 
 def check_closed(model, X, sensitive, response=None):
-    """The bracket is closed, the model shows its lower end, and no random pair shows more."""
+    """The gap is closed, the model shows the lower bound, and no random pair shows more."""
     verifier, space = read(model, X, sensitive, response)
-    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
-    room = max(verifier.single_tolerance(1.0), 1e-9)
-    assert bracket.upper - bracket.lower <= room
-    assert bracket.twins is not None
-    one, two = own_answers(model, space, np.stack(bracket.twins))
-    assert np.abs(one - two).max() == pytest.approx(bracket.lower, abs=room)
+    result = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
+    tolerance = max(verifier.single_tolerance(1.0), 1e-9)
+    assert result.upper - result.lower <= tolerance
+    assert result.twins is not None
+    one, two = own_answers(model, space, np.stack(result.twins))
+    assert np.abs(one - two).max() == pytest.approx(result.lower, abs=tolerance)
     rng = np.random.default_rng(1)
     Z, other = space.domain.draw(2000, rng), space.domain.draw(2000, rng)
     other[:, space.non_sensitive] = Z[:, space.non_sensitive]
     gaps = np.abs(own_answers(model, space, Z) - own_answers(model, space, other))
-    assert gaps.max() <= bracket.upper + room
+    assert gaps.max() <= result.upper + tolerance
     return verifier, space
 
 
@@ -274,16 +274,16 @@ def test_isotonic_calibration_of_single_precision():
     inner = small("xgboost", "two classes", n_estimators=12)
     model = CalibratedClassifierCV(inner, method="isotonic", cv=2).fit(X, y.astype(int))
     verifier, space = read(model, X, [0])
-    bracket = verifier.solve(0.0, SolverLimits(np.inf, 0.01))
+    result = verifier.solve(0.0, SolverLimits(np.inf, 0.01))
     Z = np.repeat(space.domain.draw(4000, rng), 2, axis=0)
     Z[:, 0] = np.tile([0, 1], 4000)
-    said = own_answers(model, space, Z)
+    outputs = own_answers(model, space, Z)
     low, high = verifier.reach(Z)
-    assert ((low <= said) & (said <= high)).all()
-    assert np.abs(said[::2] - said[1::2]).max() <= bracket.upper + 2 * verifier.rounding
-    assert bracket.upper < 1
+    assert ((low <= outputs) & (outputs <= high)).all()
+    assert np.abs(outputs[::2] - outputs[1::2]).max() <= result.upper + 2 * verifier.rounding
+    assert result.upper < 1
     # So steep that what is stated of its own rounding says nothing.
-    assert verifier.rounding + 1e-9 < np.abs(said - verifier.evaluate(Z)).max()
+    assert verifier.rounding + 1e-9 < np.abs(outputs - verifier.evaluate(Z)).max()
 
 
 @EVERY_LIBRARY
@@ -574,8 +574,8 @@ def test_codes_given_as_numbers():
         assert len(np.unique(Z[:, 1])) == len(values)
         off = np.abs(verifier.evaluate(Z) - own_answers(model, space, Z)).max()
         assert off <= 2 * verifier.rounding
-        bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
-        assert bracket.upper == pytest.approx(enumerated_degree(model, space, "regression"))
+        result = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
+        assert result.upper == pytest.approx(enumerated_degree(model, space, "regression"))
 
 
 def test_names_of_categories_beyond_ascii():

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from certify_cases import (
-    bracket_alone,
     certified,
     check_finite,
     check_real,
     exhaustive_degree,
     small_table,
+    solve_alone,
     some,
 )
 from certify_models import (
@@ -83,9 +83,9 @@ SLOW = (
 def check_bounds_apart(model, X, exact=True, **params):
     """The bound of the parts, too, which is not used where all inputs can be looked at."""
     auditor = check_finite(model, X, exact=exact, **params)
-    bracket, rounding = bracket_alone(auditor)
-    assert exhaustive_degree(auditor) <= bracket.upper + rounding
-    assert bracket.lower <= auditor.fairness_degree_ * (1 + 1e-9)
+    result, rounding = solve_alone(auditor)
+    assert exhaustive_degree(auditor) <= result.upper + rounding
+    assert result.lower <= auditor.fairness_degree_ * (1 + 1e-9)
     return auditor
 
 
@@ -193,8 +193,8 @@ def test_constraints_hold_for_the_models_inside():
     assert bound.certified_
     assert (bound.worst_case_["b"] <= bound.worst_case_["a"]).all()
     assert exhaustive_degree(bound) == pytest.approx(bound.fairness_degree_, rel=1e-9)
-    bracket, rounding = bracket_alone(bound)
-    assert bound.fairness_degree_ <= bracket.upper + rounding
+    result, rounding = solve_alone(bound)
+    assert bound.fairness_degree_ <= result.upper + rounding
     assert bound.fairness_degree_ <= free.fairness_degree_
 
 

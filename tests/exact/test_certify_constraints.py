@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import pytest
-from certify_cases import bracket_alone, certified, exhaustive_degree
+from certify_cases import certified, exhaustive_degree, solve_alone
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
@@ -116,9 +116,9 @@ def test_the_bound_is_that_of_the_valid_inputs(kind, monkeypatch):
         assert auditor.certified_
         assert auditor.fairness_degree_ == pytest.approx(degree, rel=1e-5 if single else 1e-9)
         assert degree <= auditor.fairness_degree_upper_bound_
-        bracket, rounding = bracket_alone(auditor)
-        assert degree <= bracket.upper + rounding
-        assert bracket.lower <= degree * (1 + 1e-5) + rounding
+        result, rounding = solve_alone(auditor)
+        assert degree <= result.upper + rounding
+        assert result.lower <= degree * (1 + 1e-5) + rounding
 
 
 def test_a_constraint_forgets_nothing_of_the_verifier():

@@ -104,9 +104,11 @@ def enumerated(model, X, sensitive, most=6_000):
     for place, j in enumerate(own):
         columns[names[j]] = [twin[place] for _ in rows for twin in twins]
     table = pd.DataFrame({k: pd.Series(cells, dtype=X[k].dtype) for k, cells in columns.items()})
-    said = model.predict_proba(table)[:, 1] if hasattr(model, "classes_") else model.predict(table)
-    said = np.asarray(said).reshape(len(rows), len(twins))
-    return float(np.ptp(said, axis=1).max())
+    outputs = (
+        model.predict_proba(table)[:, 1] if hasattr(model, "classes_") else model.predict(table)
+    )
+    outputs = np.asarray(outputs).reshape(len(rows), len(twins))
+    return float(np.ptp(outputs, axis=1).max())
 
 
 @pytest.mark.parametrize("kind", some(MODELS, 3))
@@ -130,7 +132,7 @@ def check(seed, kind):
     is_classifier = kind in ("a classifier", "a forest", "a logistic line")
     model.fit(X, score > score.median() if is_classifier else score)
     true = enumerated(model, X, sensitive)
-    room = 1e-6 * max(1.0, true)
+    tolerance = 1e-6 * max(1.0, true)
     auditor = CertifiedAuditor(
         model, sensitive_features=sensitive, max_queries=600, max_time=20, rtol=1e-6,
         engine="numpy", random_state=0,
@@ -142,11 +144,11 @@ def check(seed, kind):
             model, sensitive_features=sensitive, max_queries=300, random_state=0
         ).fit(X)
     upper = auditor.fairness_degree_upper_bound_
-    assert upper >= true - room
-    assert max(search.fairness_degree_, auditor.on_data_degree_) <= upper + room
+    assert upper >= true - tolerance
+    assert max(search.fairness_degree_, auditor.on_data_degree_) <= upper + tolerance
     if kind in OF_TREES:
         assert auditor.certified_ and auditor.fairness_degree_ == pytest.approx(upper, rel=1e-5)
-        assert auditor.fairness_degree_ >= auditor.on_data_degree_ - room
+        assert auditor.fairness_degree_ >= auditor.on_data_degree_ - tolerance
 
 
 def test_a_gate_knows_what_missing_values_do():

@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 from certify_cases import (
-    bracket_alone,
     certified,
     check_finite,
     check_real,
     exhaustive_degree,
     in_turn,
     small_table,
+    solve_alone,
     some,
 )
 from sklearn.compose import make_column_transformer
@@ -71,7 +71,7 @@ def test_finite_domains_are_certified_exactly(activation, n_classes):
 def test_many_finite_domains_are_certified_exactly(activation, seed):
     model, X = random_net(seed, activation, UNITS[seed % 3], TARGETS[seed // 3 % 3])
     auditor = check_finite(model, X, exact=False, max_queries=50)
-    # Weights this large may leave a bracket as wide as the rounding of the model's own sums.
+    # Weights this large may leave a gap as wide as the rounding of the model's own sums.
     assert auditor.certified_ or "rounding" in auditor.stop_reason_
 
 
@@ -100,15 +100,15 @@ def grid_degree(auditor, n=41):
 @slow_sample
 @pytest.mark.parametrize("activation", some(ACTIVATIONS, ("tanh", "identity")))
 def test_bound_is_above_a_dense_grid_of_real_columns(activation, clock):
-    clock.step = 0.02  # brackets that are meant to stay open
+    clock.step = 0.02  # gaps that are meant to stay open
     n_classes = 2 * (activation in ("relu", "tanh"))
     model, X = random_net(3, activation, (4, 3), n_classes, real=True)
     X = X[["s", "c", "a", "b", "x", "y"]]
     bounds = {"a": (2, 3), "b": (0, 1)}
     auditor = certified(model, X, max_time=0.5, space=InputSpace(bounds=bounds))
-    bracket, rounding = bracket_alone(auditor, 0.5)
+    result, rounding = solve_alone(auditor, 0.5)
     found = grid_degree(auditor)
-    assert 0 < found <= bracket.upper + rounding
+    assert 0 < found <= result.upper + rounding
     assert found <= auditor.fairness_degree_upper_bound_
 
 
@@ -164,7 +164,7 @@ def check_slopes(model, X):
         slopes.step(degree * (1 + 1e-9))
         bounds.append(slopes.upper)
     assert min(bounds) >= degree - slack
-    # Scores' differences alone do not close the bracket of a probability.
+    # Scores' differences alone do not close the gap of a probability.
     if verifier.network.out == "identity":
         assert bounds[-1] <= degree + slack
     assert boxes.queue.incumbent <= degree + slack
@@ -197,10 +197,10 @@ def test_lines_are_above_and_below(activation):
     rng = np.random.default_rng(0)
     n, bounded = 4000, bounded_activation(activation)
     scale = rng.choice([1e-9, 1e-3, 0.3, 2.0, 30.0], size=(2, n, 1))
-    ends = rng.normal(size=(2, n, 1)) * scale
-    ends[:, :50] = np.round(ends[:, :50])
+    middle = rng.normal(size=(2, n, 1)) * scale
+    middle[:, :50] = np.round(middle[:, :50])
     width = np.abs(rng.normal(size=(2, n, 1)) * scale)
-    low, high = ends - width, ends + width
+    low, high = middle - width, middle + width
     less = rng.uniform(size=(n, 1)) * (high[0] - low[1] - (low[0] - high[1])) + low[0] - high[1]
     more = less + rng.uniform(size=(n, 1)) * (high[0] - low[1] - less)
     layer = Layer(tuple(low), tuple(high), less, more)
@@ -218,6 +218,6 @@ def test_lines_are_above_and_below(activation):
     above, above_at, below, below_at = bounded.lines_of_difference(layer)
     planes.append(((above, -above, above_at), (below, -below, below_at)))
     for top, bottom in planes:
-        ends = [p[0] * y + p[1] * other + p[2] for p in (top, bottom)]
-        assert (gap <= ends[0] + slack)[inside].all()
-        assert (gap >= ends[1] - slack)[inside].all()
+        lines = [p[0] * y + p[1] * other + p[2] for p in (top, bottom)]
+        assert (gap <= lines[0] + slack)[inside].all()
+        assert (gap >= lines[1] - slack)[inside].all()

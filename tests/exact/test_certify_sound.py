@@ -37,7 +37,7 @@ def check_some(first, n, families=FAMILIES):
 @slow_sample
 @pytest.mark.filterwarnings("ignore")
 def test_a_sample_of_random_models(clock):
-    clock.step = 0.01  # some brackets stay open
+    clock.step = 0.01  # some gaps stay open
     check_some(0, SAMPLE)
 
 
@@ -51,7 +51,7 @@ def test_random_models_over_all_families_and_steps(part):
 @pytest.mark.services("xgboost", "lightgbm")
 @pytest.mark.filterwarnings("ignore")
 def test_a_sample_of_random_models_of_boosting_libraries(clock):
-    clock.step = 0.01  # some brackets stay open
+    clock.step = 0.01  # some gaps stay open
     check_some(500, SAMPLE, [boosting()])
 
 

@@ -285,8 +285,8 @@ def test_places_of_bends_are_those_of_the_step(kind):
     if kind == "negative":
         assert len(features.pieces[j]) == 1
     for first, last in zip(*features.piece_ends(j), strict=True):
-        codes = np.linspace(first, last, 200)
-        moves = np.diff(features.along(j, codes), axis=0)
+        encoded = np.linspace(first, last, 200)
+        moves = np.diff(features.along(j, encoded), axis=0)
         wobble = 1e-13
         assert ((moves >= -wobble).all(axis=0) | (moves <= wobble).all(axis=0)).all(), kind
 

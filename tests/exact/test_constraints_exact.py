@@ -101,7 +101,7 @@ MODELS = [
 
 
 def check_case(seed, engine="numpy", max_time=1.0):
-    """Whether the bracket holds and is closed; None where the constraints leave no twins."""
+    """Whether the bounds hold and meet; None where the constraints leave no twins."""
     rng = np.random.default_rng(seed)
     X = random_table(rng)
     # Codes in place of strings, so that a model takes the table as it is.
@@ -137,7 +137,7 @@ def check_case(seed, engine="numpy", max_time=1.0):
 
 
 @pytest.mark.parametrize("n", [2, pytest.param(12, marks=pytest.mark.slow)])
-def test_bracket_holds_the_true_maximum_of_valid_pairs(n):
+def test_bounds_hold_the_true_maximum_of_valid_pairs(n):
     closed = [check_case(seed) for seed in range(n)]
     known = [is_closed for is_closed in closed if is_closed is not None]
     assert len(known) >= 2 / 3 * n
@@ -152,7 +152,7 @@ def test_the_compiled_engine_is_as_right():
 
 
 @pytest.mark.slow
-def test_bracket_holds_the_true_maximum_on_hundreds_of_models():
+def test_bounds_hold_the_true_maximum_on_hundreds_of_models():
     known = [check_case(seed, max_time=4.0) for seed in range(100, 400)]
     known = [is_closed for is_closed in known if is_closed is not None]
     assert len(known) > 150 and np.mean(known) > 0.9
@@ -174,8 +174,8 @@ def test_narrowing_cuts_off_no_valid_row():
         Z = all_rows(space)
         valid = space.valid(Z)
         n = 20
-        ends = np.sort(rng.integers(0, 5, (2, n, 5)), axis=0)
-        low, high = np.clip(ends, space.domain.low, space.domain.high).astype(float)
+        bounds = np.sort(rng.integers(0, 5, (2, n, 5)), axis=0)
+        low, high = np.clip(bounds, space.domain.low, space.domain.high).astype(float)
         sets = {4: rng.random((n, 3)) < 0.7}
         low[:, 4], high[:, 4] = 0, 2
         sets[4][~sets[4].any(axis=1)] = True

@@ -184,9 +184,9 @@ def test_scaled_thresholds_are_those_that_the_tree_sees():
         auditor = certified(model, X, max_queries=100)
         assert auditor.certified_
         # Twins in every cell: the midpoint between the numbers that the tree can tell apart.
-        codes = np.unique(np.concatenate([X[:, 1] + e for e in np.linspace(-0.02, 0.02, 9)]))
-        codes = codes[(codes >= X[:, 1].min()) & (codes <= X[:, 1].max())]
-        both = [model.predict(np.column_stack([np.full(len(codes), s), codes])) for s in (0, 1)]
+        values = np.unique(np.concatenate([X[:, 1] + e for e in np.linspace(-0.02, 0.02, 9)]))
+        values = values[(values >= X[:, 1].min()) & (values <= X[:, 1].max())]
+        both = [model.predict(np.column_stack([np.full(len(values), s), values])) for s in (0, 1)]
         assert np.abs(both[0] - both[1]).max() <= auditor.fairness_degree_upper_bound_
 
 
@@ -258,7 +258,7 @@ def test_no_time_gives_the_bound_of_the_ranges(plain, engine):
     assert exact.fairness_degree_ <= auditor.fairness_degree_upper_bound_
 
 
-def test_little_time_gives_a_bracket(plain, clock):
+def test_little_time_gives_bounds(plain, clock):
     X, y = plain
     clock.step = 0.02  # the search of boxes is meant to run out of time
     model = MLPRegressor(hidden_layer_sizes=(30, 20), max_iter=50, random_state=0).fit(X, y)
@@ -316,33 +316,33 @@ COURSES = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::skfairtest.exceptions.ConstraintWarning")
 @pytest.mark.parametrize("name", COURSES)
-def test_course_of_a_bracket_holds_at_each_point(plain, name):
+def test_bound_history_holds_at_each_point(plain, name):
     X, y = plain
     make, params = COURSES[name]
     auditor = certified(make(X, y), X, **params)
-    course = auditor.bound_history_
-    assert list(course) == ["seconds", "boxes", "degree", "bound"]
-    assert course["seconds"].is_monotonic_increasing and course["boxes"].is_monotonic_increasing
-    assert course["degree"].is_monotonic_increasing and course["bound"].is_monotonic_decreasing
-    last = course.iloc[-1]
+    history = auditor.bound_history_
+    assert list(history) == ["seconds", "boxes", "degree", "bound"]
+    assert history["seconds"].is_monotonic_increasing and history["boxes"].is_monotonic_increasing
+    assert history["degree"].is_monotonic_increasing and history["bound"].is_monotonic_decreasing
+    last = history.iloc[-1]
     assert last["degree"] == auditor.fairness_degree_
     assert last["bound"] == auditor.fairness_degree_upper_bound_
     assert last["boxes"] == auditor.n_boxes_
     # The pair that is known in the end was there from the beginning: no bound may be below it.
-    assert (course["bound"] >= auditor.fairness_degree_).all()
+    assert (history["bound"] >= auditor.fairness_degree_).all()
     if name in ("trees", "classes"):
-        assert course["bound"].nunique() > 3
+        assert history["bound"].nunique() > 3
 
 
-def test_certify_keeps_the_course_of_its_bracket(plain):
+def test_certify_keeps_the_history_of_its_bounds(plain):
     X, y = plain
     model = GradientBoostingRegressor(random_state=0).fit(X, y)
     found = RandomAuditor(model, sensitive_features=[0], max_queries=50, random_state=0).fit(X)
     certificate = certify(found, engine="numpy")
-    course = certificate.bound_history
-    assert course["bound"].iloc[-1] == certificate.fairness_degree_upper_bound
-    assert course["bound"].iloc[0] > 1.1 * course["bound"].iloc[-1]
-    assert (course["bound"] >= certificate.fairness_degree).all()
+    history = certificate.bound_history
+    assert history["bound"].iloc[-1] == certificate.fairness_degree_upper_bound
+    assert history["bound"].iloc[0] > 1.1 * history["bound"].iloc[-1]
+    assert (history["bound"] >= certificate.fairness_degree).all()
 
 
 def test_wide_tolerance_ends_sooner(plain):

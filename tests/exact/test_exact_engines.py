@@ -45,24 +45,24 @@ def uncompiled(monkeypatch):
 
 
 def test_auto_searches_with_numpy_where_nothing_is_compiled(forest, uncompiled):
-    bracket = tree_verifier(*forest, "regression").solve(0.0, SolverLimits(np.inf, 1e-9))
-    assert bracket.reason == "closed"
-    assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9)
-    assert bracket.engine == ("numpy", "")
+    result = tree_verifier(*forest, "regression").solve(0.0, SolverLimits(np.inf, 1e-9))
+    assert result.reason == "closed"
+    assert result.upper == pytest.approx(result.lower, rel=1e-9)
+    assert result.engine == ("numpy", "")
 
 
 @pytest.mark.parametrize(("why_not", "brings"), [("", "skfairtest compile"), ("no", "pip install")])
-def test_an_open_bracket_of_numpy_says_what_compiling_brings(
+def test_an_open_gap_of_numpy_says_what_compiling_brings(
     forest, uncompiled, clock, monkeypatch, why_not, brings
 ):
     monkeypatch.setattr(stored_code, "is_compiled", lambda: False)
     monkeypatch.setattr(stored_code, "WHY_NOT", why_not)
     for compiled, says in ((None, brings), (False, "")):
         verifier = tree_verifier(*forest, "regression", compiled)
-        bracket = verifier.solve(0.0, SolverLimits(clock.now() + 0.02, 1e-9))
-        assert bracket.reason == "time"
-        assert bracket.engine.library == "numpy"
-        assert says in bracket.engine.advice and bool(says) == bool(bracket.engine.advice)
+        result = verifier.solve(0.0, SolverLimits(clock.now() + 0.02, 1e-9))
+        assert result.reason == "time"
+        assert result.engine.library == "numpy"
+        assert says in result.engine.advice and bool(says) == bool(result.engine.advice)
 
 
 def test_the_page_and_the_auditor_say_which_engine_it_was(forest, uncompiled, monkeypatch):
@@ -97,14 +97,14 @@ def test_the_compiled_search_takes_over_from_the_best_bounds(forest, monkeypatch
     brief = TreeSearchSettings(numpy_seconds=0.03)  # the search is a short one
     monkeypatch.setattr(verifiers.TreeVerifier, "settings", brief)
     notes = []
-    limits = SolverLimits(1e12, 1e-9, lambda *bracket: notes.append(bracket[:2]))
-    bracket = tree_verifier(*forest, "regression").solve(0.0, limits)
-    assert bracket.reason == "closed" and bracket.engine == ("numba", "")
+    limits = SolverLimits(1e12, 1e-9, lambda *bounds: notes.append(bounds[:2]))
+    result = tree_verifier(*forest, "regression").solve(0.0, limits)
+    assert result.reason == "closed" and result.engine == ("numba", "")
     assert len(begun) == 1 and begun[0] in [low for low, _ in notes]
     uppers = [upper for _, upper in notes]
     assert uppers == sorted(uppers, reverse=True)  # what NumPy had shown counts from there on
     again = tree_verifier(*forest, "regression", False).solve(0.0, limits)
-    assert bracket.upper == pytest.approx(again.upper, rel=1e-9)
+    assert result.upper == pytest.approx(again.upper, rel=1e-9)
 
 
 @pytest.fixture
@@ -176,11 +176,11 @@ from skfairtest import CertifiedAuditor
 rng = np.random.default_rng(0)
 X = np.column_stack([rng.integers(0, 2, 100), rng.normal(size=100)])
 model = RandomForestRegressor(3, random_state=0).fit(X, X[:, 0] * X[:, 1])
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     auditor = CertifiedAuditor(model, sensitive_features=[0], random_state=0).fit(X)
 assert auditor.certified_ and auditor.engine_ == "numpy"
-print([str(one.message) for one in said if "numba" in str(one.message)])
+print([str(one.message) for one in caught if "numba" in str(one.message)])
 """
 
 

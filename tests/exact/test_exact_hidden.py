@@ -66,7 +66,7 @@ def network(seed, *, real=True, units=None, classes=False, outputs=1, single=Fal
 
 
 def largest(verifier, Z):
-    """Largest difference among twins over rows of codes, by the network as it was read."""
+    """Largest difference among twins over encoded rows, by the network as it was read."""
     space = verifier.space
     answers = []
     for values in space.twins_.sensitive_values:
@@ -171,7 +171,7 @@ def test_local_search_report_what_the_network_answers(seed):
 
 
 @slow_sample
-def test_brackets_close_by_units_and_are_the_same_again():
+def test_bounds_meet_by_units_and_are_the_same_again():
     model, frame, sensitive, _ = network(7, units=8)
     auditors = [
         CertifiedAuditor(
@@ -186,12 +186,12 @@ def test_brackets_close_by_units_and_are_the_same_again():
 
 
 @slow_sample
-def test_full_memory_ends_with_a_bracket():
+def test_full_memory_ends_with_bounds():
     model, frame, sensitive, verifier = network(8, units=14)
     verifier.settings = NetworkSearchSettings(max_bytes=0, max_open_boxes=50)
-    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
-    assert largest(verifier, verifier.rows(500, np.random.default_rng(0))) <= bracket.upper
-    assert bracket.lower <= bracket.upper
+    result = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
+    assert largest(verifier, verifier.rows(500, np.random.default_rng(0))) <= result.upper
+    assert result.lower <= result.upper
 
 
 @pytest.mark.parametrize("n", [1, pytest.param(4, marks=pytest.mark.slow)])
@@ -225,8 +225,8 @@ def test_hundreds_of_networks_are_not_crossed(start):
 
 
 @slow_sample
-def test_single_precision_certifies_no_ends_that_differ():
-    """Where the sensitive column hardly counts, rounding is most of the bracket."""
+def test_single_precision_certifies_no_bounds_that_differ():
+    """Where the sensitive column hardly counts, rounding is most of the gap."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, 200), rng.random((200, 2))]).astype(np.float32)
     model = MLPRegressor(hidden_layer_sizes=(8,), max_iter=50, random_state=0)

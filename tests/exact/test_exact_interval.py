@@ -73,8 +73,8 @@ def dense_degree(model, X, rng, n_values=1001):
     corners = [{"v": X["v"].agg(end), "w": w} for end in ("min", "max") for w in (0, 1, 2)]
     degree = 0.0
     for row in free.to_dict("records") + corners:
-        told = answers(model, pd.DataFrame({"u": grid, "v": row["v"], "w": int(row["w"])}))
-        degree = max(degree, float((told.max(axis=0) - told.min(axis=0)).max()))
+        outputs = answers(model, pd.DataFrame({"u": grid, "v": row["v"], "w": int(row["w"])}))
+        degree = max(degree, float((outputs.max(axis=0) - outputs.min(axis=0)).max()))
     return degree
 
 
@@ -82,7 +82,7 @@ def check_interval(name, kind, seed):
     rng = np.random.default_rng(seed)
     X, y = make_table(rng, kind)
     model = make_model(name, rng, X, y)
-    # Brackets of networks may stay open.
+    # Gaps of networks may stay open.
     CLOCK.step = 0.01 if "network" in name else STEP
     auditor = CertifiedAuditor(
         model, sensitive_features="u", max_queries=200, max_time=0.4, random_state=seed

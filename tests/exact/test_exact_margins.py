@@ -1,4 +1,4 @@
-"""Linear models of several classes: boxes of leads bound what is there, and close the bracket."""
+"""Linear models of several classes: boxes of leads bound what is there, and close the gap."""
 
 import itertools
 
@@ -76,15 +76,15 @@ def test_boxes_that_no_inputs_reach_are_left_out():
 
 
 @pytest.mark.parametrize("seed", some(range(40), 2))
-def test_real_columns_close_the_bracket_by_leads_alone(seed):
+def test_real_columns_close_the_gap_by_leads_alone(seed):
     _, _, verifier = linear(seed, n_real=3, steep=1.0)
     search = MarginSearch.make(verifier.relaxation, NO_LIMITS)
-    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-2))
+    result = verifier.solve(0.0, SolverLimits(np.inf, 1e-2))
     for _ in range(300):
         if search.queue.is_spent and search.queue.incumbent > 0:
             break
-        search.step(bracket.lower * 1.02)
-    assert bracket.lower - 1e-12 <= search.upper <= bracket.lower * 1.02 + 1e-9
+        search.step(result.lower * 1.02)
+    assert result.lower - 1e-12 <= search.upper <= result.lower * 1.02 + 1e-9
 
 
 @slow_sample

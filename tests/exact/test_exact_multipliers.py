@@ -81,8 +81,10 @@ def make_problem(name, seed):
 
 def random_box(whole, rng):
     """A part of the domain: a random range of cells of each copy."""
-    ends = np.sort(np.stack([rng.integers(0, whole.high + 1), rng.integers(0, whole.high + 1)]), 0)
-    low, high = ends.astype(np.int32)
+    bounds = np.sort(
+        np.stack([rng.integers(0, whole.high + 1), rng.integers(0, whole.high + 1)]), 0
+    )
+    low, high = bounds.astype(np.int32)
     full = low == high
     low[full], high[full] = 0, whole.high[full]
     return low, high, whole.words.copy()
@@ -127,8 +129,8 @@ class Dual:
             *box, best, enough,
         )  # fmt: skip
         # Sums that may lie anywhere: what counts is how far they differ.
-        ends = np.full(len(best), 100.0), np.full(len(best), -100.0)
-        return bound_of_sums(links, best, *ends), bound_of_sums(links, before, *ends)
+        bounds = np.full(len(best), 100.0), np.full(len(best), -100.0)
+        return bound_of_sums(links, best, *bounds), bound_of_sums(links, before, *bounds)
 
     def keep(self):
         """Keep the multipliers of the box that was bounded last."""
@@ -178,9 +180,9 @@ def test_parts_of_a_box_begin_with_its_bound(name):
     place = tightened.keep()
     for c in np.flatnonzero(high - low > 1):
         for constraint in range(2):
-            ends = low.copy(), high.copy()
-            ends[1 - constraint][c] = (low[c] + high[c]) // 2
-            part, _ = tightened.bound((*ends, words), place)
+            bounds = low.copy(), high.copy()
+            bounds[1 - constraint][c] = (low[c] + high[c]) // 2
+            part, _ = tightened.bound((*bounds, words), place)
             assert part <= bound * 1.02 + 1e-9
 
 

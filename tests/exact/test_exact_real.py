@@ -119,20 +119,20 @@ def check_interval(name, seed, single, integers, compiled):
     response = "predict_proba" if hasattr(model, "predict_proba") else "regression"
     space = InputSpace().fit(X, sensitive)
     verifier = tree_verifier(model, space, response, compiled)
-    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
+    result = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
     degree = enumerated_degree(model, X, sensitive)
-    assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9, abs=1e-12)
-    assert bracket.lower == pytest.approx(degree, rel=1e-9, abs=1e-9)
-    if bracket.twins is not None:
-        one, two = verifier.evaluate(np.stack(bracket.twins))
-        assert np.abs(one - two).max() == pytest.approx(bracket.lower, rel=1e-9)
+    assert result.upper == pytest.approx(result.lower, rel=1e-9, abs=1e-12)
+    assert result.lower == pytest.approx(degree, rel=1e-9, abs=1e-9)
+    if result.twins is not None:
+        one, two = verifier.evaluate(np.stack(result.twins))
+        assert np.abs(one - two).max() == pytest.approx(result.lower, rel=1e-9)
     # Random values of the interval never show more.
     rng = np.random.default_rng(seed)
     Z, other = space.domain.draw(2000, rng), space.domain.draw(2000, rng)
     other[:, space.non_sensitive] = Z[:, space.non_sensitive]
     ask = getattr(model, "predict_proba", model.predict)
     gaps = np.abs(ask(space.decode(Z)) - ask(space.decode(other)))
-    assert gaps.max() <= bracket.upper + 1e-9
+    assert gaps.max() <= result.upper + 1e-9
 
 
 @pytest.mark.parametrize("integers", [False, True], ids=["real", "integers"])

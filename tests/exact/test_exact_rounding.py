@@ -1,4 +1,4 @@
-"""A closed bracket is one whose ends agree to `rtol`, with the rounding of the model's sums."""
+"""A closed gap is one whose bounds agree to `rtol`, with the rounding of the model's sums."""
 
 from types import SimpleNamespace
 
@@ -50,7 +50,7 @@ def test_rounding_in_an_exponent_is_not_taken_for_a_model_that_was_read_wrongly(
     assert not auditor.certified_
 
 
-def test_large_leaves_of_three_classes_leave_a_bracket_that_closes():
+def test_large_leaves_of_three_classes_leave_bounds_that_meet():
     rng = np.random.default_rng(23)
     X = np.column_stack([rng.integers(0, 3, 200), rng.normal(size=(200, 3))])
     score = X[:, 0] * (X[:, 1] > 0) + X[:, 2] + 0.3 * rng.normal(size=200)
@@ -92,7 +92,7 @@ MANY = SimpleNamespace(n_inputs=np.inf, twins_=SimpleNamespace(n_combinations=2)
 
 
 class Single(Verifier):
-    """A verifier of single precision whose bracket has a given width, relative to what is known."""
+    """A verifier of single precision whose gap has a given width, relative to what is known."""
 
     def __init__(self, width):
         self.width = width
@@ -108,7 +108,7 @@ class Single(Verifier):
 
 
 @pytest.mark.parametrize("width", [0.0, 5e-5, 2e-3, 0.04])
-def test_single_precision_is_no_excuse_for_ends_that_differ(width):
+def test_single_precision_is_no_excuse_for_bounds_that_differ(width):
     worst = SimpleNamespace(outputs=np.array([2.121, 0.0]))
     search = SimpleNamespace(so_far=SimpleNamespace(degree=2.121), worst=worst, space=MANY)
     closed = close(search, Single(width), SolverLimits(np.inf, 1e-9), BoundHistory(lambda: 0.0))
@@ -130,16 +130,16 @@ def test_single_precision_is_no_excuse_for_ends_that_differ(width):
         (1.0, np.inf, np.inf, False),
     ],
 )
-def test_what_is_certified_follows_from_both_ends(degree, upper, single, certified):
+def test_what_is_certified_follows_from_both_bounds(degree, upper, single, certified):
     history = BoundHistory(lambda: 0.0)
     history.note(degree, upper, 0)
-    ends = history.bounds(degree, 1e-9, single)
-    assert ends.certified == certified and ends.gap == upper - degree
-    assert ends.is_loose == (upper > 2 * degree)
+    bounds = history.bounds(degree, 1e-9, single)
+    assert bounds.certified == certified and bounds.gap == upper - degree
+    assert bounds.is_loose == (upper > 2 * degree)
 
 
 class Closing(Verifier):
-    """A verifier whose search stops as soon as its bracket is as narrow as it has to be."""
+    """A verifier whose search stops as soon as its gap is as narrow as it has to be."""
 
     rounding = 1e-11
 

@@ -99,7 +99,7 @@ def test_a_walk_goes_up_to_where_no_line_leads_up():
             assert search.value >= before
             before = search.value
         assert search.value == pytest.approx(value_of(search, search.point), abs=1e-9)
-        tops = search.homes[np.isfinite(search.home_values)]
+        tops = search.best_cells[np.isfinite(search.best_values)]
         assert len(tops)
         for top in tops:
             search.cells[:] = top
@@ -201,7 +201,7 @@ def probability_problem(seed=1):
 @pytest.mark.parametrize("engine", some([ListSearch, CompiledSearch]))
 def test_levels_are_cut_where_all_trees_agree_on_a_pair(engine):
     # With cuts at the borders of the best pairs alone it takes some 400 and 700 boxes.
-    bracket = engine(probability_problem(), 0.0).run(SolverLimits(np.inf, 1e-9))
-    assert bracket.reason == "closed"
-    assert bracket.upper == pytest.approx(bracket.lower, rel=1e-9)
-    assert bracket.n_boxes < 250
+    result = engine(probability_problem(), 0.0).run(SolverLimits(np.inf, 1e-9))
+    assert result.reason == "closed"
+    assert result.upper == pytest.approx(result.lower, rel=1e-9)
+    assert result.n_boxes < 250

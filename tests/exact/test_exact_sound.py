@@ -80,8 +80,8 @@ def bound_alone(auditor, engine):
     verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, COMPILED[engine], rng
     )
-    bracket = verifier.solve(0.0, SolverLimits(CLOCK.now() + 1.0, 1e-9))
-    return min(bracket.upper, verifier.root_bound()) + 2 * verifier.rounding
+    result = verifier.solve(0.0, SolverLimits(CLOCK.now() + 1.0, 1e-9))
+    return min(result.upper, verifier.root_bound()) + 2 * verifier.rounding
 
 
 def check_not_crossed(seed, family, engine="auto", queries=1000):
@@ -134,9 +134,9 @@ def test_pairs_beyond_the_limit_are_listed_coarsely_and_never_too_low():
     X[:, 0] = X[:, 0] > 0
     model = RandomForestRegressor(10, random_state=0).fit(X, X[:, 1] * X[:, 0] + X[:, 2])
     problem = tree_verifier(model, InputSpace().fit(X, [0]), "regression", False).problems[0]
-    floor, whole = np.full(10, -np.inf), problem.layout.whole
-    every = list_pairs(problem.forest, whole, floor, 10**9)
-    coarse = list_pairs(problem.forest, whole, floor, 500)
+    lowest, whole = np.full(10, -np.inf), problem.layout.whole
+    every = list_pairs(problem.forest, whole, lowest, 10**9)
+    coarse = list_pairs(problem.forest, whole, lowest, 500)
     assert not every.coarse.any()
     assert len(every.one) > 5000
     assert coarse.coarse.any()
@@ -165,7 +165,7 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
             point = CellBox(low, low + 1, words)
             leaves = leaves_of(problem.forest, layout.first_cells(point))
             found, bound = search._value(*problem.forest.low[leaves])
-            answers = verifier.evaluate(np.stack(layout.codes(point)))[:, o]
+            answers = verifier.evaluate(np.stack(layout.encoded(point)))[:, o]
             assert found == pytest.approx(answers[0] - answers[1], abs=1e-9)
             assert bound >= found
             for tree in range(len(leaves[0])):
@@ -178,7 +178,7 @@ def test_leaves_at_a_point_are_those_that_the_model_answers_with(seed):
 @slow_sample
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**31), family=st.sampled_from(["trees", "flat"]))
-def test_no_find_crosses_the_bracket_sample(seed, family):
+def test_no_find_exceeds_the_bound_sample(seed, family):
     check_not_crossed(seed, family)
 
 
@@ -193,7 +193,7 @@ def test_hundreds_of_models_are_certified_exhaustively(family, engine):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 10_000, 500))
-def test_ten_thousand_cases_without_a_crossed_bracket(start):
+def test_ten_thousand_cases_within_their_bounds(start):
     for seed in range(start, start + 500):
         check_not_crossed(seed, "trees" if seed % 4 else "flat", queries=300)
 
@@ -212,7 +212,7 @@ def test_two_engines_agree_on_real_columns(n):
 
 
 @slow_sample
-def test_certify_brackets_what_an_auditor_found():
+def test_certify_bounds_what_an_auditor_found():
     model, X, sensitive = make_case(6101, family="trees", real=True)
     found = RandomAuditor(model, sensitive_features=sensitive, max_queries=200, random_state=0)
     certificate = certify(found.fit(X), engine="numpy")

@@ -48,7 +48,7 @@ def refused(question):
 
 
 def check(question, model, seed, engine, max_queries=1500):
-    """The bracket holds the true degree, and is closed where it says so."""
+    """The bounds hold the true degree, and their gap is closed where it says so."""
     if refused(question):
         return
     auditor = certified(question, model, engine=engine, max_queries=max_queries)
@@ -59,12 +59,12 @@ def check(question, model, seed, engine, max_queries=1500):
     assert auditor.gap_ == upper - degree
     assert degree <= upper
     if auditor.certified_:
-        # No bracket of a model of single precision is narrower than that: the auditor says so.
-        told = "which the model's single precision may do" in auditor.stop_reason_
-        assert truth.single or not told
-        room = 1e-4 * max(1.0, truth.scale) if told else rounding
-        assert upper - degree <= RTOL * upper + room, "said to be closed, and is not"
-        assert degree >= truth.degree * (1 - 2 * RTOL) - room, "closed below the truth"
+        # No gap of a model of single precision is narrower than that: the auditor says so.
+        excused = "which the model's single precision may do" in auditor.stop_reason_
+        assert truth.single or not excused
+        tolerance = 1e-4 * max(1.0, truth.scale) if excused else rounding
+        assert upper - degree <= RTOL * upper + tolerance, "said to be closed, and is not"
+        assert degree >= truth.degree * (1 - 2 * RTOL) - tolerance, "closed below the truth"
     if truth.complete:
         assert degree <= truth.degree * (1 + 1e-9) + rounding, "found what does not exist"
     on_data, _ = naive_disparities(question, model, inside(question))
@@ -89,7 +89,7 @@ def inside(question):
 @pytest.mark.parametrize("real", [False, True])
 @pytest.mark.parametrize("pool", [TREES, FLAT], ids=["trees", "flat"])
 def test_certificates_hold(pool, real, clock):
-    clock.step = 0.01  # some brackets stay open
+    clock.step = 0.01  # some gaps stay open
 
     @settings(sample, max_examples=4)
     @given(certificate_cases(pool, real), st.integers(0, 99))
@@ -131,10 +131,10 @@ def shifted(parent, method):
     """A subclass whose output is 100 off in a narrow region that a sample does not meet."""
 
     def changed(self, X, *args, **kwargs):
-        said = getattr(parent, method)(self, X, *args, **kwargs)
+        outputs = getattr(parent, method)(self, X, *args, **kwargs)
         values = np.asarray(X, dtype=np.float64)
         hidden = (values[:, 0] == 1) & (np.abs(values[:, 1] - 0.123456) < 1e-5)
-        return np.where(hidden if said.ndim == 1 else hidden[:, None], said + 100.0, said)
+        return np.where(hidden if outputs.ndim == 1 else hidden[:, None], outputs + 100.0, outputs)
 
     return type(f"Shifted{parent.__name__}", (parent,), {method: changed})
 

@@ -91,13 +91,13 @@ def small_case(name, column, seed):
 
 
 def check_enumerated(model, X, sensitive, response=None):
-    """The bracket is closed, and its ends are the largest difference that there is."""
+    """The gap is closed, and both bounds are the largest difference that there is."""
     verifier, space = read(model, X, sensitive, response)
-    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-12))
+    result = verifier.solve(0.0, SolverLimits(np.inf, 1e-12))
     degree = enumerated_degree(model, space, response or response_of(model))
-    assert bracket.lower == pytest.approx(degree, rel=1e-9, abs=1e-12)
-    assert bracket.upper == pytest.approx(degree, rel=1e-9, abs=1e-12)
-    assert bracket.upper + 2 * verifier.rounding >= degree
+    assert result.lower == pytest.approx(degree, rel=1e-9, abs=1e-12)
+    assert result.upper == pytest.approx(degree, rel=1e-9, abs=1e-12)
+    assert result.upper + 2 * verifier.rounding >= degree
     return degree
 
 
@@ -154,21 +154,21 @@ def mixed_frame(n=300):
 
 
 def check_closed(model, X, sensitive, space=None):
-    """The bracket is closed, the model shows its lower end, and rows at cut points no more."""
+    """The gap is closed, the model shows the lower bound, and rows at cut points no more."""
     verifier, space = read(model, X, sensitive, space=space)
-    bracket = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
-    assert bracket.upper - bracket.lower <= 1e-9
+    result = verifier.solve(0.0, SolverLimits(np.inf, 1e-9))
+    assert result.upper - result.lower <= 1e-9
     asked = Model(model, space, response_method="auto", n_jobs=None)
-    one, two = asked.ask(np.stack(bracket.twins))[0]
-    assert np.abs(one - two).max() == pytest.approx(bracket.lower, abs=1e-9)
+    one, two = asked.ask(np.stack(result.twins))[0]
+    assert np.abs(one - two).max() == pytest.approx(result.lower, abs=1e-9)
     rng = np.random.default_rng(1)
     Z, other = verifier.rows(1000, rng), verifier.rows(1000, rng)
     other[:, space.non_sensitive] = Z[:, space.non_sensitive]
     answers = asked.ask(Z)[0]
     assert np.allclose(verifier.evaluate(Z), answers, rtol=0, atol=verifier.rounding)
     gaps = np.abs(answers - asked.ask(other)[0])
-    assert 0 < gaps.max() <= bracket.upper + 2 * verifier.rounding
-    return bracket.lower
+    assert 0 < gaps.max() <= result.upper + 2 * verifier.rounding
+    return result.lower
 
 
 def test_rows_behind_cut_points_and_missing_values():

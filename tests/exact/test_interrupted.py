@@ -1,4 +1,4 @@
-"""Ctrl-C leaves the bracket that is known at that moment, whatever the run was doing."""
+"""Ctrl-C leaves the bounds that are known at that moment, whatever the run was doing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from skfairtest.exact._verifier import BoundHistory, SolverLimits, Verifier
 from skfairtest.individual._sbft.tuned import TunedSearch
 
 N_MOMENTS = 10
-#: Seconds of one reading of the clock, and of a run: brackets stay open, and boxes are looked into.
+#: Seconds of one reading of the clock, and of a run: gaps stay open, and boxes are looked into.
 #: A power of two, so that what is left of the time is the same number whenever a run begins: it
 #: says how many nodes are cut in one go.
 STEP, SECONDS = 1 / 32, {"network": 4.0, "classes": 30.0}
@@ -109,7 +109,7 @@ def check_fits(auditor):
 @pytest.mark.parametrize(
     "kind", some(["network", *(kind for kind in FAMILIES if kind != "network")])
 )
-def test_a_bracket_that_is_interrupted_is_the_best_so_far(kind, clock, moments):
+def test_bounds_that_are_interrupted_are_the_best_so_far(kind, clock, moments):
     auditor, X = auditor_of(kind)
     clock.step = STEP
     whole = auditor_of(kind)[0]

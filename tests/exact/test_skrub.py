@@ -63,7 +63,7 @@ def frame(n=150, *, real=True, times=True):
 
 
 def certified(model, X, sensitive):
-    """The verifier of a fitted model, its space, the bracket, and the response asked for."""
+    """The verifier of a fitted model, its space, the result, and the response asked for."""
     space, response = InputSpace().fit(X, sensitive), choose_response(model, "auto")
     verifier, _ = read_verifier(model, space, response, False, np.random.default_rng(0))
     return verifier, space, verifier.solve(0.0, SolverLimits(np.inf, 1e-9)), response
@@ -111,11 +111,11 @@ def test_bounds_are_the_largest_difference(name):
     X = X.drop(columns="amount") if name == "circles" else X
     model = encoders()[name]
     model.fit(X, y if name.endswith("number") else y > np.median(y))
-    verifier, space, bracket, response = certified(model, X, ["s"])
+    verifier, space, result, response = certified(model, X, ["s"])
     degree = enumerated_degree(model, space, response)
     assert degree > 0
-    assert bracket.lower == pytest.approx(degree, rel=SINGLE)
-    assert bracket.upper == pytest.approx(degree, rel=SINGLE)
+    assert result.lower == pytest.approx(degree, rel=SINGLE)
+    assert result.upper == pytest.approx(degree, rel=SINGLE)
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -123,17 +123,17 @@ def test_real_columns_missing_values_and_times(name):
     X, y = frame()
     model = encoders()[name]
     model.fit(X, y if name.endswith("number") else y > np.median(y))
-    verifier, space, bracket, response = certified(model, X, ["s"])
-    assert bracket.upper - bracket.lower <= 0.01 * bracket.upper
+    verifier, space, result, response = certified(model, X, ["s"])
+    assert result.upper - result.lower <= 0.01 * result.upper
     asked = Model(model, space, response_method="auto", n_jobs=None)
     asked.response = response
-    one, two = asked.ask(np.stack(bracket.twins))[0]
-    assert np.abs(one - two).max() == pytest.approx(bracket.lower, rel=SINGLE)
+    one, two = asked.ask(np.stack(result.twins))[0]
+    assert np.abs(one - two).max() == pytest.approx(result.lower, rel=SINGLE)
     rng = np.random.default_rng(1)
     Z, other = verifier.rows(500, rng), space.domain.draw(500, rng)
     other[:, space.non_sensitive] = Z[:, space.non_sensitive]
     gaps = np.abs(asked.ask(Z)[0] - asked.ask(other)[0])
-    assert gaps.max() <= bracket.upper * (1 + SINGLE)
+    assert gaps.max() <= result.upper * (1 + SINGLE)
     assert gaps.max() > 0
 
 

@@ -82,13 +82,13 @@ def check(model, task, method="auto", *, certified):
     )  # fmt: skip
     try:
         auditor.fit(X)
-        said = "supported"
+        message = "supported"
     except ValueError as error:
         assert not isinstance(error, EstimatorFailedError)
-        said = str(error)
-    assert (said == "supported") == certified, said
-    assert str(before) == said
-    assert str(CertifiedAuditor.supports(fitted, method)) == said
+        message = str(error)
+    assert (message == "supported") == certified, message
+    assert str(before) == message
+    assert str(CertifiedAuditor.supports(fitted, method)) == message
     assert certified or (before.reason and before.nearest)
 
 

@@ -114,13 +114,13 @@ def test_time_that_an_output_leaves_goes_to_the_others(clock):
         True,
     ]
     clock.step = 0.02
-    brackets = []
+    results = []
     for seconds in (5.0, 10.0):
         deadline = clock.now() + seconds
-        brackets.append(verifier.solve(incumbent, SolverLimits(deadline, 1e-9)))
-        assert brackets[-1].reason == "time" and clock.now() >= deadline
-    assert incumbent < brackets[1].upper <= brackets[0].upper < verifier.root_bound()
-    assert brackets[1].n_boxes > 1.8 * brackets[0].n_boxes
+        results.append(verifier.solve(incumbent, SolverLimits(deadline, 1e-9)))
+        assert results[-1].reason == "time" and clock.now() >= deadline
+    assert incumbent < results[1].upper <= results[0].upper < verifier.root_bound()
+    assert results[1].n_boxes > 1.8 * results[0].n_boxes
 
 
 @pytest.mark.parametrize("model", some([Ridge(), LogisticRegression(), PoissonRegressor()], 1))

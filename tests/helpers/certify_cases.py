@@ -68,13 +68,13 @@ def exhaustive_degree(auditor):
 SHORT, LONG = 0.5, 60.0
 
 
-def bracket_alone(auditor, seconds=SHORT):
-    """The bracket without a search, which raises that of an auditor, and its rounding."""
+def solve_alone(auditor, seconds=SHORT):
+    """The bounds without a search, which raises those of an auditor, and their rounding."""
     verifier, _ = read_verifier(
         auditor.estimator_, auditor.space_, auditor.response_, False, np.random.default_rng(0)
     )
-    bracket = verifier.solve(0.0, SolverLimits(CLOCK.now() + seconds, 1e-9))
-    return bracket._replace(upper=min(bracket.upper, verifier.root_bound())), 2 * verifier.rounding
+    result = verifier.solve(0.0, SolverLimits(CLOCK.now() + seconds, 1e-9))
+    return result._replace(upper=min(result.upper, verifier.root_bound())), 2 * verifier.rounding
 
 
 def some(kinds, slow):
@@ -97,15 +97,15 @@ def check_finite(model, X, *, exact=True, **params):
     auditor = certified(model, X, **{"max_time": LONG if exact else SHORT} | params)
     degree = exhaustive_degree(auditor)
     assert degree > 0 or not exact  # of many random networks, some are constant
-    bracket, rounding = bracket_alone(auditor, LONG if exact else SHORT)
-    assert degree <= bracket.upper + rounding
+    result, rounding = solve_alone(auditor, LONG if exact else SHORT)
+    assert degree <= result.upper + rounding
     assert degree <= auditor.fairness_degree_upper_bound_
     if exact:
         assert auditor.certified_, auditor.stop_reason_
         # All inputs were looked at: the search of the verifier has to close as well.
-        assert bracket.reason in ("closed", APART), bracket.reason
-        if bracket.reason == "closed" and "rtol" not in params:
-            assert bracket.upper <= degree * (1 + 1e-9) + rounding
+        assert result.reason in ("closed", APART), result.reason
+        if result.reason == "closed" and "rtol" not in params:
+            assert result.upper <= degree * (1 + 1e-9) + rounding
     if auditor.certified_:
         # Sums of single precision have an order that depends on how many rows are asked at once.
         outputs = np.asarray(auditor.estimator_.predict(X))
@@ -118,10 +118,10 @@ def check_real(model, X, *, exact=True, **params):
     """With real columns: no search finds more than the bound, which the model itself attains."""
     settings = {"sensitive_features": "s", "max_queries": 500, "random_state": 1} | params
     found = SBFTAuditor(model, **settings).fit(X)
-    bracket, rounding = bracket_alone(found, LONG if exact else SHORT)
-    assert 0 < found.fairness_degree_ <= bracket.upper + rounding
+    result, rounding = solve_alone(found, LONG if exact else SHORT)
+    assert 0 < found.fairness_degree_ <= result.upper + rounding
     if exact:
-        assert bracket.reason == "closed"
-        assert bracket.upper <= bracket.lower * (1 + 1e-6) + rounding
-        outputs = found.estimator_.predict(found.space_.decode(np.stack(bracket.twins)))
-        np.testing.assert_allclose(abs(outputs[0] - outputs[1]), bracket.upper, rtol=1e-6)
+        assert result.reason == "closed"
+        assert result.upper <= result.lower * (1 + 1e-6) + rounding
+        outputs = found.estimator_.predict(found.space_.decode(np.stack(result.twins)))
+        np.testing.assert_allclose(abs(outputs[0] - outputs[1]), result.upper, rtol=1e-6)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from certify_cases import bracket_alone, certified, exhaustive_degree, small_table
+from certify_cases import certified, exhaustive_degree, small_table, solve_alone
 from certify_models import ENCODERS, REGRESSORS, SEVERAL, TABLES, TWO, kinds
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -135,13 +135,13 @@ def check_case(fitted, X, how):
         degree = exhaustive_degree(auditor)
         # Models of single precision may be off by what their own rounding is.
         single = type(getattr(fitted, "steps", [[fitted]])[-1][-1]).__module__.startswith("xgboost")
-        room = 1e-5 * max(1.0, degree) if single else 1e-9 * max(1.0, degree)
+        tolerance = 1e-5 * max(1.0, degree) if single else 1e-9 * max(1.0, degree)
         assert degree <= auditor.fairness_degree_upper_bound_ * (1 + 1e-12)
         assert auditor.fairness_degree_ <= degree + 1e-9 * max(1.0, degree)
         if auditor.certified_:
-            assert abs(auditor.fairness_degree_ - degree) <= room
+            assert abs(auditor.fairness_degree_ - degree) <= tolerance
         # The bound alone: without what a search found, and without a look at all inputs.
-        bracket, rounding = bracket_alone(auditor, 1.0)
-        assert degree <= bracket.upper + rounding
-        assert bracket.lower <= degree + max(rounding, room)
-    return bool(auditor.certified_), degree, bracket.upper
+        result, rounding = solve_alone(auditor, 1.0)
+        assert degree <= result.upper + rounding
+        assert result.lower <= degree + max(rounding, tolerance)
+    return bool(auditor.certified_), degree, result.upper

@@ -434,8 +434,8 @@ def test_moved_twins_that_break_the_constraint_are_counted_and_never_asked_about
         n_broken += np.sum(~holds)
         n_changes += np.sum((before != after) & holds)
     assert n_broken > 3
-    told = f"^{n_broken} of {len(X)} moved twins break the constraint"
-    with pytest.warns(ConstraintWarning, match=told):
+    message = f"^{n_broken} of {len(X)} moved twins break the constraint"
+    with pytest.warns(ConstraintWarning, match=message):
         auditor = flip_test(Admitted(), n_bootstrap=2, random_state=0, **given).fit(
             X, sensitive_features=group
         )

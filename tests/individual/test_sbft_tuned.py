@@ -157,8 +157,8 @@ def test_every_proposal_is_an_input_of_the_domain(forest, models):
     space = InputSpace(bounds={"2": (-1.0, 1.5)}).fit(frame, ["0"])
     SBFTAuditor(watched, space=space, max_queries=4000, random_state=0).fit(frame)
     rows = pd.concat(seen)
-    codes = space.encode(rows)
-    assert ((space.domain.low <= codes) & (codes <= space.domain.high)).all()
+    encoded = space.encode(rows)
+    assert ((space.domain.low <= encoded) & (encoded <= space.domain.high)).all()
     assert rows["1"].dtype.kind == "i"
 
 
@@ -184,7 +184,7 @@ def test_children_differ_from_their_parent_as_their_operator_says(n_values):
     )
     children = variation.children(members, 500, rng)
     Z = space.domain.clip(children.Z)
-    # Codes between the largest number and the one that means missing are moved to that.
+    # Encoded values between the largest number and the one that means missing are moved to that.
     assert (np.delete(Z, 1, axis=1) == np.delete(children.Z, 1, axis=1)).all()
     owner = np.repeat(np.arange(6), 500)
     differs = children.Z != members.Z[owner]

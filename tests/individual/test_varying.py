@@ -72,8 +72,8 @@ def test_auditors_of_groups_refuse(auditor, model):
         auditor = auditor(varying, sensitive_features=[0], metric="mean_prediction")
     else:
         auditor = auditor(varying, sensitive_features=[0], random_state=0)
-    told = r"of the first 100 rows that were asked twice"
-    with pytest.raises(NonDeterministicModelError, match=told):
+    message = r"of the first 100 rows that were asked twice"
+    with pytest.raises(NonDeterministicModelError, match=message):
         auditor.fit(table())
     # What has no classes shows them first.
     assert varying.rows <= 1000 * (1 + (model is VaryingLabels)) + 100 and not hasattr(

@@ -108,14 +108,14 @@ def test_the_description_is_that_of_the_whole_table(size):
 
 def test_what_the_user_says_holds_as_well():
     X = table()
-    said = {
+    settings = {
         "one_hot": {"job": [f"job_{j}" for j in range(4)]},
         "bounds": {"age": (0, 100)},
         "categories": {"race": ["b", "a"], "job": ["2", "0", "1", "3"]},
         "steps": {"income": 0.5},
     }
-    expected = InputSpace(**said).fit(X, ["sex"])
-    assert_same_space(expected, InputSpace(**said).fit(iter(cut(X)), ["sex"]))
+    expected = InputSpace(**settings).fit(X, ["sex"])
+    assert_same_space(expected, InputSpace(**settings).fit(iter(cut(X)), ["sex"]))
 
 
 @pytest.mark.parametrize("dtype", [float, "float32", int, object, "U4"])
@@ -452,7 +452,7 @@ def fail(_):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [(lambda X: X.rename(columns={"sex": "gender"}), r"lacks columns \['sex'\].*'gender'"),
      (lambda X: X.assign(more=1), r"has others, \['more'\] \(got"),
      (lambda X: X.assign(hours=X["hours"].astype("int32")), "dtype int32 in column 'hours'"),
@@ -463,16 +463,16 @@ def fail(_):
      (fail, "could not be read; those before it have 100 rows. OSError: the disk is gone")],
     ids=["renamed", "more", "dtype", "category", "empty", "array", "string", "error"],
 )  # fmt: skip
-def test_a_chunk_that_does_not_fit_is_named(auditor, change, told):
-    with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 2.*{told}") as caught:
+def test_a_chunk_that_does_not_fit_is_named(auditor, change, message):
+    with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 2.*{message}") as caught:
         auditor.audit_rows(broken(change))
     assert caught.value.chunk == "chunk 2"
     result = caught.value.result
     assert (result.n_rows, result.n_chunks) == (100, 1)
     assert result.rate == auditor.audit_rows(CLASSES.data[:100]).rate
     assert pickle.loads(pickle.dumps(caught.value)).chunk == "chunk 2"
-    if change is not fail and "Column" not in told:
-        with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 2.*{told}"):
+    if change is not fail and "Column" not in message:
+        with pytest.raises(ChunkFailedError, match=f"(?s)Chunk 2.*{message}"):
             InputSpace().fit(broken(change), ["sex"])
 
 
@@ -650,13 +650,13 @@ def test_selection_table_of_chunks_is_that_of_the_table(pred, truth, favourable,
 
 
 @pytest.mark.parametrize(
-    ("params", "told"),
+    ("params", "message"),
     [({"y_pred": "none"}, r"Chunk 1.*no columns \['none'\]"), ({"y_score": "wage"}, "median"),
      ({"y_pred": [1, 2]}, "must be names of its columns"), ({"data": 3}, "must come in chunks")],
 )  # fmt: skip
-def test_selection_table_says_what_is_wrong_with_chunks(params, told):
+def test_selection_table_says_what_is_wrong_with_chunks(params, message):
     given = {"y_pred": "label", "data": cut(decisions(100)), **params}
-    with pytest.raises((TypeError, ValueError), match=told):
+    with pytest.raises((TypeError, ValueError), match=message):
         selection_table(sensitive_features="sex", **given)
 
 

@@ -118,8 +118,8 @@ def test_the_error_counts_rows_and_tells_the_largest_change():
             return self.quiet(X) + (self.calls > 1) * np.where(np.arange(len(X)) == 4, 0.25, 0)
 
     search = search_of(Twice())
-    told = r"of the first 10 rows that were asked twice, 1 got .*, by up to 0\.25\."
-    with pytest.raises(NonDeterministicModelError, match=told):
+    message = r"of the first 10 rows that were asked twice, 1 got .*, by up to 0\.25\."
+    with pytest.raises(NonDeterministicModelError, match=message):
         search.evaluate(search.space.data[:30])
 
 

@@ -1,6 +1,6 @@
 """Lines above and below activations, and above and below the difference of two of them.
 
-Of a unit known are the ends of what it gets in both twins, y and y', and of the difference y - y'.
+Of a unit known are bounds of what it gets in both twins, y and y', and of the difference y - y'.
 Each line is a slope and an offset; a *plane* above or below the difference of what the unit gives
 has a slope by y and one by y'.
 """
@@ -52,8 +52,8 @@ def line_above(
 ) -> tuple[Floats, Floats]:
     """Return a line above a slope times a change, by the change: its slope and its offset.
 
-    - `flat`, `steep`: ends of the slope.
-    - `less`, `more`: ends of the change.
+    - `flat`, `steep`: bounds of the slope.
+    - `less`, `more`: bounds of the change.
     """
     crosses = (less < 0) & (more > 0)
     width = np.where(crosses, more - less, 1.0)
@@ -74,12 +74,12 @@ class BoundedActivation:
         """Its slope."""
         raise NotImplementedError
 
-    def slope_ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return the least and the largest slope between two ends."""
+    def slope_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the largest slope between two bounds."""
         raise NotImplementedError
 
     def lines(self, low: Floats, high: Floats) -> Lines:
-        """Return lines above and below it between two ends."""
+        """Return lines above and below it between two bounds."""
         raise NotImplementedError
 
     def lines_of_difference(self, layer: Layer) -> Lines:
@@ -107,7 +107,7 @@ class Relu(BoundedActivation):
     def slope(self, sums: Floats) -> Floats:
         return np.where(sums > 0, 1.0, 0.0)
 
-    def slope_ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    def slope_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         return self.slope(low), self.slope(high)
 
     def lines(self, low: Floats, high: Floats) -> Lines:
@@ -139,7 +139,7 @@ class Tanh(BoundedActivation):
     def slope(self, sums: Floats) -> Floats:
         return 1.0 - np.tanh(sums) ** 2
 
-    def slope_ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    def slope_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         far, near = np.maximum(np.abs(low), np.abs(high)), np.clip(0.0, low, high)
         return self.slope(far), self.slope(near)
 
@@ -178,7 +178,7 @@ class Tanh(BoundedActivation):
 
     def _above_difference(self, layer: Layer) -> tuple[Floats, Floats]:
         low, high, less, more = layer
-        flat, steep = self.slope_ends(np.minimum(*low), np.maximum(*high))
+        flat, steep = self.slope_bounds(np.minimum(*low), np.maximum(*high))
         slope, offset = line_above(flat, steep, less, more)
         # What the copies allow each by itself, and twice the tanh of half of the difference.
         cap = np.minimum(np.tanh(high[0]) - np.tanh(low[1]), 2 * np.tanh(np.maximum(more, 0) / 2))

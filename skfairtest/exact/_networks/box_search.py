@@ -76,15 +76,15 @@ class BoxSearch:
             for highest in (0, 1) if network.continuous_sensitive else (0,):
                 # The copies of a sensitive attribute go to opposite ends.
                 at_top = np.where(twin == BOTH, top, twin == highest)
-                codes = np.where(at_top, boxes.high, boxes.low)
+                encoded = np.where(at_top, boxes.high, boxes.low)
                 values = np.where(at_top[network.interval_of], boxes.most, boxes.least)
                 sums = [network.first_sums(values, places[t], t) for t in (0, 1)]
                 gaps = np.abs(network.outputs(sums[0]) - network.outputs(sums[1])).max(axis=1)
                 i = int(gaps.argmax())
                 if gaps[i] > self.queue.incumbent:
                     own = [{j: p[i] for j, p in chosen.items()} for chosen in places]
-                    first, second = (network.row_of(codes[i], p, t) for t, p in enumerate(own))
-                    self.queue.offer(float(gaps[i]), (first, second))
+                    first, second = (network.row_of(encoded[i], p, t) for t, p in enumerate(own))
+                    self.queue.improve(float(gaps[i]), (first, second))
 
     # Splits ---------------------------------------------------------------------------------
 
@@ -117,8 +117,8 @@ class BoxSearch:
                     half.two[k, gone] = False
         both = TwinBoxes(*(np.concatenate(arrays) for arrays in zip(*halves, strict=True)))
         if len(origin):
-            ends = network.interval_values(np.concatenate([both.low, both.high]))
-            both = both._replace(least=ends[: len(both.low)], most=ends[len(both.low) :])
+            bounds = network.interval_values(np.concatenate([both.low, both.high]))
+            both = both._replace(least=bounds[: len(both.low)], most=bounds[len(both.low) :])
         return both, np.tile(origin, 2)
 
     def _spreads(self, boxes: TwinBoxes) -> tuple[Floats, list[tuple[int, int]]]:

@@ -43,7 +43,7 @@ class Combinations:
 
     - `parts` (n_combinations, n_units): their part in each unit.
     - `places` (n_combinations, n_names): positions along the attributes' grids.
-    - `low`, `high` (n_sets, n_units): ends of the parts in every set of combinations; set 0 holds
+    - `low`, `high` (n_sets, n_units): bounds of the parts in every set of combinations; set 0 holds
       all.
     - `halves` (n_sets, 2): the sets that a set is cut into, or -1 for a single combination.
     - `member` (n_sets,): one combination of each set.
@@ -77,7 +77,7 @@ class Combinations:
 class Shared:
     """What twins share of the first layer: columns of one weight a unit, and tables.
 
-    - `least`, `most` (n_interval_features,): ends of the interval variables' features.
+    - `least`, `most` (n_interval_features,): bounds of the interval variables' features.
     """
 
     def __init__(self, network: ReadNetwork, least: Floats, most: Floats) -> None:
@@ -88,8 +88,8 @@ class Shared:
         #: Attributes whose values are rows of tables.
         self.names = [j for j in network.names if j not in network.sensitive]
         tables = [effects.tables[j] for j in self.names]
-        ends = np.cumsum([0] + [len(table) for table in tables])
-        self.spans = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        stops = np.cumsum([0] + [len(table) for table in tables])
+        self.spans = [slice(int(a), int(b)) for a, b in zip(stops[:-1], stops[1:], strict=True)]
         self.stacked = np.concatenate(tables) if tables else np.zeros((0, len(self.base)))
         up, down = np.maximum(self.weights, 0.0), np.minimum(self.weights, 0.0)
         #: Ends of what each unit gets.
@@ -130,7 +130,7 @@ class Shared:
 
 
 class Ramps(NamedTuple):
-    """Ramps of a batch of nodes, (n_nodes, n_units): weight, shifts of both twins, ends of u."""
+    """Ramps of a batch of nodes, (n_nodes, n_units): weight, shifts of both twins, bounds of u."""
 
     weight: Floats
     one: Floats
@@ -198,12 +198,12 @@ def bound(ramps: Ramps, shared: Shared, multipliers: Floats, n_steps: int, step:
 
 def _peak(points: Any, values: Any, multipliers: Any) -> tuple[Any, Any]:
     """Largest ``part - multiplier * u`` of each unit, and where: at one of three points."""
-    ends = [v - multipliers * p for v, p in zip(values, points, strict=True)]
-    second = ends[2] > ends[0]
-    top = np.where(second, ends[2], ends[0])
+    reduced = [v - multipliers * p for v, p in zip(values, points, strict=True)]
+    second = reduced[2] > reduced[0]
+    top = np.where(second, reduced[2], reduced[0])
     own = np.where(second, points[2], points[0])
-    middle = ends[1] >= top
-    return np.where(middle, ends[1], top), np.where(middle, points[1], own)
+    middle = reduced[1] >= top
+    return np.where(middle, reduced[1], top), np.where(middle, points[1], own)
 
 
 def _descend(
@@ -247,7 +247,7 @@ def _descend(
 def multiplier_range(
     ramps: Ramps, shared: Shared, points: tuple[Floats, ...], values: tuple[Floats, ...]
 ) -> tuple[Floats, Floats, Floats]:
-    """Return ends of the multipliers that can be best, and a natural length of their steps."""
+    """Return bounds of the multipliers that can be best, and a natural length of their steps."""
     widths = [points[k + 1] - points[k] for k in range(2)]
     whole = np.maximum(points[2] - points[0], 1e-300)
     flat = (values[2] - values[0]) / whole

@@ -66,8 +66,8 @@ class LocalSearch:
         whole = network.space.domain
         continuous = network.interval_attributes
         self.low, self.high = whole.low[continuous], whole.high[continuous]
-        ends = network.interval_values(np.stack([self.low, self.high]))
-        terms = ends[:, :, None] * network.interval_weights
+        bounds = network.interval_values(np.stack([self.low, self.high]))
+        terms = bounds[:, :, None] * network.interval_weights
         n_variables = len(network.variables)
         shape = (n_variables, terms.shape[2])
         #: Part of each variable at its lower end, and what it changes by up to the upper one.
@@ -104,8 +104,8 @@ class LocalSearch:
     def _draw(self, n: int) -> Candidates:
         rng, network = self.rng, self.network
         where = rng.random((n, len(network.variables)))
-        ends = rng.random(where.shape)
-        where = np.where(ends < 0.25, 0.0, np.where(ends > 0.75, 1.0, where))
+        chance = rng.random(where.shape)
+        where = np.where(chance < 0.25, 0.0, np.where(chance > 0.75, 1.0, where))
         for k, grid in enumerate(self.grids):
             if grid is not None:
                 where[:, k] = grid[np.abs(grid - where[:, [k]]).argmin(axis=1)]
@@ -319,20 +319,22 @@ class LocalSearch:
             self._kept = own.where[i].copy(), places
 
     def twins(self) -> tuple[Floats, Floats]:
-        """Return the codes of the best pair met, (n_attributes,) each."""
+        """Return the encoded values of the best pair met, (n_attributes,) each."""
         assert self._kept is not None
         where, places = self._kept
-        codes = self.low + where * (self.high - self.low)
+        encoded = self.low + where * (self.high - self.low)
         for k, (grid, (j, _)) in enumerate(zip(self.grids, self.network.variables, strict=True)):
             if grid is not None:
                 nearest = int(np.abs(grid - where[k]).argmin())
-                codes[k] = self.low[k] + nearest
+                encoded[k] = self.low[k] + nearest
             elif self.network.space.domain.discrete[j]:
-                codes[k] = np.round(codes[k])
-        codes = np.clip(codes, self.low, self.high)
+                encoded[k] = np.round(encoded[k])
+        encoded = np.clip(encoded, self.low, self.high)
         first, second = (
             self.network.row_of(
-                codes, {j: p for (j, owner), p in places.items() if twin in _twins_of(owner)}, twin
+                encoded,
+                {j: p for (j, owner), p in places.items() if twin in _twins_of(owner)},
+                twin,
             )
             for twin in (0, 1)
         )

@@ -22,7 +22,7 @@ from skfairtest.exact._verifier import SolverLimits
 
 
 class Margins(NamedTuple):
-    """Boxes of leads: class and pair of each, and the ends; (n_boxes, n_classes - 1)."""
+    """Boxes of leads: class and pair of each, and the bounds; (n_boxes, n_classes - 1)."""
 
     facts: Ints
     low: Floats
@@ -57,10 +57,10 @@ class MarginSearch(ScoreSearch[Margins]):
             [(k, *pair) for k in range(n) for pair in itertools.permutations(range(len(parts)), 2)]
         )
         leads = self._leads[facts[:, 0]]
-        ends = [np.swapaxes(sign * leads, 1, 2).reshape(-1, n) for sign in (-1.0, 1.0)]
+        signed = [np.swapaxes(sign * leads, 1, 2).reshape(-1, n) for sign in (-1.0, 1.0)]
         low, high = (
             (sign * self._shared.best(own)[0]).reshape(len(facts), -1)
-            for sign, own in zip((-1.0, 1.0), ends, strict=True)
+            for sign, own in zip((-1.0, 1.0), signed, strict=True)
         )
         self._push(Margins(facts, low - self.rounding, high + self.rounding), np.inf)
 

@@ -63,9 +63,9 @@ class ReadNetwork:
                 self.listed[j] = found
         continuous = [*effects.continuous, *self.listed]
         self.names = sorted(set(effects.tables) - set(self.listed))
-        ends = np.cumsum([0] + [len(effects.tables[j]) for j in self.names])
+        stops = np.cumsum([0] + [len(effects.tables[j]) for j in self.names])
         self.spans = {j: slice(int(a), int(b)) for j, a, b in
-                      zip(self.names, ends[:-1], ends[1:], strict=True)}  # fmt: skip
+                      zip(self.names, stops[:-1], stops[1:], strict=True)}  # fmt: skip
         self.stacked = (
             np.concatenate([effects.tables[j] for j in self.names])
             if self.names
@@ -91,11 +91,11 @@ class ReadNetwork:
         ]
         self.continuous_sensitive = [j for j in effects.continuous if j in sensitive]
 
-    def interval_values(self, codes: Floats) -> Floats:
-        """Features of the interval variables at rows of their codes, (n, n_interval_features)."""
+    def interval_values(self, encoded: Floats) -> Floats:
+        """Features of the interval variables at their encoded rows, (n, n_interval_features)."""
         if not len(self.interval_features):
-            return np.empty((len(codes), 0))
-        every = codes[:, self.interval_of]
+            return np.empty((len(encoded), 0))
+        every = encoded[:, self.interval_of]
         found = np.empty(every.shape)
         of = self.interval_attributes[self.interval_of]
         listed = np.isin(of, list(self.listed))
@@ -104,13 +104,13 @@ class ReadNetwork:
             found[:, k] = self.listed[j][np.searchsorted(self.features.grids[j], every[:, k])]
         if not listed.all():
             seen = self.effects.features.evaluate(
-                np.tile(self.interval_features[~listed], len(codes)), every[:, ~listed].ravel()
+                np.tile(self.interval_features[~listed], len(encoded)), every[:, ~listed].ravel()
             )
-            found[:, ~listed] = seen.reshape(len(codes), -1)
+            found[:, ~listed] = seen.reshape(len(encoded), -1)
         return found
 
     def error(self, caps: list[Floats] | None = None) -> float:
-        """How far rounding may carry the outputs; `caps` are ends of what hidden layers give."""
+        """How far rounding may carry the outputs; `caps` are bounds of what hidden layers give."""
         return self._layers.error(self._sizes, len(self.biases[-1]), caps)
 
     @property
@@ -166,12 +166,12 @@ class ReadNetwork:
             found = (found @ W.T) * own
         return np.asarray(found)
 
-    def row_of(self, codes: Floats, places: dict[int, Any], twin: int) -> Floats:
-        """Codes of a twin, from those of the interval variables and positions in the tables."""
+    def row_of(self, encoded: Floats, places: dict[int, Any], twin: int) -> Floats:
+        """A twin's encoded row, from the interval variables' values and positions in the tables."""
         row = middle_row(self.space)
-        for (j, owner), code in zip(self.variables, codes, strict=True):
+        for (j, owner), value in zip(self.variables, encoded, strict=True):
             if owner in (twin, BOTH):
-                row[j] = code
+                row[j] = value
         for j, place in places.items():
             row[j] = self.features.grids[j][place]
         return row

@@ -28,7 +28,7 @@ class TwinBoxes(NamedTuple):
     """Boxes of the self-composition; arrays of length n_boxes along the first axis.
 
     `one` and `two` say which values of the tabulated attributes each twin may have, all attributes
-    side by side; `low` and `high` are the ends of the codes of the interval variables, as
+    side by side; `low` and `high` are bounds of the encoded values of the interval variables, as
     `ReadNetwork` lists them, `least` and `most` the features there.
     """
 

@@ -58,10 +58,10 @@ class ScoreSearch(Generic[Node]):
         gap = GAPS.get(self.network.out)
         if gap is None or score == float("inf"):
             return score
-        return float(gap(max(score, 0.0), *self._ends))
+        return float(gap(max(score, 0.0), *self._bounds))
 
     @cached_property
-    def _ends(self) -> tuple[float, float]:
+    def _bounds(self) -> tuple[float, float]:
         """The largest score of the first twin, and the smallest one of the second."""
         last = self.relaxation.whole_layers[-1]
         return float(last.high[0].max()) + self.rounding, float(last.low[1].min()) - self.rounding

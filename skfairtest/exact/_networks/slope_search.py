@@ -27,7 +27,7 @@ from skfairtest.exact._verifier import SolverLimits
 
 
 class Slopes(NamedTuple):
-    """Nodes: ends of what the first layer changes by, and of the slopes of later layers.
+    """Nodes: bounds of what the first layer changes by, and of the slopes of later layers.
 
     `first` is (2, n_nodes, n_units), `later` holds an array of this kind a layer.
     """
@@ -40,7 +40,7 @@ class Slopes(NamedTuple):
 class ScorePart(NamedTuple):
     """A box of inputs for one pair of combinations of sensitive values, and one output.
 
-    `first` holds the ends of the first layer's change, (2, n_units).
+    `first` holds the bounds of the first layer's change, (2, n_units).
     """
 
     output: int
@@ -49,7 +49,7 @@ class ScorePart(NamedTuple):
 
 
 class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
-    """Open nodes: a part, and ends of the slopes of later layers.
+    """Open nodes: a part, and bounds of the slopes of later layers.
 
     - `boxes`: cuts boxes, and keeps better pairs.
     """
@@ -130,8 +130,8 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
         first = self._changes(layers[0], first_sums[0] - first_sums[1])
         later = []
         for activation, layer in zip(network.activations[1:], layers[1:-1], strict=True):
-            ends = np.minimum(*layer.low), np.maximum(*layer.high)
-            later.append(np.stack(activation.slope_ends(*ends)))
+            bounds = np.minimum(*layer.low), np.maximum(*layer.high)
+            later.append(np.stack(activation.slope_bounds(*bounds)))
         # What relaxations of the box say holds, too; of a single input it is exact.
         above = np.minimum(above, layers[-1].more[np.arange(len(outputs)), outputs])
         numbers = self._n_parts + np.arange(len(outputs))
@@ -155,12 +155,12 @@ class SlopeSearch(ScoreSearch[tuple[Ints, list[Floats]]]):
             self._begin(outputs, halves, above[origin])
 
     def _changes(self, layer: Layer, change: Floats) -> Floats:
-        """Return ends of what the first layer's activations change by, (2, n_pairs, n_units)."""
+        """Return bounds of what the first layer's activations change by, (2, n_pairs, n_units)."""
         activation = self.network.activations[0]
-        # Of ReLU the ends decide; of tanh the place where both are nearest to zero, too.
+        # Of ReLU the bounds decide; of tanh the place where both are nearest to zero, too.
         places = [layer.low[0], layer.high[0], np.clip(change / 2, layer.low[0], layer.high[0])]
         found = np.stack([activation.value(p) - activation.value(p - change) for p in places])
-        # The second twin's own ends may be off by a rounding error.
+        # The second twin's own bounds may be off by a rounding error.
         slack = 1e-13 * (np.abs(layer.low[0]) + np.abs(layer.high[0]) + np.abs(change))
         return np.stack([found.min(axis=0) - slack, found.max(axis=0) + slack])
 

@@ -27,7 +27,7 @@ from skfairtest.exact._verifier import SolverLimits
 
 
 class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
-    """Open nodes: ends of what some units get, and sets of sensitive values for both twins."""
+    """Open nodes: bounds of what some units get, and sets of sensitive values for both twins."""
 
     def __init__(
         self, relaxation: Relaxation, limits: SolverLimits, settings: NetworkSearchSettings
@@ -103,7 +103,7 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
         pairs.adopt(Candidates(where, places, facts[:, 0]))
 
     def ramps(self, facts: Ints, low: Floats, high: Floats) -> Ramps:
-        """The ramps of nodes; of a set of sensitive values the ends that make them largest."""
+        """The ramps of nodes; of a set of sensitive values the bounds that make them largest."""
         weight = self.weights[facts[:, 0]]
         one = np.where(weight > 0, self.sets.high[facts[:, 1]], self.sets.low[facts[:, 1]])
         two = np.where(weight > 0, self.sets.low[facts[:, 2]], self.sets.high[facts[:, 2]])
@@ -127,8 +127,8 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
             if choice[i] == NOTHING:
                 self.queue.fathom(float(bounds[i]))  # no cut is left: the bound stands
             else:
-                ends = np.stack([low[i], high[i], done.multipliers[i]])
-                self.queue.push(float(bounds[i]), (np.array([*facts[i], choice[i]]), ends))
+                kept = np.stack([low[i], high[i], done.multipliers[i]])
+                self.queue.push(float(bounds[i]), (np.array([*facts[i], choice[i]]), kept))
 
     def _choose(self, facts: Ints, ramps: Ramps, done: Bounded) -> Ints:
         """Return what to cut next: a unit, or a set of sensitive values."""
@@ -151,17 +151,17 @@ class UnitSearch(ScoreSearch[tuple[Ints, Floats]]):
         above = np.array(uppers)
         every = np.array([own for own, _ in taken])
         facts, choice = every[:, :3], every[:, 3]
-        low, high, multipliers = np.stack([ends for _, ends in taken], axis=1)
+        low, high, multipliers = np.stack([kept for _, kept in taken], axis=1)
         rise = self.ramps(facts, low, high).breakpoints()[1]
         children: list[list[NDArray[Any]]] = []
         for side in range(2):
-            new, ends = facts.copy(), [low.copy(), high.copy()]
+            new, bounds = facts.copy(), [low.copy(), high.copy()]
             unit = np.flatnonzero(choice >= 0)
-            ends[1 - side][unit, choice[unit]] = rise[unit, choice[unit]]
+            bounds[1 - side][unit, choice[unit]] = rise[unit, choice[unit]]
             for which, column in ((SET_ONE, 1), (SET_TWO, 2)):
                 own = choice == which
                 new[own, column] = self.sets.halves[facts[own, column], side]
-            children.append([new, *ends])
+            children.append([new, *bounds])
         new, low, high = (np.concatenate(arrays) for arrays in zip(*children, strict=True))
         self._add(new, low, high, np.tile(multipliers, (2, 1)), np.tile(above, 2))
 

@@ -140,5 +140,5 @@ class NetworkVerifier(Verifier):
         twins = pairs.twins()
         answers = self.network.evaluate(np.stack(twins))
         value, before = float(np.abs(answers[0] - answers[1]).max()), queue.incumbent
-        queue.offer(value, twins)
+        queue.improve(value, twins)
         return value > before

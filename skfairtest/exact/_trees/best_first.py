@@ -32,8 +32,8 @@ from skfairtest.exact._trees.split_choice import (
     VALUE_GAP,
     VALUE_TURN,
     by_differences,
+    collect_boxes,
     common,
-    gather_boxes,
     propose,
 )
 from skfairtest.workers._compiled import inner, njit
@@ -282,7 +282,7 @@ def fathom(forest, links, boxes, pool, node, best, weights, state, turn):
     """
     last = len(pool.bound) - 1
     values, ones, twos = forest.low, pool.one[node], pool.two[node]
-    gather_boxes(boxes, ones, twos, best)
+    collect_boxes(boxes, ones, twos, best)
     for t in range(len(weights)):
         weights[t] = abs(difference(values, ones[t], twos[t])) + 1e-12
     copy_box(pool, node, last)
@@ -424,7 +424,7 @@ def branch(
     if found:
         halves(forest.word_start, cut, best, pool, node, first, second)
     if fathomed < 0 or is_tightened:
-        gather_boxes(boxes, pool.one[node], pool.two[node], best)
+        collect_boxes(boxes, pool.one[node], pool.two[node], best)
     halved = found
     # Nothing may be dropped for want of a cut: if need be every pair is asked for one, everywhere.
     for n_proposers in (PROPOSERS, 0):

@@ -21,7 +21,7 @@ from skfairtest.exact._trees.driver import node_boxes_of
 from skfairtest.exact._trees.problem import Problem, leaves_of, levels_of
 from skfairtest.exact._trees.threshold_cells import WORD, CellGrid
 from skfairtest.space._columns import Column
-from skfairtest.whitebox._code_order import CodeOrder
+from skfairtest.whitebox._value_order import ValueOrder
 
 
 class _Targets(NamedTuple):
@@ -41,7 +41,7 @@ class _Targets(NamedTuple):
 def covering_rows(
     problems: list[Problem], rng: np.random.Generator, until: float = np.inf
 ) -> Floats:
-    """Return rows of codes that reach all leaves of the trees of some outputs.
+    """Return encoded rows that reach all leaves of the trees of some outputs.
 
     - `problems`: one an output.
     - `until`: when to be content with the rows so far, by `_clock.now`.
@@ -97,7 +97,7 @@ class _Cover:
             n = min(len(open_.leaf), 256, most)
             box, hit, zero = self._joined(open_, n)
             cells = self._cells(box)
-            found.append(self._codes(cells, zero))
+            found.append(self._encoded(cells, zero))
             most -= n
             covered[self._leaves(cells)] = True
             hit[open_.leaf >= 0] = covered[open_.leaf[open_.leaf >= 0]]
@@ -116,7 +116,7 @@ class _Cover:
         )]  # fmt: skip
         for j in map(int, self.layout.attributes):
             check_time(self.until)
-            if np.isnan(self.zeros[j]):  # codes may hold 0 where the values do not
+            if np.isnan(self.zeros[j]):  # encoded values may hold 0 where the values do not
                 continue
             tests = reached[forest.attribute[reached] == j]
             own = _Targets(
@@ -188,11 +188,11 @@ class _Cover:
             found[int(j)] = (may * self.rng.uniform(0.1, 1.0, may.shape)).argmax(axis=1)
         return found
 
-    def _codes(self, cells: dict[int, Ints], zero: Bools) -> Floats:
-        """Return rows of codes in these cells."""
+    def _encoded(self, cells: dict[int, Ints], zero: Bools) -> Floats:
+        """Return encoded rows in these cells."""
         Z = self.space.domain.draw(len(zero), self.rng)
         for j, own in cells.items():
-            Z[:, j] = _codes_in(self.grid, j, own, self.rng)
+            Z[:, j] = _encoded_in(self.grid, j, own, self.rng)
         return np.where(zero, self.zeros, Z)
 
     def _leaves(self, cells: dict[int, Ints]) -> Ints:
@@ -206,17 +206,17 @@ class _Cover:
 
 
 def _zero_of(column: Column) -> float:
-    """Return the code of zero in a column of numbers; NaN where it is not in the domain."""
+    """Return encoded zero in a column of numbers; NaN where it is not in the domain."""
     return column.encode_number(0.0) if column.high > column.low else np.nan
 
 
-def _codes_in(grid: CellGrid, j: int, cells: Ints, rng: np.random.Generator) -> Floats:
-    """Return a code in each of some cells: any value of few, and mostly an end of many."""
+def _encoded_in(grid: CellGrid, j: int, cells: Ints, rng: np.random.Generator) -> Floats:
+    """Return a value in each of some cells: any value of few, and mostly an end of many."""
     own, space = grid.cells[j], grid.space
     if not len(own.member):
         share = rng.choice([0.0, 1.0, 0.5], size=len(cells))
         return np.choose((2 * share).astype(np.intp), [
-            grid.codes(j, cells, 0.0), grid.codes(j, cells, 0.5), grid.codes(j, cells, 1.0)
+            grid.encoded(j, cells, 0.0), grid.encoded(j, cells, 0.5), grid.encoded(j, cells, 1.0)
         ])  # fmt: skip
     # Values, or parts of a piecewise monotone column, of which a cell may have several.
     order = np.argsort(own.member, kind="stable")
@@ -225,6 +225,6 @@ def _codes_in(grid: CellGrid, j: int, cells: Ints, rng: np.random.Generator) -> 
     place = order[start[cells] + np.floor(rng.random(len(cells)) * count[cells]).astype(np.intp)]
     if j not in grid.starts:
         return np.asarray(space.domain.low[j] + place)
-    first, ranks = grid.starts[j], CodeOrder(space, j)
-    last = np.append(ranks.code(ranks.rank(first[1:]) - 1), space.domain.high[j])
+    first, ranks = grid.starts[j], ValueOrder(space, j)
+    last = np.append(ranks.value(ranks.rank(first[1:]) - 1), space.domain.high[j])
     return np.where(rng.random(len(cells)) < 0.5, first[place], last[place])

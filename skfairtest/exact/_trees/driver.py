@@ -340,7 +340,7 @@ class CompiledSearch(TreeSearch):
             ahead = max(busy, key=lambda worker: worker.top)
             point = ahead.workspace.point
             own = point if point.min(initial=0) >= 0 else None
-            self._offer(self.heuristic.step(ahead.top_box(), own), self.heuristic.best)
+            self._improve(self.heuristic.step(ahead.top_box(), own), self.heuristic.best)
         for worker in self.workers:
             worker.state[INCUMBENT] = max(worker.state[INCUMBENT], self.incumbent)
 
@@ -348,7 +348,7 @@ class CompiledSearch(TreeSearch):
         """Share the best point among all workers, and give boxes to those that fall behind."""
         for worker in self.workers:
             if worker.state[INCUMBENT] > self.incumbent:
-                self._offer(float(worker.state[INCUMBENT]), worker.best())
+                self._improve(float(worker.state[INCUMBENT]), worker.best())
         for worker in self.workers:
             worker.state[INCUMBENT] = self.incumbent
         if len(self.workers) > 1:

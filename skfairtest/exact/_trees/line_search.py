@@ -66,8 +66,8 @@ class LineSearch:
         # Fixed: the certificate of a model does not depend on a seed.
         self.rng = np.random.default_rng(0)
         self.cells = np.stack([self._draw() for _ in range(self.n_walkers)])
-        self.homes = self.cells.copy()
-        self.home_values = np.full(self.n_walkers, -np.inf)
+        self.best_cells = self.cells.copy()
+        self.best_values = np.full(self.n_walkers, -np.inf)
         self.value, self.point = -np.inf, np.zeros(n_copies, dtype=np.intp)
         self.began, self.took = _clock.now(), 0.0
 
@@ -110,15 +110,15 @@ class LineSearch:
 
         One local maximum alone is not worth all pairs.
         """
-        if value >= self.home_values[b]:
-            self.homes[b], self.home_values[b] = self.cells[b], value
-        elif b == int(self.home_values.argmin()) and self.rng.random() < 0.1:
-            self.home_values[b] = -np.inf
+        if value >= self.best_values[b]:
+            self.best_cells[b], self.best_values[b] = self.cells[b], value
+        elif b == int(self.best_values.argmin()) and self.rng.random() < 0.1:
+            self.best_values[b] = -np.inf
             if self.rng.random() < 0.5:
                 self.cells[b] = self._draw()
                 return
-            self.homes[b] = self.homes[int(self.home_values.argmax())]
-        self.cells[b] = self.homes[b]
+            self.best_cells[b] = self.best_cells[int(self.best_values.argmax())]
+        self.cells[b] = self.best_cells[b]
         # One to four copies are changed before a walk starts again.
         for k in self.rng.integers(len(self.sizes), size=1 + self.rng.integers(4)):
             n = int(self.sizes[k])

@@ -52,9 +52,9 @@ def summands_of(links: Links, thresholds: Thresholds, n_copies: int) -> Summands
             parts[a:b] = [], *([a, p] for p in range(a + 1, b))
     trees = [np.flatnonzero(np.isin(links.part, own)) for own in parts]
     tree = np.concatenate(trees)
-    ends = thresholds.start[n_copies * np.arange(len(links.part) + 1)]
-    sizes = np.diff(ends)[tree]
-    shift = np.cumsum(sizes) - sizes - ends[tree]
+    stops = thresholds.start[n_copies * np.arange(len(links.part) + 1)]
+    sizes = np.diff(stops)[tree]
+    shift = np.cumsum(sizes) - sizes - stops[tree]
     starts = thresholds.start[tree[:, None] * n_copies + np.arange(n_copies)] + shift[:, None]
     numbers = np.arange(sizes.sum()) - np.repeat(shift, sizes)
     return Summands(
@@ -86,8 +86,8 @@ class Listed(NamedTuple):
 def listed_for(forest: Forest, summands: Summands) -> Listed:
     """Return memory for the nodes that stand for the trees of a forest."""
     n_trees, n_constraints = len(summands.tree), 2 * len(summands.cut)
-    ends = np.append(forest.roots[1:], len(forest.attribute))
-    n_leaves = [np.sum(forest.attribute[a:b] < 0) for a, b in zip(forest.roots, ends, strict=True)]
+    stops = np.append(forest.roots[1:], len(forest.attribute))
+    n_leaves = [np.sum(forest.attribute[a:b] < 0) for a, b in zip(forest.roots, stops, strict=True)]
     most = np.where(np.array(n_leaves) <= MOST_LEAVES, MOST_LEAVES, MOST_NODES)[summands.tree]
     n = int(most.sum())
     return Listed(

@@ -294,7 +294,7 @@ class ListSearch(TreeSearch):
             value = limit = bound
             if self.by_value:
                 value, limit = self._value(pairs.one[best.pairs], pairs.two[best.pairs])
-            self._offer(value, point)
+            self._improve(value, point)
             if bound <= limit + 1e-13 * abs(limit):
                 self.queue.fathom(bound)
                 return
@@ -387,10 +387,10 @@ class ListSearch(TreeSearch):
         D = np.zeros_like(U)
         np.add.at(D, part, best.difference)
         first = interpreted_bound(self.links, D, U, low) < interpreted_bound(self.links, D, high, V)
-        values, ends, mine = (one, tops, own[0]) if first else (two, bottoms, own[1])
-        extreme = np.flatnonzero(values == np.repeat(ends, np.diff(at)))
+        values, extremes, mine = (one, tops, own[0]) if first else (two, bottoms, own[1])
+        extreme = np.flatnonzero(values == np.repeat(extremes, np.diff(at)))
         found = listed[extreme[np.searchsorted(extreme, starts)]]
-        weight = np.abs(ends - mine) + 1e-12
+        weight = np.abs(extremes - mine) + 1e-12
         rows = pairs.low_rows[found], pairs.high_rows[found]
         return _BestPairs(found, *rows, best.difference, weight)
 
@@ -407,10 +407,10 @@ class ListSearch(TreeSearch):
         """Evaluate the twins at the first cells of a box."""
         forest, layout = self.problem.forest, self.problem.layout
         one, two = forest.low[leaves_of(forest, layout.first_cells(point))]
-        self._offer(self._value(one, two)[0], point)
+        self._improve(self._value(one, two)[0], point)
 
-    def _offer(self, value: float, point: CellBox) -> None:
-        super()._offer(value, point)
+    def _improve(self, value: float, point: CellBox) -> None:
+        super()._improve(value, point)
         self.queue.incumbent = max(self.queue.incumbent, value)
 
     def _undecided(self, box: CellBox, pairs: Pairs, best: _BestPairs) -> Cut | None:

@@ -92,10 +92,10 @@ class CompositionLayout:
                     cells[twin, j] = first_cell(box.words[own])
         return cells
 
-    def codes(self, box: CellBox) -> tuple[Floats, Floats]:
-        """Return the codes of a pair of twins inside a box, shape (n_features,) each."""
+    def encoded(self, box: CellBox) -> tuple[Floats, Floats]:
+        """Return the encoded values of a pair of twins inside a box, shape (n_features,) each."""
         first, second = middle_row(self.grid.space), middle_row(self.grid.space)
         cells = self.first_cells(box)
         for j in self.place:
-            first[j], second[j] = self.grid.codes(j, cells[:, j])
+            first[j], second[j] = self.grid.encoded(j, cells[:, j])
         return first, second

@@ -35,7 +35,7 @@ def by_differences(links):
 
 
 @inner
-def gather_boxes(boxes, one, two, best):
+def collect_boxes(boxes, one, two, best):
     """Boxes of the best pairs: what both leaves of each allow."""
     lows, highs, words = boxes.low, boxes.high, boxes.words
     twin_ordered, first_ordered = boxes.twin_ordered, boxes.first_ordered

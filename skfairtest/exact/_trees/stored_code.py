@@ -41,7 +41,7 @@ def how_to_compile() -> str:
     """Return what brings the compiled search, as a sentence; empty where it is there."""
     if is_compiled():
         return ""
-    faster = "the compiled search leaves narrower brackets"
+    faster = "the compiled search leaves narrower gaps"
     if WHY_NOT:
         return (
             f"{faster}, but {WHY_NOT}: pip install 'skfairtest[exact]', then skfairtest compile, "

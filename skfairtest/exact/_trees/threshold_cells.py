@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from skfairtest._clock import check_time
 from skfairtest._typing import Bools, Floats, Ints, Words
-from skfairtest.exact._trees.piecewise_cells import close_changes, piece_codes
+from skfairtest.exact._trees.piecewise_cells import close_changes, piece_starts
 from skfairtest.space._space import InputSpace
-from skfairtest.whitebox._code_order import CodeOrder
 from skfairtest.whitebox._features import Features, attribute_grid, continuous_attributes
+from skfairtest.whitebox._value_order import ValueOrder
 from skfairtest.whitebox.graph import Nodes, Tests, goes_left
 
 
@@ -28,8 +28,8 @@ class ColumnCells(NamedTuple):
     Ordered cells: a test sends the cells below a cut to one side. Unordered: any set of them.
     """
 
-    low: Floats  # (n_cells,) smallest code of a cell, or one of its codes where it is finite
-    high: Floats  # (n_cells,) largest code of a cell, or the same one
+    low: Floats  # (n_cells,) smallest value of a cell, or one of its values where it is finite
+    high: Floats  # (n_cells,) largest value of a cell, or the same one
     ordered: bool
     member: Ints  # (n_values,) the cell of each value; empty for a continuous attribute
 
@@ -42,9 +42,9 @@ def cut_finite(
 ) -> tuple[ColumnCells, list[Bools]]:
     """ColumnCells of an attribute of finitely many values.
 
-    - `grid` (n_values,): codes of the values.
+    - `grid` (n_values,): the encoded values.
     - `views`: for each set of features: the numbers of the tests that look at this attribute.
-    - `piecewise`: the attribute, if it has more values: the codes stand for its cells.
+    - `piecewise`: the attribute, if it has more values: these stand for its cells.
     - `cells`: sorted so that tests are cuts, where such an order exists.
     - `left` (n_tests, n_cells): which cells go left, for each set of features.
     """
@@ -76,8 +76,8 @@ def cut_finite(
     check_time(deadline)
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
-    codes = grid[first[order]]
-    cells = ColumnCells(codes, codes, ordered, rank[member])
+    encoded = grid[first[order]]
+    cells = ColumnCells(encoded, encoded, ordered, rank[member])
     return cells, [left[:, first[order]] for left in outcomes]
 
 
@@ -103,35 +103,35 @@ def cut_continuous(
 ) -> tuple[ColumnCells, list[Ints]]:
     """ColumnCells of an attribute whose features are nondecreasing.
 
-    - `cells`: in the order of the codes.
+    - `cells`: in the order of the encoded values.
     - `cuts` (n_tests,): how many cells go left, for each set of features.
     """
-    low, high = _ends(space, attribute)
+    low, high = _domain_bounds(space, attribute)
     lasts = []
     for features, tests, which in views:
         lasts.append(_last_left(space, attribute, features, tests, which, (low, high), deadline))
-    # A border is the last code of a cell.
+    # A border is the last value of a cell.
     borders = np.unique(np.concatenate([*lasts, [high]]))
     borders = borders[(borders >= low) & (borders <= high)]
-    starts = np.concatenate([[low], _next_code(space, attribute, borders[:-1])])
+    starts = np.concatenate([[low], _next_value(space, attribute, borders[:-1])])
     cells = ColumnCells(starts, borders, True, np.empty(0, dtype=np.intp))
     return cells, [np.searchsorted(borders, last, side="right") for last in lasts]
 
 
-def _ends(space: InputSpace, attribute: int) -> tuple[float, float]:
-    ends = np.array([space.domain.low[attribute], space.domain.high[attribute]])
+def _domain_bounds(space: InputSpace, attribute: int) -> tuple[float, float]:
+    bounds = np.array([space.domain.low[attribute], space.domain.high[attribute]])
     if space.domain.single[attribute]:
         # Inputs are rounded to float32 after they were clipped.
-        ends = ends.astype(np.float32).astype(np.float64)
-    return float(ends[0]), float(ends[1])
+        bounds = bounds.astype(np.float32).astype(np.float64)
+    return float(bounds[0]), float(bounds[1])
 
 
-def _next_code(space: InputSpace, attribute: int, codes: Floats) -> Floats:
+def _next_value(space: InputSpace, attribute: int, encoded: Floats) -> Floats:
     if space.domain.discrete[attribute]:
-        return codes + 1
+        return encoded + 1
     if space.domain.single[attribute]:
-        return np.nextafter(codes.astype(np.float32), np.float32(np.inf)).astype(np.float64)
-    return np.nextafter(codes, np.inf)
+        return np.nextafter(encoded.astype(np.float32), np.float32(np.inf)).astype(np.float64)
+    return np.nextafter(encoded, np.inf)
 
 
 def _last_left(
@@ -140,10 +140,10 @@ def _last_left(
     features: Features,
     tests: Tests,
     which: Ints,
-    ends: tuple[float, float],
+    bounds: tuple[float, float],
     deadline: float,
 ) -> Floats:
-    """Return the largest code that goes left, for each test; -inf where none does."""
+    """Return the largest value that goes left, for each test; -inf where none does."""
     if (tests.category[which] >= 0).any():
         raise ValueError(
             f"The model splits column {space.feature_names[attribute]!r} by category, but it has "
@@ -153,39 +153,39 @@ def _last_left(
     # Tests with equal threshold and feature have equal borders: ask once.
     first, back = _distinct_tests(tests, which)
     tried = which[first]
-    order = CodeOrder(space, attribute)
+    order = ValueOrder(space, attribute)
     result = np.empty(len(tried))
     for t in np.unique(tests.feature[tried]):
 
-        def values(codes: Floats, t: int = int(t)) -> Floats:
-            return features.evaluate(np.full(len(codes), t), codes)
+        def values(encoded: Floats, t: int = int(t)) -> Floats:
+            return features.evaluate(np.full(len(encoded), t), encoded)
 
         own = tests.feature[tried] == t
-        result[own] = _last_at_most(order, ends, values, tests.threshold[tried[own]], deadline)
+        result[own] = _last_at_most(order, bounds, values, tests.threshold[tried[own]], deadline)
     return result[back]
 
 
 def _last_at_most(
-    order: CodeOrder,
-    ends: tuple[float, float],
+    order: ValueOrder,
+    bounds: tuple[float, float],
     values: Callable[[Floats], Floats],
     thresholds: Floats,
     deadline: float,
 ) -> Floats:
-    """Return the largest code at which a nondecreasing function is at most each threshold.
+    """Return the largest value at which a nondecreasing function is at most each threshold.
 
-    It is known at more and more codes, between two neighbours of which each border lies. The next
-    code is where a straight line between them meets the threshold, or half-way.
+    It is known at more and more values, between two neighbours of which each border lies. The next
+    value is where a straight line between them meets the threshold, or half-way.
     """
-    known = order.rank(np.array(ends))
-    seen = values(order.code(known))
-    last = np.where(seen[-1] <= thresholds, ends[1], -np.inf)
+    known = order.rank(np.array(bounds))
+    seen = values(order.value(known))
+    last = np.where(seen[-1] <= thresholds, bounds[1], -np.inf)
     open_ = np.flatnonzero((seen[0] <= thresholds) & (thresholds < seen[-1]))
     for turn in itertools.count():
         # Beyond a number that is too large all are, whatever rounding takes back of what rises.
         right = np.searchsorted(np.maximum.accumulate(seen), thresholds[open_], side="right")
         done = known[right] - known[right - 1] == 1
-        last[open_[done]] = order.code(known[right[done] - 1])
+        last[open_[done]] = order.value(known[right[done] - 1])
         open_, right = open_[~done], right[~done]
         if not len(open_):
             return last
@@ -193,7 +193,7 @@ def _last_at_most(
         a, b = known[right - 1], known[right]
         new = (a >> 1) + (b >> 1) + (a & b & 1)  # their difference may not fit into 64 bits
         if turn % 4 < 3:
-            low, high = order.code(a), order.code(b)
+            low, high = order.value(a), order.value(b)
             with np.errstate(all="ignore"):
                 share = (thresholds[open_] - seen[right - 1]) / (seen[right] - seen[right - 1])
                 place = low + np.clip(np.nan_to_num(share, nan=0.5), 0.0, 1.0) * (high - low)
@@ -204,7 +204,7 @@ def _last_at_most(
         new = np.unique(new)
         both = np.concatenate([known[kept], new])
         sort = np.argsort(both, kind="stable")
-        seen = np.concatenate([seen[kept], values(order.code(new))])[sort]
+        seen = np.concatenate([seen[kept], values(order.value(new))])[sort]
         known = both[sort]
     raise AssertionError("a search without an end")
 
@@ -263,8 +263,8 @@ class CellGrid:
         tested: set[int] = set()
         for features, tests, which in views:
             tested.update(features.source[tests.feature[which]].tolist())
-        #: First codes of the pieces of a piecewise monotone attribute; several may be one cell.
-        self.starts = piece_codes(space, sorted(tested), views, deadline)
+        #: First values of the pieces of a piecewise monotone attribute; several may be one cell.
+        self.starts = piece_starts(space, sorted(tested), views, deadline)
         for j in range(space.n_features):
             check_time(deadline)
             views = self._views([j], everything, needed)
@@ -274,7 +274,7 @@ class CellGrid:
                 self._cut_continuous(j, views)
                 rounded = any(j in features.rounded for features, _, _ in views)
                 if rounded and self._flickers(j, views):
-                    self.starts |= piece_codes(space, [j], views, deadline)
+                    self.starts |= piece_starts(space, [j], views, deadline)
                     self._cut_finite(j, views)
             else:
                 self._cut_finite(j, views)
@@ -290,7 +290,7 @@ class CellGrid:
         for nodes, (features, tests, which) in zip(self.nodes, views, strict=True):
             place = nodes.cut[which]
             inner = (place > 0) & (place < len(cells.high))
-            ranks.append(CodeOrder(self.space, j).rank(cells.high[place[inner] - 1]))
+            ranks.append(ValueOrder(self.space, j).rank(cells.high[place[inner] - 1]))
             looks_at.append(tests.feature[which[inner]] + n_before)
             n_before += len(features.source)
         return bool(close_changes(np.concatenate(ranks), np.concatenate(looks_at))[0].any())
@@ -341,28 +341,28 @@ class CellGrid:
         """Return how many cells an attribute has."""
         return len(self.cells[attribute].low)
 
-    def cell_of(self, attribute: int, codes: Floats) -> Ints:
-        """Return the cell that each of some codes of the domain lies in."""
+    def cell_of(self, attribute: int, encoded: Floats) -> Ints:
+        """Return the cell that each of some encoded values of the domain lies in."""
         own = self.cells[attribute]
         if attribute in self.starts:
-            return own.member[np.searchsorted(self.starts[attribute][1:], codes, side="right")]
+            return own.member[np.searchsorted(self.starts[attribute][1:], encoded, side="right")]
         if len(own.member):
-            place = (codes - self.space.domain.low[attribute]).astype(np.intp)
+            place = (encoded - self.space.domain.low[attribute]).astype(np.intp)
             return own.member[np.clip(place, 0, len(own.member) - 1)]
         if self.space.domain.single[attribute]:
-            codes = codes.astype(np.float32).astype(np.float64)
-        return np.minimum(np.searchsorted(own.high, codes), len(own.high) - 1)
+            encoded = encoded.astype(np.float32).astype(np.float64)
+        return np.minimum(np.searchsorted(own.high, encoded), len(own.high) - 1)
 
-    def codes(self, attribute: int, cells: Ints, share: float = 0.5) -> Floats:
-        """Return a code inside each of the cells; `share` says how far from its low end."""
+    def encoded(self, attribute: int, cells: Ints, share: float = 0.5) -> Floats:
+        """Return a value inside each of the cells; `share` says how far from its low end."""
         own = self.cells[attribute]
         low, high = own.low[cells], own.high[cells]
-        codes = low + share * (high - low)
+        encoded = low + share * (high - low)
         if self.space.domain.discrete[attribute]:
-            codes = np.floor(codes)
+            encoded = np.floor(encoded)
         if self.space.domain.single[attribute]:
-            codes = codes.astype(np.float32).astype(np.float64)
-        return np.clip(codes, low, high)
+            encoded = encoded.astype(np.float32).astype(np.float64)
+        return np.clip(encoded, low, high)
 
 
 def _undecided(nodes: Nodes) -> CutNodes:

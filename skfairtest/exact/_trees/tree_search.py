@@ -47,7 +47,7 @@ class TreeSearch(ABC):
     - `problem`: the output.
     - `incumbent`: a difference that is attained; only larger ones are looked for.
 
-    - `twins`: codes of a pair that attains the incumbent, if this search found it.
+    - `twins`: encoded values of a pair that attains the incumbent, if this search found it.
     """
 
     #: The library that it runs on.
@@ -69,7 +69,7 @@ class TreeSearch(ABC):
 
     @abstractmethod
     def is_done(self, limits: SolverLimits) -> bool:
-        """Return whether no open box may change the bracket."""
+        """Return whether no open box may change the bounds."""
 
     @property
     @abstractmethod
@@ -84,10 +84,10 @@ class TreeSearch(ABC):
     def look(self, limits: SolverLimits) -> None:
         """Look for better pairs of twins, if it is their turn."""
 
-    def _offer(self, value: float, point: CellBox) -> None:
+    def _improve(self, value: float, point: CellBox) -> None:
         """Keep the twins at a point if they differ by more than all before."""
         if value > self.incumbent:
-            self.incumbent, self.twins = value, self.problem.layout.codes(point)
+            self.incumbent, self.twins = value, self.problem.layout.encoded(point)
 
     def _value(self, one: Floats, two: Floats) -> tuple[float, float]:
         """Return the output's difference where the trees give the twins these values, (n_trees,).
@@ -102,7 +102,7 @@ class TreeSearch(ABC):
         return float(plain(gap_of_sums)(*sums)), float(interpreted_bound(*sums))
 
     def run(self, limits: SolverLimits) -> SolverResult:
-        """Search until the bracket is closed, or for as long as there is time and memory."""
+        """Search until the gap is closed, or for as long as there is time and memory."""
         reason = "closed"
         while not self.is_done(limits):
             if limits.is_late or self.is_full:

@@ -38,7 +38,7 @@ from skfairtest.whitebox.graph import (
     is_probability,
     is_single,
     link_rounding,
-    output_ends,
+    output_bounds,
     sum_rounding,
 )
 from skfairtest.workers._sending import n_threads
@@ -49,7 +49,7 @@ class TreeVerifier(Verifier):
 
     - `outputs`: sums of trees, or links of them.
     - `compiled`: whether to search with compiled code; None: where it is there, and NumPy has not
-      closed the bracket after a few seconds.
+      closed the gap after a few seconds.
     - `n_jobs`: threads that take boxes apart, with numba; None is 1, -1 all cores.
     - `deadline`: when to stop cutting attributes into cells, by `_clock.now`. Without cells there
       is the bound of the ranges of the trees alone.
@@ -112,7 +112,7 @@ class TreeVerifier(Verifier):
         groups = [group for output in self.outputs for group in output]
         if not any(map(is_single, self.outputs)):
             return 0.0
-        # Each end of the bracket is off by the rounding of two outputs.
+        # Each bound is off by the rounding of two outputs.
         slack = [sum_rounding(g.parts[0]) * abs(g.weight) for g in groups if g.link == EXPONENTIAL]
         return 4 * self.rounding + 8 * max(slack, default=0.0) * top
 
@@ -132,7 +132,7 @@ class TreeVerifier(Verifier):
         return evaluate(self.outputs, Z)
 
     def rows(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return random rows of codes, many of them at the very borders of cells."""
+        """Return random encoded rows, many of them at the very borders of cells."""
         Z = self.space.domain.draw(n, rng)
         of = rng.integers(max(1, len(self.problems)), size=n)
         for o, problem in enumerate(self.problems):
@@ -140,7 +140,7 @@ class TreeVerifier(Verifier):
             for j in grid.cells:
                 some = own[rng.random(len(own)) < 0.8]
                 cells = rng.integers(grid.n_cells(j), size=len(some))
-                bounds = grid.codes(j, cells, 0.0), grid.codes(j, cells, 1.0)
+                bounds = grid.encoded(j, cells, 0.0), grid.encoded(j, cells, 1.0)
                 Z[some, j] = np.where(rng.random(len(some)) < 0.5, *bounds)
         return Z
 
@@ -154,7 +154,7 @@ class TreeVerifier(Verifier):
         return np.concatenate(parts)
 
     def ranges(self) -> tuple[Floats, Floats]:
-        bounds = np.array([output_ends(output) for output in self.outputs])
+        bounds = np.array([output_bounds(output) for output in self.outputs])
         return bounds[:, 0], bounds[:, 1]
 
     def root_bound(self) -> float:
@@ -169,7 +169,7 @@ class TreeVerifier(Verifier):
         return [problem.root_bound() for problem in self.problems]
 
     def solve(self, incumbent: float, limits: SolverLimits) -> SolverResult:
-        """Return the bracket of the largest difference over all outputs."""
+        """Return bounds of the largest difference over all outputs."""
         deadline, rtol, note = limits
         if not self.problems:
             return SolverResult(incumbent, max(incumbent, self.root_bound()), None, 0, "time")
@@ -203,12 +203,12 @@ class TreeVerifier(Verifier):
                 searches[o] = self._search(o, lower, until, compiled)
             search = searches[o]
             search.incumbent = max(search.incumbent, lower)
-            bracket = search.run(SolverLimits(until, narrow, note_one))
+            result = search.run(SolverLimits(until, narrow, note_one))
             alone -= _clock.now() - now
-            counts[o], reasons[o] = bracket.n_boxes, bracket.reason
-            uppers[o] = min(bracket.upper, uppers[o])
-            if bracket.twins is not None and bracket.lower > lower:
-                lower, twins = bracket.lower, bracket.twins
+            counts[o], reasons[o] = result.n_boxes, result.reason
+            uppers[o] = min(result.upper, uppers[o])
+            if result.twins is not None and result.lower > lower:
+                lower, twins = result.lower, result.twins
         upper = max([lower, *uppers.values()])
         ended = ["time"] if open_ else [r for r in reasons.values() if r not in ("closed", "time")]
         if not ended and upper - lower > max(rtol, closest) * upper:
@@ -237,7 +237,7 @@ def _is_logistic(output: Output) -> bool:
 
 
 def _note_of_one(note: Note, lower: float, most: float, others: float, n_boxes: int) -> Note:
-    """Return what takes the bracket of one output and notes that of all outputs.
+    """Return what takes the bounds of one output and notes those of all outputs.
 
     `most` bounds this output and `others` the other ones; `lower` is attained by one of them.
     """

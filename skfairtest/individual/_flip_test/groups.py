@@ -1,4 +1,4 @@
-"""Who belongs to which group, by columns of the model's table and by columns beside it."""
+"""Who belongs to which group, by columns of the model's table and by columns outside of it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Groups(NamedTuple):
     def of(
         cls, space: InputSpace, not_in_model: pd.DataFrame | None, least: int = LEAST_ROWS
     ) -> Groups:
-        """Read the groups of the rows of a space, by sensitive columns in and outside the model.
+        """Read the groups of the rows of a space, by sensitive columns and those outside the model.
 
         Raises
         ------
@@ -63,8 +63,8 @@ class Groups(NamedTuple):
             values = shown_values(column, Z[:, j])
             _check_present(column.name, np.asarray(pd.isna(values)))
             attributes[column.name] = values
-        for name, series in () if not_in_model is None else not_in_model.items():
-            values = series.to_numpy(dtype=object)
+        for name, given in () if not_in_model is None else not_in_model.items():
+            values = given.to_numpy(dtype=object)
             _check_present(name, np.asarray(pd.isna(values)))
             attributes[name] = values
         labels, codes = _numbered(list(attributes.values()))

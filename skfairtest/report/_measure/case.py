@@ -183,7 +183,7 @@ class Case:
 
     def asked(self, space: InputSpace) -> AskedInputs:
         """How encoded inputs of a space are asked about."""
-        return AskedInputs(self.model.beside(space), self.search(space).respond)
+        return AskedInputs(self.model.with_table(space), self.search(space).respond)
 
     def compare(self, space: InputSpace, most: int) -> RowComparison:
         """A comparison of rows with their twins, of `most` at most, in the time of `budget`."""
@@ -215,7 +215,7 @@ class Case:
 
         Distinct rows are asked once, for all parts.
         """
-        model, order = self.model.beside(AsTheyAre()), self.shuffled()
+        model, order = self.model.with_table(AsTheyAre()), self.shuffled()
         first, back = distinct(row_keys(self.space.layout.plain.encode(self.table)[order]))
         rows = take_rows(self.table, order[first])
         answers: list[NDArray[Any]] = []

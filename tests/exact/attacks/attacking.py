@@ -24,9 +24,9 @@ from skfairtest.exact._dispatch import read_verifier
 from skfairtest.exact._verifier import BoundHistory, SolverLimits
 from skfairtest.whitebox._readers import check_model
 
-#: What a certificate's ends may differ by, as in the package.
+#: What a certificate's bounds may differ by, as in the package.
 RTOL = 1e-9
-#: Seconds by the tests' clock of a bracket that has to close, and of one that may stay open.
+#: Seconds by the tests' clock of a gap that has to close, and of one that may stay open.
 LONG, SHORT = 60.0, 0.3
 #: Modules that may look at all inputs of a small domain instead of asking a verifier.
 ENUMERATING = ("_all_inputs", "_composition", "_dispatch", "_bounding")
@@ -67,10 +67,10 @@ class Attacks:
         )
 
 
-class Said(NamedTuple):
-    """What was said of a model: the degree that it confirmed, the bound, and the degree there is.
+class Outcome(NamedTuple):
+    """What was found of a model: the degree that it confirmed, the bound, and the degree there is.
 
-    `verifier` is the model as it was read, and `room` what its single precision leaves open.
+    `verifier` is the model as it was read, and `tolerance` what its single precision leaves open.
     """
 
     degree: float
@@ -78,7 +78,7 @@ class Said(NamedTuple):
     certified: bool
     truth: float
     verifier: Any
-    room: float
+    tolerance: float
 
 
 def verifiers_alone(patch: Any) -> None:
@@ -89,7 +89,7 @@ def verifiers_alone(patch: Any) -> None:
             patch.setattr(module, "MOST_INPUTS", 0)
 
 
-def bracket(model: Any, X: Any, sensitive: Any, response_method: str, seconds: float, space: Any):
+def bounded(model: Any, X: Any, sensitive: Any, response_method: str, seconds: float, space: Any):
     """Read a model and bound it by its verifier alone, without a search before it."""
     space = space.fit(X, sensitive if isinstance(sensitive, list) else [sensitive])
     with pytest.MonkeyPatch.context() as patch:
@@ -116,7 +116,7 @@ def holds(
     compares: bool = True,
     zero: bool = False,
     **space: Any,
-) -> Said:
+) -> Outcome:
     """See that no input shows more than the bound, and that what is certified is the degree.
 
     Parameters
@@ -130,7 +130,7 @@ def holds(
     values : dict of column to list, default=None
         Values of columns whose domain is not that of the table. A tuple of columns has tuples.
     exact : bool, default=True
-        Whether the bracket has to close.
+        Whether the gap has to close.
     response_method : str, default="auto"
         How the model is asked.
     valid : callable, default=None
@@ -142,27 +142,31 @@ def holds(
     **space
         Parameters of the `InputSpace`.
     """
-    closed, verifier, search, fitted = bracket(
+    closed, verifier, search, fitted = bounded(
         model, X, sensitive, response_method, LONG if exact else SHORT, InputSpace(**space)
     )
-    said = closed.bounds
+    bounds = closed.bounds
     table, width = every_input(X, sensitive, values or {})
     shown = outputs(model, table, search.response)
     truth = largest(shown, width, None if valid is None else np.asarray(valid(table)))
     assert zero or truth > 0, "the attack shows nothing"
-    room = getattr(verifier, "single_tolerance", lambda top: 0.0)(float(np.abs(shown).max()))
-    assert truth <= said.upper * (1 + 1e-12), f"{truth!r} is above the bound {said.upper!r}"
-    assert said.lower <= said.upper
+    tolerance = getattr(verifier, "single_tolerance", lambda top: 0.0)(float(np.abs(shown).max()))
+    assert truth <= bounds.upper * (1 + 1e-12), f"{truth!r} is above the bound {bounds.upper!r}"
+    assert bounds.lower <= bounds.upper
     if exact:
-        assert said.certified, closed.reason
-    if said.certified:
-        assert said.upper - said.lower <= RTOL * said.upper + min(room, 2e-3 * said.upper)
-        assert said.lower >= truth * (1 - 2 * RTOL) - room, f"{said.lower!r}, but {truth!r}"
+        assert bounds.certified, closed.reason
+    if bounds.certified:
+        assert bounds.upper - bounds.lower <= RTOL * bounds.upper + min(
+            tolerance, 2e-3 * bounds.upper
+        )
+        assert bounds.lower >= truth * (1 - 2 * RTOL) - tolerance, (
+            f"{bounds.lower!r}, but {truth!r}"
+        )
     if compares and search.response != "labels":
         read = verifier.evaluate(fitted.encode(table))
-        off = 1e-9 * np.abs(shown).max() + verifier.rounding + room
+        off = 1e-9 * np.abs(shown).max() + verifier.rounding + tolerance
         assert np.abs(read - shown).max() <= off
-    return Said(said.lower, said.upper, said.certified, truth, verifier, room)
+    return Outcome(bounds.lower, bounds.upper, bounds.certified, truth, verifier, tolerance)
 
 
 def refused(
@@ -253,8 +257,8 @@ def table_like(X: Any, columns: dict[Any, list[Any]]) -> Any:
 def outputs(model: Any, table: Any, response: str) -> Any:
     """Outputs of a model, of shape (n, n_outputs); of two classes, those of the second one."""
     if response == "labels":
-        said = pd.factorize(np.asarray(model.predict(table)))[0]
-        return (said[:, None] == np.arange(said.max() + 1)).astype(float)
+        labels = pd.factorize(np.asarray(model.predict(table)))[0]
+        return (labels[:, None] == np.arange(labels.max() + 1)).astype(float)
     answer = getattr(model, "predict" if response == "regression" else response)(table)
     parts = answer if isinstance(answer, list) else [answer]
     shown = np.hstack(

@@ -205,8 +205,8 @@ def numbers_that_are_rounded_to_thresholds():
 def probabilities_that_are_one():
     X, y = numbers()
     model = xgboost("Classifier", learning_rate=50.0, reg_lambda=0, min_child_weight=0)
-    said = holds(model.fit(X, y > 0.5), X, exact=False)
-    assert said.upper <= 1 + 2 * said.verifier.rounding <= 3
+    outcome = holds(model.fit(X, y > 0.5), X, exact=False)
+    assert outcome.upper <= 1 + 2 * outcome.verifier.rounding <= 3
 
 
 @attack("there are trees", "xgboost")

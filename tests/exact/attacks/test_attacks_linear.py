@@ -100,16 +100,16 @@ def weights_that_cancel():
     X, y = numbers()
     model = LinearRegression().fit(X, y)
     model.coef_ = np.array([1e-9, 1e9, -1e9])
-    said = holds(model, X, exact=False)
-    assert said.upper < 1e-4
+    outcome = holds(model, X, exact=False)
+    assert outcome.upper < 1e-4
 
 
 @attack("an output is no larger than what twins differ by")
 def outputs_far_from_zero():
     X, y = numbers()
     for offset in (1e9, -1e13):
-        said = holds(Ridge().fit(X, y + offset), X, exact=False)
-        assert said.upper < 1
+        outcome = holds(Ridge().fit(X, y + offset), X, exact=False)
+        assert outcome.upper < 1
 
 
 @attack("outputs are about as large as one")
@@ -309,8 +309,8 @@ def splines_that_oppose_each_other():
     steps = make_column_transformer((bends, [1]), remainder="passthrough")
     model = make_pipeline(steps, LinearRegression()).fit(X, y + np.sin(9 * X[:, 1]))
     values = {1: dense(X[:, 1].min(), X[:, 1].max(), 4000)}
-    said = holds(model, X, 1, values=values, exact=False)
-    assert said.upper < said.truth * 1.01
+    outcome = holds(model, X, 1, values=values, exact=False)
+    assert outcome.upper < outcome.truth * 1.01
 
 
 @attack("a logistic score has a value in the middle")
@@ -318,8 +318,8 @@ def even_odds_that_no_input_has():
     X, y = numbers()
     model = LogisticRegression().fit(X, y > 0.5)
     model.coef_, model.intercept_ = np.array([[3.0, 10.0, 20.0]]), np.array([-17.5])
-    said = holds(model, X)
-    assert said.upper < 0.1  # were there anything between, it would be 0.9
+    outcome = holds(model, X)
+    assert outcome.upper < 0.1  # were there anything between, it would be 0.9
 
 
 @attack("stochastic gradients end where they began")
@@ -339,8 +339,8 @@ def exponentials_of_sums():
     for model in (PoissonRegressor(), GammaRegressor(), TweedieRegressor(power=1.5),
                   PoissonRegressor(fit_intercept=False),
                   make_pipeline(StandardScaler(), PCA(2), GammaRegressor())):  # fmt: skip
-        said = holds(model.fit(X, y), X)
-        assert said.upper == pytest.approx(said.truth, rel=1e-9)
+        outcome = holds(model.fit(X, y), X)
+        assert outcome.upper == pytest.approx(outcome.truth, rel=1e-9)
 
 
 @attack("the link follows from the power")
@@ -377,8 +377,8 @@ def exponentials_of_columns_that_peak():
     steps = make_column_transformer((SplineTransformer(n_knots=4), [1]), remainder="passthrough")
     model = make_pipeline(steps, PoissonRegressor(alpha=0.0)).fit(X, np.exp(y))
     values = {1: dense(X[:, 1].min(), X[:, 1].max(), 4000)}
-    said = holds(model, X, 0, values=values, exact=False)
-    assert said.upper < said.truth * (1 + 1e-6)
+    outcome = holds(model, X, 0, values=values, exact=False)
+    assert outcome.upper < outcome.truth * (1 + 1e-6)
 
 
 @attack("a discriminant has a probability of its own")
@@ -412,8 +412,8 @@ def averages_of_lines_that_cancel():
         TransformedTargetRegressor(VotingRegressor(members), transformer=StandardScaler()),
         StackingRegressor(members, final_estimator=PoissonRegressor(), cv=2),
     ):
-        said = holds(model.fit(X, np.exp(y)), X)
-        assert said.upper == pytest.approx(said.truth, rel=1e-9)
+        outcome = holds(model.fit(X, np.exp(y)), X)
+        assert outcome.upper == pytest.approx(outcome.truth, rel=1e-9)
     labels = y > 0.5
     scores = [("a", LinearSVC()), ("b", RidgeClassifier())]
     for model in (
@@ -430,9 +430,9 @@ def averages_of_large_members():
     model = VotingRegressor([("a", Ridge()), ("b", Ridge(10.0))]).fit(X, y)
     model.estimators_[0].coef_ = np.array([1e9, 1e12, 3.0])
     model.estimators_[1].coef_ = np.array([-1e9, -1e12, 5.0])
-    said = holds(model, X, exact=False)
+    outcome = holds(model, X, exact=False)
     auditor = CertifiedAuditor(model, sensitive_features="s", random_state=0).fit(X)
-    assert auditor.fairness_degree_upper_bound_ >= said.truth  # by looking at all inputs, too
+    assert auditor.fairness_degree_upper_bound_ >= outcome.truth  # by looking at all inputs, too
 
 
 @attack("weights that cancel leave nothing")

@@ -164,8 +164,8 @@ def a_network_has_no_scores():
 def labels_alone():
     X, y = numbers()
     model = MLPClassifier(**NET).fit(X, y > 0.5)
-    said = holds(model, X, exact=False, response_method="predict")
-    assert said.upper == 1
+    outcome = holds(model, X, exact=False, response_method="predict")
+    assert outcome.upper == 1
 
 
 @attack.each()

@@ -35,10 +35,12 @@ def tree(depth=6):
     return DecisionTreeRegressor(max_depth=depth, random_state=0)
 
 
-def along(model, X, y, *near, ends=None, **params):
+def along(model, X, y, *near, bounds=None, **params):
     """A real column all along its domain, for a model that is fitted here."""
-    ends = ends or (X[:, 1].min(), X[:, 1].max())
-    holds(model.fit(X, y), X, 0, values={1: dense(*ends, 600, *near)}, bounds={1: ends}, **params)
+    bounds = bounds or (X[:, 1].min(), X[:, 1].max())
+    holds(
+        model.fit(X, y), X, 0, values={1: dense(*bounds, 600, *near)}, bounds={1: bounds}, **params
+    )
 
 
 # Sizes -------------------------------------------------------------------------------------
@@ -75,8 +77,8 @@ def targets_whose_difference_overflows():
     X, y = numbers()
     model = tree().fit(X, y)
     model.tree_.value[:] = np.sign(model.tree_.value - 0.6) * 1.7e308
-    said = holds(model, X, exact=False)
-    assert said.upper == np.inf and not said.certified
+    outcome = holds(model, X, exact=False)
+    assert outcome.upper == np.inf and not outcome.certified
 
 
 @attack("twins differ by more than single precision does")
@@ -85,8 +87,8 @@ def targets_far_from_zero():
     model = RandomForestRegressor(3, max_depth=4, random_state=0).fit(X, y)
     for part in model.estimators_:
         part.tree_.value[:] += 1e13
-    said = holds(model, X, exact=False)
-    assert said.upper < 3
+    outcome = holds(model, X, exact=False)
+    assert outcome.upper < 3
 
 
 @attack("a column is of a moderate size")
@@ -103,8 +105,8 @@ def domains_of_all_numbers():
     X, y = reals()
     largest = float(np.finfo(np.float32).max)
     for model in (tree(), make_pipeline(StandardScaler(), tree())):
-        along(model, X, y, 1.0, 1e-300, ends=(-largest / 4, largest / 4))
-    along(HistGradientBoostingRegressor(**BINS), X, y, 1.0, 5e-324, ends=(-1e308, 7e307))
+        along(model, X, y, 1.0, 1e-300, bounds=(-largest / 4, largest / 4))
+    along(HistGradientBoostingRegressor(**BINS), X, y, 1.0, 5e-324, bounds=(-1e308, 7e307))
 
 
 @attack("numbers fit into single precision")

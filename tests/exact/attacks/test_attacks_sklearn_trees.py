@@ -60,15 +60,15 @@ def names_of_classes_in_another_order():
 @attack("there are at least two classes")
 def a_single_class():
     X, y = numbers()
-    said = holds(DecisionTreeClassifier().fit(X, np.zeros(len(X))), X, zero=True)
-    assert said.upper == 0 and said.certified
+    outcome = holds(DecisionTreeClassifier().fit(X, np.zeros(len(X))), X, zero=True)
+    assert outcome.upper == 0 and outcome.certified
 
 
 @attack("a tree has tests")
 def a_tree_of_one_leaf():
     X, y = numbers()
-    said = holds(DecisionTreeRegressor(max_depth=5, ccp_alpha=1e9).fit(X, y), X, zero=True)
-    assert said.upper == 0 and said.certified
+    outcome = holds(DecisionTreeRegressor(max_depth=5, ccp_alpha=1e9).fit(X, y), X, zero=True)
+    assert outcome.upper == 0 and outcome.certified
 
 
 @attack("a regressor has one target")
@@ -167,8 +167,8 @@ def boosting_from_a_model():
 def twice_the_sum_behind_an_exponential_loss():
     X, y = numbers()
     model = GradientBoostingClassifier(n_estimators=3, loss="exponential", max_depth=2)
-    said = holds(model.fit(X, y > 0.5), X)
-    assert said.truth > 0.05
+    outcome = holds(model.fit(X, y > 0.5), X)
+    assert outcome.truth > 0.05
     holds(model, X, response_method="decision_function")
 
 

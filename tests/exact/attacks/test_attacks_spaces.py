@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from attacking import (
     Attacks,
-    bracket,
+    bounded,
     dense,
     every_input,
     holds,
@@ -305,7 +305,7 @@ def constraints_on_what_is_missing():
 
 def followed(model, X, follow, twins, **space):
     """The bound with columns that follow from sensitive values, against what the model says."""
-    closed, _, search, _ = bracket(model, X, "s", "auto", 5.0, InputSpace(twins=twins, **space))
+    closed, _, search, _ = bounded(model, X, "s", "auto", 5.0, InputSpace(twins=twins, **space))
     table, width = every_input(X, "s", {})
     shown = outputs(model, follow(table), search.response)
     truth = largest(shown, width)

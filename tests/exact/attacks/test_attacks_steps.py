@@ -51,18 +51,18 @@ def behind(step, X, y, last=None):
     return make_pipeline(columns, tree() if last is None else last).fit(X, y)
 
 
-def real(step, *near, ends=None, low=0.0, high=4.0, last=None, **params):
+def real(step, *near, bounds=None, low=0.0, high=4.0, last=None, **params):
     """A real column behind a step, all along its domain."""
     X, y = reals(low=low, high=high)
-    ends = ends or (X[:, 1].min(), X[:, 1].max())
-    space = {"bounds": {1: ends}} if ends else {}
-    values = {1: dense(*ends, 700, *near)}
+    bounds = bounds or (X[:, 1].min(), X[:, 1].max())
+    space = {"bounds": {1: bounds}} if bounds else {}
+    values = {1: dense(*bounds, 700, *near)}
     return holds(behind(step, X, y, last), X, 0, values=values, **space, **params)
 
 
-def refused_real(step, words, *, low=0.0, high=4.0, ends=None, **params):
+def refused_real(step, words, *, low=0.0, high=4.0, bounds=None, **params):
     X, y = reals(low=low, high=high)
-    space = {"bounds": {1: ends}} if ends else {}
+    space = {"bounds": {1: bounds}} if bounds else {}
     refused(behind(step, X, y), X, words, 0, **space, **params)
 
 
@@ -109,7 +109,7 @@ def columns_without_spread():
 @attack("what a scaler gives goes on beyond its data")
 def scalers_that_clip():
     for scaler in (MinMaxScaler(clip=True), MaxAbsScaler(clip=True)):
-        real(scaler, 0.0, ends=(-3.0, 9.0))
+        real(scaler, 0.0, bounds=(-3.0, 9.0))
 
 
 @attack("a scaler rises by more than rounding")
@@ -161,10 +161,10 @@ def functions_without_a_number():
     refused_real(
         make_pipeline(MinMaxScaler((-1, 1)), FunctionTransformer(np.reciprocal)), "not known to"
     )
-    refused_real(FunctionTransformer(np.log1p), "no number|infinity", ends=(-1.0, 3.0))
-    refused_real(FunctionTransformer(np.exp), "no number|too large", ends=(0.0, 800.0))
+    refused_real(FunctionTransformer(np.log1p), "no number|infinity", bounds=(-1.0, 3.0))
+    refused_real(FunctionTransformer(np.exp), "no number|too large", bounds=(0.0, 800.0))
     refused_real(
-        FunctionTransformer(np.arccosh), "no number|NaN", low=1.0, high=2.0, ends=(0.5, 2.0)
+        FunctionTransformer(np.arccosh), "no number|NaN", low=1.0, high=2.0, bounds=(0.5, 2.0)
     )
 
 
@@ -259,13 +259,13 @@ def splines_of_all_kinds():
         SplineTransformer(n_knots=4, degree=4),
         SplineTransformer(n_knots=4, degree=2, extrapolation="linear", order="F"),
     ):
-        real(step, ends=(-1.0, 5.0))
+        real(step, bounds=(-1.0, 5.0))
     for way in ("continue", "periodic"):
         refused_real(SplineTransformer(n_knots=4, extrapolation=way), "is not understood")
     refused_real(
         SplineTransformer(n_knots=4, extrapolation="error"),
         "beyond the limits",
-        ends=(-1.0, 5.0),
+        bounds=(-1.0, 5.0),
         kind=EstimatorFailedError,
     )
 
@@ -293,12 +293,12 @@ def quantiles_that_repeat():
 
 @attack("powers are those of the data")
 def powers_beyond_the_data():
-    real(PowerTransformer(standardize=False), ends=(-50.0, 60.0))
+    real(PowerTransformer(standardize=False), bounds=(-50.0, 60.0))
     refused_real(
         PowerTransformer("box-cox"),
         "strictly positive",
         low=1.0,
-        ends=(-1.0, 4.0),
+        bounds=(-1.0, 4.0),
         kind=EstimatorFailedError,
     )
 

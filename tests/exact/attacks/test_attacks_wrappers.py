@@ -104,8 +104,8 @@ def weights_that_add_up_to_nothing():
 @attack("a vote is a number")
 def votes_by_labels():
     model = VotingClassifier([("a", FOREST), ("b", LogisticRegression())], voting="hard")
-    said = holds(model.fit(X, TWO), X, exact=False)
-    assert said.upper == 1
+    outcome = holds(model.fit(X, TWO), X, exact=False)
+    assert outcome.upper == 1
 
 
 # Bagging -----------------------------------------------------------------------------------

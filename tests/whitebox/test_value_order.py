@@ -1,17 +1,17 @@
-"""Searches for the code at which something changes."""
+"""Searches for the encoded value at which something changes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from skfairtest.whitebox import _code_order
-from skfairtest.whitebox._code_order import first_changed
+from skfairtest.whitebox import _value_order
+from skfairtest.whitebox._value_order import first_changed
 
 
 @pytest.mark.parametrize("most", [7, 10_000], ids=["in blocks", "at once"])
 def test_the_first_changed_rank_of_many_ranges(monkeypatch, most):
-    monkeypatch.setattr(_code_order, "MOST_TOGETHER", most)
+    monkeypatch.setattr(_value_order, "MOST_TOGETHER", most)
     rng = np.random.default_rng(0)
     low = rng.integers(-(2**62), 2**62, 500)
     high = low + rng.integers(0, 2**61, 500)

@@ -1,4 +1,4 @@
-"""Codes of an attribute as consecutive whole numbers: halving them ends at two neighbours."""
+"""Values of an attribute as consecutive whole numbers: halving them ends at two neighbours."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from skfairtest.space._space import InputSpace
 MOST_TOGETHER = 200_000
 
 
-class CodeOrder:
-    """Codes of an attribute as consecutive whole numbers, in their order, and back."""
+class ValueOrder:
+    """Encoded values of an attribute as consecutive whole numbers, in their order, and back."""
 
     def __init__(self, space: InputSpace, attribute: int) -> None:
         self.low, self.high = (
@@ -25,22 +25,22 @@ class CodeOrder:
         self.whole = bool(space.domain.discrete[attribute])
         self.single = bool(space.domain.single[attribute])
 
-    def ends(self) -> tuple[int, int]:
-        """Ranks of the ends of the domain."""
+    def bounds(self) -> tuple[int, int]:
+        """Ranks of the bounds of the domain."""
         low, high = self.rank(np.array([self.low, self.high]))
         return int(low), int(high)
 
-    def rank(self, codes: Floats) -> Ints64:
-        """Ranks of codes."""
+    def rank(self, encoded: Floats) -> Ints64:
+        """Ranks of encoded values."""
         if self.whole:
-            return codes.astype(np.int64)
+            return encoded.astype(np.int64)
         if self.single:
-            bits = (codes.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)
+            bits = (encoded.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)
             return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
-        return ranks(codes)
+        return ranks(encoded)
 
-    def code(self, places: Ints64) -> Floats:
-        """Codes of ranks."""
+    def value(self, places: Ints64) -> Floats:
+        """Encoded values of ranks."""
         if self.whole:
             return places.astype(np.float64)
         if self.single:
@@ -49,13 +49,13 @@ class CodeOrder:
         return of_ranks(places)
 
 
-def codes_of_ranks(space: InputSpace, attributes: Ints, places: Ints64) -> Floats:
-    """Codes of ranks of one attribute each."""
-    codes = np.empty(len(places))
+def values_of_ranks(space: InputSpace, attributes: Ints, places: Ints64) -> Floats:
+    """Encoded values of ranks of one attribute each."""
+    encoded = np.empty(len(places))
     for j in np.unique(attributes):
         own = attributes == j
-        codes[own] = CodeOrder(space, int(j)).code(places[own])
-    return codes
+        encoded[own] = ValueOrder(space, int(j)).value(places[own])
+    return encoded
 
 
 def first_changed(
@@ -63,7 +63,7 @@ def first_changed(
 ) -> tuple[Ints, Ints64]:
     """Search for the first rank with another outcome, in many ranges of ranks at once.
 
-    - `low`, `high` (n,): ends of the ranges. In each of them the outcome changes at most once.
+    - `low`, `high` (n,): bounds of the ranges. In each of them the outcome changes at most once.
     - `outcome`: given ranks, and the range that each is of.
     - the result: the ranges in which it changes, and the first rank with the new outcome.
     """
