@@ -157,8 +157,7 @@ def figures(auditor: Any, seed: int, interrupted: bool) -> dict[str, Any]:
     }
     sentence = (
         f"Between two inputs that differ only in {all_of(names)}, the largest difference is "
-        f"{bounds_sentence(search)}."
-        f"{rows_sentence(search)}"
+        f"{bounds_sentence(search)}.{rows_sentence(search)}"
     )
     written = {
         "sensitive": names,

@@ -126,6 +126,7 @@ def run_search(
         run.auditor._run_search(search, rng)
     except BaseException as error:
         ended = error
+    search._policy.note_rest()
     return findings_of(search, ended, keys=is_part)
 
 

@@ -102,6 +102,8 @@ class StopPolicy:
         self._model, self._record = model, record
         self.so_far = SoFar(budget, model, record)
         self.left = Left(budget, self.so_far)
+        #: Queries that the history tells of.
+        self._n_noted = 0
         #: Inputs that there are; infinitely many where twins cannot be listed, as a known input may
         #: still differ from one that was not drawn yet.
         self._n_inputs = space.n_inputs if space.twins_.is_enumerable else np.inf
@@ -156,7 +158,13 @@ class StopPolicy:
     def note(self) -> None:
         """Add what was spent and found so far to the history."""
         now = self.so_far
+        self._n_noted = now.queries
         self._record.history.add(now.queries, now.seconds, now.inputs, now.found, now.degree)
+
+    def note_rest(self) -> None:
+        """Add queries since the last batch to the history, if there are any."""
+        if self.so_far.queries > self._n_noted:
+            self.note()
 
     def stop(self, limit: StopReason) -> NoReturn:
         """End the run at a limit, and add queries since the last batch to its history."""

@@ -318,7 +318,7 @@ def check_found(auditor: Any, question: Question, model: Any, n_rows: int | None
     response = chosen_response(model, question.response_method)
     if n:
         _check_pairs(first, second, question)
-        keys = rows_of(first, question.free)
+        keys = rows_of(first, question.non_sensitive)
         assert len(set(keys)) == n, f"{n - len(set(keys))} of {n} inputs are there twice"
         _check_gaps(first, second, disparities, question, model, response)
         assert (np.diff(disparities) <= 0).all(), "not worst first"
@@ -348,7 +348,9 @@ def _check_pairs(first: Any, second: Any, question: Question) -> None:
             outside = {value for value in column_of(rows, name) if not domain.holds(value)}
             assert not outside, f"{name!r}: {sorted(map(str, outside))[:5]} not in {domain}"
         assert question.admits(rows).all(), "constraint violated"
-    assert rows_of(first, question.free) == rows_of(second, question.free), "no twins"
+    assert rows_of(first, question.non_sensitive) == rows_of(second, question.non_sensitive), (
+        "no twins"
+    )
     one, two = rows_of(first, question.sensitive), rows_of(second, question.sensitive)
     assert all(a != b for a, b in zip(one, two, strict=True)), "twins with equal sensitive values"
 
@@ -498,7 +500,9 @@ def check_rows(audit: Any, question: Question, model: Any, rows: Any) -> None:
     if not found:
         return
     others = audit.counterfactuals
-    assert rows_of(audit.discriminatory, question.free) == rows_of(others, question.free)
+    assert rows_of(audit.discriminatory, question.non_sensitive) == rows_of(
+        others, question.non_sensitive
+    )
     assert all(a != b for a, b in zip(found, rows_of(others, question.names), strict=True))
 
 

@@ -42,7 +42,7 @@ def enumerate_degree(question: Question, model: Any, rng: np.random.Generator) -
             values.append([*chosen, MISSING] if domain.missing else chosen)
         else:
             values.append(domain.listed())
-    free = [question.names.index(name) for name in question.free]
+    free = [question.names.index(name) for name in question.non_sensitive]
     sensitive = [question.names.index(name) for name in question.sensitive]
     width = int(np.prod([len(values[j]) for j in sensitive]))
     n_free = int(np.prod([float(len(values[j])) for j in free]))

@@ -183,7 +183,7 @@ def questions(draw: Any, *, most_sensitive: int = 3, most_combinations: int = 20
         response_method=draw(st.sampled_from(["auto", "auto", "predict"])),
     )
     if draw(st.integers(0, 3)) == 0 and any(
-        question.domains[name].is_real for name in question.free
+        question.domains[name].is_real for name in question.non_sensitive
     ):
         question.constraint = Admits(question, draw(st.integers(0, 2**16)))
     return question
@@ -220,7 +220,7 @@ class Admits:
     """A constraint that admits about two thirds of all inputs, by their free columns."""
 
     def __init__(self, question: Question, seed: int) -> None:
-        self.non_sensitive = list(question.free)
+        self.non_sensitive = list(question.non_sensitive)
         self.seed = seed
 
     def __call__(self, rows: Any) -> np.ndarray:

