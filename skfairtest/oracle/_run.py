@@ -124,9 +124,9 @@ def run_search(
     try:
         get_to_know(search, search.space.data[:64], rng)
         run.auditor._run_search(search, rng)
+        search._policy.note_rest()
     except BaseException as error:
         ended = error
-    search._policy.note_rest()
     return findings_of(search, ended, keys=is_part)
 
 
