@@ -123,3 +123,10 @@ class CachedModel:
             self._predicted.store(keys[asked], np.empty((len(first), 0)), codes)
             labels[unknown] = codes[back]
         return labels
+
+
+def at_wanted(wanted: Bools, scores: Floats, labels: Labels) -> tuple[Floats, Labels]:
+    """Put answers to the wanted ones of some rows in their places; the others have 0."""
+    every = np.zeros((len(wanted), scores.shape[1])), np.zeros(len(wanted), dtype=np.int64)
+    every[0][wanted], every[1][wanted] = scores, labels
+    return every

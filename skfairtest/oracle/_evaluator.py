@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skfairtest._typing import Bools, Floats
-from skfairtest.oracle._cached_model import CachedModel
+from skfairtest.oracle._cached_model import CachedModel, at_wanted
 from skfairtest.oracle._compare import Comparison, compare
 from skfairtest.oracle._judgement import Judgement
 from skfairtest.oracle._model import Labels
@@ -140,10 +140,8 @@ class Evaluator:
         elif not wanted.any():
             scores, labels = np.zeros((len(wanted), 1)), np.zeros(len(wanted), dtype=np.int64)
         else:
-            some_scores, some_labels = self.cache.ask(asked.rows[wanted], asked.keys[wanted])
-            scores = np.zeros((len(wanted), some_scores.shape[1]))
-            labels = np.zeros(len(wanted), dtype=np.int64)
-            scores[wanted], labels[wanted] = some_scores, some_labels
+            scores, labels = self.cache.ask(asked.rows[wanted], asked.keys[wanted])
+            scores, labels = at_wanted(wanted, scores, labels)
         return scores.reshape(*asked.valid.shape, -1), labels.reshape(asked.valid.shape)
 
 

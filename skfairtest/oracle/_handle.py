@@ -158,8 +158,7 @@ class SearchHandle:
 
     def afford(self, n_rows: int) -> None:
         """End the run if it cannot afford so many rows."""
-        if n_rows * self.cost > self.left.queries:
-            self._policy.stop(StopReason.MAX_QUERIES)
+        self._policy.afford(n_rows)
 
     def sub_budget(
         self,

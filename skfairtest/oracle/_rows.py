@@ -14,7 +14,7 @@ import numpy as np
 from skfairtest import _clock
 from skfairtest._typing import Bools, Floats, Ints
 from skfairtest.oracle._budget import Budget
-from skfairtest.oracle._cached_model import CachedModel
+from skfairtest.oracle._cached_model import CachedModel, at_wanted
 from skfairtest.oracle._compare import Comparison, compare
 from skfairtest.oracle._model import CHUNK, PROBE_ROWS, Labels, Model, probe_in_time
 from skfairtest.oracle._second_answers import NEGLIGIBLE, SecondAnswers
@@ -233,9 +233,7 @@ class RowComparison:
         self.model.single |= model.single
         if len(asked) == len(pairs):
             return scores, labels
-        every = np.zeros((len(pairs), scores.shape[1])), np.zeros(len(pairs), dtype=np.int64)
-        every[0][wanted], every[1][wanted] = scores, labels
-        return every
+        return at_wanted(wanted, scores, labels)
 
     def answers(self, rows: TwinRows, pairs: Ints) -> tuple[Floats, Labels]:
         """Return scores and labels of twins of rows; of a table in memory those known cost nothing.
