@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import narwhals as nw
 import pandas as pd
@@ -13,7 +13,8 @@ from skfairtest._typing import Floats
 from skfairtest.finding._words import name_output
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True)
+class Cell:
     """One column of a pair, with the values of both twins.
 
     `matters` says by how much the difference of the two outputs changes if the column has a typical
@@ -68,26 +69,18 @@ class Pair:
 
     def frame(self) -> pd.DataFrame:
         """Return the cells as a table, with one row per column of the twins."""
-        return pd.DataFrame(self.cells, columns=Cell._fields)
+        return cells_frame(self.cells)
 
     def with_matters(self, matters: Sequence[float]) -> Pair:
         """Return the same pair with the values of `matters` for each column."""
         cells = zip(self.cells, matters, strict=True)
-        return replace(self, cells=tuple(cell._replace(matters=float(m)) for cell, m in cells))
+        return replace(self, cells=tuple(replace(cell, matters=float(m)) for cell, m in cells))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the pair as a dict of plain values."""
-        return {**asdict(self), "cells": [cell._asdict() for cell in self.cells]}
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Pair:
-        """Make a pair from the dict of `to_dict`, also if JSON has turned its tuples into lists."""
-        fields: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-        }
-        fields["cells"] = tuple(Cell(**cell) for cell in values["cells"])
-        return cls(**fields)
+def cells_frame(cells: Sequence[Cell]) -> pd.DataFrame:
+    """Return cells as the rows of a table."""
+    names = [field.name for field in fields(Cell)]
+    return pd.DataFrame([[getattr(cell, name) for name in names] for cell in cells], columns=names)
 
 
 def make_pair(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from skfairtest.finding._pair import Cell, Pair
+from skfairtest.finding._pair import Cell, Pair, cells_frame
 from skfairtest.finding._words import number, value_text, with_difference
 from skfairtest.inspection._asking import check_auditor, pair_at
 from skfairtest.inspection._style import (
@@ -133,8 +133,8 @@ class PairDisplay(Display):
             have `output`, `outputs`, `labels`, `difference` and `threshold`.
         """
         if self.pair is None:
-            return pd.DataFrame(columns=Cell._fields)
-        table = pd.DataFrame(self.pair.changed_first()[0], columns=Cell._fields)
+            return cells_frame([])
+        table = cells_frame(self.pair.changed_first()[0])
         names = ("output", "outputs", "labels", "difference", "threshold")
         table.attrs = {name: getattr(self.pair, name) for name in names}
         return table

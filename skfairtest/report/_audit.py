@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,9 +12,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skfairtest import individual
+from skfairtest import _clock, individual
+from skfairtest._clock import Deadline
 from skfairtest._parameters import check_n_jobs
-from skfairtest._progress import make_progress
+from skfairtest._progress import PartsProgress, make_progress
 from skfairtest._threads import taking_turns
 from skfairtest._typing import is_real
 from skfairtest._validation import check_table, make_generator, warn_of_target
@@ -27,9 +29,8 @@ from skfairtest.oracle._favourable import (
     resolve_favourable,
     warn_of_guess,
 )
-from skfairtest.report._data import Completed, Cost, Report, SearchPart
-from skfairtest.report._measure.case import Case
-from skfairtest.report._measure.describe import (
+from skfairtest.report._context import AuditContext, AuditOptions, in_words
+from skfairtest.report._describe import (
     describe_data,
     describe_domain,
     describe_favourable,
@@ -37,12 +38,14 @@ from skfairtest.report._measure.describe import (
     repeating_code,
     versions,
 )
-from skfairtest.report._measure.fits import check_columns, check_not_in_model, check_targets
-from skfairtest.report._measure.moved import check_transports
-from skfairtest.report._measure.plain import plain
-from skfairtest.report._measure.plan import Measured, Plan, in_words
-from skfairtest.report._render.words import NOT_SHOWN, carries, headline
-from skfairtest.report._report import AuditReport
+from skfairtest.report._fits import check_columns, check_not_in_model, check_targets
+from skfairtest.report._report import AuditReport, finished
+from skfairtest.report._run import Runner, chosen_parts
+from skfairtest.report._types import Cost, PartResult
+from skfairtest.report.parts import WrittenReport
+from skfairtest.report.parts.moved.move import check_transports
+from skfairtest.report.parts.selection.results import SelectionPart
+from skfairtest.report.parts.twins.results import TwinsPart
 from skfairtest.space._containers import make_container
 from skfairtest.space._sensitive_features import split_sensitive
 
@@ -190,7 +193,7 @@ def audit(
     >>> report.status
     'complete'
     >>> sorted(report.to_dict())[:4]
-    ['carries', 'code', 'cost', 'created']
+    ['code', 'cost', 'created', 'data']
     """
     # The report says which label was taken, and how that came.
     given = {
@@ -198,6 +201,7 @@ def audit(
         "moved": moved, "favourable": favourable, "max_time": max_time,
     }  # fmt: skip
     check_max_time("max_time", max_time)
+    deadline = Deadline(max_time)
     check_n_jobs("n_jobs", n_jobs)
     _check_choice("certify", certify)
     groups = _checked_groups(groups)
@@ -231,33 +235,48 @@ def audit(
     if y is not None:
         check_targets(estimator, y, len(space.data))
         warn_of_target(X, y)
-    case = Case(estimator, X, y, template, space, seed, n_jobs, not_in_model, max_time)
-    case.favourable = _favourable(case, favourable, groups)
-    if case.favourable is not None:
-        warn_of_guess(case.favourable)
-    plan = Plan(case, certify, groups, moved, shown)
-    try:
-        found = plan.course.run(plan.parts())
-    finally:
-        shown.finish()
+    context = AuditContext(estimator, X, y, template, space, seed, n_jobs, not_in_model, max_time)
+    context.options = AuditOptions(certify, groups, moved)
+    context.callbacks = shown.callbacks
+    context.favourable = _favourable(context, favourable, groups)
+    if context.favourable is not None:
+        warn_of_guess(context.favourable)
     given |= {"random_state": seed}
-    given["sensitive_features"] = case.sensitive_names if in_table else None
-    _warn_of_no_disparity(case, found.searches[-1])
-    data = plain(_report(case, plan, found, given))
-    data |= {"sentence": headline(data), "carries": carries(data["searches"])}
-    return AuditReport(data, auditors=case.auditors)
+    given["sensitive_features"] = context.sensitive_names if in_table else None
+    context.given = given
+    return measure(context, None, shown, deadline)
 
 
-def _warn_of_no_disparity(case: Case, search: SearchPart) -> None:
+def measure(
+    context: AuditContext,
+    wanted: Iterable[type[PartResult]] | None,
+    progress: PartsProgress,
+    deadline: Deadline,
+) -> AuditReport:
+    """Run the parts with these results and those that they need, or all, and make the report.
+
+    What the context has already is not measured again.
+    """
+    began = _clock.now()
+    runner = Runner(context, chosen_parts(wanted), progress, deadline)
+    try:
+        runner.run()
+    finally:
+        progress.finish()
+    context.seconds += _clock.now() - began
+    _warn_of_no_disparity(context)
+    return AuditReport(finished(_report(context)), auditors=context.auditors, context=context)
+
+
+def _warn_of_no_disparity(context: AuditContext) -> None:
     """Warn that no part has shown a difference: parts keep their warnings to themselves."""
-    auditor = case.auditors.get(search.label)
-    if auditor is None or not hasattr(auditor, "stop_reason_"):
-        return
-    if search.degree == 0:
+    known = context.result(TwinsPart, context.twins[-1].label)
+    auditor = context.auditors.get(known.of)
+    if auditor is not None and hasattr(auditor, "stop_reason_") and known.degree == 0:
         warnings.warn(auditor._no_disparity(), NoDisparityWarning, stacklevel=users_level())
 
 
-def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:
+def _favourable(context: AuditContext, given: Any, groups: Any) -> Favourable | None:
     """Return which predictions are favourable, or None if that cannot be told.
 
     Raises
@@ -271,7 +290,7 @@ def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:
             f"favourable={given!r}, and groups= has favourable={own!r}. Give one of them."
         )
     given = own if given is None else given
-    if case.task == "regression":
+    if context.task == "regression":
         is_mean = isinstance(given, str) and given == "mean"
         if given is None or is_mean or (is_real(given) and math.isfinite(given)):
             return None if given is None else Favourable(given, "given", [])
@@ -279,57 +298,38 @@ def _favourable(case: Case, given: Any, groups: Any) -> Favourable | None:
             "favourable must be a finite number for a regressor, the smallest output that is "
             f"favourable; got {given!r}."
         )
-    classes = known_classes(case.estimator)
+    classes = known_classes(context.estimator)
     if classes is None:
         return None if given is None else Favourable(favourable_labels(given), "given", [])
     if given is None and len(classes) < 2:
         return None
-    found = resolve_favourable(given, classes, whose=type(case.estimator).__name__)
+    found = resolve_favourable(given, classes, whose=type(context.estimator).__name__)
     # A guess among several classes is worth nothing; the parts say that they are left out.
     return None if found.how == "guessed" and len(classes) > 2 else found
 
 
-def _report(case: Case, plan: Plan, found: Measured, given: dict[str, Any]) -> Report:
-    """Return the report but for its sentences, in the order in which it is read."""
-    parts = plan.course.parts
-    status, reason = _status(plan)
-    return Report(
+def _report(context: AuditContext) -> WrittenReport:
+    """The report but for its sentences."""
+    favourable = context.result(SelectionPart).favourable
+    return WrittenReport(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        status=status,
-        reason=reason,
-        model=describe_model(case),
-        data=describe_data(case),
-        domain=describe_domain(case),
-        sensitive_features=[in_words(name) for name in case.sensitive_names],
-        threshold=case.template.threshold,
-        favourable=describe_favourable(case, found.selection.favourable),
-        **found._asdict(),
-        parts=parts,
-        cost=Cost(sum(part.queries for part in parts), plan.course.seconds, given["max_time"]),
-        seed=case.seed,
+        model=describe_model(context),
+        data=describe_data(context),
+        domain=describe_domain(context),
+        sensitive_features=[in_words(name) for name in context.sensitive_names],
+        threshold=context.template.threshold,
+        favourable=describe_favourable(context, favourable),
+        parts=list(context.results),
+        cost=Cost(sum(part.queries for part in context.results), context.seconds, context.max_time),
+        seed=context.seed,
         settings={
-            "auditor": repr(case.template),
-            "certify": repr(given["certify"]),
-            "groups": repr(given["groups"]),
-            "moved": repr(given["moved"]),
-            "n_jobs": case.n_jobs,
+            "auditor": repr(context.template),
+            **{name: repr(value) for name, value in context.options._asdict().items()},
+            "n_jobs": context.n_jobs,
         },
         versions=versions(),
-        code=repeating_code(case.template, given),
-        not_shown=NOT_SHOWN,
+        code=repeating_code(context.template, context.given),
     )
-
-
-def _status(plan: Plan) -> tuple[Completed, str]:
-    """Tell whether the audit is complete, and if not, why."""
-    if plan.course.interrupted:
-        return "interrupted", "interrupted by the user"
-    for part in plan.course.parts:
-        if part.status == "failed":
-            return "failed", f"{part.part}: {part.reason}"
-    if plan.course.early:
-        return "ended early", "; ".join(map(": ".join, plan.course.early.items()))
-    return "complete", ""
 
 
 def make_template(auditor: Any, threshold: float | None) -> BaseAuditor:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import copy
-import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 from skfairtest.base import BaseAuditor
+from skfairtest.finding._pair import Pair
 from skfairtest.group._base import GroupAuditor
 from skfairtest.report._compare import compare_reports
-from skfairtest.report._data import SCHEMA_VERSION, LimitsGiven, Report
+from skfairtest.report._context import AuditContext
+from skfairtest.report._figures import real
 from skfairtest.report._limits import Limits, LimitsOutcome, check_limits
-from skfairtest.report._measure.plain import plain, real, unlike
-from skfairtest.report._render.text import render_text
-from skfairtest.report._without_rows import without_rows
+from skfairtest.report._types import SCHEMA_VERSION, Completed, LimitsGiven, PartResult, R, Report
 from skfairtest.report._writing import write_whole
+from skfairtest.report.parts import WrittenReport
+from skfairtest.report.parts.groups import GroupsPart
+from skfairtest.report.parts.selection.results import SelectionPart
+from skfairtest.report.parts.twins.results import Twins, together
+from skfairtest.report.render.first_page import headline
+from skfairtest.report.render.text import render_text
+from skfairtest.space._dates import ANY_DATE, iso
 
 
 class AuditReport:
@@ -25,13 +33,15 @@ class AuditReport:
 
     Parameters
     ----------
-    data : dict
-        The report as `to_dict` returns it.
+    data : Report
+        What was found, typed: `skfairtest.report` describes it, and `results` gives its parts.
     auditors : dict of str to auditor, default=None
         The fitted auditors, by the labels of their searches. "groups" and each metric of errors
         have a `SubgroupAuditor`; "groups of perturbed inputs" has the `TestSGDAuditor` that was
         given, if there was one. "moved: sex (quantile)" has the `FlipTestAuditor` of an attribute
         and a map.
+    context : AuditContext, default=None
+        The model, the rows and their predictions, for `measure`.
 
     Attributes
     ----------
@@ -68,27 +78,37 @@ class AuditReport:
 
     def __init__(
         self,
-        data: dict[str, Any],
+        data: Report,
         *,
         auditors: dict[str, BaseAuditor | GroupAuditor] | None = None,
+        context: AuditContext | None = None,
     ) -> None:
         self._data = data
         self.auditors = auditors or {}
+        self._context = context
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the report as JSON, and the auditors; the model and the rows are not."""
+        return {"json": self.to_json(), "auditors": self.auditors}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the report from what was pickled."""
+        AuditReport.__init__(self, read_report(state["json"]), auditors=state["auditors"])
 
     # Reading ---------------------------------------------------------------------------------
 
     @property
-    def status(self) -> str:
+    def status(self) -> Completed:
         """Status of the audit: "complete", "ended early", "interrupted" or "failed".
 
         It "ended early" if a part ran out of time, and "failed" if a part failed.
         """
-        return str(self._data["status"])
+        return self._data.status
 
     @property
     def sentence(self) -> str:
         """The finding: of the people in the table, then of all inputs in the domain."""
-        return str(self._data["sentence"])
+        return self._data.sentence
 
     @property
     def fairness_degree(self) -> float:
@@ -96,22 +116,22 @@ class AuditReport:
 
         Rows of the data that lie outside of the domain may show larger ones: see `on_data_degree`.
         """
-        return real(self._data["searches"][-1]["degree"])
+        return real(self._twins.known.degree)
 
     @property
     def on_data_degree(self) -> float:
         """Largest difference among the rows of data, in the domain or not; NaN if not measured."""
-        return real(self._data["searches"][-1]["rows"]["degree"])
+        return real(self._twins.rows.degree)
 
     @property
     def upper_bound(self) -> float:
         """Upper bound of all differences in the domain; NaN if the model could not be certified."""
-        return real(self._data["searches"][-1]["certificate"]["upper"])
+        return real(self._twins.known.upper)
 
     @property
     def on_data_rate(self) -> float:
         """Share of the rows of data that are discriminatory; NaN without a threshold."""
-        return real(self._data["searches"][-1]["rows"]["rate"])
+        return real(self._twins.rows.rate)
 
     @property
     def person(self) -> pd.DataFrame | None:
@@ -119,8 +139,8 @@ class AuditReport:
 
         A row that gets another label than its twin comes before any other. None if there is none.
         """
-        person = self._data["searches"][-1]["rows"]["person"]
-        return self._twins(None if person is None else person["pair"])
+        person = self._twins.rows.person
+        return None if person is None else self._as_rows(person.pair)
 
     @property
     def worst_case(self) -> pd.DataFrame | None:
@@ -129,23 +149,48 @@ class AuditReport:
         It has the columns and dtypes of the data, so that the model can be asked about it;
         ``display("pair")`` shows what changes and what matters. None if no difference was found.
         """
-        return self._twins(self._data["searches"][-1]["pair"])
+        pair = self._twins.known.pair
+        return None if pair is None else self._as_rows(pair)
 
     @property
     def selection_table(self) -> pd.DataFrame:
         """The selection table. It is empty if there is none."""
-        selection = self._data["selection"]
-        return pd.DataFrame(selection["rows"], columns=selection["columns"])
+        return self._data.first(SelectionPart).frame()
 
     @property
     def group_rules(self) -> pd.DataFrame:
         """The groups of rows that differ most, with simultaneous intervals; `n_inside` are rows."""
-        return pd.DataFrame(self._data["groups"]["rules"])
+        return pd.DataFrame(map(msgspec.structs.asdict, self._data.first(GroupsPart).rules))
 
     @property
     def parts(self) -> pd.DataFrame:
         """The parts of the audit: part, status, reason, queries, seconds, notes."""
-        return pd.DataFrame(self._data["parts"])
+        names = ("status", "reason", "queries", "seconds", "notes")
+        return pd.DataFrame(
+            [
+                {"part": part.name, **{name: getattr(part, name) for name in names}}
+                for part in self._data.parts
+            ]
+        )
+
+    def results(self, kind: type[R]) -> list[R]:
+        """Return the results of all parts of a kind, as objects.
+
+        Parameters
+        ----------
+        kind : type
+            A type of results of `skfairtest.report.parts`, such as `RowsPart`.
+
+        Returns
+        -------
+        list
+            One result for each thing that the parts are about, in the order in which they ran.
+        """
+        return self._data.all_of(kind)
+
+    @property
+    def _twins(self) -> Twins:
+        return together(self._data)
 
     def __repr__(self) -> str:
         """The first page of the report, in ten paragraphs."""
@@ -153,7 +198,7 @@ class AuditReport:
 
     def _repr_html_(self) -> str:
         """The finding as a card, for notebooks; asks the model nothing."""
-        from skfairtest.report._render.html import render_fragment
+        from skfairtest.report.render.html import render_fragment
 
         return render_fragment(self._data)
 
@@ -182,14 +227,14 @@ class AuditReport:
         ValueError
             If the report does not have this part. The message says why.
         """
-        from skfairtest.report._render.displays import make_display
+        from skfairtest.report.render.displays import make_display
 
         return make_display(self._data, kind)
 
     # Handing over ----------------------------------------------------------------------------
 
     def to_dict(self, *, rows: str = "worst") -> dict[str, Any]:
-        """Return the report as a dict of plain values, described by ``report/schema/v1.json``.
+        """Return the report as a dict of plain values, described by ``report/schema/v2.json``.
 
         Parameters
         ----------
@@ -207,7 +252,8 @@ class AuditReport:
         ValueError
             If `rows` is another word.
         """
-        return without_rows(copy.deepcopy(self._data), rows)
+        found: dict[str, Any] = msgspec.json.decode(self.to_json(rows=rows))
+        return found
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> AuditReport:
@@ -228,17 +274,11 @@ class AuditReport:
         ValueError
             If the dict is not a report, or has another version of the schema.
         """
-        found = data.get("schema") if isinstance(data, dict) else None
-        if found != SCHEMA_VERSION:
-            raise ValueError(
-                f"Expected a report of schema {SCHEMA_VERSION}, as AuditReport.to_dict returns it; "
-                f"got {'schema ' + repr(found) if isinstance(data, dict) else type(data).__name__}."
-            )
-        if wrong := unlike(data, Report):
-            raise ValueError(
-                f"The report {wrong}. Pass the whole dict that AuditReport.to_dict returned."
-            )
-        return cls(copy.deepcopy(data))
+        try:
+            text = msgspec.json.encode(data, enc_hook=plain)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Expected the dict of AuditReport.to_dict; got {error}.") from error
+        return cls(read_report(text))
 
     def to_json(self, path: Any = None, *, rows: str = "worst") -> str | None:
         """Return the report as JSON, or write it to a file.
@@ -260,7 +300,7 @@ class AuditReport:
         OSError
             If the file cannot be written.
         """
-        text = json.dumps(self.to_dict(rows=rows), ensure_ascii=False, allow_nan=False)
+        text = msgspec.json.encode(self._without_people(rows)).decode()
         if path is None:
             return text
         write(path, text + "\n")
@@ -288,16 +328,17 @@ class AuditReport:
             If the file cannot be read.
         """
         is_json = isinstance(path, str) and path.lstrip().startswith("{")
-        text = path if is_json else Path(path).read_text(encoding="utf-8")
-        return cls.from_dict(json.loads(text))
+        return cls(read_report(path if is_json else Path(path).read_bytes()))
 
-    def to_html(self, *, rows: str = "worst") -> str:
+    def to_html(self, *, rows: str = "worst", **about: str | None) -> str:
         """Return the report as one HTML page that loads nothing from outside.
 
         Parameters
         ----------
         rows : {"worst", "counts", "none"}, default="worst"
             What to keep of the rows of people, as in `to_dict`.
+        **about : str
+            `title`, `purpose`, `owner` and `data`, as in `save_html`.
 
         Returns
         -------
@@ -309,11 +350,20 @@ class AuditReport:
         ImportError
             If jinja2 is missing (the extra ``report``).
         """
-        from skfairtest.report._render.html import render_html
+        from skfairtest.report.render.html import render_html
 
-        return render_html(self.to_dict(rows=rows))
+        return render_html(self._without_people(rows), about)
 
-    def save_html(self, path: Any, *, rows: str = "worst") -> None:
+    def save_html(
+        self,
+        path: Any,
+        *,
+        rows: str = "worst",
+        title: str | None = None,
+        purpose: str | None = None,
+        owner: str | None = None,
+        data: str | None = None,
+    ) -> None:
         """Write the report as one HTML file, which loads nothing from outside.
 
         Parameters
@@ -322,6 +372,9 @@ class AuditReport:
             File to write. An existing file is replaced.
         rows : {"worst", "counts", "none"}, default="worst"
             What to keep of the rows of people, as in `to_dict`.
+        title, purpose, owner, data : str, default=None
+            What stands at the head of the page: its title, what the model is used for, who answers
+            for it, and the name of the data.
 
         Raises
         ------
@@ -330,7 +383,8 @@ class AuditReport:
         OSError
             If the file cannot be written.
         """
-        write(path, self.to_html(rows=rows))
+        about = {"title": title, "purpose": purpose, "owner": owner, "data": data}
+        write(path, self.to_html(rows=rows, **about))
 
     def to_markdown(self, *, rows: str = "worst") -> str:
         """Return the report as Markdown, with tables as GitHub reads them.
@@ -345,12 +399,12 @@ class AuditReport:
         str
             The text.
         """
-        from skfairtest.report._render.markdown import render_markdown
+        from skfairtest.report.render.markdown import render_markdown
 
-        return render_markdown(self.to_dict(rows=rows))
+        return render_markdown(self._without_people(rows))
 
     def add_to_model_card(
-        self, card: Any, section: str = "Fairness audit", *, rows: str = "counts"
+        self, card: Any, section: str = "Fairness audit", *, rows: str = "none"
     ) -> Any:
         """Add the report to a model card of skops.
 
@@ -360,8 +414,9 @@ class AuditReport:
             The model card that is changed.
         section : str, default="Fairness audit"
             Heading of the section. A "/" separates headings from subheadings.
-        rows : {"worst", "counts", "none"}, default="counts"
-            What to keep of the rows of people, as in `to_dict`. Cards are published.
+        rows : {"worst", "counts", "none"}, default="none"
+            What to keep of the rows of people, as in `to_dict`. Cards are published, so that
+            neither people nor numbers of them are there unless this says so.
 
         Returns
         -------
@@ -373,9 +428,9 @@ class AuditReport:
         TypeError
             If `card` is not a model card.
         """
-        from skfairtest.report._render.model_card import add_to_card
+        from skfairtest.report.render.model_card import add_to_card
 
-        return add_to_card(self.to_dict(rows=rows), card, section)
+        return add_to_card(self._without_people(rows), card, section)
 
     # Judging ---------------------------------------------------------------------------------
 
@@ -422,11 +477,12 @@ class AuditReport:
             limit. The figures are the same.
         """
         limits = _limits(limits, named)
-        outcome = check_limits(self, limits)
+        outcome = check_limits(self._data, limits)
         given = LimitsGiven(
             outcome.status, outcome.verdict, limits.estimates_decide, outcome.checks
         )
-        return AuditReport({**self._data, "limits": plain(given)}, auditors=self.auditors)
+        data = replace(self._data, limits=given)
+        return AuditReport(data, auditors=self.auditors, context=self._context)
 
     def check(self, limits: Limits | None = None, **named: Any) -> LimitsOutcome:
         """Compare the report with limits, and decide whether each of them holds.
@@ -494,22 +550,89 @@ class AuditReport:
         >>> report.check(Limits(max_degree=0.9)).status  # nothing larger found, nor ruled out
         'undecided'
         """
-        return check_limits(self, _limits(limits, named))
+        return check_limits(self._data, _limits(limits, named))
 
-    def _twins(self, pair: dict[str, Any] | None) -> pd.DataFrame | None:
+    def _without_people(self, rows: str) -> Report:
+        return finished(self._data.without_people(rows))
+
+    def _as_rows(self, pair: Pair) -> pd.DataFrame:
         """Both inputs of a pair as rows."""
-        if pair is None:
-            return None
-        dtypes = self._data["data"]["dtypes"] or [None] * len(pair["cells"])
+        dtypes = self._data.data.dtypes or [None] * len(pair.cells)
         columns = [
-            pd.Series([cell["first"], cell["second"]], dtype=dtype)
-            for cell, dtype in zip(pair["cells"], dtypes, strict=True)
+            pd.Series([cell.first, cell.second], dtype=dtype)
+            for cell, dtype in zip(pair.cells, dtypes, strict=True)
         ]
-        table = pd.concat(columns, axis=1, keys=[cell["name"] for cell in pair["cells"]])
+        table = pd.concat(columns, axis=1, keys=[cell.name for cell in pair.cells])
         # Of a column of categories only the space knows those that are not here.
         known = (a.space_ for a in self.auditors.values() if isinstance(a, BaseAuditor))
-        space = next(known, None) if self._data["data"]["dtypes"] else None
+        space = next(known, None) if self._data.data.dtypes else None
         return table if space is None else space.decode(space.encode(table))
+
+
+def finished(report: Report) -> Report:
+    """The report with what follows from its parts: its status, why it is that, and its sentence.
+
+    Values are as JSON has them, so that a report that is read from a file equals this one.
+    """
+    status, reason = _status(report.parts)
+    whole = replace(report, status=status, reason=reason)
+    whole = replace(whole, sentence=headline(whole))
+    return read_report(msgspec.json.encode(whole, enc_hook=plain))
+
+
+def _status(parts: list[PartResult]) -> tuple[Completed, str]:
+    """Tell whether the audit is complete, and if not, why."""
+    if any(part.status == "interrupted" for part in parts):
+        return "interrupted", "interrupted by the user"
+    for part in parts:
+        if part.status == "failed":
+            return "failed", f"{part.name}: {part.reason}"
+    early = [f"{part.name}: {part.early}" for part in parts if part.early]
+    return ("ended early", "; ".join(early)) if early else ("complete", "")
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON does not know, such as a number of NumPy, as one that it knows."""
+    if isinstance(value, np.generic) and not isinstance(value, ANY_DATE):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return None
+    return iso(value) if isinstance(value, ANY_DATE) else str(value)
+
+
+class _Version(msgspec.Struct):
+    """What version of the schema a file has; 0 where it does not say so."""
+
+    schema: Any = 0
+
+
+def read_report(text: Any) -> WrittenReport:
+    """Read a report from JSON.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON, no report, or one of another version. The message names what is wrong.
+    """
+    try:
+        version = msgspec.json.decode(text, type=_Version).schema
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"Expected the JSON that AuditReport.to_json wrote; got no report ({error})."
+        ) from error
+    if version != SCHEMA_VERSION:
+        raise ValueError(
+            f"Expected a report of schema {SCHEMA_VERSION}, as AuditReport.to_json writes it; got "
+            f"schema {version!r}. Make the report again with this version of skfairtest."
+        )
+    try:
+        return msgspec.json.decode(text, type=WrittenReport)
+    except msgspec.ValidationError as error:
+        raise ValueError(
+            f"The report is not as AuditReport.to_json writes it: {error}. Give the whole file."
+        ) from error
 
 
 def _limits(limits: Limits | None, named: dict[str, Any]) -> Limits:

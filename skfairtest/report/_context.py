@@ -1,0 +1,379 @@
+"""What is audited: a fitted model, the table, the domain, and how the model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier, is_regressor
+
+from skfairtest._clock import Deadline
+from skfairtest._typing import Floats, Ints
+from skfairtest.base import BaseAuditor
+from skfairtest.exceptions import EstimatorFailedError
+from skfairtest.finding._pair import Pair, make_pair
+from skfairtest.finding._words import name_output
+from skfairtest.oracle._budget import Budget
+from skfairtest.oracle._favourable import Favourable, known_classes
+from skfairtest.oracle._handle import SearchHandle
+from skfairtest.oracle._model import PROBE_ROWS, Model, probe_in_time
+from skfairtest.oracle._row_hash import row_keys
+from skfairtest.oracle._rows import RowComparison
+from skfairtest.oracle._twin_tables import TwinRows
+from skfairtest.report._types import PartResult, R
+from skfairtest.space._sensitive_features import rows_not_in_model
+from skfairtest.space._space import InputSpace
+from skfairtest.whitebox.registry import Readings
+
+#: Queries that a pair takes at most: outputs and labels of both twins.
+QUERIES_A_PAIR = 4
+
+
+class Finding(NamedTuple):
+    """A pair, its encoded twins of shape (2, n_attributes), and what has shown it."""
+
+    pair: Pair
+    twins: Floats
+    shown_by: str
+
+
+class AuditOptions(NamedTuple):
+    """Which parts are asked for, as `audit` documents its parameters of these names."""
+
+    certify: Any = "auto"
+    groups: Any = "auto"
+    moved: Any = True
+
+
+class AskedTwins(NamedTuple):
+    """Sensitive attributes in which twins differ, one alone or all together.
+
+    The space has these alone as sensitive; it is None where the model takes none of them.
+    """
+
+    label: str
+    names: list[str]
+    space: InputSpace | None
+
+
+class AskedInputs(NamedTuple):
+    """How inputs are asked about: the model, which decodes them, and what gives its outputs."""
+
+    model: Model
+    respond: Callable[[Any], Floats]
+
+
+@dataclass
+class AuditContext:
+    """What all parts of an audit look at.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Fitted.
+    X, y : table and targets
+        As the user gave them; `y` may be None.
+    template : BaseAuditor
+        An unfitted auditor, with the domain and the threshold.
+    space : InputSpace
+        The domain, all sensitive attributes together.
+    seed : int
+        Of every part.
+    n_jobs : int or None
+        Of every part.
+    not_in_model : DataFrame or None
+        Sensitive columns that the model does not take, in the order of the rows.
+    max_time : float or None
+        Seconds for all parts.
+    budget : Budget
+        The pace of queries, as measured so far.
+    rows, predicted : ndarray
+        Places of rows of the data, all or a random sample, and what the model predicts for them:
+        every rate is about these. Empty before `predict`.
+    auditors : dict of str to auditor
+        The auditors that ran, by the label of their search.
+    findings : dict of str to Finding
+        The pair of each search that differs most, whatever has shown it.
+    favourable : Favourable or None
+        Which predictions are favourable; None where that is not known before they are seen.
+    readings : Readings
+        The model as certificates read it, once for all sensitive attributes.
+    options : AuditOptions
+        Which parts are asked for.
+    callbacks : tuple
+        Callbacks of scikit-learn, for auditors that search.
+    given : dict
+        Parameters of `audit` as they were given, for the code that repeats it.
+    results : list of PartResult
+        What the parts have found so far.
+    seconds : float
+        That this took.
+    """
+
+    estimator: Any
+    X: Any
+    y: Any
+    template: BaseAuditor
+    space: InputSpace
+    seed: int
+    n_jobs: int | None
+    not_in_model: pd.DataFrame | None = None
+    max_time: float | None = None
+    budget: Budget = field(default_factory=Budget)
+    rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    predicted: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    auditors: dict[str, Any] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
+    favourable: Favourable | None = None
+    readings: Readings = field(default_factory=Readings)
+    options: AuditOptions = AuditOptions()
+    callbacks: tuple[Any, ...] = ()
+    given: dict[str, Any] = field(default_factory=dict)
+    results: list[PartResult] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def result(self, kind: type[R], of: str = "") -> R:
+        """What a part has found; an empty result, which was left out, where it has not run."""
+        found = (one for one in self.results if isinstance(one, kind) and one.of == of)
+        return next(found, None) or kind(of=of, status="left out")
+
+    @cached_property
+    def twins(self) -> list[AskedTwins]:
+        """Each sensitive attribute alone, and all together as the last."""
+        space, not_in_model = self.space, list(map(in_words, self.names_not_in_model))
+        if not len(space.sensitive):
+            return _alone_and_together(not_in_model, [None] * len(not_in_model), None)
+        names = list(map(in_words, space.sensitive_features))
+        spaces = [space.with_sensitive_features([j]) for j in space.sensitive.tolist()]
+        outside = [AskedTwins(name, [name], None) for name in not_in_model]
+        return outside + _alone_and_together(names, spaces, space)
+
+    @property
+    def taken(self) -> list[AskedTwins]:
+        """Those that the model can tell apart: all together first, whom everybody asks for."""
+        return [one for one in self.twins[::-1] if one.space is not None]
+
+    def auditor(self, space: InputSpace, deadline: Deadline) -> Any:
+        """An unfitted auditor of a space of this audit."""
+        limits = [s for s in (self.template.max_time, deadline.seconds) if s is not None]
+        return self.template._in_space(
+            space,
+            estimator=self.estimator,
+            max_time=min(limits) if limits else None,
+            n_jobs=self.n_jobs,
+            random_state=self.seed,
+        )
+
+    def group_auditor(self, template: Any, names: list[Any]) -> Any:
+        """An unfitted group auditor of these sensitive columns and the same domain."""
+        own = {"space": self.template.space} if hasattr(template, "space") else {}
+        return clone(template).set_params(
+            estimator=self.estimator,
+            sensitive_features=names,
+            n_jobs=self.n_jobs,
+            random_state=self.seed,
+            **own,
+        )
+
+    @property
+    def favourable_labels(self) -> Any:
+        """The favourable labels, or the least favourable output; None where nothing says it."""
+        return None if self.favourable is None else self.favourable.labels
+
+    @property
+    def why_no_favourable(self) -> str:
+        """Why nobody can tell which predictions are favourable; empty where that can be told."""
+        classes = known_classes(self.estimator)
+        if self.favourable is None and classes is not None and len(classes) > 2:
+            return (
+                f"the model has {len(classes)} classes, and nothing says which is favourable: give "
+                "favourable="
+            )
+        return ""
+
+    @property
+    def names_not_in_model(self) -> list[Any]:
+        """Names of the sensitive attributes that the model does not take."""
+        return [] if self.not_in_model is None else list(self.not_in_model.columns)
+
+    @property
+    def sensitive_names(self) -> list[Any]:
+        """Names of all sensitive attributes, those that the model takes first."""
+        return [*self.space.sensitive_features, *self.names_not_in_model]
+
+    @property
+    def task(self) -> Literal["classification", "regression", "unknown"]:
+        """What the model does: "classification", "regression" or "unknown"."""
+        # Objects that are no scikit-learn estimators have no tags to ask.
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            if is_classifier(self.estimator):
+                return "classification"
+            if is_regressor(self.estimator):
+                return "regression"
+        return "regression" if self.response == "regression" else "unknown"
+
+    @property
+    def response(self) -> str:
+        """How the model is asked; "unknown" where it fails at once, which each part tells."""
+        try:
+            return self.model.response
+        except EstimatorFailedError:
+            return "unknown"
+
+    @property
+    def infers_labels(self) -> bool:
+        """Whether codes of labels are positions in the model's `classes_`."""
+        return self.model.infers_labels
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, which all parts ask, so that it is got to know only once."""
+        method = self.template.response_method
+        model = Model(self.estimator, self.space, response_method=method, n_jobs=self.n_jobs)
+        if model.probe_cost:
+            seconds = np.inf if self.max_time is None else self.max_time
+            probe_in_time(model, self.space.data[:PROBE_ROWS], seconds)
+        return model
+
+    @cached_property
+    def table(self) -> Any:
+        """The rows of the data as the model takes them."""
+        return self.space.rows()
+
+    def search(self, space: InputSpace) -> SearchHandle:
+        """A handle that counts on from what was asked before."""
+        return SearchHandle(self.model, space, threshold=self.template.threshold)
+
+    def asked(self, space: InputSpace) -> AskedInputs:
+        """How encoded inputs of a space are asked about."""
+        return AskedInputs(self.model.with_table(space), self.search(space).respond)
+
+    def compare(self, space: InputSpace, most: int) -> RowComparison:
+        """A comparison of rows with their twins, of `most` at most, in the time of `budget`."""
+        return RowComparison(
+            self.model, space, threshold=self.template.threshold, most=most, budget=self.budget
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """Queries that the parts themselves have asked; auditors count their own."""
+        return self.model.n_rows
+
+    def within(self, deadline: Deadline) -> AbstractContextManager[None]:
+        """Let `budget` end with a deadline in a context."""
+        return self.budget.narrowed(max_time=self.budget.seconds + deadline.left)
+
+    def affordable(self, seconds: float, most: int) -> int:
+        """Queries that fit into so many seconds, at the pace so far; one at least."""
+        pace = self.budget.seconds_a_query
+        return int(max(1, min(most, seconds / pace))) if pace else most
+
+    def shuffled(self) -> Ints:
+        """Places of the rows of the data in the order in which they are predicted and compared."""
+        return np.random.default_rng(self.seed).permutation(len(self.space.data))
+
+    def sampled(self, rows: Ints) -> str:
+        """How many of the rows of the data these are, in words; empty where it is all of them."""
+        n_rows = len(self.space.data)
+        return "" if len(rows) == n_rows else f"{len(rows):,} of {n_rows:,} rows"
+
+    def is_row(self, space: InputSpace, Z: Floats, columns: Any) -> NDArray[np.bool_]:
+        """Whether inputs equal a row of the data in these columns, shape (n,)."""
+        return np.isin(row_keys(Z[:, columns]), row_keys(space.data[:, columns]))
+
+    def rows_of(self, rows: Ints) -> tuple[Any, Any]:
+        """Rows of the data as a table, and what is true of them; None where that is not known."""
+        truth = None if self.y is None else np.asarray(self.y)[rows]
+        return self.space.rows(rows), truth
+
+    def sensitive_values(self, rows: Ints) -> pd.DataFrame:
+        """The sensitive attributes of rows of the data, one column each; a one-hot group is one."""
+        values, Z = {}, self.space.data[rows]
+        for j in self.space.sensitive.tolist():
+            column, encoded = self.space.domain.columns[j], Z[:, j]
+            taken = np.full(len(encoded), None, dtype=object)
+            known = ~np.isnan(encoded)
+            taken[known] = column.shown(encoded[known])
+            values[str(column.name)] = pd.Series(taken).infer_objects()
+        not_in_model = rows_not_in_model(self.not_in_model, rows)
+        if not_in_model is not None:
+            values |= {str(name): not_in_model[name] for name in not_in_model}
+        return pd.DataFrame(values)
+
+    def offer(self, label: str, pair: Pair, twins: Floats, shown_by: str) -> None:
+        """Keep the pair, if it is the one of its search that differs most so far."""
+        known = self.findings.get(label)
+        if pair.difference > (0.0 if known is None else known.pair.difference):
+            self.findings[label] = Finding(pair, twins, shown_by)
+
+    def pairs_unasked(self, rows: TwinRows, first: Ints, second: Ints, gaps: Any) -> list[Pair]:
+        """Pairs of twins of rows whose outputs are not known, only their differences."""
+        return [
+            make_pair(
+                rows.decode(np.stack(twins)),
+                outputs=None,
+                output=name_output(self.response),
+                difference=float(gap),
+                threshold=self.template.threshold,
+            )
+            for *twins, gap in zip(first, second, gaps, strict=True)
+        ]
+
+    def pairs(self, asked: AskedInputs, first: Any, second: Any) -> list[Pair]:
+        """Pairs of inputs with the model's outputs, the twin with the larger one first.
+
+        Of several outputs the one that differs most. Two queries a pair, and two for the labels of
+        a classifier.
+        """
+        if not len(first):
+            return []
+        model, n = asked.model, len(first)
+        both = np.concatenate([first, second])
+        outputs, labels = np.zeros((2 * n, 1)), None
+        if model.response != "labels":
+            outputs = asked.respond(both)
+        if model.response != "regression":
+            labels = model.predict(both)
+            if labels.ndim != 1:  # several outputs have no one label
+                labels = None
+        made = []
+        for j in range(n):
+            gaps = outputs[j] - outputs[n + j]
+            place = int(np.abs(gaps).argmax())
+            rows, ends = [j, n + j], outputs[[j, n + j], place]
+            if gaps[place] < 0:
+                rows, ends = rows[::-1], ends[::-1]
+            is_label = model.response == "labels"
+            of_class = None if is_label else model.output_name(place)
+            made.append(
+                make_pair(
+                    model.space.decode(both[rows]),
+                    outputs=None if is_label else ends,
+                    output=name_output(model.response, of_class),
+                    difference=1.0 if is_label else float(ends[0] - ends[1]),
+                    threshold=self.template.threshold,
+                    labels=None if labels is None else tuple(labels[rows].tolist()),
+                )
+            )
+        return made
+
+
+def _alone_and_together(
+    names: list[str], spaces: Sequence[InputSpace | None], whole: InputSpace | None
+) -> list[AskedTwins]:
+    """Each attribute alone and, where there are several, all of them together."""
+    if len(names) == 1:
+        return [AskedTwins(names[0], names, whole)]
+    alone = [AskedTwins(name, [name], space) for name, space in zip(names, spaces, strict=True)]
+    return [*alone, AskedTwins(", ".join(names) + " together", names, whole)]
+
+
+def in_words(name: Any) -> str:
+    """The name of a column; a position as such."""
+    return name if isinstance(name, str) else f"column {name}"

@@ -1,1 +1,0 @@
-"""The parts of an audit, one a file, and the course that runs them within its time."""

@@ -1,0 +1,133 @@
+"""What a part of an audit is: what it runs, its typed result, and all that is said of that.
+
+The registry (`parts/__init__.py`) lists the parts. Plan, limits, comparison, files and pages go
+over it and know no part by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from skfairtest._clock import Deadline
+from skfairtest.report._context import AuditContext
+from skfairtest.report._figures import KnownFigure
+from skfairtest.report._types import LimitCheck, PartResult, Report
+from skfairtest.report.render.blocks import Section
+
+#: Questions that the first page answers. "headline" is the sentence of the report.
+Place = Literal[
+    "headline", "asked", "found", "performance", "whom", "rates", "moved", "largest", "sure"
+]
+
+
+class Sentence(NamedTuple):
+    """A sentence, and to which question of the first page it belongs."""
+
+    place: Place
+    words: str
+
+
+class Step(NamedTuple):
+    """Something to do next, and the page that says how.
+
+    `page` is its path in the documentation; of all steps those with the least `order` are shown.
+    """
+
+    order: int
+    words: str
+    title: str
+    page: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """A part that is to run, for one of the things that it is about.
+
+    Attributes
+    ----------
+    blank : PartResult
+        Its result where there is none; `of` says what it is about.
+    run : callable
+        Takes its `Deadline` and returns its result. Where the time did not allow all of it, this
+        has `early`: how much was done.
+    order : tuple of int
+        When it runs, among all tasks of all parts.
+    share : float
+        Share of the time that it may take, beside the other tasks.
+    why_not : callable
+        Says, when its turn has come, why it does not run; empty where it does.
+    rescue : callable or None
+        Returns what there is after an error or Ctrl-C.
+    refuses : tuple of exception types
+        Errors which say that the part does not apply to the model or the table: it is left out.
+    at_least : float
+        Seconds that a part has which takes next to no time, also where the time is over.
+    is_last_word : bool
+        Whether it puts together what others have found, and so comes from `rescue` where it cannot
+        run.
+    """
+
+    blank: PartResult
+    run: Callable[[Deadline], PartResult]
+    order: tuple[int, ...]
+    share: float = 1.0
+    why_not: Callable[[], str] = str
+    rescue: Callable[[], PartResult] | None = None
+    refuses: tuple[type[Exception], ...] = ()
+    at_least: float = 0.0
+    is_last_word: bool = False
+
+
+class Part:
+    """A part of an audit; a subclass in a file of its own, and an object of it in the registry.
+
+    Attributes
+    ----------
+    result : type
+        Type of its results.
+    needs : tuple of type
+        Results of other parts that it builds on.
+    option : str
+        Parameter of `audit` that asks for it; empty where it is always asked for.
+    limits : mapping of str to callable
+        For each limit that it serves a function of the report, the limit and whether estimates
+        decide, which returns a `LimitCheck`.
+    displays : mapping of str to callable
+        For each kind of display a function of the report that makes it.
+    """
+
+    result: ClassVar[type[PartResult]]
+    needs: ClassVar[tuple[type[PartResult], ...]] = ()
+    option: ClassVar[str] = ""
+    limits: ClassVar[Mapping[str, Callable[[Report, float, bool], LimitCheck]]] = {}
+    displays: ClassVar[Mapping[str, Callable[[Report], Any]]] = {}
+
+    def tasks(self, context: AuditContext) -> Iterable[Task]:
+        """What is to run."""
+        raise NotImplementedError
+
+    def summary(self, result: Any) -> str:
+        """What a result has brought, for a line of progress."""
+        return ""
+
+    def figures(self, report: Report) -> Mapping[str, KnownFigure]:
+        """The figures by their names, for the comparison of two reports."""
+        return {}
+
+    def sentences(self, report: Report) -> Iterable[Sentence]:
+        """What the first page says of it."""
+        return ()
+
+    def answers(self, report: Report) -> Mapping[Place, Sequence[Any]]:
+        """Blocks that answer a question on the page, where the text has sentences."""
+        return {}
+
+    def steps(self, report: Report) -> Iterable[Step]:
+        """What the reader may do next."""
+        return ()
+
+    def sections(self, report: Report) -> Iterable[Section]:
+        """What the page shows of it; sections of one key are one."""
+        return ()

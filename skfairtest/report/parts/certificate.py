@@ -1,0 +1,113 @@
+"""How large the difference can get: a certificate, where the model can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache, partial
+from typing import Annotated
+
+from skfairtest._clock import Deadline
+from skfairtest.finding._words import number
+from skfairtest.report._context import AuditContext
+from skfairtest.report._redact import neither
+from skfairtest.report._types import Figure, PartResult
+from skfairtest.report.parts._part import Part, Task
+from skfairtest.report.parts.search import SearchPart
+
+
+class CertificatePart(PartResult, frozen=True, kw_only=True, tag="certificate"):
+    """How large the difference can get, as the certificate had it when it ended."""
+
+    found: Annotated[float | None, neither("What the search had found.")] = None
+    lower: Figure = None
+    upper: Annotated[
+        float | None,
+        neither(
+            "No difference in the domain is larger; null where the model could not be certified."
+        ),
+    ] = None
+    certified: Annotated[bool, neither("Whether both bounds meet.")] = False
+    stop_reason: Annotated[str, neither()] = ""
+    engine: Annotated[
+        str,
+        neither('What searched for the bound of trees, "numpy" or "numba"; empty where none did.'),
+    ] = ""
+
+
+class Certificates(Part):
+    """Bounds what each search may have missed."""
+
+    result = CertificatePart
+    needs = (SearchPart,)
+    option = "certify"
+
+    def tasks(self, context: AuditContext) -> Iterable[Task]:
+        """One for all attributes together, and one for each alone.
+
+        They come late: a large model may take longer to be read than it should.
+        """
+        why_model = cache(partial(why_not, context))
+
+        def why(label: str) -> str:
+            if context.options.certify is False:
+                return "certify=False"
+            is_begun = hasattr(context.auditors.get(label), "stop_reason_")
+            return why_model() or ("" if is_begun else "there is no search to begin from")
+
+        for k, (label, _, _) in enumerate(context.taken):
+            yield Task(
+                CertificatePart(of=label),
+                partial(certify_search, context, label),
+                order=(50, k),
+                share=3.0 / (len(context.taken) - 1) if k else 4.0,
+                why_not=partial(why, label),
+                refuses=(ValueError,),
+            )
+
+    def summary(self, result: CertificatePart) -> str:
+        """The bound."""
+        words = "exactly" if result.certified else f"between {number(result.lower)} and"
+        return f"{words} {number(result.upper)}"
+
+
+def certify_search(context: AuditContext, label: str, deadline: Deadline) -> CertificatePart:
+    """Bound the degree from what a search found."""
+    from skfairtest.exact._certify import bound  # imports numba
+
+    auditor = context.auditors[label]
+    certificate = bound(
+        auditor, context.readings, max_time=deadline.seconds, random_state=context.seed
+    )
+    before, is_late = context.n_queries, not deadline.left
+    if (
+        certificate.worst_case is not None
+        and certificate.fairness_degree > auditor.fairness_degree_
+    ):
+        twins = auditor.space_.encode(certificate.worst_case)
+        (pair,) = context.pairs(context.asked(auditor.space_), twins[:1], twins[1:])
+        context.offer(label, pair, twins, "the certificate")
+    lower, upper, *_ = certificate.bounds
+    if context.response == "predict_proba":
+        upper = min(upper, 1.0)  # the rounding of the model's sums may lead past it
+    return CertificatePart(
+        of=label,
+        found=certificate.found_share * upper if upper > 0 else 0.0,
+        lower=lower,
+        upper=upper,
+        certified=certificate.certified,
+        stop_reason=certificate.stop_reason,
+        engine=certificate.engine,
+        queries=context.n_queries - before,
+        early="the gap is open" if is_late and not certificate.certified else "",
+    )
+
+
+def why_not(context: AuditContext) -> str:
+    """Why the model cannot be certified; empty where it can."""
+    from skfairtest.whitebox._readers import check_model
+
+    try:
+        check_model(context.estimator, context.response)
+    except ValueError as error:
+        return str(error)
+    return ""

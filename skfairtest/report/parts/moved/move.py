@@ -1,0 +1,329 @@
+"""People compared with moved twins: an attribute changed with what goes along with it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from msgspec.structs import replace
+from sklearn.base import clone
+
+from skfairtest import _clock, transports
+from skfairtest._clock import Deadline
+from skfairtest._typing import Ints
+from skfairtest.individual._flip_test.auditor import FlipTestAuditor
+from skfairtest.individual._flip_test.columns import COLUMNS_EVERY, moved_columns
+from skfairtest.individual._flip_test.groups import Groups
+from skfairtest.individual._flip_test.maps import Maps, check_transport
+from skfairtest.report._context import AuditContext
+from skfairtest.report.parts.moved.results import Flips, MapQuality, MovedColumn, MovedPart
+from skfairtest.report.parts.rows.compare import PARTS_OF_SPREAD, SHOWN_PART, spread_of_predictions
+from skfairtest.space._sensitive_features import rows_not_in_model
+from skfairtest.transports import QuantileTransport
+
+
+class MovedSettings(NamedTuple):
+    """How many people are moved, and how often.
+
+    Attributes
+    ----------
+    most_rows : int
+        Rows that the first map moves at most: enough for shares within a point or two.
+    most_rows_of_others : int
+        Rows that each other map moves at most: enough for shares within three points.
+    most_queries : int
+        Predictions that one map may take.
+    least_of_group : int
+        Rows of a group without which a map between groups says nothing.
+    most_groups : int
+        Groups at most; of more, those with the most rows.
+    n_again : int
+        Maps that are learned again for intervals: of rows drawn again, and of random groups.
+    least_rows : int
+        Rows below which intervals are given up so that more rows are moved.
+    n_trial : int
+        Rows by which the time to learn a map is measured.
+    """
+
+    most_rows: int = 4_000
+    most_rows_of_others: int = 1_000
+    most_queries: int = 300_000
+    least_of_group: int = 50
+    most_groups: int = 4
+    n_again: int = 10
+    least_rows: int = 400
+    n_trial: int = 300
+
+
+SETTINGS = MovedSettings()
+
+
+class NamedTransport(NamedTuple):
+    """A map, and what it is called."""
+
+    name: str
+    transport: Any
+    #: Whether it is learned again for intervals, which takes as long as it is slow to learn.
+    has_intervals: bool = True
+
+    @property
+    def n_again(self) -> int:
+        """How often it is learned again for intervals, if there is time."""
+        return SETTINGS.n_again if self.has_intervals else 0
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows it moves, if there is time."""
+        return SETTINGS.most_rows if self.has_intervals else SETTINGS.most_rows_of_others
+
+
+def named_transports(given: Any) -> list[NamedTransport]:
+    """Return the maps that are asked for, the one that limits are about first."""
+    if given is False:
+        return []
+    if given is True:
+        known = [NamedTransport("quantile", transports.QuantileTransport())]
+        # The others show whether they agree with the first one: the slowest comes last,
+        # where it has all the time that is left.
+        if find_spec("ot") is not None:
+            known.append(NamedTransport("joint", transports.OptimalTransport(), False))
+        known.append(NamedTransport("sequential", transports.SequentialTransport(), False))
+        return known
+    every = list(given) if isinstance(given, (list, tuple)) else [given]
+    names = [type(one).__name__.removesuffix("Transport").lower() for one in every]
+    names = ["joint" if name == "optimal" else name for name in names]
+    return [
+        NamedTransport(name if names.count(name) == 1 else f"{name} {k}", one)
+        for k, (name, one) in enumerate(zip(names, every, strict=True), 1)
+    ]
+
+
+def check_transports(given: Any) -> None:
+    """Check what maps are asked for, before the first query.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is neither a choice nor a transport.
+    """
+    if isinstance(given, bool):
+        return
+    every = given if isinstance(given, (list, tuple)) else [given]
+    if isinstance(given, str) or not len(every):
+        raise ValueError(
+            "moved must be True, False, a transport such as QuantileTransport(), or a list of "
+            f"transports; got {given!r}."
+        )
+    for one in every:
+        if one is None:
+            raise TypeError("moved must not hold None; give a transport or moved=True.")
+        check_transport(one)
+
+
+def measure_moved(
+    context: AuditContext, blank: MovedPart, of: NamedTransport, deadline: Deadline
+) -> MovedPart:
+    """Move people of each group of an attribute to each other group, and see what changes.
+
+    Where there are many rows, or predictions take long, a random sample of them is moved, which
+    has each group as often as the data have it.
+    """
+    name, n_rows, before = blank.attribute, blank.n_rows, context.n_queries
+    left_out = replace(blank, status="left out")
+    values = context.sensitive_values(np.arange(n_rows))[name]
+    if why := _no_groups(name, values):
+        return replace(left_out, applies=False, reason=why)
+    large = _large_groups(values, np.arange(n_rows))[0]
+    counts = values.iloc[large].value_counts()
+    n_groups = int((counts > 0).sum())
+    if n_groups < 2:
+        least = SETTINGS.least_of_group
+        why = f"a map needs two groups of {least} rows or more, which {name} does not have"
+        return replace(left_out, applies=False, reason=why)
+    above = _counts_above(context)
+    again = of.n_again
+    each = _queries_a_row(n_groups, context.space.n_features, again)
+    # Where one group is rare, more rows have enough of it.
+    wanted = max(of.most_rows, SETTINGS.least_of_group * n_rows / counts.iloc[1] + 1)
+    most = n = int(min(n_rows, wanted, SETTINGS.most_queries / each))
+    if deadline.seconds is not None:
+        # Half of its time is for predictions: classifiers judge the map in the rest.
+        budget = _affordable(context, 0.5 * deadline.left)
+        n = min(most, int(budget / each))
+        if again and n < min(most, SETTINGS.least_rows):
+            # Shares without intervals are more than nothing.
+            again = 0
+            n = min(most, int(budget / _queries_a_row(n_groups, context.space.n_features, 0)))
+    order = _in_proportion(values, context.shuffled())
+    rows, left = _large_groups(values, np.sort(order[:n]))
+    groups = values.iloc[rows]
+    is_slow = n > SETTINGS.n_trial and type(of.transport) is not QuantileTransport
+    if deadline.seconds is not None and is_slow and groups.nunique() > 1:
+        place = groups.groupby(groups, observed=True).cumcount().to_numpy()
+        few = rows[place < SETTINGS.n_trial // n_groups]
+        n = min(n, _learnable(context, name, of, few, deadline))
+        rows, left = _large_groups(values, np.sort(order[:n]))
+    order = order[:n]
+    if values[rows].nunique() < 2:
+        limit = "the time allows to move" if n < most else "there are predictions to move"
+        why = f"{limit} {n:,} people, too few of each group"
+        return replace(left_out, reason=why, early=f"0 of {n_rows:,} rows" if n < most else "")
+    auditor = _auditor(context, name, of, above, again)
+    auditor.fit(context.rows_of(rows)[0], sensitive_features=_not_in_model(context, name, rows))
+    context.auditors[blank.name] = auditor
+    low, high = (float(end) for end in auditor.moved_rate_interval_)
+    return replace(
+        blank,
+        not_moved=left,
+        without_value=int(values.isna().sum()),
+        n=len(rows),
+        rate=float(auditor.moved_rate_),
+        low=low,
+        high=high,
+        counts_above=above,
+        flips=_listed(Flips, auditor.flips_),
+        columns=_listed(MovedColumn, moved_columns(auditor)),
+        maps=_listed(MapQuality, auditor.map_quality_),
+        queries=int(auditor.n_queries_) + context.n_queries - before,
+        early=_early(context, of, order, again) if n < most or again < of.n_again else "",
+    )
+
+
+def _auditor(
+    context: AuditContext, name: str, of: NamedTransport, above: float | None, again: int
+) -> FlipTestAuditor:
+    """An unfitted auditor of one attribute, which the model may take or not."""
+    return FlipTestAuditor(
+        context.estimator,
+        transport=clone(of.transport),
+        sensitive_features=_taken(context, name),
+        threshold=above,
+        response_method=context.template.response_method,
+        space=context.space,
+        n_bootstrap=again,
+        # The mean over all orders of the columns takes many more predictions.
+        attribution="order",
+        n_jobs=context.n_jobs,
+        random_state=context.seed,
+    )
+
+
+def _taken(context: AuditContext, name: str) -> list[Any]:
+    """The attribute as a column of the model's table; none where the model does not take it."""
+    return [one for one in context.space.sensitive_features if str(one) == name]
+
+
+def _not_in_model(context: AuditContext, name: str, rows: Ints) -> pd.DataFrame | None:
+    """Values of an attribute outside of the model; None of one that the model takes."""
+    values = rows_not_in_model(context.not_in_model, rows)
+    if values is None or _taken(context, name):
+        return None
+    return values[[one for one in values.columns if str(one) == name]]
+
+
+# Who is moved ----------------------------------------------------------------------------------
+
+
+def _no_groups(name: str, values: pd.Series) -> str:
+    """Why an attribute has no groups that people can be moved between; empty where it has."""
+    n = values.nunique()
+    if n < 2:
+        return f"all people have the same {name}, so there is no group to move them to"
+    # Numbers with a few values are groups, those with more are not.
+    if n > 10 and pd.api.types.is_numeric_dtype(values):
+        return (
+            f"{name} is a number with {n:,} values and has no groups; give groups as values, such "
+            f"as sensitive_features=X[{name!r}] >= {values.median():g}"
+        )
+    return ""
+
+
+def _large_groups(values: pd.Series, rows: Ints) -> tuple[Ints, list[str]]:
+    """Of some rows those of the largest groups, and the groups that are left out."""
+    counts = values.iloc[rows].value_counts()
+    large = counts[counts >= SETTINGS.least_of_group].index[: SETTINGS.most_groups]
+    inside = values.iloc[rows].isin(large).to_numpy()
+    return rows[inside], [str(group) for group in counts.index if group not in large]
+
+
+def _in_proportion(values: pd.Series, order: Ints) -> Ints:
+    """An order of the same rows, of which the first ones have each group as often as all do."""
+    groups = values.iloc[order]
+    grouped = groups.groupby(groups, dropna=False, observed=True)
+    place = (grouped.cumcount() + 0.5) / grouped.transform("size")
+    return order[np.argsort(place.to_numpy(), kind="stable")]
+
+
+# Time ------------------------------------------------------------------------------------------
+
+
+def _queries_a_row(n_groups: int, n_columns: int, again: int) -> float:
+    """Predictions that a row takes: moved to each other group, once and again, column by column."""
+    columns_again = min(again, 2 - (-again // COLUMNS_EVERY)) * n_columns
+    return 1 + (n_groups - 1) * (1 + n_columns + 2 * again + columns_again)
+
+
+def _affordable(context: AuditContext, seconds: float) -> int:
+    """How many predictions fit into so many seconds, by the pace of many rows at once.
+
+    That of the few rows that a search asks about at a time is much slower.
+    """
+    # A tenth of the time at most measures the pace, on up to a thousand rows.
+    Z = context.space.data[: context.affordable(0.1 * seconds, 1_000)]
+    spent = []
+    for _ in range(2):  # the first time, a model may have to warm up
+        began = _clock.now()
+        context.model.ask(Z)
+        spent.append(_clock.now() - began)
+    pace = min(spent) / len(Z)
+    most = SETTINGS.most_queries
+    return int(min(most, seconds / pace)) if pace else most
+
+
+def _early(context: AuditContext, of: NamedTransport, rows: Ints, again: int) -> str:
+    """What the time did not allow."""
+    sample = context.sampled(rows)
+    return ", ".join(filter(None, [sample, "no intervals" if again < of.n_again else ""]))
+
+
+def _learnable(
+    context: AuditContext, name: str, of: NamedTransport, rows: Ints, deadline: Deadline
+) -> int:
+    """Of how many rows a map can be learned in the time, by a trial with a few of them."""
+    positions = context.space.layout.resolve(taken) if (taken := _taken(context, name)) else []
+    space = context.space.with_encoded(context.space.data[rows]).with_sensitive_features(positions)
+    groups = Groups.of(space, _not_in_model(context, name, rows))
+    began = _clock.now()
+    fitted = Maps(of.transport, space, groups).learn(space.data, groups.codes)
+    fitted.move(space.data, groups.codes, (groups.codes + 1) % len(groups))
+    spent = _clock.now() - began
+    # Of all rows, of both halves for the quality, and of rows drawn again and groups of chance.
+    times = 2 + 2 * of.n_again
+    return int(len(rows) * deadline.left / (times * spent)) if spent else len(context.space.data)
+
+
+def _counts_above(context: AuditContext) -> float | None:
+    """From which difference of outputs a decision counts as another one; None where labels do.
+
+    Of a regressor without a threshold it is a tenth of the spread of its predictions.
+    """
+    if context.template.threshold is not None or context.response != "regression":
+        return context.template.threshold
+    return PARTS_OF_SPREAD[SHOWN_PART] * spread_of_predictions(context)
+
+
+# Tables ----------------------------------------------------------------------------------------
+
+
+def _listed(kind: Any, table: pd.DataFrame) -> list[Any]:
+    """The rows of a table as parts of a report; names are words, figures are floats."""
+    names = list(kind.__struct_fields__)
+    return [
+        kind(**{name: str(row[name]) if name in WORDS else row[name] for name in names})
+        for row in table[names].to_dict("records")
+    ]
+
+
+WORDS = ("group", "to", "column", "direction")

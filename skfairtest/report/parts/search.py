@@ -1,0 +1,234 @@
+"""The search for the worst case in the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Annotated, Any
+
+import narwhals as nw
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skfairtest._clock import Deadline
+from skfairtest._typing import Floats
+from skfairtest.finding._pair import Pair
+from skfairtest.finding._words import number
+from skfairtest.report._context import QUERIES_A_PAIR, AskedTwins, AuditContext
+from skfairtest.report._redact import Kept, neither
+from skfairtest.report._types import PartResult
+from skfairtest.report.parts._part import Part, Task
+from skfairtest.report.parts.predictions import PredictionsPart
+from skfairtest.report.parts.rows.results import RowsPart
+from skfairtest.space._space import InputSpace
+
+#: Discriminatory inputs that are shown as pairs, and those that the data of a report hold.
+SHOWN_PAIRS = 10
+KEPT_PAIRS = 10_000
+
+
+class SearchHistory(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the search had found after so many queries and seconds."""
+
+    queries: list[float] = []
+    seconds: list[float] = []
+    degree: list[float] = []
+    found: list[float] = []
+
+
+class AllPairs(Struct, frozen=True, forbid_unknown_fields=True):
+    """All discriminatory inputs that are kept, at most 10,000, worst first."""
+
+    columns: list[str] = []
+    first: list[list[Any]] = []
+    changed: Annotated[list[str], neither("Columns in which any twin differs.")] = []
+    second: Annotated[
+        list[list[Any]], neither("Values of the other twin in the changed columns.")
+    ] = []
+    difference: list[float] = []
+    of_a_row: Annotated[
+        list[bool],
+        neither("Whether the input equals a row of the data in all but the sensitive columns."),
+    ] = []
+
+    def without_rows(self) -> AllPairs:
+        """Those that do not equal a row of the data but for the sensitive columns."""
+        keep = [place for place, of_row in enumerate(self.of_a_row) if not of_row]
+        names = ("first", "second", "difference", "of_a_row")
+        return replace(
+            self, **{name: [getattr(self, name)[place] for place in keep] for name in names}
+        )
+
+
+class SearchPart(PartResult, frozen=True, kw_only=True, tag="search"):
+    """What an auditor has found that searched for twins."""
+
+    auditor: Annotated[str, neither()] = ""
+    degree: Annotated[float | None, neither("Largest difference that the search found.")] = None
+    found: Annotated[int, neither("Distinct discriminatory inputs found.")] = 0
+    kept: Annotated[int, neither("Those kept.")] = 0
+    inputs: Annotated[int, neither("Distinct inputs looked at.")] = 0
+    search_queries: Annotated[int, neither("Queries of the search alone.")] = 0
+    stop_reason: Annotated[str, neither("What ended the search.")] = ""
+    history: Annotated[SearchHistory, neither()] = SearchHistory()
+    further_pairs: Annotated[
+        list[Pair],
+        neither(
+            "The worst discriminatory inputs with their twins, at most ten, any two of which "
+            "differ in two columns or more.",
+            max_length=10,
+        ),
+    ] = []
+    all_pairs: Annotated[AllPairs, neither()] = AllPairs()
+
+    def redact(self, kept: Kept) -> PartResult:
+        """Without inputs that equal a row but for the sensitive columns, if rows are left out."""
+        part = super().redact(kept)
+        if kept == "worst" or not isinstance(part, SearchPart):
+            return part
+        every = self.all_pairs.without_rows()
+        # Those that are shown are among all that are kept; which twin comes first may differ.
+        equal = [k for k, name in enumerate(every.columns) if name not in every.changed]
+        known = [[row[k] for k in equal] for row in every.first]
+        shown = [
+            pair for pair in self.further_pairs if [pair.cells[k].first for k in equal] in known
+        ]
+        return replace(part, all_pairs=every, further_pairs=shown)
+
+
+class Search(Part):
+    """Searches the domain for the twins that the model treats most differently."""
+
+    result = SearchPart
+    needs = (PredictionsPart, RowsPart)
+
+    def tasks(self, context: AuditContext) -> Iterable[Task]:
+        """One for all attributes together, and one for each alone."""
+        for k, asked in enumerate(context.taken):
+            blank = SearchPart(of=asked.label, auditor=type(context.template).__name__)
+            yield Task(
+                blank,
+                partial(search, context, blank, asked),
+                order=(20, k),
+                share=4.0 / (len(context.taken) - 1) if k else 4.0,
+                rescue=partial(describe_search, context, blank),
+            )
+
+    def summary(self, result: SearchPart) -> str:
+        """What was found."""
+        return f"largest difference {number(result.degree)} ({result.search_queries} queries)"
+
+
+def search(
+    context: AuditContext, blank: SearchPart, asked: AskedTwins, deadline: Deadline
+) -> SearchPart:
+    """Run the auditor; what it found is told by `describe_search`, also after a failure."""
+    assert asked.space is not None
+    auditor = context.auditor(asked.space, deadline)
+    if deadline.seconds is not None and auditor.max_queries is not None:
+        # Before its first query a search does not know how slow a model is, but this audit does.
+        # Queries of a search that a slow model has no time for are cut down to these.
+        most = max(64, context.affordable(2 * deadline.left, auditor.max_queries))
+        auditor.set_params(max_queries=min(auditor.max_queries, most))
+    if context.callbacks:
+        auditor.set_callbacks(*context.callbacks)
+    context.auditors[blank.of] = auditor
+    auditor.fit(context.X)
+    return replace(describe_search(context, blank), early=_early(context.template, auditor))
+
+
+def _early(template: Any, auditor: Any) -> str:
+    """How much was done of a search that this audit, not its own limits, has ended; else empty."""
+    own = getattr(template, auditor.stop_kind_, None)
+    is_limit = auditor.stop_kind_ in ("max_queries", "max_time")
+    if not is_limit or own == getattr(auditor, auditor.stop_kind_):
+        return ""
+    of = "" if template.max_queries is None else f" of {template.max_queries:,}"
+    return f"{auditor.n_queries_:,}{of} queries"
+
+
+def describe_search(context: AuditContext, blank: SearchPart) -> SearchPart:
+    """What an auditor that ran found; asks the model for the outputs of the pairs shown."""
+    auditor = context.auditors[blank.of]
+    degree, n = auditor.fairness_degree_, auditor.n_queries_
+    return replace(
+        blank,
+        degree=degree,
+        found=auditor.n_found_,
+        kept=len(auditor.disparities_),
+        inputs=auditor.n_inputs_,
+        search_queries=n,
+        stop_reason=auditor.stop_reason_,
+        history=_history(auditor),
+        **_pairs(context, blank.of, auditor),
+    )
+
+
+def _history(auditor: Any) -> SearchHistory:
+    table = auditor.history_
+    # Points of the history.
+    places = np.unique(np.linspace(0, max(0, len(table) - 1), 200).astype(int))
+    table = table.iloc[places] if len(table) else table
+    return SearchHistory(*(table[name].tolist() for name in SearchHistory.__struct_fields__))
+
+
+def _pairs(context: AuditContext, label: str, auditor: Any) -> dict[str, Any]:
+    """The worst discriminatory inputs as pairs, all that are kept as a table; offers the worst."""
+    space, state, before = auditor.space_, auditor._state, context.n_queries
+    Z, pairs = state["Z"][:KEPT_PAIRS], state["pairs"][:KEPT_PAIRS]
+    first = space.twins_.with_sensitive(Z, pairs[:, 0])
+    second = space.twins_.with_sensitive(Z, pairs[:, 1])
+    asked = context.asked(space)
+    # Seconds that the outputs of the pairs that are shown may take.
+    n_shown = context.affordable(2.0, SHOWN_PAIRS * QUERIES_A_PAIR) // QUERIES_A_PAIR
+    places = far_apart(Z[:, space.non_sensitive], n_shown)
+    shown = context.pairs(asked, first[places], second[places])
+    if "worst_z" in state:
+        twins = space.twins_.of_each(state["worst_z"][None], state["worst_pair"])
+        (worst,) = context.pairs(asked, twins[:1], twins[1:])
+        context.offer(label, worst, twins, "the search")
+    return {
+        "further_pairs": shown,
+        "all_pairs": AllPairs(
+            columns=[str(name) for name in space.layout.container.names],
+            first=rows_of(space.decode(first)),
+            **_changed_only(space, first, second),
+            difference=auditor.disparities_[:KEPT_PAIRS].tolist(),
+            of_a_row=context.is_row(space, Z, space.non_sensitive).tolist(),
+        ),
+        "queries": auditor.n_queries_ + context.n_queries - before,
+    }
+
+
+def far_apart(Z: Floats, most: int) -> list[int]:
+    """Places of rows that differ from each other in two columns at least, the first ones first."""
+    chosen: list[int] = []
+    near = np.zeros(len(Z), dtype=bool)
+    while len(chosen) < most and not near.all():
+        place = int(near.argmin())
+        chosen.append(place)
+        same = (Z == Z[place]) | (np.isnan(Z) & np.isnan(Z[place]))
+        near |= (~same).sum(axis=1) < 2
+    return chosen
+
+
+def _changed_only(space: InputSpace, first: Floats, second: Floats) -> dict[str, Any]:
+    """The columns in which any twin differs from the first, and the second twin's values there."""
+    changed = space.layout.places_of(np.flatnonzero((first != second).any(axis=0)))
+    names = space.layout.container.names
+    rows = rows_of(space.decode(second))
+    return {
+        "changed": [str(names[place]) for place in changed],
+        "second": [[row[place] for place in changed] for row in rows],
+    }
+
+
+def rows_of(table: Any) -> list[list[Any]]:
+    """The rows of a table of any kind as lists."""
+    if hasattr(table, "columns"):
+        table = nw.from_native(table, eager_only=True)
+        columns = [table[name].to_list() for name in table.columns]
+        return [list(row) for row in zip(*columns, strict=True)]
+    rows: list[list[Any]] = np.asarray(table).tolist()
+    return rows

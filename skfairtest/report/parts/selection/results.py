@@ -1,0 +1,85 @@
+"""Rates of favourable predictions by group."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pandas as pd
+from msgspec import Struct
+
+from skfairtest.report._redact import count_of_people, neither
+from skfairtest.report._types import Figure, PartResult, Words
+
+
+class Estimate(Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure of a group with its interval, and of how many rows it is."""
+
+    value: Figure = None
+    low: Figure = None
+    high: Figure = None
+    n: Annotated[int | None, neither()] = None
+
+
+class GroupRates(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the people of a group get."""
+
+    attribute: Words
+    group: Words
+    n: Annotated[int | None, count_of_people("Rows of the group.")] = None
+    share: Annotated[float | None, count_of_people("Share of all rows.")] = None
+    rate: Annotated[
+        Estimate, count_of_people("Share of favourable predictions, or the mean prediction.")
+    ] = Estimate()
+    ratio: Annotated[
+        Estimate, neither("This rate divided by the highest one of the attribute.")
+    ] = Estimate()
+    errors: Annotated[dict[str, Estimate], count_of_people("By the names of the metrics.")] = {}
+    note: Annotated[
+        str, count_of_people("That a group is small, or why it has no ratio; else empty.")
+    ] = ""
+
+
+class SelectionPart(PartResult, frozen=True, kw_only=True, tag="selection"):
+    """The selection table: rates by group."""
+
+    favourable: Words = ""
+    confidence: Figure = None
+    min_share: Annotated[
+        float | None, neither("Groups below this share of the rows have no ratio.")
+    ] = None
+    n: Annotated[int, neither("Rows of the data that were counted: all, or a random sample.")] = 0
+    n_rows: Annotated[int, neither("Rows of the data.")] = 0
+    low: Annotated[
+        float | None, neither("The smallest impact ratio of all groups is at least this (95%).")
+    ] = None
+    high: Annotated[
+        float | None, neither("The smallest impact ratio of all groups is at most this (95%).")
+    ] = None
+    metric: Annotated[
+        str, neither("What the rates are: selection_rate, or mean_prediction; empty without any.")
+    ] = ""
+    groups: Annotated[list[GroupRates], neither("By attribute; intersections come last.")] = []
+
+    @property
+    def has_ratios(self) -> bool:
+        """Whether the rates are shares, which have ratios."""
+        return self.metric not in ("", "mean_prediction")
+
+    def frame(self) -> pd.DataFrame:
+        """The table as `selection_table` returns it."""
+        return pd.DataFrame([self._row(group) for group in self.groups])
+
+    def _row(self, group: GroupRates) -> dict[str, Any]:
+        row = {
+            "attribute": group.attribute, "group": group.group, "n": group.n, "share": group.share,
+        }  # fmt: skip
+        row |= _columns(self.metric, group.rate)
+        if self.has_ratios:
+            row |= _columns("impact_ratio", group.ratio)
+        for name, estimate in group.errors.items():
+            row |= _columns(name, estimate) | {f"{name}_n": estimate.n}
+        return {**row, "note": group.note}
+
+
+def _columns(name: str, estimate: Estimate) -> dict[str, Any]:
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}

@@ -1,0 +1,92 @@
+"""The largest difference that any part has shown, with the pair that shows it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from skfairtest._clock import Deadline
+from skfairtest.report._context import AskedTwins, AuditContext
+from skfairtest.report.parts.certificate import CertificatePart
+from skfairtest.report.parts.search import SearchPart
+from skfairtest.report.parts.twins.columns import matters
+from skfairtest.report.parts.twins.results import TwinsPart
+from skfairtest.space._sensitive_features import not_taken
+
+BEYOND = (
+    "two inputs of the domain differ by more than the certified bound: the model was read wrongly, "
+    "or does not give one input the same output twice"
+)
+
+
+def by_construction(asked: AskedTwins) -> TwinsPart:
+    """What is known of twins in columns that the model does not take: they are one input to it."""
+    why = not_taken(asked.names)
+    return TwinsPart(
+        of=asked.label,
+        sensitive=asked.names,
+        status="left out",
+        reason=why,
+        taken=False,
+        degree=0.0,
+        upper=0.0,
+        certified=True,
+        stop_reason=why,
+    )
+
+
+def put_together(context: AuditContext, asked: AskedTwins) -> TwinsPart:
+    """What the parts have shown; asks nothing.
+
+    No figure is below what was seen: neither the degree nor the upper bound below a pair of the
+    domain. Twins that differ in one attribute alone are twins of all of them together as well.
+    """
+    if asked.space is None:
+        return by_construction(asked)
+    if asked is context.twins[-1]:
+        for label, shown in list(context.findings.items()):
+            if label != asked.label:
+                shown_by = f"twins that differ in {label} alone"
+                context.offer(asked.label, shown.pair, shown.twins, shown_by)
+    searched = context.result(SearchPart, asked.label)
+    proven = context.result(CertificatePart, asked.label)
+    known = TwinsPart(
+        of=asked.label,
+        sensitive=asked.names,
+        degree=searched.degree,
+        upper=proven.upper,
+        certified=proven.certified,
+        stop_reason=proven.stop_reason,
+    )
+    finding = context.findings.get(asked.label)
+    if finding is not None:
+        space, twins = context.space, finding.twins
+        known = replace(
+            known,
+            shown_by=finding.shown_by,
+            pair=finding.pair,
+            pair_of_a_row=bool(context.is_row(space, twins[:1], space.non_sensitive)[0]),
+            pair_has_a_row=bool(context.is_row(space, twins, slice(None)).any()),
+            degree=max(known.degree or 0.0, finding.pair.difference),
+        )
+    degree, upper = known.degree, known.upper
+    if upper is None or degree is None:
+        return known
+    if degree > upper * (1 + 1e-9):  # more than two ways to add up differ by
+        known = replace(known, certified=False, stop_reason=BEYOND)
+    return replace(known, upper=max(upper, degree))
+
+
+def finish(context: AuditContext, asked: AskedTwins, deadline: Deadline) -> TwinsPart:
+    """Put together what the parts have shown, and measure which columns matter in the pair."""
+    known = put_together(context, asked)
+    finding = context.findings.get(asked.label)
+    needed = 2 * (len(context.space.domain.columns) + 1)
+    if finding is None or context.affordable(deadline.left, needed) < needed:
+        return known
+    before = context.n_queries
+    by_column = matters(context.search(context.space), finding.twins)
+    return replace(
+        known,
+        pair=finding.pair.with_matters(by_column),
+        queries=known.queries + context.n_queries - before,
+    )

@@ -1,0 +1,115 @@
+"""The largest difference between twins, whatever part of the audit has shown it."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Annotated, NamedTuple
+
+from msgspec.structs import replace
+
+from skfairtest.finding._pair import Pair
+from skfairtest.report._redact import Kept, neither
+from skfairtest.report._types import Figure, PartResult, Report
+from skfairtest.report.parts.certificate import CertificatePart
+from skfairtest.report.parts.rows.results import RowsPart
+from skfairtest.report.parts.search import SearchPart
+
+
+class TwinsPart(PartResult, frozen=True, kw_only=True, tag="twins"):
+    """What is known of twins that differ in these sensitive attributes, from all parts."""
+
+    sensitive: Annotated[list[str], neither()] = []
+    taken: Annotated[
+        bool,
+        neither(
+            "Whether the model takes any of these attributes; if not, twins are equal by "
+            "construction and nothing was searched."
+        ),
+    ] = True
+    degree: Annotated[
+        float | None,
+        neither(
+            "Largest difference known in the domain. Rows outside of the domain may show more: see "
+            "the part on rows."
+        ),
+    ] = None
+    shown_by: Annotated[str, neither("What has shown it.")] = ""
+    pair: Annotated[Pair | None, neither()] = None
+    pair_of_a_row: Annotated[
+        bool,
+        neither("Whether the pair equals a row of the data in all but the sensitive columns."),
+    ] = False
+    pair_has_a_row: Annotated[
+        bool,
+        neither("Whether one of the pair is a row of the data, so that the other is its twin."),
+    ] = False
+    upper: Annotated[
+        Figure,
+        neither("No difference in the domain is larger; null where nothing is known of that."),
+    ] = None
+    certified: Annotated[bool, neither("Whether the degree is known to be the largest.")] = False
+    stop_reason: Annotated[
+        str, neither("What ended the certificate, or why it does not count.")
+    ] = ""
+
+    def redact(self, kept: Kept) -> PartResult:
+        """Without a pair that is a row but for the sensitive columns, where rows are left out."""
+        part = super().redact(kept)
+        is_row = self.pair_of_a_row or self.shown_by.startswith("row ")
+        if kept == "worst" or not is_row:
+            return part
+        return replace(part, pair=None, shown_by="a row of the data, left out here")
+
+
+class Twins(NamedTuple):
+    """All that a report holds about twins in the same sensitive attributes."""
+
+    known: TwinsPart
+    rows: RowsPart
+    search: SearchPart
+    certificate: CertificatePart
+
+
+def twins_of(report: Report) -> list[Twins]:
+    """Each sensitive attribute alone, then all of them together.
+
+    The rows of all together show what those of each alone show, which were compared with more of
+    their twins in it.
+    """
+    found = [
+        Twins(
+            known,
+            report.first(RowsPart, known.of),
+            report.first(SearchPart, known.of),
+            report.first(CertificatePart, known.of),
+        )
+        for known in report.all_of(TwinsPart)
+    ]
+    *alone, last = found
+    rows = reduce(_with_others, (one.rows for one in alone), last.rows)
+    return [*alone, last._replace(rows=rows)]
+
+
+def _with_others(rows: RowsPart, others: RowsPart) -> RowsPart:
+    """The rows with what those show that were compared in one attribute alone."""
+    if (others.degree or 0.0) <= (rows.degree or 0.0):
+        return rows
+    shown = others.worst[:1]
+    left = [row for row in rows.worst if row.row not in [other.row for other in shown]]
+    return replace(
+        rows,
+        degree=others.degree,
+        worst=[*shown, *left][: max(1, len(rows.worst))],
+        person=rows.person or others.person,
+    )
+
+
+def together(report: Report) -> Twins:
+    """The twins in all sensitive attributes together, which know what the others have found."""
+    return twins_of(report)[-1]
+
+
+def not_in_model(report: Report) -> list[str]:
+    """The sensitive attributes that the model does not take, so that nothing was searched."""
+    names = [n for known in report.all_of(TwinsPart) if not known.taken for n in known.sensitive]
+    return list(dict.fromkeys(names))
