@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from collections.abc import Sequence
-from typing import Any
 
-from skfairtest.cli._audit import check_possible, read_limits
+from skfairtest.cli._audit import check_possible, read_limits, run_audit, verdict
 from skfairtest.cli._errors import CommandError, ExitCode
 from skfairtest.cli._files import STANDARD_OUTPUT, check_outputs, write_whole
 from skfairtest.cli._inputs import DEFAULTS, CommandInputs, command_errors, read_inputs
@@ -21,10 +18,8 @@ from skfairtest.cli._parser import (
     whole,
 )
 from skfairtest.cli._terminal import models_prints_aside, note, say
-from skfairtest.exceptions import NoDisparityWarning
-from skfairtest.finding._words import listed as all_of
-from skfairtest.report._limits import check_limits
-from skfairtest.report._render.words import beyond_domain, bounds_sentence, rows_sentence
+from skfairtest.oracle._model import choose_response
+from skfairtest.report._limits import Limits
 from skfairtest.space._sensitive_features import not_taken
 
 HELP = """
@@ -39,7 +34,7 @@ linear models, trees, forests, boosting and networks, in pipelines, too.
   --max-time S          seconds (60), or none; 0.1 gives a rough bound
   --max-queries N       rows that the search may ask about (20,000)
   --seed N              seed of the search (0)
-  --json F              write the figures; - prints them
+  --json F              write the report of this; - prints it
   --quiet               print the verdict only
 These are as in skfairtest audit: --target, --drop, --space, --trust,
 --unsafe-pickle.
@@ -71,7 +66,9 @@ def run(words: Sequence[str]) -> int:
         inputs = read_inputs(options, options.model, options.data)
         check_taken(inputs)
         check_possible(limits, inputs, None)
-        check_model(inputs.model, response_of(inputs.model))
+        from skfairtest.whitebox._readers import check_model  # imports numba
+
+        check_model(inputs.model, choose_response(inputs.model, "auto"))
         report = run_audit(options, inputs, Limits(max_degree=options.max_degree or 0.0))
     outcome = report.check(limits)
     if outcome.checks:

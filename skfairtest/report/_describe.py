@@ -61,7 +61,7 @@ def describe_favourable(context: AuditContext, found: str) -> ReportedFavourable
     taken = context.favourable
     if taken is None:  # the labels of a model without classes are known when it has predicted
         words = f"{found} taken as favourable, the last of the labels that occur" if found else ""
-            return ReportedFavourable(found, "guessed" if found else "", words)
+        return ReportedFavourable(found, "guessed" if found else "", words)
     labels, words = joined_labels(taken.labels), taken.sentence
     if context.task == "regression":
         what = "a larger mean output" if labels == "mean" else f"outputs of at least {labels}"

@@ -675,7 +675,8 @@ class AuditReport:
 
     def _as_rows(self, pair: Pair) -> pd.DataFrame:
         """Both inputs of a pair as rows."""
-        dtypes = self._data.data.dtypes or [None] * len(pair.cells)
+        no_dtypes: list[Any] = [None] * len(pair.cells)
+        dtypes = self._data.data.dtypes or no_dtypes
         columns = [
             pd.Series([cell.first, cell.second], dtype=dtype)
             for cell, dtype in zip(pair.cells, dtypes, strict=True)
