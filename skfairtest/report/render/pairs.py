@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from skfairtest.finding._pair import Cell, Pair
@@ -84,8 +85,8 @@ def pairs_table(
 
 def _changes(cells: Sequence[Cell], own: Sequence[Any]) -> list[str]:
     """Both values of each cell, of changed ones with what the row itself has."""
-    left = list(own)
-    return [_change(cell, *[left.pop(0)] * (cell.changed and bool(left))) for cell in cells]
+    left = iter(own)
+    return [_change(cell, *islice(left, int(cell.changed))) for cell in cells]
 
 
 def _change(cell: Cell, *own: Any) -> str:

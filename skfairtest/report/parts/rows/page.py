@@ -197,9 +197,12 @@ def _by_attribute(done: Sequence[RowsPart], threshold: float | None) -> list[Tab
 
 def curve(report: Report) -> inspection.DisparityCurveDisplay:
     """The display of the share of rows whose difference exceeds each value."""
-    if not rows_of(report):
+    known = [rows for rows in rows_of(report) if rows.curve.difference]
+    if not known and report.rows_of_people == "none":
+        raise ValueError("The curve was left out of this report, as rows='none' keeps no counts.")
+    if not known:
         raise ValueError(f"The report has no twins to show. {report.sentence}")
-    return _curve(rows_of(report), report)
+    return _curve(known, report)
 
 
 def _curve(parts: Sequence[RowsPart], report: Report) -> inspection.DisparityCurveDisplay:
