@@ -29,7 +29,7 @@ def sentences(report: Report) -> Iterable[Sentence]:
         words = f"The model does not take {them}. Changing {what} alone changes no answer."
         yield Sentence("found", words)
     yield Sentence("largest", _largest(main, names))
-    if main.known.degree and main.known.taken:
+    if main.known.degree is not None and main.known.taken:
         yield Sentence("sure", _how_sure(main))
 
 
@@ -194,17 +194,16 @@ def engine_sentence(twins: Twins) -> str:
 
 
 def _how_sure(main: Twins) -> str:
-    if main.known.certified:
+    known, n = main.known, main.search.search_queries
+    if known.certified:
         return "the largest difference is proven for all inputs within the ranges of the data"
-    queries = f"a search of {count(main.search.search_queries)} queries"
-    if not main.search.search_queries:
-        found = "no search for a larger difference ran"
-    elif main.known.shown_by == "the search":
-        found = f"the largest difference was found by {queries}"
-    else:
-        found = f"{queries} found no larger difference"
-    has = "no bound of it is proven" if main.known.upper is None else "its bound is proven"
-    return f"{found}, {has}"
+    bounded = ", and the bound is proven for all inputs" if known.upper is not None else ""
+    if not n:
+        return f"no search for a larger difference ran{bounded}"
+    words = f"a search of {count(n)} queries found no {'larger ' * bool(known.degree)}difference"
+    if known.shown_by == "the search":
+        words = f"the largest difference was found by a search of {count(n)} queries"
+    return f"{words}{bounded or ', which rules out no larger one'}"
 
 
 def carries(report: Report) -> str:

@@ -1,0 +1,220 @@
+"""What a report says of people and of twins: hand-made figures in the report of a small audit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from msgspec.structs import replace
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from skfairtest import SBFTAuditor, audit
+from skfairtest.finding._pair import Cell, Pair
+from skfairtest.report.parts import part_named
+from skfairtest.report.parts.rows.page import curve
+from skfairtest.report.parts.rows.results import (
+    Direction,
+    PeopleOfGroup,
+    RowsPart,
+    WorstRow,
+    rows_of,
+)
+from skfairtest.report.parts.search.results import SearchPart
+from skfairtest.report.parts.twins.results import TwinsPart, together
+from skfairtest.report.render.pairs import pairs_table
+
+ROWS, TWINS = part_named("rows"), part_named("twins")
+
+
+@pytest.fixture(scope="module")
+def report():
+    """The report of a model that takes sex, from a short search and without a certificate."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.choice(["f", "m"], 60), "score": rng.normal(size=60).round(1)})
+    y = np.where(X["score"] + (X["sex"] == "m") > 0.5, "yes", "no")
+    encoded = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
+    model = make_pipeline(encoded, LogisticRegression()).fit(X, y)
+    return audit(
+        model, X, sensitive_features="sex", auditor=SBFTAuditor(max_queries=100), certify=False,
+        groups=False, moved=False, favourable="yes", random_state=0, progress=False,
+    )._data  # fmt: skip
+
+
+def with_part(report, kind, **changes):
+    """The report with another result of a kind."""
+    parts = [replace(part, **changes) if isinstance(part, kind) else part for part in report.parts]
+    return replace(report, parts=parts)
+
+
+def said(part, report, place):
+    """What a part says in answer to a question of the first page."""
+    return [sentence.words for sentence in part.sentences(report) if sentence.place == place]
+
+
+def blocks_of(part, report, key):
+    """The blocks of a section."""
+    return [block for one in part.sections(report) if one.key == key for block in one.blocks]
+
+
+def test_flips_of_groups_have_their_rates(report):
+    group = PeopleOfGroup("m", 726, 99, [Direction("yes", "no", 96), Direction("no", "yes", 3)])
+    report = with_part(report, RowsPart, n=1000, n_rows=1000, changed=99, by_group=[group])
+    assert said(ROWS, report, "whom") == [
+        "If only sex were changed: of 726 people in m, 96 (13.2%) would get 'no' instead of 'yes' "
+        "and 3 (0.4%) the other way."
+    ]
+
+
+def test_how_sure_people_are_known(report):
+    assert said(ROWS, report, "sure") == ["all 60 people were compared"]
+    sample = with_part(report, RowsPart, n=20, n_combinations=None)
+    assert said(ROWS, sample, "sure") == [
+        "20 people, a random sample of 60, were compared, each with 2 of the many possible values "
+        "of sex, so more may change"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "queries", "words"),
+    [
+        (
+            {"shown_by": "the search"},
+            100,
+            "the largest difference was found by a search of 100 queries, which rules out no larger one",
+        ),
+        (
+            {"shown_by": "row 3 of the data", "upper": 0.9},
+            1_000,
+            "a search of 1,000 queries found no larger difference, and the bound is proven for all inputs",
+        ),
+        ({}, 0, "no search for a larger difference ran"),
+        (
+            {"degree": 0.0},
+            100,
+            "a search of 100 queries found no difference, which rules out no larger one",
+        ),
+        (
+            {"upper": 0.5, "certified": True},
+            100,
+            "the largest difference is proven for all inputs within the ranges of the data",
+        ),
+    ],
+)
+def test_how_sure_the_largest_difference_is_known(report, known, queries, words):
+    report = with_part(report, SearchPart, search_queries=queries)
+    report = with_part(report, TwinsPart, **{"degree": 0.5, "shown_by": "", **known})
+    assert said(TWINS, report, "sure") == [words]
+
+
+def worst_row(name, **values):
+    """A row with its twin in sex, whose other columns have these values."""
+    cells = [Cell("sex", "m", "f", changed=True)]
+    cells += [Cell(column, value, value, changed=False) for column, value in values.items()]
+    return WorstRow(name, True, ["m"], Pair(tuple(cells), "label", None, ("yes", "no"), 1.0))
+
+
+def test_people_who_are_alike_in_all_that_is_shown_are_listed_once(report):
+    # Only the first three of the equal columns are shown.
+    same = [worst_row(str(k), a=1, b=2, c=3, hidden=k) for k in range(4)]
+    others = [worst_row(str(k), a=k, b=2, c=3, hidden=0) for k in range(4, 10)]
+    report = with_part(report, RowsPart, worst=[*same, *others])
+    (shown,) = [
+        block
+        for block in blocks_of(ROWS, report, "people")
+        if "largest differences" in getattr(block, "caption", "")
+    ]
+    assert [row[0] for row in shown.rows] == ["0", "4", "5", "6", "7"]
+    assert shown.caption.endswith("; of rows that are alike in these columns one is listed")
+    assert len({row[1:] for row in shown.rows}) == 5
+
+
+def test_people_who_differ_are_all_listed(report):
+    report = with_part(report, RowsPart, worst=[worst_row(str(k), a=k) for k in range(3)])
+    tables = blocks_of(ROWS, report, "people")
+    (shown,) = [block for block in tables if "largest diff" in getattr(block, "caption", "")]
+    assert [row[0] for row in shown.rows] == ["0", "1", "2"]
+    assert "alike" not in shown.caption
+
+
+def test_a_table_of_pairs_marks_what_the_row_itself_has():
+    def pair(sex, race):
+        return Pair((Cell("sex", *sex, sex[0] != sex[1]), Cell("race", *race, True)), "label",
+                    None, ("yes", "no"), 1.0)  # fmt: skip
+
+    named = [("1", pair("fm", "ab")), ("2", pair("ff", "ab"))]
+    table = pairs_table("Pairs", "row", named, [["f", "c"], ["b"]])
+    assert [row[3:] for row in table.rows] == [
+        ("f (own) → m", "a → b; own value c"),
+        ("f", "a → b (own)"),
+    ]
+    assert pairs_table("Pairs", "", named).rows[1][3:] == ("f", "a → b")
+
+
+def test_without_counts_the_page_says_that_they_were_left_out(report):
+    left = report.without_people("none")
+    assert said(ROWS, left, "found") == said(ROWS, left, "whom") == []
+    assert said(TWINS, left, "found") == said(TWINS, left, "headline")
+    for key in ("people", "by-group"):
+        (block,) = blocks_of(ROWS, left, key)
+        assert "left out of this file: rows='none'" in block.words
+    with pytest.raises(ValueError, match="left out of this report"):
+        curve(left)
+    check = ROWS.limits["max_on_data_rate"](left, 0.1, False)
+    assert check.status == "undecided"
+    assert check.value is None
+    assert "left out" in check.words
+
+
+@pytest.mark.parametrize("rows", ["worst", "counts", "none"])
+def test_all_sections_can_be_made_of_what_is_left(report, rows):
+    left = report.without_people(rows)
+    keys = [one.key for part in (ROWS, TWINS, part_named("search")) for one in part.sections(left)]
+    assert keys == ["people", "by-group", "domain", "pairs", "searches", "searches"]
+
+
+def test_rows_of_all_attributes_show_what_those_of_each_alone_show(report):
+    rows = report.first(RowsPart, "sex")
+    alone = replace(rows, of="race", sensitive=["race"], degree=0.9, worst=[worst_row("7")])
+    whole = replace(
+        rows, of="both", sensitive=["sex", "race"], degree=0.5, worst=[worst_row("1")] * 2
+    )
+    # All together ran first.
+    found = rows_of(replace(report, parts=[whole, alone, replace(rows, degree=0.1)]))
+    assert [one.of for one in found] == ["sex", "race", "both"]
+    assert found[-1].degree == 0.9
+    assert [one.row for one in found[-1].worst] == ["7", "1"]
+
+
+def test_of_attributes_outside_the_model_all_figures_are_0(report):
+    outside = replace(
+        report,
+        parts=[TwinsPart(of="sex", sensitive=["sex"], taken=False, degree=0.0, upper=0.0,
+                         certified=True, reason="the model does not take sex")],
+        domain=replace(report.domain, attributes=[]),
+    )  # fmt: skip
+    figures = {**ROWS.figures(outside), **TWINS.figures(outside)}
+    assert {name: known.value for name, known in figures.items()} == {
+        "largest difference: sex": 0.0,
+        "discriminatory rows: sex": 0.0,
+        "largest difference on rows: sex": 0.0,
+    }
+    for part, name in ((ROWS, "max_on_data_rate"), (TWINS, "max_degree")):
+        check = part.limits[name](outside, 0.0, False)
+        assert (check.status, check.interval) == ("within", "by construction")
+    assert said(TWINS, outside, "found") == [
+        "The model does not take sex. Changing it alone changes no answer."
+    ]
+    assert list(TWINS.steps(outside)) == []
+    assert together(outside).rows.status == "left out"
+
+
+def test_steps_follow_from_the_figures(report):
+    def orders(**changes):
+        return [step.order for step in TWINS.steps(with_part(report, TwinsPart, **changes))]
+
+    report = with_part(report, RowsPart, changed=3, degree=0.5)
+    assert orders(degree=0.5) == [20, 70]
+    assert orders(degree=0.7, upper=0.7) == [20, 60]
+    report = with_part(report, RowsPart, changed=0)
+    assert orders(degree=0.5, upper=0.54) == []
