@@ -81,12 +81,14 @@ def test_how_sure_people_are_known(report):
         (
             {"shown_by": "the search"},
             100,
-            "the largest difference was found by a search of 100 queries, which rules out no larger one",
+            "the largest difference was found by a search of 100 queries, which rules out no larger "
+            "one",
         ),
         (
             {"shown_by": "row 3 of the data", "upper": 0.9},
             1_000,
-            "a search of 1,000 queries found no larger difference, and the bound is proven for all inputs",
+            "a search of 1,000 queries found no larger difference, and the bound is proven for all "
+            "inputs",
         ),
         ({}, 0, "no search for a larger difference ran"),
         (
