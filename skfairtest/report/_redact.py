@@ -52,6 +52,8 @@ def check_kept(rows: Any) -> Kept:
 
 def redacted(value: Any, kept: Kept) -> Any:
     """A struct without the fields that a file must not have, down to the structs that it holds."""
+    if isinstance(value, dict):
+        return {key: redacted(one, kept) for key, one in value.items()}
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Struct):
         return type(value)(redacted(one, kept) for one in value)
     if not isinstance(value, Struct):

@@ -1,0 +1,260 @@
+"""What files leave out of a report's parts: values of people, and their counts."""
+
+import json
+from types import NoneType
+from typing import Annotated, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+from msgspec import Meta, Struct
+
+from skfairtest.finding._pair import Cell, Pair
+from skfairtest.report._redact import count_of_people, neither, value_of_person
+from skfairtest.report._types import LimitCheck, PartResult
+from skfairtest.report.parts import PARTS, WrittenReport
+from skfairtest.report.parts.search.results import AllPairs, SearchPart
+from skfairtest.report.parts.twins.results import TwinsPart
+
+RESULTS = [part.result for part in PARTS]
+#: What stands for a number of each kind in a filled result.
+NUMBERS = {"neither": 1, "count": 71717171, "value": 82828282}
+ORDER = list(NUMBERS)
+
+
+def struct_kinds(kind, seen=None):
+    """All structs that a struct holds, and itself."""
+    seen = set() if seen is None else seen
+    if kind not in seen:
+        seen.add(kind)
+        for hint in get_type_hints(kind, include_extras=True).values():
+            for inner in leaves(hint):
+                if isinstance(inner, type) and issubclass(inner, Struct):
+                    struct_kinds(inner, seen)
+    return seen
+
+
+def leaves(hint):
+    """The types that a hint is made of."""
+    inner = [one for one in get_args(hint) if not isinstance(one, Meta)]
+    if get_origin(hint) is Literal or not inner:
+        return [hint]
+    return [leaf for one in inner for leaf in leaves(one)]
+
+
+def mark_of(hint):
+    """What the outermost mark of a hint says; None without one."""
+    if get_origin(hint) is not Annotated:
+        return None
+    inner, *marks = get_args(hint)
+    own = [mark.extra["people"] for mark in marks if isinstance(mark, Meta) and mark.extra]
+    return own[0] if own else mark_of(inner)
+
+
+def filled(hint, state="neither"):
+    """A value in which all that is said of people can be found again, by its mark."""
+    state = max(state, mark_of(hint) or state, key=ORDER.index)
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (list, tuple):
+        return [filled(args[0], state)]
+    if origin is dict:
+        return {"key": filled(args[1], state)}
+    if origin is Literal:
+        return args[0]
+    if args:  # a union
+        return filled(next(one for one in args if one is not NoneType), state)
+    if hint is Pair:
+        cell = Cell("column", filled(str, state), filled(int, state), changed=False)
+        return Pair((cell,), "label", None, None, 1.0)
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        hints = get_type_hints(hint, include_extras=True)
+        # A field without a mark counts as a value, unless it holds structs alone.
+        values = {name: filled(one, unmarked(one, state)) for name, one in hints.items()}
+        return hint(**values)
+    if hint is bool:
+        return False
+    return NUMBERS[state] if hint in (int, float) else f"says {NUMBERS[state]}"
+
+
+def unmarked(hint, state):
+    """What a field is filled with that has no mark of its own."""
+    return state if mark_of(hint) or holds_structs_alone(hint) else "value"
+
+
+def holds_structs_alone(hint):
+    """Whether a field has structs, and nothing else."""
+    kinds = [one for one in leaves(hint) if one is not NoneType]
+    return all(isinstance(one, type) and issubclass(one, Struct) for one in kinds)
+
+
+def told(result, kept):
+    """Of which kinds a result tells, as it is in a file that keeps so much of people."""
+    text = msgspec.json.encode(result.redact(kept)).decode()
+    return {kind for kind, number in NUMBERS.items() if kind != "neither" and str(number) in text}
+
+
+def test_each_field_of_a_report_states_what_it_tells_of_people():
+    without = {
+        f"{kind.__name__}.{name}": hint
+        for kind in struct_kinds(WrittenReport)
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+        if name in kind.__struct_fields__ and mark_of(hint) is None
+    }
+    assert set(RESULTS) < struct_kinds(WrittenReport)
+    assert [name for name, hint in without.items() if not holds_structs_alone(hint)] == []
+    # Those of results have a mark each; what stands beside the results is about no person.
+    assert {name.partition(".")[0] for name in without} <= {
+        "WrittenReport", "ReportedDomain", "LimitsGiven",
+    }  # fmt: skip
+
+
+def test_what_stands_beside_the_parts_tells_of_no_person():
+    beside = struct_kinds(WrittenReport).difference(*map(struct_kinds, RESULTS))
+    about_people = {
+        f"{kind.__name__}.{name}"
+        for kind in beside
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+        if mark_of(hint) in ("count", "value")
+    }
+    assert about_people == {"LimitCheck.left_out"}  # which LimitCheck.redact leaves out
+    check = filled(LimitCheck)
+    assert str(NUMBERS["count"]) not in msgspec.json.encode(check.redact("none")).decode()
+
+
+@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
+def test_a_result_keeps_what_the_file_may_have(kind):
+    result = filled(kind)
+    # All have notes, whose words may be a person's.
+    assert "value" in told(result, "worst")
+    assert "value" not in told(result, "counts")
+    assert ("count" in told(result, "counts")) == ("count" in told(result, "worst"))
+    assert told(result, "none") == set()
+
+
+@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
+def test_a_new_field_is_left_out_where_its_mark_says_so_or_has_none(kind):
+    new = [
+        ("without_mark", str, ""),
+        ("count", Annotated[int, count_of_people()], 0),
+        ("value", Annotated[int, value_of_person()], 0),
+    ]
+    planted = msgspec.defstruct(
+        "Planted", new, bases=(kind,), frozen=True, kw_only=True, tag="planted"
+    )
+    result = planted(without_mark="Ada", count=3, value=4)
+    kept = {
+        kept: (left.without_mark, left.count, left.value)
+        for kept in ("worst", "counts", "none")
+        for left in [result.redact(kept)]
+    }
+    assert kept == {"worst": ("Ada", 3, 4), "counts": ("", 3, 0), "none": ("", 0, 0)}
+
+
+class Inner(Struct, frozen=True):
+    """A struct in a result."""
+
+    known: Annotated[str, neither()] = ""
+    without_mark: str = ""
+    count: Annotated[int, count_of_people()] = 0
+
+
+class Outer(PartResult, frozen=True, kw_only=True, tag="outer"):
+    """A result that holds structs in all ways, with and without a mark."""
+
+    one: Inner | None = None
+    several: list[Inner] = []
+    marked: Annotated[list[Inner], neither()] = []
+    by_name: Annotated[dict[str, Inner], neither()] = {}
+    counted: Annotated[list[Inner], count_of_people()] = []
+    deep: Annotated[dict[str, list[Inner]], neither()] = {}
+
+
+@pytest.mark.parametrize("kept", ["worst", "counts", "none"])
+def test_structs_in_structs_are_left_out_as_well(kept):
+    inner = Inner("known", "Ada", 3)
+    result = Outer(
+        one=inner, several=[inner], marked=[inner], by_name={"a": inner}, counted=[inner],
+        deep={"a": [inner]},
+    )  # fmt: skip
+    left = result.redact(kept)
+    expected = {
+        "worst": inner,
+        "counts": Inner("known", "", 3),
+        "none": Inner("known", "", 0),
+    }[kept]
+    assert left.one == left.by_name["a"] == expected
+    assert left.several == left.marked == left.deep["a"] == [expected]
+    assert left.counted == ([] if kept == "none" else [expected])
+
+
+def test_a_field_that_tells_of_people_needs_a_default():
+    class Bare(PartResult, frozen=True, kw_only=True, tag="bare"):
+        name: Annotated[str, value_of_person()]
+
+    with pytest.raises(TypeError, match="Field 'name' tells of people, and needs a default"):
+        Bare(name="Ada").redact("counts")
+
+
+def pair_of(age, score, *, has_score_first=True):
+    """A pair of twins in sex."""
+    sex = ("f", "m") if has_score_first else ("m", "f")
+    cells = (
+        Cell("age", age, age, False),
+        Cell("sex", *sex, True),
+        Cell("score", score, score, False),
+    )
+    return Pair(cells, "label", None, ("no", "yes"), 1.0)
+
+
+@pytest.mark.parametrize("kept", ["counts", "none"])
+def test_a_search_drops_inputs_that_equal_rows(kept):
+    every = AllPairs(
+        columns=["age", "sex", "score"],
+        first=[[30, "f", 1], [40, "f", 2], [50, "m", 3]],
+        changed=["sex"],
+        second=[["m"], ["m"], ["f"]],
+        difference=[1.0, 1.0, 1.0],
+        of_a_row=[False, True, False],
+    )
+    # Either of the twins may come first.
+    pairs = [pair_of(30, 1), pair_of(40, 2, has_score_first=False), pair_of(50, 3)]
+    search = SearchPart(all_pairs=every, further_pairs=pairs, found=3)
+    left = search.redact(kept)
+    assert left.all_pairs.first == [[30, "f", 1], [50, "m", 3]]
+    assert left.all_pairs.second == [["m"], ["f"]]
+    assert left.all_pairs.of_a_row == [False, False]
+    assert left.further_pairs == [pairs[0], pairs[2]]
+    assert left.found == 3
+    assert search.redact("worst") == search
+
+
+@pytest.mark.parametrize("kept", ["counts", "none"])
+@pytest.mark.parametrize(
+    "of_row",
+    [
+        {"pair_of_a_row": True},
+        # What follows from the sensitive columns differs, so that only one of both is like a row.
+        {"pair_has_a_row": True},
+        {"shown_by": "row 17 of the data"},
+    ],
+)
+def test_twins_drop_a_pair_that_is_a_row(of_row, kept):
+    twins = TwinsPart(degree=1.0, pair=pair_of(30, 1), **of_row)
+    left = twins.redact(kept)
+    assert left.pair is None
+    assert left.degree == 1.0
+    assert "17" not in json.dumps(msgspec.to_builtins(left))
+    assert twins.redact("worst") == twins
+
+
+@pytest.mark.parametrize("kept", ["worst", "counts", "none"])
+def test_twins_keep_a_pair_that_was_made_up(kept):
+    twins = TwinsPart(degree=1.0, pair=pair_of(30, 1), shown_by="the search")
+    assert twins.redact(kept) == twins
+
+
+def test_what_a_model_raised_is_left_out():
+    failed = SearchPart(status="failed", reason="could not convert string to float: 'Ada'")
+    assert "Ada" in failed.redact("worst").reason
+    assert "Ada" not in failed.redact("counts").reason
